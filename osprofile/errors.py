@@ -1,0 +1,202 @@
+"""The exceptions of osprofile, and the form in which a problem is told.
+
+    OSProfileError
+     +- NotFoundError                 what was asked for does not exist            exit code 2
+     |   +- ProfileNotFoundError
+     |   +- TemplateNotFoundError     a template, or a variation of one
+     |   +- ApplicationNotFoundError
+     |   +- StorageNotFoundError
+     +- InvalidProfileError           a profile is wrong: all that is, at once     exit code 3
+     +- IncarnationError              a request cannot be incarnated               exit code 1
+     |   +- MissingValueError         a field has no value
+     |   +- NotSettableError          a request sets what it may not
+     |   +- UnknownFieldError         a request sets what no template uses
+     |   +- ValueRefusedError         a value fails a limit, type or pattern
+     +- JavaRegexError                Java would refuse the pattern, or we must    exit code 3
+     |   +- JavaRegexTimeoutError     matching took longer than its deadline       exit code 1
+     +- ScriptError                   a script could not be run at all             exit code 125
+
+A message says what, where, what was expected, and what to do. `str()` of an error is the whole
+block that a command prints: place, message, source line, caret, hint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from osprofile.source import Place
+
+Severity = Literal["error", "warning"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a profile.
+
+    `code` is stable (`E101`); the table of codes is `osprofile.lint.rules`, and the codes of the
+    reader are in `osprofile.profile.reader`. `str()` gives
+    `file:line:column: severity CODE message`, the source line, a caret, and the hint.
+    """
+
+    code: str
+    message: str
+    place: Place | None = None
+    hint: str = ""
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        return tell(f"{self.severity} {self.code} {self.message}", self.place, self.hint)
+
+
+def tell(message: str, place: Place | None = None, hint: str = "") -> str:
+    """Give the block of text for one message: place, message, source line with a caret, hint."""
+    lines = [f"{place}: {message}" if place else message]
+    if place:
+        lines.append(place.excerpt())
+    if hint:
+        lines.append(f"    hint: {hint}")
+    return "\n".join(lines)
+
+
+def shown(value: str, limit: int = 80) -> str:
+    """Quote a value for a message: on one line, escaped, cut when long."""
+    return repr(value) if len(value) <= limit else f"{value[:limit]!r}... ({len(value)} characters)"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Give a hint that names what is most like `name`; with nothing like it, what there is.
+
+    The empty string if `known` is empty.
+    """
+    from difflib import get_close_matches  # only needed when something is wrong
+
+    names = sorted(set(known))
+    by_fold = {n.casefold(): n for n in names}
+    close = get_close_matches(name.casefold(), by_fold, n=3, cutoff=0.6)
+    if close:
+        return f"did you mean {_one_of([by_fold[c] for c in close])}?"
+    if len(names) > 30:
+        return f"there are {len(names)}: {', '.join(names[:30])}, ..."
+    return f"known: {', '.join(names)}" if names else ""
+
+
+def _one_of(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+class OSProfileError(Exception):
+    """The root: catch this to catch whatever this package raises by itself.
+
+    `message` is one sentence; `place` says where in a profile the rule stands that led here, or is
+    None; `hint` says what to do, or is empty. `exit_code` is what a command ends with.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return tell(self.message, self.place, self.hint)
+
+
+class NotFoundError(OSProfileError):
+    """What was asked for by name does not exist."""
+
+    exit_code = 2
+
+
+class ProfileNotFoundError(NotFoundError):
+    """No profile of that name is on the search path."""
+
+
+class TemplateNotFoundError(NotFoundError):
+    """The resolved profile has no such template, or the template no such variation."""
+
+
+class ApplicationNotFoundError(NotFoundError):
+    """The resolved profile has no such application, or not in that version."""
+
+
+class StorageNotFoundError(NotFoundError):
+    """The resolved profile has no such storage."""
+
+
+class InvalidProfileError(OSProfileError):
+    """A profile is wrong; `problems` holds everything that is, in the order of the document."""
+
+    exit_code = 3
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        first = problems[0]
+        super().__init__(first.message, place=first.place, hint=first.hint)
+        self.problems = tuple(problems)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.problems))
+
+
+class IncarnationError(OSProfileError):
+    """A request cannot be incarnated; `field` is the field's name, or empty."""
+
+    def __init__(
+        self, message: str, *, field: str = "", place: Place | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(message, place=place, hint=hint)
+        self.field = field
+
+
+class MissingValueError(IncarnationError):
+    """A field that the script needs has no value."""
+
+
+class NotSettableError(IncarnationError):
+    """A request sets a field that only the profile or the engine may set."""
+
+
+class UnknownFieldError(IncarnationError):
+    """A request sets a field that none of the templates uses."""
+
+
+class ValueRefusedError(IncarnationError):
+    """A value fails a limit, a type or a pattern, or holds what no script can carry."""
+
+
+class JavaRegexError(OSProfileError):
+    """A pattern or a replacement that Java refuses, or that cannot be honoured exactly.
+
+    `text` is the pattern or the replacement, `index` the offset in it, in characters.
+    """
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, text: str = "", index: int = 0, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+        self.index = index
+
+    def __str__(self) -> str:
+        if not self.text or not self.text.isprintable():
+            return tell(self.message, hint=self.hint)
+        lines = [self.message, f"    {self.text}", f"    {' ' * self.index}^"]
+        return "\n".join([*lines, f"    hint: {self.hint}"] if self.hint else lines)
+
+
+class JavaRegexTimeoutError(JavaRegexError):
+    """Matching took longer than its deadline allows (1 s, and 1 s more a megabyte)."""
+
+    exit_code = 1
+
+
+class ScriptError(OSProfileError):
+    """A script could not be run: the shell is missing, could not be started, or did not end."""
+
+    exit_code = 125

@@ -1,0 +1,1 @@
+"""The two small languages inside a profile: bodies with replacements, and Java's regexes."""

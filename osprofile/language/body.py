@@ -1,0 +1,127 @@
+r"""Bodies of invocations: literal text and replacements (seed, section 2.1).
+
+    body         = { literal | replacement }
+    replacement  = "<" NAME ">"  |  "<" NAME "/" FROM "/" TO ">"
+    NAME         = ( letter | "_" ) { letter | digit | "_" | "." | "-" } [ ":" { the same } ]
+    FROM         = up to the first "/" without a backslash before it, in one line
+    TO           = up to the first ">" without a backslash before it, in one line
+
+A backslash and the character behind it are one pair. A `<` that begins no replacement is literal
+text, and so is one behind another `<` (`<<EOF>`, `<<<WORD>`). FROM is a Java regular expression
+and TO a Java replacement, both as written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import InvalidProfileError, JavaRegexError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from osprofile.source import Place, SourceText
+
+_REPLACEMENT: Final = re.compile(
+    r"""(?<!<)<([A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?)
+        (?:/((?:[^\\/\r\n]|\\[^\r\n])*)
+           /((?:[^\\>\r\n]|\\[^\r\n])*)
+        )?>""",
+    re.VERBOSE,
+)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One `<NAME>` or `<NAME/FROM/TO>`; `start` and `end` are its offsets in the body's text.
+
+    `pattern` (FROM) and `replacement` (TO) are None in the short form.
+    """
+
+    name: str
+    pattern: str | None
+    replacement: str | None
+    start: int
+    end: int
+
+    @property
+    def pattern_start(self) -> int:
+        """The offset of FROM in the body's text."""
+        return self.start + len(self.name) + 2
+
+    @property
+    def replacement_start(self) -> int:
+        """The offset of TO in the body's text."""
+        return self.pattern_start + len(self.pattern or "") + 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A parsed body: literal strings and replacements in their order; no literal is empty."""
+
+    source: SourceText
+    segments: tuple[str | Replacement, ...]
+
+    @property
+    def replacements(self) -> Iterator[Replacement]:
+        """The replacements, in order."""
+        return (s for s in self.segments if isinstance(s, Replacement))
+
+    def place(self, replacement: Replacement) -> Place:
+        """Give where a replacement begins."""
+        return self.source.place(replacement.start)
+
+
+def parse(source: SourceText) -> Body:
+    """Parse a body; every text is one."""
+    text, segments, at = source.text, list[str | Replacement](), 0
+    for match in _REPLACEMENT.finditer(text):
+        start, end = match.span()
+        if start > at:
+            segments.append(text[at:start])
+        segments.append(Replacement(match[1], match[2], match[3], start, end))
+        at = end
+    if at < len(text):
+        segments.append(text[at:])
+    return Body(source, tuple(segments))
+
+
+def compile_replacement(body: Body, replacement: Replacement) -> Callable[[str], str] | None:
+    """Give the function that a replacement applies to its field's value; None where it is `<NAME>`.
+
+    Literal FROM and TO become `str.replace`, else it is Java's `value.replaceAll(FROM, TO)`, which
+    may raise `JavaRegexTimeoutError`. Raises `InvalidProfileError` with the place of the fault
+    where Java refuses FROM or TO.
+    """
+    if replacement.pattern is None or replacement.replacement is None:
+        return None
+    from osprofile.language import javaregex
+
+    old = javaregex.literal(replacement.pattern)
+    new = javaregex.literal_replacement(replacement.replacement)
+    if old and new is not None:
+        return _literal_replacer(old, new)
+    try:
+        return javaregex.compile(replacement.pattern).replacer(replacement.replacement)
+    except JavaRegexError as error:
+        raise InvalidProfileError([regex_problem(body, replacement, error)]) from None
+
+
+def _literal_replacer(old: str, new: str) -> Callable[[str], str]:
+    def replace(value: str) -> str:
+        return value.replace(old, new) if old in value else value
+
+    return replace
+
+
+def regex_problem(body: Body, replacement: Replacement, error: JavaRegexError) -> Problem:
+    """Tell an error of FROM or TO at its place in the document."""
+    in_replacement = error.text == replacement.replacement != replacement.pattern
+    start = replacement.replacement_start if in_replacement else replacement.pattern_start
+    what = "replacement" if in_replacement else "regular expression"
+    message = f"in <{replacement.name}/...>: bad Java {what}: {error.message}"
+    return Problem("OSP401", message, body.source.place(start + error.index), error.hint)

@@ -1,0 +1,311 @@
+"""What a profile says: documents, their entities, and the resolved profile.
+
+The types are those of the seed (OS Profile 0.3, sections 1 to 4). Every entity keeps the element
+that it was read from, so that each part of it has a place (file:line:column).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeVar, final
+
+from osprofile.errors import (
+    ApplicationNotFoundError,
+    StorageNotFoundError,
+    TemplateNotFoundError,
+    nearest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from osprofile.profile.tree import Element
+    from osprofile.source import Place, SourceText
+
+OSP = "http://gpe.intel.com/osprs/profile"
+IDB = "http://gpe.intel.com/idb"
+JSDL = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
+EXTENSION = "urn:osprofile:extension"
+
+FieldType = Literal["integer", "number", "text"]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A symbolic value: where a field's value equals `name`, `value` takes its place (2.3)."""
+
+    name: str
+    value: str
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the tag stands."""
+        return self.element.place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A variable of a template (2.3).
+
+    `minimum` and `maximum` are the limits of a number, None without. `default` is used where the
+    request gives nothing; `value` is fixed and overrides the request. `pattern` is a Java regular
+    expression that the whole value must match, `type` what the value must be.
+    """
+
+    name: str
+    description: str
+    minimum: float | None
+    maximum: float | None
+    tags: tuple[Tag, ...]
+    default: str | None
+    value: str | None
+    settable: bool
+    pattern: SourceText | None
+    type: FieldType | None
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the field stands."""
+        return self.element.place
+
+    def place_of(self, name: str) -> Place:
+        """Give the place of a child element (`Min`, `Value`, ...); without it, the field's."""
+        child = self.element.child(name)
+        return child.source_text.place() if child is not None else self.place
+
+    def rules(self) -> tuple[object, ...]:
+        """Give all that decides about a value: equal for two declarations that act the same."""
+        tags = tuple((tag.name, tag.value) for tag in self.tags)
+        pattern = self.pattern.text if self.pattern else None
+        limits = (self.minimum, self.maximum)
+        return (limits, tags, self.default, self.value, self.settable, pattern, self.type)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StaticScript:
+    """A script that is written once to the BIN directory and then run with `arguments` (2.2)."""
+
+    file_name: str
+    arguments: SourceText
+    body: SourceText
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the element stands."""
+        return self.element.place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A variation of a template: either a `body` or a `static_script` (2.2).
+
+    The default variation's name is the empty string.
+    """
+
+    name: str
+    description: str
+    body: SourceText | None
+    static_script: StaticScript | None
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the invocation stands."""
+        return self.element.place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Named invocations and the fields that they use (2.4)."""
+
+    name: str
+    description: str
+    invocations: Mapping[str, Invocation]
+    fields: Mapping[str, Field]
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the template stands."""
+        return self.element.place
+
+    def invocation(self, variation: str = "") -> Invocation:
+        """Give the variation of that name; raise `TemplateNotFoundError`."""
+        found = self.invocations.get(variation)
+        if found is None:
+            what = f"variation {variation!r}" if variation else "default variation"
+            message = f"template {self.name} has no {what}"
+            named = [name for name in self.invocations if name]
+            hint = nearest(variation, named) if variation else _variations(named)
+            raise TemplateNotFoundError(message, place=self.place, hint=hint)
+        return found
+
+
+def _variations(names: Sequence[str]) -> str:
+    return f"choose a variation: {', '.join(names)}" if names else "it has no invocation at all"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A file space: `template` makes the path of its directory (3)."""
+
+    name: str
+    template: str
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the storage stands."""
+        return self.element.place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Application:
+    """An application in one version: `template` runs it (4).
+
+    `name` is its name in the hierarchy of profiles; requests name it by `application_name` and
+    `application_version`.
+    """
+
+    name: str
+    application_name: str
+    application_version: str
+    description: str
+    template: str
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the application stands."""
+        return self.element.place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One profile document as it was read, nothing inherited (1).
+
+    `templates` has the named ones; `global_fields` are those of the unnamed template.
+    """
+
+    name: str
+    extends: str | None
+    uspace_root: str
+    delimiter: str
+    templates: Mapping[str, Template]
+    global_fields: Mapping[str, Field]
+    storages: Mapping[str, Storage]
+    applications: Mapping[str, Application]
+    element: Element = field(repr=False, compare=False)
+
+    @property
+    def place(self) -> Place:
+        """Where the root element stands."""
+        return self.element.place
+
+
+Entity = TypeVar("Entity", Template, Storage, Application, Field)
+
+
+@final
+class Profile:
+    """A resolved profile: a document with everything inherited through `extends` (1).
+
+    `documents` is the chain, the profile's own document first. Of entities with the same name the
+    nearest one counts, whole; global fields likewise, field by field. `plans` is where the
+    incarnation keeps what it compiled; nobody else looks into it.
+    """
+
+    __slots__ = (
+        "applications", "delimiter", "documents", "global_fields", "name", "plans",
+        "storages", "templates", "uspace_root",
+    )  # fmt: skip
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.documents = tuple(documents)
+        own = self.documents[0]
+        self.name = own.name
+        self.uspace_root = own.uspace_root
+        self.delimiter = own.delimiter
+        chain = self.documents[::-1]
+        self.templates: Mapping[str, Template] = _merge([d.templates for d in chain])
+        self.global_fields: Mapping[str, Field] = _merge([d.global_fields for d in chain])
+        self.storages: Mapping[str, Storage] = _merge([d.storages for d in chain])
+        self.applications: Mapping[str, Application] = _merge([d.applications for d in chain])
+        self.plans: dict[object, object] = {}
+
+    def __repr__(self) -> str:
+        return f"<Profile {' -> '.join(d.name for d in self.documents)}>"
+
+    def template(self, name: str) -> Template:
+        """Give the template of that name; raise `TemplateNotFoundError`."""
+        found = self.templates.get(name)
+        if found is None:
+            message = f"profile {self.name} has no template {name!r}"
+            raise TemplateNotFoundError(message, hint=nearest(name, self.templates))
+        return found
+
+    def field(self, template: Template, name: str) -> Field | None:
+        """Give the declaration of a field in a template: its own, else the global one."""
+        return template.fields.get(name) or self.global_fields.get(name)
+
+    def storage(self, name: str) -> Storage:
+        """Give the storage of that name; raise `StorageNotFoundError`."""
+        found = self.storages.get(name)
+        if found is None:
+            message = f"profile {self.name} has no storage {name!r}"
+            raise StorageNotFoundError(message, hint=nearest(name, self.storages))
+        return found
+
+    def application(self, name: str, version: str | None = None) -> Application:
+        """Give the application by ApplicationName and ApplicationVersion (4).
+
+        Without a version, the one with the highest (compared number by number: 1.10 is above 1.9).
+        Raises `ApplicationNotFoundError`.
+        """
+        known = [a for a in self.applications.values() if a.application_name == name]
+        if not known:
+            names = {a.application_name for a in self.applications.values()}
+            message = f"profile {self.name} has no application {name!r}"
+            raise ApplicationNotFoundError(message, hint=nearest(name, names))
+        if version is None:
+            return max(known, key=lambda a: version_key(a.application_version))
+        # The later of two with the same name and version is the nearer one.
+        for application in reversed(known):
+            if application.application_version == version:
+                return application
+        message = f"profile {self.name} has no version {version!r} of application {name}"
+        versions = ", ".join(sorted((a.application_version for a in known), key=version_key))
+        raise ApplicationNotFoundError(message, hint=f"there is {versions}")
+
+    def overridden(self, entity: Template | Storage | Application) -> list[Template | Storage | Application]:
+        """Give what an entity of this profile replaced in the documents above, nearest first."""
+        kind = {Template: "templates", Storage: "storages", Application: "applications"}[type(entity)]
+        found = [getattr(d, kind).get(entity.name) for d in self.documents]
+        return [e for e in found if e is not None and e is not entity]
+
+
+def _merge(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
+    """Merge by name, root first; an overriding entity stands where its parent stood."""
+    merged: dict[str, Entity] = {}
+    for entities in chain:
+        merged.update(entities)
+    return merged
+
+
+def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Give what version strings sort by: runs of digits as numbers, above all other text."""
+    import re
+
+    parts = re.findall(r"[0-9]+|[^0-9.]+", version)
+    return tuple((1, int(p), "") if p.isdecimal() else (0, 0, p) for p in parts)

@@ -1,0 +1,237 @@
+"""Finding profiles by name and resolving what they extend (seed, section 1).
+
+The search path, first hit wins: directories given (`--profiles`), `$OSPROFILE_PATH`, the user's
+configuration, `/etc/osprofile/profiles`, installed packages that say so by an entry point of the
+group `osprofile.profiles`, the bundled profiles. In a directory, the profile `pbs` is
+`pbs/profile.xml` or `pbs.xml`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, nearest, shown
+from osprofile.profile import tree
+from osprofile.profile.data import bundled_profiles_directory
+from osprofile.profile.model import Document, Profile
+from osprofile.profile.reader import PROFILE_NAME, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from osprofile.profile.model import Application, Storage
+
+ENTRY_POINT_GROUP: Final = "osprofile.profiles"
+"""Each entry point names a package whose directory holds profiles (`mine = "site_profiles"`)."""
+
+
+def search_path(directories: Iterable[str | Path] = ()) -> Iterator[Path]:
+    """Give the directories that profiles are looked for in, nearest first; lazily.
+
+    A directory need not exist. `directories` go before all others.
+    """
+    yield from map(Path, directories)
+    yield from (Path(p) for p in os.environ.get("OSPROFILE_PATH", "").split(os.pathsep) if p)
+    config = os.environ.get("XDG_CONFIG_HOME", "")
+    # The specification has relative paths ignored (XDG Base Directory 0.8).
+    base = Path(config) if config.startswith("/") else Path(os.path.expanduser("~/.config"))
+    yield base / "osprofile" / "profiles"
+    yield Path("/etc/osprofile/profiles")
+    yield from _entry_point_directories()
+    yield bundled_profiles_directory()
+
+
+def _entry_point_directories() -> Iterator[Path]:
+    if not _entry_points_are_likely():
+        return
+    from importlib.metadata import entry_points
+    from importlib.util import find_spec
+
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
+        try:
+            spec = find_spec(point.module)
+        except (ImportError, ValueError):
+            continue  # an uninstalled package's remains stop nobody else
+        for location in (spec.submodule_search_locations or ()) if spec else ():
+            yield Path(location)
+
+
+def _entry_points_are_likely() -> bool:
+    """Say whether a scan by importlib.metadata can find anything: it costs as much as a start."""
+    mark = ENTRY_POINT_GROUP.encode()
+    for entry in sys.path:
+        try:
+            with os.scandir(entry or ".") as found:
+                names = [e.path for e in found if e.name.endswith((".dist-info", ".egg-info"))]
+        except NotADirectoryError:
+            return True  # a zip archive on the path: only importlib.metadata looks inside
+        except OSError:
+            continue
+        for name in names:
+            try:
+                data = Path(name, "entry_points.txt").read_bytes()
+            except OSError:
+                continue
+            if mark in data:
+                return True
+    return False
+
+
+@final
+class Repository:
+    """The profiles of a search path; documents are read once and kept.
+
+    `directories` go before the standard search path; with `standard=False` they are all there is.
+    """
+
+    def __init__(self, directories: Iterable[str | Path] = (), *, standard: bool = True) -> None:
+        given = tuple(directories)
+        self._pending: Iterator[Path] = search_path(given) if standard else map(Path, given)
+        self._directories: list[Path] = []
+        self._documents: dict[Path, Document] = {}
+        self._profiles: dict[str, Profile] = {}
+
+    def directories(self) -> Iterator[Path]:
+        """Give the search path, each directory when it is needed."""
+        yield from self._directories
+        for directory in self._pending:
+            self._directories.append(directory)
+            yield directory
+
+    def names(self) -> list[str]:
+        """Give the names of all profiles that can be found, sorted."""
+        found: set[str] = set()
+        for directory in self.directories():
+            found.update(p.parent.name for p in directory.glob("*/profile.xml"))
+            found.update(p.stem for p in directory.glob("*.xml"))
+        return sorted(name for name in found if PROFILE_NAME.fullmatch(name))
+
+    def path(self, name: str) -> Path:
+        """Give the file of the profile of that name; raise `ProfileNotFoundError`."""
+        found = next(self._paths(name), None)
+        if found is None:
+            message = f"there is no profile {shown(name)}"
+            raise ProfileNotFoundError(message, hint=self._missing_hint(name))
+        return found
+
+    def load(self, name: str) -> Profile:
+        """Give the resolved profile of that name: a name only, never a path.
+
+        Raises `ProfileNotFoundError`, and `InvalidProfileError` with all problems.
+        """
+        profile = self._profiles.get(name)
+        if profile is None:
+            path = self.path(name)
+            profile = self._profiles[name] = self.resolve(self._named_document(path, name), path)
+        return profile
+
+    def load_file(self, path: str | Path) -> Profile:
+        """Give the resolved profile of a file (a trusted path: of the command line, not a request).
+
+        A directory stands for the `profile.xml` in it. Raises `ProfileNotFoundError`,
+        `InvalidProfileError`.
+        """
+        file = Path(path)
+        file = file / "profile.xml" if file.is_dir() else file
+        return self.resolve(self.document(file), file)
+
+    def load_bytes(self, data: bytes, name: str = "<memory>") -> Profile:
+        """Give the resolved profile of a document in memory. Raises `InvalidProfileError`."""
+        return self.resolve(read(name, data), None)
+
+    def document(self, path: Path) -> Document:
+        """Read one document. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
+        if path not in self._documents:
+            self._documents[path] = read(str(path), _bytes_of(path))
+        return self._documents[path]
+
+    def resolve(self, document: Document, path: Path | None) -> Profile:
+        """Follow `extends` from a document and put the chain together.
+
+        `path` is the document's own file, None in memory. A document that extends its own name
+        extends the next one of that name on the search path. Raises `InvalidProfileError`.
+        """
+        chain, paths = [document], [path]
+        while chain[-1].extends is not None:
+            found = self._parent(chain, paths)
+            chain.append(self._named_document(found, chain[-1].extends))
+            paths.append(found)
+        problems = _dangling(profile := Profile(chain))
+        if problems:
+            raise InvalidProfileError(problems)
+        return profile
+
+    def _parent(self, chain: Sequence[Document], paths: Sequence[Path | None]) -> Path:
+        child, extends = chain[-1], chain[-1].extends or ""
+        candidates = list(self._paths(extends)) if PROFILE_NAME.fullmatch(extends) else []
+        if child.name == extends:
+            # Those that the chain already has are this document and the nearer ones of its name.
+            candidates = [p for p in candidates if not any(q and _same(p, q) for q in paths)]
+        place = child.element.attribute_place("extends")
+        told = " -> ".join([*(f"{d.name} ({d.element.place})" for d in chain), extends])
+        if not candidates:
+            further = "further " if child.name == extends else ""
+            message = f"profile {child.name} extends {shown(extends)}, and there is no {further}profile of that name: {told}"
+            raise InvalidProfileError([Problem("OSP201", message, place, self._missing_hint(extends))])
+        found = candidates[0]
+        if any(q and _same(found, q) for q in paths):
+            hint = "one of them must not extend the other, directly or through a third"
+            raise InvalidProfileError([Problem("OSP202", f"profiles extend each other: {told}", place, hint)])
+        return found
+
+    def _named_document(self, path: Path, name: str) -> Document:
+        document = self.document(path)
+        if document.name != name:
+            message = f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
+            hint = f'write name="{name}", or rename the file'
+            place = document.element.attribute_place("name")
+            raise InvalidProfileError([Problem("OSP108", message, place, hint)])
+        return document
+
+    def _paths(self, name: str) -> Iterator[Path]:
+        if not PROFILE_NAME.fullmatch(name):
+            return
+        for directory in self.directories():
+            for path in (directory / name / "profile.xml", directory / f"{name}.xml"):
+                if path.is_file():
+                    yield path
+
+    def _missing_hint(self, name: str) -> str:
+        if not PROFILE_NAME.fullmatch(name):
+            return "a name begins with a letter or digit and has only letters, digits, _ . -"
+        where = ", ".join(str(d) for d in self.directories() if d.is_dir())
+        return f"{nearest(name, self.names())} (looked in {where})"
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one == other or (other.exists() and one.samefile(other))
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(tree.MAX_BYTES + 1)  # one more, so that a larger file is noticed
+    except FileNotFoundError:
+        hint = "give the path of a profile's file or folder, or the name of a profile"
+        raise ProfileNotFoundError(f"there is no file {path}", hint=hint) from None
+    except OSError as error:
+        raise ProfileNotFoundError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _dangling(profile: Profile) -> list[Problem]:
+    """Find storages and applications that name a template which the resolved profile lacks."""
+    chain = " -> ".join(f"{d.name} ({d.element.place})" for d in profile.documents)
+    entities: list[Storage | Application] = [*profile.storages.values(), *profile.applications.values()]
+    return [
+        Problem(
+            "OSP203",
+            f"{type(e).__name__} {e.name} names template {e.template!r}, which profile {chain} does not have",
+            e.element.attribute_place("template"),
+            nearest(e.template, profile.templates),
+        )
+        for e in entities
+        if e.template not in profile.templates
+    ]

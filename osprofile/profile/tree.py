@@ -1,0 +1,223 @@
+"""XML as a tree whose elements, attributes and characters know their places.
+
+expat reads, because lxml knows lines but no columns. The reading is hardened: UTF-8 only, no
+document type, so no entity but the five of XML, nothing from a network, bounded size and depth.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from typing import TYPE_CHECKING, final
+from xml.parsers import expat
+
+from osprofile.errors import InvalidProfileError, Problem
+from osprofile.source import Place, Source, SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NoReturn
+
+MAX_BYTES = 8 * 1024 * 1024
+"""A document larger than this is refused unread; the bundled profiles have about 30 KB."""
+
+MAX_DEPTH = 32
+"""Elements nest at most this deep; a profile needs five."""
+
+_BOM = b"\xef\xbb\xbf"
+_ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
+_ENTITY = re.compile(rb"&(#x?[0-9A-Fa-f]+|\w+);|\r\n")
+
+
+@final
+class Element:
+    """An element: namespace, local name, attributes, children, text, and its place.
+
+    Attributes of no namespace are keyed by their name, others by `namespace}name`.
+    """
+
+    __slots__ = ("_chunks", "_offsets", "attributes", "children", "name", "namespace", "offset", "source")
+
+    def __init__(self, source: Source, offset: int, tag: str, attributes: dict[str, str]) -> None:
+        self.source = source
+        self.offset = offset
+        self.namespace, _, self.name = tag.rpartition("}")
+        self.attributes = attributes
+        self.children: list[Element] = []
+        self._chunks: list[str] = []
+        self._offsets: list[int] = []
+
+    def __repr__(self) -> str:
+        return f"<{self.name} at {self.place}>"
+
+    @property
+    def place(self) -> Place:
+        """Where the start tag begins."""
+        return Place(self.source, self.offset)
+
+    @property
+    def text(self) -> str:
+        """All character data directly inside the element."""
+        return "".join(self._chunks)
+
+    @property
+    def source_text(self) -> SourceText:
+        """The same with the place of each character."""
+        chunks = self._chunks
+        if not chunks:
+            return SourceText("", self.source, ((0, self._content_offset()),))
+        starts = accumulate(map(len, chunks), initial=0)
+        return SourceText("".join(chunks), self.source, tuple(zip(starts, self._offsets, strict=False)))
+
+    def add_text(self, chunk: str, offset: int) -> None:
+        """Add character data that stands at a byte offset of the source."""
+        self._chunks.append(chunk)
+        self._offsets.append(offset)
+
+    def child(self, name: str) -> Element | None:
+        """Give the first child of that local name."""
+        return next((c for c in self.children if c.name == name), None)
+
+    def walk(self) -> Iterator[Element]:
+        """Give this element and all below it, in the order of the document."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def _content_offset(self) -> int:
+        """Give the byte offset just behind the start tag, or of the tag where it is empty."""
+        at = self.offset
+        while match := _ATTRIBUTE.search(self.source.data, at):
+            if b">" in self.source.data[at : match.start()]:
+                break
+            at = match.end()
+        return self.source.data.find(b">", at) + 1
+
+    def attribute_text(self, key: str) -> SourceText:
+        """Give an attribute's value with the place of each character.
+
+        Of an attribute that the element lacks: the empty text at the element's place.
+        """
+        value = self.attributes.get(key)
+        namespace, _, name = key.rpartition("}")
+        at = self.offset
+        while value is not None and (match := _ATTRIBUTE.search(self.source.data, at)):
+            if b">" in self.source.data[at : match.start()]:
+                break
+            at = match.end()
+            prefix, _, local = match[1].decode().rpartition(":")
+            if local == name and bool(prefix) == bool(namespace) and prefix != "xmlns":
+                return SourceText(value, self.source, _anchors(match[2][1:-1], match.start(2) + 1))
+        return SourceText(value or "", self.source, ((0, self.offset),))
+
+    def attribute_place(self, key: str) -> Place:
+        """Give the place where an attribute's value begins; without it, the element's place."""
+        return self.attribute_text(key).place()
+
+
+def _anchors(raw: bytes, offset: int) -> tuple[tuple[int, int], ...]:
+    """Map offsets in an attribute's value to offsets in the source: entities are one character."""
+    anchors, characters, at = [(0, offset)], 0, 0
+    for match in _ENTITY.finditer(raw):
+        characters += len(raw[at : match.start()].decode())
+        anchors += [(characters, offset + match.start()), (characters + 1, offset + match.end())]
+        characters, at = characters + 1, match.end()
+    return tuple(anchors)
+
+
+def parse(source: Source) -> Element:
+    """Parse a document; raise `InvalidProfileError` with one problem where it cannot be read."""
+    return _Builder(source).build()
+
+
+def refuse(source: Source, offset: int, code: str, message: str, hint: str = "") -> NoReturn:
+    """Raise `InvalidProfileError` for one problem at a byte offset."""
+    raise InvalidProfileError([Problem(code, message, Place(source, offset), hint)])
+
+
+def source_of(name: str, data: bytes) -> Source:
+    """Make a source of a document's bytes: bounded, without a byte order mark, UTF-8.
+
+    Raises `InvalidProfileError`.
+    """
+    if len(data) > MAX_BYTES:
+        message = f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
+        raise InvalidProfileError([Problem("OSP101", message, hint="is this the right file?")])
+    source = Source(name, data.removeprefix(_BOM))
+    try:
+        source.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        hint = "save the file as UTF-8"
+        refuse(source, error.start, "OSP101", "a profile is UTF-8, and this byte is not", hint)
+    return source
+
+
+class _Builder:
+    """The handlers of one expat parser."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.root: Element | None = None
+        self.stack: list[Element] = []
+        self.parser = parser = expat.ParserCreate(namespace_separator="}")
+        parser.buffer_text = False  # each chunk has one place
+        parser.StartElementHandler = self.start
+        parser.EndElementHandler = self.end
+        parser.CharacterDataHandler = self.characters
+        parser.StartDoctypeDeclHandler = self.doctype
+        parser.XmlDeclHandler = self.declaration
+
+    def build(self) -> Element:
+        try:
+            self.parser.Parse(self.source.data, True)
+        except expat.ExpatError as error:
+            offset = max(self.parser.ErrorByteIndex, 0)
+            message = expat.ErrorString(error.code) or "not well-formed"
+            refuse(self.source, offset, "OSP102", f"not well-formed XML: {message}", self.remedy(error))
+        if self.root is None:
+            refuse(self.source, 0, "OSP102", "not well-formed XML: no element found")
+        return self.root
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        element = Element(self.source, self.parser.CurrentByteIndex, tag, attributes)
+        if self.stack:
+            self.stack[-1].children.append(element)
+        else:
+            self.root = element
+        self.stack.append(element)
+        if len(self.stack) > MAX_DEPTH:
+            message = f"elements nest more than {MAX_DEPTH} deep"
+            refuse(self.source, element.offset, "OSP101", message, "a profile needs five levels")
+
+    def end(self, _tag: str) -> None:
+        self.stack.pop()
+
+    def characters(self, data: str) -> None:
+        self.stack[-1].add_text(data, self.parser.CurrentByteIndex)
+
+    def doctype(self, *_: object) -> None:
+        hint = "remove the <!DOCTYPE ...>: entities are not expanded, write the text itself"
+        message = "a document type declaration is not allowed in a profile"
+        refuse(self.source, self.parser.CurrentByteIndex, "OSP103", message, hint)
+
+    def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding and encoding.lower() not in {"utf-8", "us-ascii"}:
+            message = f"a profile is UTF-8, not {encoding!r}"
+            refuse(self.source, 0, "OSP101", message, "save the file as UTF-8 and say so in its first line")
+
+    def remedy(self, error: expat.ExpatError) -> str:
+        """Say what usually lies behind an error of expat's."""
+        messages = expat.errors
+        text = expat.ErrorString(error.code)
+        opened = self.stack[-1] if self.stack else None
+        if text == messages.XML_ERROR_INVALID_TOKEN:
+            return "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or write &lt; and &amp;"
+        if text == messages.XML_ERROR_UNBOUND_PREFIX:
+            return 'declare the prefix in the root element, as in xmlns:idb="http://gpe.intel.com/idb"'
+        if text == messages.XML_ERROR_UNDEFINED_ENTITY:
+            return "only &lt; &gt; &amp; &quot; &apos; and &#...; exist here"
+        if text == messages.XML_ERROR_UNCLOSED_CDATA_SECTION:
+            return "close the section with ]]>"
+        if opened:
+            return f"<{opened.name}> was opened at {opened.place}; is it closed, and is a '<' of a script inside CDATA?"
+        return ""

@@ -1,0 +1,124 @@
+"""Where a thing stands in a document: `Source`, `Place`, `SourceText`.
+
+Everything that a profile says keeps the byte offset at which it was said; line, column and the
+text of the line are worked out only when somebody asks, which is when something is wrong.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import final
+
+_TAB_STOP = 8
+
+
+@final
+class Source:
+    """A document's bytes (UTF-8, without a byte order mark) and the name that messages call it by."""
+
+    __slots__ = ("_line_starts", "data", "name")
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.data = data
+        self._line_starts: list[int] | None = None
+
+    def __repr__(self) -> str:
+        return f"Source({self.name!r}, {len(self.data)} bytes)"
+
+    def _starts(self) -> list[int]:
+        if self._line_starts is None:
+            # CR LF and a lone CR end a line for XML too (XML 1.0, 2.11).
+            normal = self.data.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
+            starts, at = [0], normal.find(b"\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = normal.find(b"\n", at + 1)
+            self._line_starts = starts
+        return self._line_starts
+
+    def locate(self, offset: int) -> tuple[int, int]:
+        """Give line and column (both from 1, the column in characters) of a byte offset."""
+        starts = self._starts()
+        line = bisect_right(starts, offset)
+        before = self.data[starts[line - 1] : offset]
+        return line, len(before.decode("utf-8", "replace")) + 1
+
+    def line_text(self, line: int) -> str:
+        """Give the text of a line (from 1) without its line end."""
+        starts = self._starts()
+        end = starts[line] if line < len(starts) else len(self.data)
+        return self.data[starts[line - 1] : end].decode("utf-8", "replace").rstrip("\r\n")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A point in a document: a source and a byte offset; `str()` gives `file:line:column`."""
+
+    source: Source
+    offset: int
+
+    @property
+    def file(self) -> str:
+        """The document's name, as it was given to the reader."""
+        return self.source.name
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+        return self.source.locate(self.offset)[0]
+
+    @property
+    def column(self) -> int:
+        """The column, from 1, in characters."""
+        return self.source.locate(self.offset)[1]
+
+    def excerpt(self, width: int = 100) -> str:
+        """Give the source line and, below it, a caret under this place.
+
+        Of a long line, about `width` characters around the place are shown. Characters that a
+        terminal would act on are shown as U+FFFD.
+        """
+        line, column = self.source.locate(self.offset)
+        text = "".join(
+            c if c == "\t" or c.isprintable() else "\ufffd" for c in self.source.line_text(line)
+        )
+        at = len(text[: column - 1].expandtabs(_TAB_STOP))
+        text = text.expandtabs(_TAB_STOP)
+        if len(text) > width:
+            first = max(0, min(at - width // 2, len(text) - width))
+            cut = text[first : first + width]
+            text = ("..." if first else "") + cut + ("..." if first + width < len(text) else "")
+            at += -first + (3 if first else 0)
+        return f"    {text}\n    {' ' * at}^"
+
+    def __str__(self) -> str:
+        line, column = self.source.locate(self.offset)
+        return f"{self.source.name}:{line}:{column}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """A text of a document, each character of which knows its place.
+
+    `anchors` holds (offset in `text`, byte offset in the source) wherever a run of characters
+    that stand one after the other in the source begins: after each line end, entity, CDATA mark.
+    """
+
+    text: str
+    source: Source = field(repr=False, compare=False)
+    anchors: tuple[tuple[int, int], ...] = field(repr=False, compare=False)
+
+    def place(self, offset: int = 0) -> Place:
+        """Give the place of the character at `offset`; its length gives the place after the end."""
+        at = bisect_right(self.anchors, (offset, 1 << 62)) - 1
+        if at < 0:
+            return Place(self.source, self.anchors[0][1] if self.anchors else 0)
+        start, byte = self.anchors[at]
+        return Place(self.source, byte + len(self.text[start:offset].encode("utf-8")))
+
+    def __str__(self) -> str:
+        return self.text
