@@ -288,9 +288,13 @@ class Profile:
         versions = ", ".join(sorted((a.application_version for a in known), key=version_key))
         raise ApplicationNotFoundError(message, hint=f"there is {versions}")
 
-    def overridden(self, entity: Template | Storage | Application) -> list[Template | Storage | Application]:
+    def overridden(
+        self, entity: Template | Storage | Application
+    ) -> list[Template | Storage | Application]:
         """Give what an entity of this profile replaced in the documents above, nearest first."""
-        kind = {Template: "templates", Storage: "storages", Application: "applications"}[type(entity)]
+        kind = {Template: "templates", Storage: "storages", Application: "applications"}[
+            type(entity)
+        ]
         found = [getattr(d, kind).get(entity.name) for d in self.documents]
         return [e for e in found if e is not None and e is not entity]
 

@@ -77,7 +77,9 @@ class _Reader:
             self.no_invocations(template)
         self.unique("template", [t for t in templates if t.name or t is documents_globals[0]])
         if len(documents_globals) > 1:
-            self.report_duplicate("unnamed template", documents_globals[1].element, documents_globals[0].element)
+            self.report_duplicate(
+                "unnamed template", documents_globals[1].element, documents_globals[0].element
+            )
         extends = root.attributes.get("extends")
         return Document(
             name=name,
@@ -87,7 +89,9 @@ class _Reader:
             templates={t.name: t for t in templates if t.name},
             global_fields=dict(documents_globals[0].fields) if documents_globals else {},
             storages=self.unique("storage", map(self.storage, _children(root, "Storage"))),
-            applications=self.unique("application", map(self.application, _children(root, "Application"))),
+            applications=self.unique(
+                "application", map(self.application, _children(root, "Application"))
+            ),
             element=root,
         )
 
@@ -106,7 +110,9 @@ class _Reader:
         return path
 
     def template(self, element: Element) -> Template:
-        invocations = self.unique("variation", map(self.invocation, _children(element, "Invocation")))
+        invocations = self.unique(
+            "variation", map(self.invocation, _children(element, "Invocation"))
+        )
         return Template(
             name=element.attributes.get("name", ""),
             description=_description(element),
@@ -117,7 +123,9 @@ class _Reader:
 
     def no_invocations(self, template: Template) -> None:
         for invocation in template.invocations.values():
-            message = "the unnamed template holds the profile's global fields and has no invocations"
+            message = (
+                "the unnamed template holds the profile's global fields and has no invocations"
+            )
             hint = "give the template a name"
             self.problems.append(Problem("OSP108", message, invocation.place, hint))
 
@@ -133,9 +141,11 @@ class _Reader:
 
     def static_script(self, element: Element) -> StaticScript:
         name = element.attributes.get("fileName", "")
-        if not FILE_NAME.fullmatch(name):
+        if "fileName" in element.attributes and not FILE_NAME.fullmatch(name):
             hint = "a file name begins with a letter or digit and has only letters, digits, . _ -"
-            self.report(element, "fileName", "OSP107", f"static script file name {shown(name)}", hint)
+            self.report(
+                element, "fileName", "OSP107", f"static script file name {shown(name)}", hint
+            )
         arguments = element.attribute_text("arguments")
         return StaticScript(name, arguments, element.source_text, element)
 
@@ -143,7 +153,9 @@ class _Reader:
         name = element.attributes.get("name", "")
         if not FIELD_NAME.fullmatch(name):
             hint = "a letter or _, then letters, digits, _ . - and at most one : inside"
-            self.report(element, "name", "OSP108", f"no replacement can name a field {shown(name)}", hint)
+            self.report(
+                element, "name", "OSP108", f"no replacement can name a field {shown(name)}", hint
+            )
         pattern_key, type_key = f"{EXTENSION}}}pattern", f"{EXTENSION}}}type"
         has_pattern = pattern_key in element.attributes
         return Field(
@@ -151,7 +163,9 @@ class _Reader:
             description=_description(element),
             minimum=self.limit(element.child("Min")),
             maximum=self.limit(element.child("Max")),
-            tags=tuple(Tag(t.attributes.get("name", ""), t.text, t) for t in _children(element, "Tag")),
+            tags=tuple(
+                Tag(t.attributes.get("name", ""), t.text, t) for t in _children(element, "Tag")
+            ),
             default=_optional(element, "Default"),
             value=_optional(element, "Value"),
             settable=element.attributes.get("isSettable", "true").strip() in {"true", "1"},
@@ -229,5 +243,3 @@ _TYPES: Final[dict[str, FieldType]] = {"integer": "integer", "number": "number",
 
 def _type(value: str | None) -> FieldType | None:
     return _TYPES.get(value.strip()) if value else None
-
-

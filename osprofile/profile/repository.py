@@ -37,7 +37,7 @@ def search_path(directories: Iterable[str | Path] = ()) -> Iterator[Path]:
     yield from (Path(p) for p in os.environ.get("OSPROFILE_PATH", "").split(os.pathsep) if p)
     config = os.environ.get("XDG_CONFIG_HOME", "")
     # The specification has relative paths ignored (XDG Base Directory 0.8).
-    base = Path(config) if config.startswith("/") else Path(os.path.expanduser("~/.config"))
+    base = Path(config) if config.startswith("/") else Path.home() / ".config"
     yield base / "osprofile" / "profiles"
     yield Path("/etc/osprofile/profiles")
     yield from _entry_point_directories()
@@ -175,17 +175,23 @@ class Repository:
         if not candidates:
             further = "further " if child.name == extends else ""
             message = f"profile {child.name} extends {shown(extends)}, and there is no {further}profile of that name: {told}"
-            raise InvalidProfileError([Problem("OSP201", message, place, self._missing_hint(extends))])
+            raise InvalidProfileError(
+                [Problem("OSP201", message, place, self._missing_hint(extends))]
+            )
         found = candidates[0]
         if any(q and _same(found, q) for q in paths):
             hint = "one of them must not extend the other, directly or through a third"
-            raise InvalidProfileError([Problem("OSP202", f"profiles extend each other: {told}", place, hint)])
+            raise InvalidProfileError(
+                [Problem("OSP202", f"profiles extend each other: {told}", place, hint)]
+            )
         return found
 
     def _named_document(self, path: Path, name: str) -> Document:
         document = self.document(path)
         if document.name != name:
-            message = f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
+            message = (
+                f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
+            )
             hint = f'write name="{name}", or rename the file'
             place = document.element.attribute_place("name")
             raise InvalidProfileError([Problem("OSP108", message, place, hint)])
@@ -224,7 +230,10 @@ def _bytes_of(path: Path) -> bytes:
 def _dangling(profile: Profile) -> list[Problem]:
     """Find storages and applications that name a template which the resolved profile lacks."""
     chain = " -> ".join(f"{d.name} ({d.element.place})" for d in profile.documents)
-    entities: list[Storage | Application] = [*profile.storages.values(), *profile.applications.values()]
+    entities: list[Storage | Application] = [
+        *profile.storages.values(),
+        *profile.applications.values(),
+    ]
     return [
         Problem(
             "OSP203",

@@ -1,24 +1,34 @@
-"""Is a document valid by the schemas, and if not, why?
+"""Whether a document is valid by the schemas, and if not, why.
 
-libxml2 (through lxml) decides, since it is fast; xmlschema, which is slow to import and has the
-better words, explains and is loaded only for that.
+libxml2 (through lxml) decides, since it is fast. Where it says no, xmlschema, which is slow to
+import and has the better words, explains; what would be allowed at a place libxml2 knows again.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import Problem
+from osprofile.errors import Problem, nearest, shown
 from osprofile.profile.data import schemas_directory
-from osprofile.source import Place
+from osprofile.profile.model import EXTENSION, IDB, JSDL, OSP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from lxml import etree
+    from xmlschema import XMLSchemaValidationError
 
     from osprofile.profile.tree import Element
+    from osprofile.source import Place
+
+CODE: Final = "OSP104"
+_PREFIXES: Final = {OSP: "osp:", IDB: "idb:", JSDL: "jsdl:", EXTENSION: "ext:"}
+_CLARK: Final = re.compile(r"\{([^}]*)\}")
+_EXPECTED: Final = re.compile(r"Expected is (?:one of )?\( (.*) \)")
+_BAD_VALUE: Final = re.compile(r"attribute (?:(\w+):)?([\w.-]+)=(.*)", re.DOTALL)
+_NOT_ALLOWED: Final = re.compile(r"'(?:\{([^}]*)\})?([^']+)' attribute not allowed")
 
 
 @cache
@@ -39,6 +49,10 @@ def problems(root: Element) -> list[Problem]:
     """Give what the schemas say against a document that `tree.parse` accepted; empty if valid."""
     from lxml import etree
 
+    if (root.namespace, root.name) != (OSP, "Profile"):
+        message = f"the root element is <{root.name}> of namespace {shown(root.namespace)}"
+        hint = f'a profile begins <osp:Profile xmlns:osp="{OSP}" ...'
+        return [Problem(CODE, message, root.place, hint)]
     try:
         document = etree.fromstring(root.source.data, _parser())
     except etree.XMLSyntaxError as error:  # a limit of libxml2's: expat has read it before
@@ -46,31 +60,112 @@ def problems(root: Element) -> list[Problem]:
     schema = _compiled()
     if schema.validate(document):
         return []
-    found = list(_explained(root, document))
-    # The two libraries agree on every document we know of; should they not, libxml2 decides.
-    return found or [
-        Problem("OSP104", entry.message, _line_place(root, entry.line)) for entry in schema.error_log
+    return _explain(root, _blamed(root, document, schema))
+
+
+def _blamed(
+    root: Element, document: etree._Element, schema: etree.XMLSchema
+) -> list[tuple[Element, str]]:
+    """Give what libxml2 says, each with our element: both trees have the same ones in order."""
+    order = dict(zip(document.iter("*"), root.walk(), strict=True))
+    nodes = {document.getroottree().getpath(node): element for node, element in order.items()}
+    return [(nodes.get(entry.path or "", root), entry.message) for entry in schema.error_log]
+
+
+def _explain(root: Element, blamed: list[tuple[Element, str]]) -> list[Problem]:
+    allowed = {
+        element: _readable(match[1])
+        for element, message in blamed
+        if (match := _EXPECTED.search(message))
+    }
+    found: dict[tuple[int, str], Problem] = {}
+    for problem in _by_xmlschema(root, allowed):
+        place = problem.place or root.place
+        found.setdefault((place.offset, problem.message[:20]), problem)
+    # On some documents xmlschema is content (no-break spaces, an unknown xsi:type): libxml2 decides.
+    return list(found.values()) or [
+        Problem(
+            CODE,
+            _readable(message),
+            _stray_text(element) if "Character content" in message else element.place,
+        )
+        for element, message in blamed
     ]
 
 
-def _line_place(root: Element, line: int) -> Place:
-    return next((e.place for e in root.walk() if e.place.line >= line), root.place)
-
-
-def _explained(root: Element, document: etree._Element) -> Iterator[Problem]:
-    """Give xmlschema's errors with our places: both trees have the same elements in order."""
+def _by_xmlschema(root: Element, allowed: Mapping[Element, str]) -> Iterator[Problem]:
     import xmlschema
 
-    schema = xmlschema.XMLSchema(str(schemas_directory() / "osprofile.xsd"), allow="sandbox")
-    ours = dict(zip(document.iter("*"), root.walk(), strict=True))
-    for error in schema.iter_errors(document):
-        element = ours.get(error.elem, root)
-        reason = " ".join((error.reason or str(error)).split())
-        yield Problem("OSP104", *_told(element, error, reason))
+    schema = xmlschema.XMLSchema((schemas_directory() / "osprofile.xsd").as_uri(), allow="sandbox")
+    resource = xmlschema.XMLResource(root.source.data.decode(), defuse="always", allow="none")
+    ours = dict(zip(resource.root.iter(), root.walk(), strict=True))
+    try:
+        for error in schema.iter_errors(resource):
+            element = ours.get(error.elem, root) if error.elem is not None else root
+            yield _problem(element, error, allowed)
+    except xmlschema.XMLSchemaException:
+        return
 
 
-def _told(element: Element, error: object, reason: str) -> tuple[str, Place, str]:
-    """Give message, place and hint of one error of xmlschema's."""
-    expected = getattr(error, "particle", None)
-    place = element.place
-    return f"in <{element.name}>: {reason}", place, f"expected {expected}" if expected is None else ""
+def _problem(
+    element: Element, error: XMLSchemaValidationError, allowed: Mapping[Element, str]
+) -> Problem:
+    """Tell one validation error of xmlschema's, at the element or attribute that it is about."""
+    reason = " ".join(str(error.reason or error).split())
+    index = getattr(error, "index", None)
+    if index is not None:
+        return _children_problem(element, index, reason, allowed)
+    if match := _BAD_VALUE.match(reason):
+        namespace = EXTENSION + "}" if match[1] else ""
+        place = element.attribute_place(f"{namespace}{match[2]}")
+        value = match[3].removeprefix(f"{error.obj!r}: ")
+        return Problem(CODE, f"attribute {match[2]}={shown(str(error.obj))}: {value}", place)
+    if match := _NOT_ALLOWED.match(reason):
+        return _unknown_attribute(element, match[1], match[2])
+    if "could not convert" in reason or "doesn't match any pattern" in reason:
+        place = element.source_text.place()
+        message = f"<{element.name}> is {shown(element.text)}, which is no number"
+        return Problem(CODE, message, place, "as in 10, -3, 1.5 or 2e6")
+    place = _stray_text(element) if "character data" in reason else element.place
+    return Problem(CODE, f"in <{element.name}>: {_readable(reason)}", place)
+
+
+def _stray_text(element: Element) -> Place:
+    """Give the place of the first character that is no white space of XML's."""
+    text = element.source_text
+    return text.place(len(text.text) - len(text.text.lstrip(" \t\r\n")))
+
+
+def _children_problem(
+    parent: Element, index: int, reason: str, allowed: Mapping[Element, str]
+) -> Problem:
+    if index < len(parent.children):
+        child = parent.children[index]
+        expected = allowed.get(child, "")
+        message = f"<{child.name}> is not expected here, in <{parent.name}>"
+        return Problem(CODE, message, child.place, _allowed_hint(child.name, expected))
+    expected = allowed.get(parent, "")
+    message = f"<{parent.name}> ends too early" if expected else f"in <{parent.name}>: {reason}"
+    return Problem(CODE, message, parent.place, expected and f"it needs {expected}")
+
+
+def _allowed_hint(name: str, expected: str) -> str:
+    if not expected:
+        return ""
+    names = {word.rpartition(":")[2]: word for word in expected.split(", ")}
+    close = nearest(name, names) if name not in names else ""
+    meant = f"{close} " if close.startswith("did you mean") else ""
+    return f"{meant}allowed here: {expected}"
+
+
+def _unknown_attribute(element: Element, namespace: str | None, name: str) -> Problem:
+    place: Place = element.attribute_place(f"{namespace}}}{name}" if namespace else name)
+    known = {"pattern", "type"} if namespace == EXTENSION and element.name == "Field" else set()
+    prefix = _PREFIXES.get(namespace or "", f"{{{namespace}}}" if namespace else "")
+    message = f"<{element.name}> has no attribute {prefix}{name}"
+    return Problem(CODE, message, place, nearest(name, known))
+
+
+def _readable(message: str) -> str:
+    """Write `{namespace}name` of our namespaces with the customary prefix."""
+    return _CLARK.sub(lambda m: _PREFIXES.get(m[1], m[0]), message)

@@ -36,7 +36,16 @@ class Element:
     Attributes of no namespace are keyed by their name, others by `namespace}name`.
     """
 
-    __slots__ = ("_chunks", "_offsets", "attributes", "children", "name", "namespace", "offset", "source")
+    __slots__ = (
+        "_chunks",
+        "_offsets",
+        "attributes",
+        "children",
+        "name",
+        "namespace",
+        "offset",
+        "source",
+    )
 
     def __init__(self, source: Source, offset: int, tag: str, attributes: dict[str, str]) -> None:
         self.source = source
@@ -67,7 +76,9 @@ class Element:
         if not chunks:
             return SourceText("", self.source, ((0, self._content_offset()),))
         starts = accumulate(map(len, chunks), initial=0)
-        return SourceText("".join(chunks), self.source, tuple(zip(starts, self._offsets, strict=False)))
+        return SourceText(
+            "".join(chunks), self.source, tuple(zip(starts, self._offsets, strict=False))
+        )
 
     def add_text(self, chunk: str, offset: int) -> None:
         """Add character data that stands at a byte offset of the source."""
@@ -141,7 +152,9 @@ def source_of(name: str, data: bytes) -> Source:
     Raises `InvalidProfileError`.
     """
     if len(data) > MAX_BYTES:
-        message = f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
+        message = (
+            f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
+        )
         raise InvalidProfileError([Problem("OSP101", message, hint="is this the right file?")])
     source = Source(name, data.removeprefix(_BOM))
     try:
@@ -173,7 +186,9 @@ class _Builder:
         except expat.ExpatError as error:
             offset = max(self.parser.ErrorByteIndex, 0)
             message = expat.ErrorString(error.code) or "not well-formed"
-            refuse(self.source, offset, "OSP102", f"not well-formed XML: {message}", self.remedy(error))
+            refuse(
+                self.source, offset, "OSP102", f"not well-formed XML: {message}", self.remedy(error)
+            )
         if self.root is None:
             refuse(self.source, 0, "OSP102", "not well-formed XML: no element found")
         return self.root
@@ -203,7 +218,13 @@ class _Builder:
     def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding and encoding.lower() not in {"utf-8", "us-ascii"}:
             message = f"a profile is UTF-8, not {encoding!r}"
-            refuse(self.source, 0, "OSP101", message, "save the file as UTF-8 and say so in its first line")
+            refuse(
+                self.source,
+                0,
+                "OSP101",
+                message,
+                "save the file as UTF-8 and say so in its first line",
+            )
 
     def remedy(self, error: expat.ExpatError) -> str:
         """Say what usually lies behind an error of expat's."""
@@ -213,7 +234,9 @@ class _Builder:
         if text == messages.XML_ERROR_INVALID_TOKEN:
             return "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or write &lt; and &amp;"
         if text == messages.XML_ERROR_UNBOUND_PREFIX:
-            return 'declare the prefix in the root element, as in xmlns:idb="http://gpe.intel.com/idb"'
+            return (
+                'declare the prefix in the root element, as in xmlns:idb="http://gpe.intel.com/idb"'
+            )
         if text == messages.XML_ERROR_UNDEFINED_ENTITY:
             return "only &lt; &gt; &amp; &quot; &apos; and &#...; exist here"
         if text == messages.XML_ERROR_UNCLOSED_CDATA_SECTION:

@@ -1,0 +1,127 @@
+"""Describe a batch system once, in an OS Profile, and get its scripts from that file.
+
+    import osprofile
+
+    profile = osprofile.load("pbs")
+    context = osprofile.new_context(profile)
+    start = osprofile.incarnate(profile, "START", fields={"QUEUE": "long"}, context=context)
+    print(start.text)
+
+Importing this module loads nothing else; each name below is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # type checkers take it for True; `typing` would double the import's time
+if TYPE_CHECKING:
+    from osprofile.errors import (
+        ApplicationNotFoundError,
+        IncarnationError,
+        InvalidProfileError,
+        JavaRegexError,
+        JavaRegexTimeoutError,
+        MissingValueError,
+        NotFoundError,
+        NotSettableError,
+        OSProfileError,
+        Problem,
+        ProfileNotFoundError,
+        ScriptError,
+        StorageNotFoundError,
+        TemplateNotFoundError,
+        UnknownFieldError,
+        ValueRefusedError,
+    )
+    from osprofile.incarnation.context import new_context, working_directory
+    from osprofile.incarnation.incarnate import FieldValue, Incarnation, incarnate, storage_path
+    from osprofile.incarnation.static_scripts import StaticScriptFile, deployment_script
+    from osprofile.profile.model import Profile
+    from osprofile.profile.repository import Repository
+
+__version__ = "0.1.0"
+
+_ERRORS = "osprofile.errors"
+_INCARNATE = "osprofile.incarnation.incarnate"
+_EXPORTS = {
+    "ApplicationNotFoundError": _ERRORS,
+    "FieldValue": _INCARNATE,
+    "Incarnation": _INCARNATE,
+    "IncarnationError": _ERRORS,
+    "InvalidProfileError": _ERRORS,
+    "JavaRegexError": _ERRORS,
+    "JavaRegexTimeoutError": _ERRORS,
+    "MissingValueError": _ERRORS,
+    "NotFoundError": _ERRORS,
+    "NotSettableError": _ERRORS,
+    "OSProfileError": _ERRORS,
+    "Problem": _ERRORS,
+    "Profile": "osprofile.profile.model",
+    "ProfileNotFoundError": _ERRORS,
+    "Repository": "osprofile.profile.repository",
+    "ScriptError": _ERRORS,
+    "StaticScriptFile": "osprofile.incarnation.static_scripts",
+    "StorageNotFoundError": _ERRORS,
+    "TemplateNotFoundError": _ERRORS,
+    "UnknownFieldError": _ERRORS,
+    "ValueRefusedError": _ERRORS,
+    "deployment_script": "osprofile.incarnation.static_scripts",
+    "incarnate": _INCARNATE,
+    "new_context": "osprofile.incarnation.context",
+    "storage_path": _INCARNATE,
+    "working_directory": "osprofile.incarnation.context",
+}
+
+__all__ = [
+    "ApplicationNotFoundError",
+    "FieldValue",
+    "Incarnation",
+    "IncarnationError",
+    "InvalidProfileError",
+    "JavaRegexError",
+    "JavaRegexTimeoutError",
+    "MissingValueError",
+    "NotFoundError",
+    "NotSettableError",
+    "OSProfileError",
+    "Problem",
+    "Profile",
+    "ProfileNotFoundError",
+    "Repository",
+    "ScriptError",
+    "StaticScriptFile",
+    "StorageNotFoundError",
+    "TemplateNotFoundError",
+    "UnknownFieldError",
+    "ValueRefusedError",
+    "deployment_script",
+    "incarnate",
+    "load",
+    "new_context",
+    "storage_path",
+    "working_directory",
+]
+
+
+def __getattr__(name: str) -> object:
+    module = _EXPORTS.get(name)
+    if module is None:
+        message = f"module 'osprofile' has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(module), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def load(name: str) -> Profile:
+    """Give the resolved profile of that name from the standard search path (see `Repository`).
+
+    Raises `ProfileNotFoundError`; `InvalidProfileError` with everything that is wrong.
+    """
+    from osprofile.profile.repository import Repository
+
+    return Repository().load(name)

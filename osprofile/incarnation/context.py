@@ -1,0 +1,42 @@
+"""The special fields of a job on this machine: who, and in which fresh directory (seed, 2.3.1)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from osprofile.profile.model import Profile
+
+
+def user_name() -> str:
+    """Give the login name of the user that this process runs as."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # a uid without an entry, as containers have
+        return str(os.geteuid())
+
+
+def unique_name() -> str:
+    """Give a name that no other job has: time to the second (UTC), then 64 random bits."""
+    import time
+
+    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(8).hex()
+
+
+def working_directory(profile: Profile, user: str, name: str) -> str:
+    """Give the path of a job's working directory: UspaceRoot, user and name (seed, 1)."""
+    root = profile.uspace_root
+    joint = "" if root.endswith(profile.delimiter) else profile.delimiter
+    return f"{root}{joint}{user}{profile.delimiter}{name}"
+
+
+def new_context(profile: Profile) -> dict[str, str]:
+    """Give USER_NAME and a fresh WORKING_DIRECTORY for one job of this process's user."""
+    user = user_name()
+    return {
+        "USER_NAME": user,
+        "WORKING_DIRECTORY": working_directory(profile, user, unique_name()),
+    }

@@ -1,0 +1,181 @@
+"""The value of one field: numbers, tags, limits, types, patterns, derived and special fields.
+
+Sources: seed, sections 2.3 and 2.3.1; the design's "Values". A value is a string and is never
+trimmed; the empty string means "not given" and passes every check.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from osprofile.errors import ValueRefusedError, shown
+from osprofile.language import javaregex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from osprofile.profile.model import Field
+
+NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
+
+LARGEST_INTEGER: Final = 2**63 - 1
+"""What `sh` computes with: an integer field may stand in `$((...))`."""
+
+SPECIAL_NAMES: Final = frozenset({"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT"})
+TARGET_SYSTEM_INFO: Final = "TargetSystemInfo:"
+JOB_SCRIPT: Final = "JOB_SCRIPT"
+"""The text of prologue, application and epilogue, which the engine gives to START."""
+
+
+def is_special(name: str) -> bool:
+    """Say whether only the context or the engine may give a field of that name (2.3.1)."""
+    return name in SPECIAL_NAMES or name == JOB_SCRIPT or name.startswith(TARGET_SYSTEM_INFO)
+
+
+def hours_minutes_seconds(seconds: int) -> str:
+    """Give a duration as `HH:MM:SS`; hours have two digits or more."""
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour:02}:{minute:02}:{second:02}"
+
+
+def minutes_rounded_up(seconds: int) -> str:
+    """Give a duration in minutes, a begun minute as a whole one."""
+    return str(-(-seconds // 60))
+
+
+DERIVED: Final[dict[str, Callable[[int], str]]] = {
+    "HMS": hours_minutes_seconds,
+    "MINUTES": minutes_rounded_up,
+}
+"""Of an integer field X in seconds, `<X:HMS>` and `<X:MINUTES>` are made from its value."""
+
+
+def derived_base(name: str) -> str | None:
+    """Give X of a name `X:HMS` or `X:MINUTES`, else None."""
+    base, _, form = name.rpartition(":")
+    return base if base and form in DERIVED else None
+
+
+def derive(name: str, value: str) -> str:
+    """Give the value of the derived field `name` from its base's value; raise `ValueRefusedError`."""
+    if not value:
+        return value
+    base, _, form = name.rpartition(":")
+    if not INTEGER.fullmatch(value) or len(value) > 18:
+        message = f"<{name}> needs whole seconds, and field {base} has the value {shown(value)}"
+        raise ValueRefusedError(message, field=base, hint=f'give field {base} ext:type="integer"')
+    return DERIVED[form](int(value))
+
+
+def apply_tags(field: Field, value: str) -> str:
+    """Give the value of the tag named `value`; without such a tag, `value` itself."""
+    return next((tag.value for tag in field.tags if tag.name == value), value)
+
+
+def is_number(value: str) -> bool:
+    """Say whether a value is a finite decimal number, in ASCII."""
+    return bool(NUMBER.fullmatch(value)) and abs(float(value)) != float("inf")
+
+
+def within(value: str, minimum: float | None, maximum: float | None) -> bool:
+    """Say whether a number (see `is_number`) lies inside the limits, which belong to the range."""
+    number = _exact(value)
+    return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
+
+
+def _exact(value: str) -> float:
+    # A float holds 15 decimal digits; Python compares int and Decimal with a float exactly.
+    if len(value) <= 15:
+        return float(value)
+    from decimal import Decimal
+
+    return Decimal(value)  # type: ignore[return-value]  # it is only compared
+
+
+def check(field: Field, value: str, given: str | None = None) -> None:
+    """Check a value, tags applied, against type, limits and pattern; raise `ValueRefusedError`.
+
+    `given` is the value before its tag took effect. The message names value, rule and field; the
+    place is that of the rule in the profile.
+    """
+    if not value:
+        return
+    what = f"field {field.name}: {shown(value)}"
+    if given is not None and given != value:
+        what += f" (the value of tag {shown(given)})"
+    _check_type(field, value, what)
+    _check_limits(field, value, what)
+    _check_pattern(field, value, what)
+
+
+def _check_type(field: Field, value: str, what: str) -> None:
+    place = field.place
+    if field.type == "integer" and not INTEGER.fullmatch(value):
+        hint = "digits only, and no leading zero, which a shell takes for an octal number"
+        raise ValueRefusedError(
+            f"{what} is not an integer", field=field.name, place=place, hint=hint
+        )
+    if field.type == "integer" and int(value[:20]) > LARGEST_INTEGER:
+        hint = f"a shell computes up to {LARGEST_INTEGER}"
+        raise ValueRefusedError(f"{what} is too large", field=field.name, place=place, hint=hint)
+    limited = field.minimum is not None or field.maximum is not None
+    if (limited or field.type == "number") and not is_number(value):
+        hint = "as in 10, -3, 1.5 or 2e6"
+        message = (
+            f"{what} is not a finite number"
+            if NUMBER.fullmatch(value)
+            else f"{what} is not a number"
+        )
+        raise ValueRefusedError(message, field=field.name, place=place, hint=hint)
+
+
+def _check_limits(field: Field, value: str, what: str) -> None:
+    for limit, name, word in ((field.minimum, "Min", "below"), (field.maximum, "Max", "above")):
+        if limit is None:
+            continue
+        fits = within(value, limit, None) if name == "Min" else within(value, None, limit)
+        if not fits:
+            message = f"{what} is {word} the {name} of {number_text(limit)}"
+            place, hint = field.place_of(name), f"allowed: {range_text(field)}"
+            raise ValueRefusedError(message, field=field.name, place=place, hint=hint)
+
+
+def _check_pattern(field: Field, value: str, what: str) -> None:
+    if field.pattern is None:
+        return
+    if javaregex.compile(field.pattern.text).matches(value) is None:
+        message = f"{what} does not match the pattern {field.pattern.text}"
+        place = field.pattern.place()
+        raise ValueRefusedError(message, field=field.name, place=place, hint=field.description)
+
+
+def number_text(number: float) -> str:
+    """Give a limit as people write it: 10, not 10.0."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def range_text(field: Field) -> str:
+    """Give the limits of a field in words: `1 to 64`, `at least 1`, or the empty string."""
+    low, high = field.minimum, field.maximum
+    if low is not None and high is not None:
+        return f"{number_text(low)} to {number_text(high)}"
+    if low is not None:
+        return f"at least {number_text(low)}"
+    return f"at most {number_text(high)}" if high is not None else ""
+
+
+def carriable(name: str, value: object) -> None:
+    """Raise where no script can carry a value: it is no string, has a NUL, or is not Unicode."""
+    if not isinstance(value, str):
+        message = f"field {name}: a value is a string, not {type(value).__name__}"
+        raise ValueRefusedError(message, field=name)
+    if "\0" in value:
+        raise ValueRefusedError(f"field {name}: {shown(value)} has a NUL character", field=name)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        message = f"field {name}: {shown(value)} is not valid UTF-8"
+        raise ValueRefusedError(message, field=name) from None

@@ -1,0 +1,286 @@
+"""Request, context and template in; text out: `incarnate`.
+
+The order of precedence is the design's ("Values"; seed, 2.3): the template's fixed Value, the
+request, the context, the template's Default; then tags; then checks. Nothing here reads a clock, a
+file or the environment: the same input gives the same text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
+
+from osprofile.errors import (
+    JavaRegexTimeoutError,
+    MissingValueError,
+    NotSettableError,
+    UnknownFieldError,
+    nearest,
+    shown,
+)
+from osprofile.incarnation import fields as rules
+from osprofile.incarnation.plan import plan_of
+from osprofile.incarnation.static_scripts import StaticScriptFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import NoReturn
+
+    from osprofile.incarnation.plan import Plan, Use, Values
+    from osprofile.profile.model import Profile
+    from osprofile.source import Place
+
+Origin = Literal["fixed", "request", "context", "default"]
+_NOTHING: Mapping[str, str] = {}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """What became of a field: its value in the text, and where that came from.
+
+    `given` is the value before a tag took effect. `place` is where the profile declares the field,
+    None where it does not.
+    """
+
+    name: str
+    value: str
+    given: str
+    origin: Origin
+    place: Place | None
+
+
+@final
+class Incarnation:
+    """A template turned into text.
+
+    `text` is the script; `static_scripts` must be deployed for it to run; `warnings` are sentences
+    for the caller's log; `fields` tells where each value came from. Not changed after it is made.
+    """
+
+    __slots__ = ("_context", "_plan", "_request", "_values", "static_scripts", "text", "warnings")
+
+    def __init__(
+        self, plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]
+    ) -> None:
+        self.text = plan.text.fill(values)
+        self.static_scripts = _static_scripts(plan, values) if plan.scripts else ()
+        self.warnings: tuple[str, ...] = ()
+        self._plan = plan
+        self._values = values
+        self._request = request
+        self._context = context
+
+    def __repr__(self) -> str:
+        return f"<Incarnation of {self.template}, {len(self.text)} characters>"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def template(self) -> str:
+        """The template's name."""
+        return self._plan.template.name
+
+    @property
+    def variation(self) -> str:
+        """The variation's name, empty for the default one."""
+        return self._plan.variation
+
+    @property
+    def fields(self) -> Mapping[str, FieldValue]:
+        """Every field that the text uses, by name."""
+        return {name: self._field(name) for name in self._plan.uses}
+
+    def _field(self, name: str) -> FieldValue:
+        plan, declared = self._plan, self._plan.declared.get(name)
+        sources: tuple[tuple[Origin, Mapping[str, str]], ...] = (
+            ("fixed", plan.fixed),
+            ("request", self._request),
+            ("context", self._context),
+            ("default", plan.defaults),
+        )
+        origin, given = next((o, s[name]) for o, s in sources if name in s)
+        return FieldValue(name, self._values[name], given, origin, declared and declared.place)
+
+
+def incarnate(
+    profile: Profile,
+    template: str,
+    *,
+    fields: Mapping[str, str] | None = None,
+    variation: str = "",
+    application: str | None = None,
+    context: Mapping[str, str] | None = None,
+    strict: bool = False,
+) -> Incarnation:
+    """Turn a template of a resolved profile into text (seed, section 2).
+
+    `fields` is the request: values by field name, not trusted. `context` holds the special fields
+    (USER_NAME, WORKING_DIRECTORY, `TargetSystemInfo:XXX`, `SSH:HOST`, `SSH:PORT`) and those of the
+    user's profile. `application` is `NAME` or `NAME/VERSION`, for templates that use JOB_SCRIPT.
+    With `strict`, a field that the request sets and no template uses is an error, not a warning.
+
+    Raises `NotFoundError` (template, variation, application), `InvalidProfileError` (a fault in a
+    body), `IncarnationError` (the request), `JavaRegexTimeoutError`.
+    """
+    plan = plan_of(profile, template, variation, application)
+    request = dict(fields) if fields else _NOTHING
+    given = context if context is not None else _NOTHING
+    warnings = () if request.keys() <= plan.settable else _judge_names(plan, request, strict=strict)
+    try:
+        values = _values(plan, request, given)
+        incarnation = Incarnation(plan, values, request, given)
+    except KeyError as error:
+        _missing(plan, error.args[0], given)
+    except JavaRegexTimeoutError as error:
+        raise _named(plan, error) from None
+    if warnings:
+        incarnation.warnings = warnings
+    return incarnation
+
+
+def storage_path(profile: Profile, name: str, context: Mapping[str, str] | None = None) -> str:
+    """Give the path of a storage's directory (seed, section 3): its template, incarnated.
+
+    Raises `StorageNotFoundError` and what `incarnate` raises.
+    """
+    return incarnate(profile, profile.storage(name).template, context=context).text
+
+
+def _values(plan: Plan, request: Mapping[str, str], context: Mapping[str, str]) -> Values:
+    """Give the value of every key of the plan, checked; KeyError where a field has none."""
+    values = {**plan.defaults, **context, **request, **plan.fixed}
+    _refuse_uncarriable(request, context)
+    for name in plan.required:
+        if not values[name]:
+            raise KeyError(name)
+    for name, tags in plan.tagged:
+        value = values[name]
+        if value in tags:
+            values[name] = tags[value]
+    _check(plan, values, request, context)
+    for key, name, function in plan.replaced:
+        values[key] = function(values[name])
+    for step in plan.steps:
+        values[step.key] = step.make(values)
+    return values
+
+
+def _check(
+    plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]
+) -> None:
+    """Check all values, quickly; where one fails, `rules.check` says why."""
+    for name in plan.integers:
+        value = values[name]
+        if value and not (
+            len(value) <= 18
+            and value.isascii()
+            and value.isdigit()
+            and (value[0] != "0" or value == "0")
+        ):
+            _refuse(plan, name, values, request, context)
+    for name, minimum, maximum in plan.limited:
+        value = values[name]
+        if value and not (rules.is_number(value) and rules.within(value, minimum, maximum)):
+            _refuse(plan, name, values, request, context)
+    for name, matches in plan.patterned:
+        value = values[name]
+        if value and matches(value) is None:
+            _refuse(plan, name, values, request, context)
+
+
+def _refuse(
+    plan: Plan, name: str, values: Values, request: Mapping[str, str], context: Mapping[str, str]
+) -> None:
+    given = request.get(name, context.get(name, plan.defaults.get(name)))
+    rules.check(plan.declared[name], values[name], plan.fixed.get(name, given))
+
+
+def _refuse_uncarriable(request: Mapping[str, str], context: Mapping[str, str]) -> None:
+    try:
+        joined = "\n".join([*request.values(), *context.values()])
+        if joined.isascii():
+            if "\0" not in joined:
+                return
+        elif "\0" not in joined and joined.encode():
+            return
+    except (TypeError, UnicodeEncodeError):
+        pass
+    for name, value in (*request.items(), *context.items()):
+        rules.carriable(name, value)
+
+
+def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:
+    """Judge the names that a request may not or need not set; give the warnings."""
+    warnings = []
+    for name in request:
+        declared = plan.declaration(name)
+        if rules.is_special(name):
+            message = f"field {name} is supplied by the engine or the context, not by a request"
+            raise NotSettableError(
+                message, field=name, hint=f"leave it out, or give it as context ({name}=...)"
+            )
+        if declared is not None and not declared.settable:
+            message = f"field {name} of template {plan.template.name} is not settable"
+            hint = "the profile alone decides it; leave it out of the request"
+            raise NotSettableError(message, field=name, place=declared.place, hint=hint)
+        if name in plan.fixed:
+            place = plan.declared[name].place_of("Value")
+            warnings.append(f"{place}: field {name} has a fixed Value, which overrides the request")
+        elif name not in plan.settable:
+            message = _unused(plan, name, declared is not None)
+            if strict:
+                where = declared.place if declared else None
+                hint = nearest(name, plan.settable) or "it has no settable field"
+                raise UnknownFieldError(message, field=name, place=where, hint=hint)
+            warnings.append(message)
+    return tuple(warnings)
+
+
+def _unused(plan: Plan, name: str, declared: bool) -> str:
+    where = f"template {plan.template.name}"
+    if plan.variation:
+        where += f", variation {plan.variation}"
+    if plan.application is not None:
+        where += f" with application {plan.application.application_name}"
+    return f"field {shown(name) if not name.isidentifier() else name} is {'declared but ' if declared else ''}not used by {where}"
+
+
+def _missing(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
+    """Raise the error for a field that has no value."""
+    use: Use = plan.uses[name] if name in plan.uses else next(iter(plan.uses.values()))
+    declared = plan.declared.get(name)
+    variation = f", variation {use.invocation.name}" if use.invocation.name else ""
+    message = f"field {name} has no value: template {use.template.name}{variation} uses it"
+    if declared is not None and declared.settable and not rules.is_special(name):
+        hint = f"it has no Default: set {name} to something that is not empty"
+        if declared.description:
+            hint += f" ({declared.description})"
+    elif name in context:
+        hint = "the context gives it as the empty string, which means: not given"
+    elif declared is not None or rules.is_special(name):
+        hint = f"the context must supply it: {name}=..."
+    else:
+        known = {*plan.profile.global_fields, *use.template.fields, *rules.SPECIAL_NAMES, *context}
+        message = f"<{name}> is not declared in template {use.template.name}{variation}, nor a global field"
+        hint = (
+            f"{nearest(name, known)}; a shell's input redirection is written with a blank: < {name}"
+        )
+    raise MissingValueError(message, field=name, place=use.place, hint=hint)
+
+
+def _named(plan: Plan, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
+    """Say which field's value a regular expression did not get done with."""
+    patterns = ((n, f.pattern.text) for n, f in plan.declared.items() if f.pattern)
+    in_bodies = ((name, key) for key, name, _function in plan.replaced)
+    name = next((n for n, text in (*patterns, *in_bodies) if error.text and error.text in text), "")
+    message = f"field {name}: {error.message}" if name else error.message
+    return JavaRegexTimeoutError(message, text=error.text, index=error.index, hint=error.hint)
+
+
+def _static_scripts(plan: Plan, values: Values) -> tuple[StaticScriptFile, ...]:
+    return tuple(
+        StaticScriptFile(path.fill(values), script.body.text, directory.fill(values))
+        for script, path, directory in plan.scripts
+    )

@@ -1,0 +1,329 @@
+"""Templates compiled to plans: what an incarnation has to look up, check and join.
+
+A plan is made once for a profile, template, variation and application, and kept with the profile.
+Its text is a list in which literals and slots alternate, so that filling it is one slice
+assignment; each distinct use of a field (`<X>`, `<X/FROM/TO>`, `<X:HMS>`) is one key. What the
+engine itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is text nested in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, final
+
+from osprofile.errors import InvalidProfileError, Problem
+from osprofile.incarnation import fields as rules
+from osprofile.language import body as bodies
+from osprofile.language import javaregex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from osprofile.language.body import Body, Replacement
+    from osprofile.profile.model import (
+        Application,
+        Field,
+        Invocation,
+        Profile,
+        StaticScript,
+        Template,
+    )
+    from osprofile.source import Place, SourceText
+
+BIN = "BIN"
+START_PARTS = ("JOB_PROLOGUE", "", "JOB_EPILOGUE")
+"""What JOB_SCRIPT is made of; the application's template stands for the empty name."""
+
+DEFAULT_APPLICATION = "Executable"
+
+Values = dict[str, str]
+
+
+@final
+class Text:
+    """A compiled text: literals, keys into the values, and nested texts that stand in them."""
+
+    __slots__ = ("_getter", "_keys", "_literals")
+
+    def __init__(self, parts: Sequence[str], keys: Sequence[str]) -> None:
+        """Take parts with a literal at each even place; `keys` go to the odd ones, in order."""
+        self._literals = list(parts)
+        self._keys = tuple(keys)
+        self._getter = itemgetter(*keys) if len(keys) > 1 else None
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Give the text; raise KeyError for a key that has no value."""
+        parts = self._literals.copy()
+        if self._getter is not None:
+            parts[1::2] = self._getter(values)
+        elif self._keys:
+            parts[1] = values[self._keys[0]]
+        return "".join(parts)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One place where a body uses a field: for messages."""
+
+    name: str
+    template: Template
+    invocation: Invocation
+    place: Place
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Work that fills one key: `values[key] = make(values)`, in the order of the steps."""
+
+    key: str
+    make: Callable[[Values], str]
+
+
+@final
+@dataclass(slots=True)
+class Plan:
+    """A compiled template: see the module. `run` in `incarnate` executes it."""
+
+    profile: Profile
+    template: Template
+    variation: str
+    application: Application | None
+    text: Text
+    templates: tuple[Template, ...] = ()
+    uses: dict[str, Use] = field(default_factory=dict)
+    declared: dict[str, Field] = field(default_factory=dict)
+    # The last two, in the forms that an incarnation needs:
+    defaults: Values = field(default_factory=dict)
+    fixed: Values = field(default_factory=dict)
+    settable: frozenset[str] = frozenset()
+    required: tuple[str, ...] = ()
+    tagged: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    integers: tuple[str, ...] = ()
+    limited: tuple[tuple[str, float | None, float | None], ...] = ()
+    patterned: tuple[tuple[str, Callable[[str], object]], ...] = ()
+    # What is computed from the checked values:
+    replaced: tuple[tuple[str, str, Callable[[str], str]], ...] = ()
+    steps: tuple[Step, ...] = ()
+    scripts: tuple[tuple[StaticScript, Text, Text], ...] = ()
+
+    def declaration(self, name: str) -> Field | None:
+        """Give the declaration of a field in any of the plan's templates, used or not."""
+        found = (self.profile.field(template, name) for template in self.templates)
+        return self.declared.get(name) or next((f for f in found if f is not None), None)
+
+
+def plan_of(profile: Profile, template: str, variation: str, application: str | None) -> Plan:
+    """Give the plan, made at its first use and kept with the profile.
+
+    Raises `NotFoundError` for a name that the profile lacks, `InvalidProfileError` for a fault in
+    the bodies. `application` is `NAME` or `NAME/VERSION`, None for the default one.
+    """
+    key = (template, variation, application)
+    plan = profile.plans.get(key)
+    if plan is None:
+        plan = _Compiler(profile, application).plan(profile.template(template), variation)
+        profile.plans[key] = plan
+    return plan  # type: ignore[return-value]  # only this function fills the dictionary
+
+
+def application_of(profile: Profile, wanted: str) -> Application:
+    """Give the application `NAME` or `NAME/VERSION`; a name may itself hold a `/`.
+
+    Raises `ApplicationNotFoundError`.
+    """
+    names = {a.application_name for a in profile.applications.values()}
+    name, slash, version = wanted.rpartition("/")
+    if wanted in names or not slash or name not in names:
+        return profile.application(wanted)
+    return profile.application(name, version)
+
+
+@final
+class _Compiler:
+    """Compiles the bodies of one plan; all of them share the plan's values."""
+
+    def __init__(self, profile: Profile, application: str | None) -> None:
+        self.profile = profile
+        self.wanted = application
+        self.application: Application | None = None
+        self.templates: dict[str, Template] = {}
+        self.uses: dict[str, Use] = {}
+        self.declared: dict[str, tuple[Field, Template]] = {}
+        self.replaced: dict[str, tuple[str, str, Callable[[str], str]]] = {}
+        self.steps: dict[str, Step] = {}
+        self.scripts: dict[str, tuple[StaticScript, Text, Text]] = {}
+
+    def plan(self, template: Template, variation: str) -> Plan:
+        text = self.invocation(template, template.invocation(variation), top=True)
+        plan = Plan(
+            self.profile, template, variation, self.application, text,
+            templates=tuple(self.templates.values()),
+            uses=self.uses,
+            declared={name: declared for name, (declared, _) in self.declared.items()},
+            replaced=tuple(self.replaced.values()),
+            steps=tuple(self.steps.values()),
+            scripts=tuple(self.scripts.values()),
+        )  # fmt: skip
+        _add_rules(plan)
+        return plan
+
+    # Bodies
+
+    def invocation(self, template: Template, invocation: Invocation, *, top: bool = False) -> Text:
+        if invocation.static_script is not None:
+            return self.static_script(template, invocation, invocation.static_script)
+        if invocation.body is None:  # the schema has Body or StaticScript
+            return Text([""], [])
+        return self.body(template, invocation, invocation.body, {}, top=top)
+
+    def body(
+        self,
+        template: Template,
+        invocation: Invocation,
+        source: SourceText,
+        engine: Mapping[str, str],
+        *,
+        top: bool = False,
+    ) -> Text:
+        """Compile one body. `engine` maps names that the engine supplies to keys of the values."""
+        self.templates.setdefault(template.name, template)
+        parsed, parts, keys = bodies.parse(source), [""], list[str]()
+        for segment in parsed.segments:
+            if isinstance(segment, str):
+                parts[-1] += segment
+                continue
+            key = engine.get(segment.name)
+            if key is None and top and segment.name == rules.JOB_SCRIPT:
+                key = self.job_script()
+            if key is None:
+                key = self.field(template, invocation, parsed, segment)
+            keys.append(self.transformed(key, parsed, segment))
+            parts += ["", ""]
+        return Text(parts, keys)
+
+    def field(
+        self, template: Template, invocation: Invocation, body: Body, found: Replacement
+    ) -> str:
+        """Note the use of a field and give the key of its value."""
+        name, declared = found.name, self.profile.field(template, found.name)
+        base = rules.derived_base(name) if declared is None else None
+        if base is not None:
+            declared = self.profile.field(template, base)
+            self.steps.setdefault(name, Step(name, lambda v: rules.derive(name, v[base])))
+        self.uses.setdefault(base or name, Use(name, template, invocation, body.place(found)))
+        if declared is not None:
+            self.declare(declared, template)
+        return name
+
+    def declare(self, declared: Field, template: Template) -> None:
+        first, where = self.declared.setdefault(declared.name, (declared, template))
+        if first is not declared and first.rules() != declared.rules():
+            both = f"{where.name} and {template.name}"
+            message = f"field {declared.name} is declared differently in {both}, used together"
+            hint = f"the other declaration stands at {first.place}; make them equal, or one global field"
+            raise InvalidProfileError([Problem("OSP304", message, declared.place, hint)])
+
+    def transformed(self, key: str, body: Body, found: Replacement) -> str:
+        """Give the key of the value with FROM and TO applied."""
+        function = bodies.compile_replacement(body, found)
+        if function is None:
+            return key
+        new = f"<{key}/{found.pattern}/{found.replacement}>"
+        if key in self.steps:
+            self.steps.setdefault(new, Step(new, lambda v: function(v[key])))
+        else:
+            self.replaced.setdefault(new, (new, key, function))
+        return new
+
+    # What the engine supplies
+
+    def nested(self, key: str, *texts: Text) -> str:
+        """Note texts that make the value of `key`, each ending its last line but the last."""
+
+        def make(values: Values) -> str:
+            return "\n".join([text.fill(values).removesuffix("\n") for text in texts])
+
+        self.steps.setdefault(key, Step(key, make))
+        return key
+
+    def job_script(self) -> str:
+        """Compile prologue, application and epilogue; give the key of their text."""
+        if rules.JOB_SCRIPT not in self.steps:
+            self.application = application_of(self.profile, self.wanted or DEFAULT_APPLICATION)
+            templates = [self.profile.template(n or self.application.template) for n in START_PARTS]
+            self.nested(rules.JOB_SCRIPT, *(self.invocation(t, t.invocation()) for t in templates))
+        return rules.JOB_SCRIPT
+
+    def static_script(
+        self, template: Template, invocation: Invocation, script: StaticScript
+    ) -> Text:
+        """Compile the command that runs a static script (2.2): BIN's RUN_STATIC_SCRIPT."""
+        suffix = f" of {script.file_name} at {script.place}"
+        path = self.bin(
+            "STATIC_SCRIPT", {"FILE_NAME": self.constant("FILE_NAME" + suffix, script.file_name)}
+        )
+        self.scripts[str(script.place)] = (script, path, self.bin("", {}))
+        arguments = self.body(template, invocation, script.arguments, {})
+        target = self.nested("TARGET" + suffix, path)
+        given = self.nested("ARGUMENTS" + suffix, arguments)
+        return self.bin("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": given})
+
+    def bin(self, variation: str, engine: Mapping[str, str]) -> Text:
+        template = self.profile.template(BIN)
+        invocation = template.invocation(variation)
+        if invocation.body is None:
+            message = (
+                f"the variation {variation!r} of BIN runs or names static scripts and cannot be one"
+            )
+            raise InvalidProfileError(
+                [Problem("OSP502", message, invocation.place, "give it a Body")]
+            )
+        return self.body(template, invocation, invocation.body, engine)
+
+    def constant(self, key: str, value: str) -> str:
+        self.steps.setdefault(key, Step(key, lambda _values: value))
+        return key
+
+
+def _add_rules(plan: Plan) -> None:
+    """Sort the declared fields by what is to be checked of them."""
+    declared = plan.declared
+    for name, rule in declared.items():
+        if rule.value is not None:
+            plan.fixed[name] = rule.value
+        elif rule.default is not None:
+            plan.defaults[name] = rule.default
+    given = [n for n in plan.uses if n not in plan.fixed and n not in plan.defaults]
+    plan.required = tuple(given)
+    plan.settable = frozenset(
+        n
+        for n, f in declared.items()
+        if f.settable and n not in plan.fixed and not rules.is_special(n)
+    )
+    plan.tagged = tuple(
+        (n, {t.name: t.value for t in reversed(f.tags)}) for n, f in declared.items() if f.tags
+    )
+    plan.integers = tuple(n for n, f in declared.items() if f.type == "integer")
+    plan.limited = tuple(
+        (n, f.minimum, f.maximum)
+        for n, f in declared.items()
+        if f.minimum is not None or f.maximum is not None or f.type == "number"
+    )
+    plan.patterned = tuple((n, _matcher(f)) for n, f in declared.items() if f.pattern)
+
+
+def _matcher(declared: Field) -> Callable[[str], object]:
+    from osprofile.errors import JavaRegexError
+
+    pattern = declared.pattern
+    if pattern is None:
+        return str
+    try:
+        return javaregex.compile(pattern.text).matches
+    except JavaRegexError as error:
+        message = f"field {declared.name}: bad Java regular expression: {error.message}"
+        place = pattern.place(error.index)
+        raise InvalidProfileError([Problem("OSP401", message, place, error.hint)]) from None

@@ -1,0 +1,76 @@
+"""Static scripts: written once to the BIN directory, then run with arguments (seed, 2.2).
+
+Deployment is itself a shell script, so that it works wherever a shell can be reached. Each file is
+written under a temporary name of its own, compared with what is there, and renamed: a reader sees
+the old file or the new one, whole; two deployments at once do not disturb each other; a second
+deployment changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MODE = 0o700
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StaticScriptFile:
+    """A static script to deploy: `path` and `directory` are shell words (`"$HOME"/.gpe/bin/x`).
+
+    `body` is written as it is; the file is its owner's only (`mode`).
+    """
+
+    path: str
+    body: str
+    directory: str
+    mode: int = MODE
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the body, in hex: what a caller remembers to skip a deployment."""
+        from hashlib import sha256
+
+        return sha256(self.body.encode()).hexdigest()
+
+
+def quoted(value: str) -> str:
+    """Quote a value as one word of a POSIX shell."""
+    return "'" + value.replace("'", "'\\''") + "'"
+
+
+def deployment_script(scripts: Iterable[StaticScriptFile]) -> str:
+    """Give the `sh` script that deploys static scripts; it prints nothing, and fails as a whole.
+
+    It exits with 0 where every file is in place, whatever it had to do for that.
+    """
+    return "".join([_HEAD, *map(_deploy_one, scripts)])
+
+
+_HEAD = """\
+set -eu
+umask 077
+deploy() { # DIRECTORY PATH BODY MODE
+  mkdir -p -- "$1"
+  [ ! -d "$2" ] || { printf '%s\n' "$2 is a directory" >&2; exit 1; }
+  new=$(mktemp -- "$2.XXXXXXXX")
+  trap 'rm -f -- "$new"' EXIT HUP INT TERM
+  printf '%s' "$3" > "$new"
+  chmod "$4" -- "$new"
+  if [ -f "$2" ] && [ ! -L "$2" ] && cmp -s -- "$new" "$2"; then
+    chmod "$4" -- "$2"
+    rm -f -- "$new"
+  else
+    mv -f -- "$new" "$2"
+  fi
+  trap - EXIT HUP INT TERM
+}
+"""
+
+
+def _deploy_one(script: StaticScriptFile) -> str:
+    return f"deploy {script.directory} {script.path} {quoted(script.body)} {script.mode:o}\n"
