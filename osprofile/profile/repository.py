@@ -35,13 +35,20 @@ def search_path(directories: Iterable[str | Path] = ()) -> Iterator[Path]:
     """
     yield from map(Path, directories)
     yield from (Path(p) for p in os.environ.get("OSPROFILE_PATH", "").split(os.pathsep) if p)
-    config = os.environ.get("XDG_CONFIG_HOME", "")
-    # The specification has relative paths ignored (XDG Base Directory 0.8).
-    base = Path(config) if config.startswith("/") else Path.home() / ".config"
-    yield base / "osprofile" / "profiles"
+    yield from _user_directory()
     yield Path("/etc/osprofile/profiles")
     yield from _entry_point_directories()
     yield bundled_profiles_directory()
+
+
+def _user_directory() -> Iterator[Path]:
+    config = os.environ.get("XDG_CONFIG_HOME", "")
+    try:
+        # The specification has relative paths ignored (XDG Base Directory 0.8).
+        base = Path(config) if config.startswith("/") else Path.home() / ".config"
+    except RuntimeError:  # neither HOME nor an entry for this uid
+        return
+    yield base / "osprofile" / "profiles"
 
 
 def _entry_point_directories() -> Iterator[Path]:

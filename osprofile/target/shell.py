@@ -1,0 +1,90 @@
+"""Running a script through the profile's template SHELL: here, or on another host.
+
+SHELL's text is split into words and spawned, no shell around it. The script goes to its standard
+input as one `{ ...; }` group, so that nothing runs unless all of it arrived, and what the script
+starts finds an empty standard input, not the rest of the script.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import InvalidProfileError, Problem, ScriptError
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.incarnation.static_scripts import deployment_script
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from osprofile.incarnation.incarnate import Incarnation
+    from osprofile.profile.model import Profile
+
+SHELL: Final = "SHELL"
+SSH: Final = "SSH"
+_DEPLOYMENT_FAILED: Final = 125
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a script ended: its exit code (128+n for signal n), and its output where captured."""
+
+    exit_code: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+
+
+def shell_words(profile: Profile, context: Mapping[str, str]) -> list[str]:
+    """Give the words of the command that reads a script on its standard input.
+
+    It is SHELL's variation SSH where the context has SSH:HOST, else the default one. Raises what
+    `incarnate` raises, and `InvalidProfileError` for a text that cannot be split into words.
+    """
+    variation = SSH if context.get("SSH:HOST") else ""
+    shell = incarnate(profile, SHELL, variation=variation, context=context)
+    try:
+        words = shlex.split(shell.text)
+    except ValueError as error:
+        words, reason = [], str(error).lower()
+    else:
+        reason = "it is empty"
+    if not words:
+        place = profile.template(SHELL).invocation(variation).place
+        message = f"the text of {SHELL} cannot be split into words: {reason}"
+        raise InvalidProfileError([Problem("OSP503", message, place, "as in: sh -s")])
+    return words
+
+
+def script_of(incarnation: Incarnation) -> str:
+    """Give the incarnation's text behind the deployment of the static scripts that it needs."""
+    if not incarnation.static_scripts:
+        return incarnation.text
+    deployment = deployment_script(incarnation.static_scripts)
+    return f"(\n{deployment}) || exit {_DEPLOYMENT_FAILED}\n{incarnation.text}"
+
+
+def wrapped(script: str) -> bytes:
+    """Give what a shell gets to read for a script: one group, its standard input empty."""
+    return f"{{\n{script}\n}} </dev/null\n".encode()
+
+
+def run(words: Sequence[str], script: str, *, capture: bool = False) -> Finished:
+    """Run a script in the shell started by `words` and wait for its end.
+
+    Its output goes where this process's goes, or into the result with `capture`. Raises
+    `ScriptError` where the shell cannot be started.
+    """
+    pipe = subprocess.PIPE if capture else None
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=pipe, stderr=pipe)
+    except OSError as error:
+        message = f"cannot start {words[0]!r}: {error.strerror}"
+        raise ScriptError(message, hint="it is the first word of the profile's SHELL") from None
+    with process:
+        # A shell that ends before it has read all leaves a broken pipe, which communicate ignores.
+        stdout, stderr = process.communicate(wrapped(script))
+    code = process.returncode
+    return Finished(code if code >= 0 else 128 - code, stdout or b"", stderr or b"")
