@@ -216,7 +216,7 @@ class Repository:
         if not PROFILE_NAME.fullmatch(name):
             return "a name begins with a letter or digit and has only letters, digits, _ . -"
         where = ", ".join(str(d) for d in self.directories() if d.is_dir())
-        return f"{nearest(name, self.names())} (looked in {where})"
+        return f"{nearest(name, self.names())} (looked in {where})".lstrip()
 
 
 def _same(one: Path, other: Path) -> bool:
