@@ -1,1 +1,1 @@
-"""."""
+"""The command `incarnate`: thin; it parses, calls, prints."""

@@ -19,7 +19,7 @@ from osprofile.errors import (
     shown,
 )
 from osprofile.incarnation import fields as rules
-from osprofile.incarnation.plan import plan_of
+from osprofile.incarnation.plan import plan_of, static_scripts_plan
 from osprofile.incarnation.static_scripts import StaticScriptFile
 
 if TYPE_CHECKING:
@@ -146,6 +146,20 @@ def storage_path(profile: Profile, name: str, context: Mapping[str, str] | None 
     Raises `StorageNotFoundError` and what `incarnate` raises.
     """
     return incarnate(profile, profile.storage(name).template, context=context).text
+
+
+def static_scripts(
+    profile: Profile, context: Mapping[str, str] | None = None
+) -> tuple[StaticScriptFile, ...]:
+    """Give all static scripts of a profile, for `deployment_script` (seed, section 2.2).
+
+    Raises what `incarnate` raises.
+    """
+    plan, given = static_scripts_plan(profile), context if context is not None else _NOTHING
+    try:
+        return _static_scripts(plan, _values(plan, _NOTHING, given))
+    except KeyError as error:
+        _missing(plan, error.args[0], given)
 
 
 def _values(plan: Plan, request: Mapping[str, str], context: Mapping[str, str]) -> Values:

@@ -16,19 +16,13 @@ from osprofile.errors import InvalidProfileError, Problem
 from osprofile.incarnation import fields as rules
 from osprofile.language import body as bodies
 from osprofile.language import javaregex
+from osprofile.profile.model import Template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from osprofile.language.body import Body, Replacement
-    from osprofile.profile.model import (
-        Application,
-        Field,
-        Invocation,
-        Profile,
-        StaticScript,
-        Template,
-    )
+    from osprofile.profile.model import Application, Field, Invocation, Profile, StaticScript
     from osprofile.source import Place, SourceText
 
 BIN = "BIN"
@@ -129,6 +123,11 @@ def plan_of(profile: Profile, template: str, variation: str, application: str | 
     return plan  # type: ignore[return-value]  # only this function fills the dictionary
 
 
+def static_scripts_plan(profile: Profile) -> Plan:
+    """Give the plan of all static scripts of a profile. Raises `InvalidProfileError`."""
+    return _Compiler(profile, None).all_scripts()
+
+
 def application_of(profile: Profile, wanted: str) -> Application:
     """Give the application `NAME` or `NAME/VERSION`; a name may itself hold a `/`.
 
@@ -157,7 +156,12 @@ class _Compiler:
         self.scripts: dict[str, tuple[StaticScript, Text, Text]] = {}
 
     def plan(self, template: Template, variation: str) -> Plan:
-        text = self.invocation(template, template.invocation(variation), top=True)
+        return self.made(
+            template, variation, self.invocation(template, template.invocation(variation), top=True)
+        )
+
+    def made(self, template: Template, variation: str, text: Text) -> Plan:
+        """Give the plan of what was compiled."""
         plan = Plan(
             self.profile, template, variation, self.application, text,
             templates=tuple(self.templates.values()),
@@ -262,14 +266,33 @@ class _Compiler:
     ) -> Text:
         """Compile the command that runs a static script (2.2): BIN's RUN_STATIC_SCRIPT."""
         suffix = f" of {script.file_name} at {script.place}"
-        path = self.bin(
-            "STATIC_SCRIPT", {"FILE_NAME": self.constant("FILE_NAME" + suffix, script.file_name)}
-        )
-        self.scripts[str(script.place)] = (script, path, self.bin("", {}))
+        path = self.script_file(script, suffix)
         arguments = self.body(template, invocation, script.arguments, {})
         target = self.nested("TARGET" + suffix, path)
         given = self.nested("ARGUMENTS" + suffix, arguments)
         return self.bin("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": given})
+
+    def script_file(self, script: StaticScript, suffix: str = "") -> Text:
+        """Note a file to deploy and compile its path (2.2): BIN's STATIC_SCRIPT."""
+        key = self.constant("FILE_NAME" + suffix, script.file_name)
+        path = self.bin("STATIC_SCRIPT", {"FILE_NAME": key})
+        first = self.scripts.setdefault(script.file_name, (script, path, self.bin("", {})))[0]
+        if first.body.text != script.body.text:
+            message = f"two static scripts are written to the same file {script.file_name}"
+            hint = f"the other one stands at {first.place}; give one of them another fileName"
+            place = script.element.attribute_place("fileName")
+            raise InvalidProfileError([Problem("OSP504", message, place, hint)])
+        return path
+
+    def all_scripts(self) -> Plan:
+        """Compile the paths of all static scripts of the profile, and nothing else."""
+        for template in self.profile.templates.values():
+            for invocation in template.invocations.values():
+                script = invocation.static_script
+                if script is not None:
+                    self.script_file(script, f" of {script.file_name} at {script.place}")
+        nothing = Template("", "", {}, {}, self.profile.documents[0].element)
+        return self.made(nothing, "", Text([""], []))
 
     def bin(self, variation: str, engine: Mapping[str, str]) -> Text:
         template = self.profile.template(BIN)

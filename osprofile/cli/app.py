@@ -1,0 +1,117 @@
+"""The typer application, made from the verbs; see `options` for why it is seldom needed."""
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from osprofile.cli import completion
+from osprofile.cli.common import guarded
+from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, parameters
+
+HELP = """Turn OS Profiles (GPE XML) into the scripts of a batch system, check them, show them.
+
+The word render can be left out: incarnate START --profile pbs.
+"""
+
+
+class Group(TyperGroup):
+    """The command's group: at the first word the shell offers templates beside the verbs."""
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Give what may stand next."""
+        from typer._click.shell_completion import CompletionItem
+
+        found = super().shell_complete(ctx, incomplete)
+        if incomplete.startswith("-"):
+            return found
+        offered = completion.offers("templates", {}, incomplete)
+        return [*found, *(CompletionItem(word, help=text) for word, text in offered)]
+
+
+def build(verbs: dict[str, Callable[[], Verb]], version: str) -> typer.Typer:
+    """Give the application of those verbs."""
+    app = typer.Typer(
+        cls=Group,
+        help=HELP,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["--help", "-h"]},
+    )
+
+    def show_version(value: bool) -> None:
+        if value:
+            typer.echo(f"osprofile {version}")
+            raise typer.Exit
+
+    @app.callback()
+    def command(
+        *,
+        version: Annotated[
+            bool,
+            typer.Option(
+                "--version", callback=show_version, is_eager=True, help="Print the version."
+            ),
+        ] = False,
+    ) -> None:
+        pass
+
+    command.__doc__ = HELP
+    for name, load in verbs.items():
+        app.command(name)(_command(load()))
+    return app
+
+
+def _command(verb: Verb) -> Callable[..., None]:
+    """Give the function that typer reads a verb's options from."""
+
+    def command(**arguments: Any) -> None:
+        raise typer.Exit(
+            guarded(verb, {k: [] if v is None and k in many else v for k, v in arguments.items()})
+        )
+
+    known = parameters(verb)
+    many = {p.keyword for p in known if p.many}
+    # A line end kept as it is: click wraps all paragraphs but those that begin with a backspace.
+    command.__doc__ = inspect.cleandoc(verb.__doc__ or "").replace("Examples:\n", "\b\nExamples:\n")
+    command.__name__ = verb.__name__
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                p.keyword,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if p.default is REQUIRED else p.default,
+                annotation=Annotated[p.type, _typer_parameter(p)],
+            )
+            for p in known
+        ]
+    )
+    command.__annotations__ = {p.keyword: Annotated[p.type, _typer_parameter(p)] for p in known}
+    return command
+
+
+def _typer_parameter(parameter: Parameter) -> Any:
+    spec = parameter.spec
+    complete = _completer(spec.complete) if spec.complete else None
+    if isinstance(spec, Option):
+        pair = parameter.switch and len(spec.flags) == 2
+        return typer.Option(
+            *(["/".join(spec.flags)] if pair else spec.flags),
+            help=spec.help,
+            metavar=spec.metavar or None,
+            autocompletion=complete,
+            envvar=spec.environment or None,
+            show_default=pair,
+        )
+    return typer.Argument(
+        help=spec.help, metavar=spec.metavar, autocompletion=complete, show_default=False
+    )
+
+
+def _completer(name: str) -> Callable[..., Any]:
+    def complete(ctx: typer.Context, incomplete: str) -> Any:
+        return completion.offers(name, ctx.params, incomplete)
+
+    return complete

@@ -1,0 +1,115 @@
+"""What the verbs share: opening a profile, reading assignments, printing, telling errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from osprofile.profile.model import Profile
+
+INTERNAL_ERROR = 1
+OUR_ERROR_BESIDE_A_SCRIPT = 125
+"""What a command that passes on a script's exit code ends with where the error is ours."""
+
+
+class UsageError(NotFoundError):
+    """The words of the command line do not fit together."""
+
+
+def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
+    """Give the resolved profile of `--profile` and `--profiles`."""
+    repository = Repository(profiles)
+    if not profile:
+        hint = (
+            f"give --profile NAME, or set OSPROFILE_PROFILE; known: {', '.join(repository.names())}"
+        )
+        raise UsageError("which profile?", hint=hint)
+    if is_path(profile):
+        return repository.load_file(profile)
+    return repository.load(profile)
+
+
+def is_path(profile: str) -> bool:
+    """Say whether the value of `--profile` is a path: it has a slash, or is an XML file's name."""
+    return "/" in profile or profile.endswith(".xml") or profile in {".", ".."}
+
+
+def assignments(words: Iterable[str], option: str) -> dict[str, str]:
+    """Give the pairs of `NAME=VALUE` words; of two with one name the later counts."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {word!r}: a name, an equals sign and a value are needed")
+        found[name] = value
+    return found
+
+
+def context_of(profile: Profile, words: Iterable[str]) -> dict[str, str]:
+    """Give the context of one job: this user, a fresh working directory, and `--context`."""
+    from osprofile.incarnation.context import new_context, working_directory
+
+    given = assignments(words, "--context")
+    context = {**new_context(profile), **given}
+    if "USER_NAME" in given and "WORKING_DIRECTORY" not in given:
+        name = context["WORKING_DIRECTORY"].rpartition(profile.delimiter)[2]
+        context["WORKING_DIRECTORY"] = working_directory(profile, given["USER_NAME"], name)
+    return context
+
+
+def put(text: str) -> None:
+    """Print a result, as UTF-8 whatever the locale says, with a line end after its last line."""
+    sys.stdout.flush()
+    data = text.encode("utf-8", "surrogateescape")
+    sys.stdout.buffer.write(data if data.endswith(b"\n") or not data else data + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def put_json(value: object) -> None:
+    """Print a result as JSON."""
+    import json
+
+    put(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def tell(text: str) -> None:
+    """Print a message for the user."""
+    sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
+
+
+def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], hint: str = "") -> int:
+    """Run a verb; tell an error in one block, and give the exit code. No traceback, ever.
+
+    `hint` is added to the error for a name that does not exist.
+    """
+    try:
+        return verb(**arguments)
+    except OSProfileError as error:
+        if hint and isinstance(error, NotFoundError):
+            error.hint = f"{hint} {error.hint}".rstrip()
+        told = str(error)
+        tell(told if isinstance(error, InvalidProfileError) else f"incarnate: {told}")
+        return OUR_ERROR_BESIDE_A_SCRIPT if arguments.get("run") else error.exit_code
+    except BrokenPipeError:
+        # The reader has gone, as with `| head`: say nothing, now or when Python closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return INTERNAL_ERROR
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        tell(f"incarnate: {error.filename or 'output'}: {error.strerror}")
+    except Exception as error:  # the last resort: a user gets a sentence
+        if os.environ.get("OSPROFILE_DEBUG"):
+            raise
+        tell(
+            f"incarnate: internal error: {type(error).__name__}: {error}\n"
+            "    hint: this is a fault of osprofile's; OSPROFILE_DEBUG=1 shows where"
+        )
+    return OUR_ERROR_BESIDE_A_SCRIPT if arguments.get("run") else INTERNAL_ERROR

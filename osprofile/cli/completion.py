@@ -1,0 +1,67 @@
+"""What the shell offers at a TAB: names of profiles, templates, variations, applications, fields.
+
+Each function takes the values given so far, by parameter, and gives (word, help) pairs. Completion
+never fails: where a profile cannot be loaded, there is nothing to offer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from osprofile.cli import common
+from osprofile.errors import OSProfileError
+from osprofile.incarnation.plan import plan_of
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from osprofile.profile.model import Profile
+
+Offer = tuple[str, str]
+
+
+def profiles(given: Mapping[str, Any]) -> list[Offer]:
+    """Give the names of the profiles on the search path."""
+    return [(name, "") for name in Repository(given.get("profiles") or ()).names()]
+
+
+def templates(given: Mapping[str, Any]) -> list[Offer]:
+    """Give the templates of the profile; of the bundled `linux` where none is given yet."""
+    return [(t.name, t.description) for t in _profile(given, "linux").templates.values()]
+
+
+def variations(given: Mapping[str, Any]) -> list[Offer]:
+    """Give the named variations of the template."""
+    template = _profile(given).template(given.get("template") or "")
+    return [(i.name, i.description) for i in template.invocations.values() if i.name]
+
+
+def applications(given: Mapping[str, Any]) -> list[Offer]:
+    """Give NAME and NAME/VERSION of the profile's applications."""
+    found = _profile(given).applications.values()
+    names = {a.application_name: a.description for a in found}
+    versions = [(f"{a.application_name}/{a.application_version}", a.description) for a in found]
+    return [*names.items(), *versions]
+
+
+def assignments(given: Mapping[str, Any]) -> list[Offer]:
+    """Give `NAME=` for each field that a request may set."""
+    profile = _profile(given)
+    template, variation = given.get("template") or "START", given.get("variation") or ""
+    plan = plan_of(profile, template, variation, given.get("application"))
+    return [(f"{name}=", plan.declared[name].description) for name in sorted(plan.settable)]
+
+
+def _profile(given: Mapping[str, Any], otherwise: str | None = None) -> Profile:
+    return common.open_profile(given.get("profile") or otherwise, given.get("profiles") or ())
+
+
+def offers(name: str, given: Mapping[str, Any], incomplete: str) -> Iterable[Offer]:
+    """Give what the function of that name offers for a word that has been begun."""
+    function: Callable[[Mapping[str, Any]], list[Offer]] = globals()[name]
+    try:
+        found = function(given)
+    except OSProfileError:
+        return []
+    return [(word, text) for word, text in found if word.startswith(incomplete)]

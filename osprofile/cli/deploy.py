@@ -1,0 +1,49 @@
+"""`incarnate deploy`: a profile's static scripts, put in place."""
+
+from typing import Annotated
+
+from osprofile.cli import common
+from osprofile.cli.options import ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
+from osprofile.incarnation.incarnate import static_scripts
+from osprofile.incarnation.static_scripts import deployment_script
+
+
+def deploy(
+    *,
+    profile: ProfileOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    run: Annotated[
+        bool,
+        Option(
+            ("--run",), "Run the deployment through the profile's SHELL; pass on its exit code."
+        ),
+    ] = False,
+    json: JsonOption = False,
+) -> int:
+    """Print, or run, the script that writes all static scripts of a profile.
+
+    It may run again at any time: files that are in place are left alone.
+
+    Examples:
+      incarnate deploy --profile mine
+      incarnate deploy --profile mine --run
+      incarnate deploy --profile mine --context SSH:HOST=login.example.org --run
+    """
+    resolved = common.open_profile(profile, profiles)
+    special = common.context_of(resolved, context)
+    scripts = static_scripts(resolved, special)
+    code = 0
+    if run and scripts:
+        from osprofile.target import shell
+
+        words = shell.shell_words(resolved, special)
+        code = shell.run(words, deployment_script(scripts)).exit_code
+    if json:
+        told = [{"path": s.path, "mode": f"{s.mode:o}", "sha256": s.digest} for s in scripts]
+        common.put_json(told)
+    elif not run:
+        common.put(deployment_script(scripts))
+    elif not code:
+        common.tell(f"{len(scripts)} static script{'' if len(scripts) == 1 else 's'} in place")
+    return code

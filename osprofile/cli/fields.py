@@ -1,0 +1,101 @@
+"""`incarnate fields`: what a request may set."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from osprofile.cli import common
+from osprofile.cli.options import (
+    ApplicationOption,
+    Argument,
+    JsonOption,
+    Option,
+    ProfileOption,
+    ProfilesOption,
+)
+from osprofile.incarnation.plan import plan_of
+
+if TYPE_CHECKING:
+    from osprofile.incarnation.plan import Plan
+    from osprofile.profile.model import Field
+
+
+def fields(
+    *,
+    template: Annotated[
+        str, Argument("The template [default: START].", "[TEMPLATE]", "templates")
+    ] = "START",
+    profile: ProfileOption = None,
+    variation: Annotated[
+        str, Option(("--variation", "-v"), "The invocation variation.", "NAME", "variations")
+    ] = "",
+    application: ApplicationOption = None,
+    profiles: ProfilesOption = [],
+    all: Annotated[  # noqa: A002
+        bool, Option(("--all",), "Show the fields that a request may not set, too.")
+    ] = False,
+    json: JsonOption = False,
+) -> int:
+    """Show the fields of a template: value, what is allowed, meaning.
+
+    Those of START are those of the whole job: of JOB_PROLOGUE, the application and JOB_EPILOGUE too.
+
+    Examples:
+      incarnate fields --profile pbs
+      incarnate fields START --profile pbs --application Executable --json
+    """
+    resolved = common.open_profile(profile, profiles)
+    plan = plan_of(resolved, template, variation, application)
+    shown = [f for name, f in sorted(plan.declared.items()) if all or name in plan.settable]
+    if json:
+        common.put_json([_told(plan, f) for f in shown])
+    else:
+        common.put(_table([_row(plan, f) for f in shown]))
+    return 0
+
+
+def _told(plan: "Plan", field: "Field") -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "settable": field.name in plan.settable,
+        "description": field.description,
+        "default": field.default,
+        "value": field.value,
+        "required": field.name in plan.required,
+        "minimum": field.minimum,
+        "maximum": field.maximum,
+        "type": field.type,
+        "pattern": field.pattern.text if field.pattern else None,
+        "tags": {tag.name: tag.value for tag in field.tags},
+        "place": str(field.place),
+    }
+
+
+def _row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
+    from osprofile.incarnation.fields import range_text
+
+    if field.value is not None:
+        value = f"= {field.value!r} (fixed)"
+    elif field.name in plan.required:
+        value = "must be given"
+    else:
+        value = f"= {field.default!r}"
+    allowed = [field.type or "", range_text(field)]
+    allowed += [f"tags: {', '.join(tag.name for tag in field.tags)}"] if field.tags else []
+    if field.pattern:
+        allowed.append(f"pattern: {field.pattern.text}")
+    return f"{field.name} {value}", "; ".join(filter(None, allowed)), field.description
+
+
+def _table(rows: list[tuple[str, str, str]]) -> str:
+    """Give a block a field: the name and its value, then what is allowed, then the description."""
+    import textwrap
+    from shutil import get_terminal_size
+
+    width = max(get_terminal_size().columns, 40)
+    lines = []
+    for name, allowed, description in rows:
+        lines.append(name)
+        for text in filter(None, (description, allowed)):
+            lines += textwrap.wrap(
+                text, width, initial_indent="    ", subsequent_indent="    ", break_long_words=False
+            )
+    return "\n".join(lines)
