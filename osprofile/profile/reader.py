@@ -48,12 +48,21 @@ def read(name: str, data: bytes) -> Document:
 
     Raises `InvalidProfileError` with every problem of the document.
     """
+    document, problems = judge(name, data)
+    if problems:
+        raise InvalidProfileError(problems)
+    return document
+
+
+def judge(name: str, data: bytes) -> tuple[Document, list[Problem]]:
+    """Give a document, however wrong, and its problems in order: for the linter, which goes on.
+
+    Raises `InvalidProfileError` where the bytes are not well-formed XML.
+    """
     root = tree.parse(tree.source_of(name, data))
     problems = schema.problems(root)
     document = _Reader(problems).document(root)
-    if problems:
-        raise InvalidProfileError(sorted(problems, key=_offset))
-    return document
+    return document, sorted(problems, key=_offset)
 
 
 def _offset(problem: Problem) -> int:

@@ -152,24 +152,31 @@ class Repository:
     def document(self, path: Path) -> Document:
         """Read one document. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
         if path not in self._documents:
-            self._documents[path] = read(str(path), _bytes_of(path))
+            self._documents[path] = read(str(path), bytes_of(path))
         return self._documents[path]
 
     def resolve(self, document: Document, path: Path | None) -> Profile:
         """Follow `extends` from a document and put the chain together.
 
-        `path` is the document's own file, None in memory. A document that extends its own name
-        extends the next one of that name on the search path. Raises `InvalidProfileError`.
+        `path` is the document's own file, None in memory. Raises `InvalidProfileError`.
+        """
+        problems = dangling(profile := Profile(self.chain(document, path)))
+        if problems:
+            raise InvalidProfileError(problems)
+        return profile
+
+    def chain(self, document: Document, path: Path | None) -> list[Document]:
+        """Give a document and all that it extends, nearest first; see `resolve`.
+
+        A document that extends its own name extends the next one of that name on the search path.
+        Raises `InvalidProfileError`.
         """
         chain, paths = [document], [path]
         while chain[-1].extends is not None:
             found = self._parent(chain, paths)
             chain.append(self._named_document(found, chain[-1].extends))
             paths.append(found)
-        problems = _dangling(profile := Profile(chain))
-        if problems:
-            raise InvalidProfileError(problems)
-        return profile
+        return chain
 
     def _parent(self, chain: Sequence[Document], paths: Sequence[Path | None]) -> Path:
         child, extends = chain[-1], chain[-1].extends or ""
@@ -223,7 +230,8 @@ def _same(one: Path, other: Path) -> bool:
     return one == other or (other.exists() and one.samefile(other))
 
 
-def _bytes_of(path: Path) -> bytes:
+def bytes_of(path: Path) -> bytes:
+    """Read a document's bytes, of a too large one enough to tell; raise `ProfileNotFoundError`."""
     try:
         with path.open("rb") as file:
             return file.read(tree.MAX_BYTES + 1)  # one more, so that a larger file is noticed
@@ -234,7 +242,7 @@ def _bytes_of(path: Path) -> bytes:
         raise ProfileNotFoundError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _dangling(profile: Profile) -> list[Problem]:
+def dangling(profile: Profile) -> list[Problem]:
     """Find storages and applications that name a template which the resolved profile lacks."""
     chain = " -> ".join(f"{d.name} ({d.element.place})" for d in profile.documents)
     entities: list[Storage | Application] = [
