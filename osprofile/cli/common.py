@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError
-from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -25,6 +24,8 @@ class UsageError(NotFoundError):
 
 def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
     """Give the resolved profile of `--profile` and `--profiles`."""
+    from osprofile.profile.repository import Repository
+
     repository = Repository(profiles)
     if not profile:
         hint = (

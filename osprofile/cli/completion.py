@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from osprofile.cli import common
 from osprofile.errors import OSProfileError
-from osprofile.incarnation.plan import plan_of
-from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +21,8 @@ Offer = tuple[str, str]
 
 def profiles(given: Mapping[str, Any]) -> list[Offer]:
     """Give the names of the profiles on the search path."""
+    from osprofile.profile.repository import Repository
+
     return [(name, "") for name in Repository(given.get("profiles") or ()).names()]
 
 
@@ -47,6 +47,8 @@ def applications(given: Mapping[str, Any]) -> list[Offer]:
 
 def assignments(given: Mapping[str, Any]) -> list[Offer]:
     """Give `NAME=` for each field that a request may set."""
+    from osprofile.incarnation.plan import plan_of
+
     profile = _profile(given)
     template, variation = given.get("template") or "START", given.get("variation") or ""
     plan = plan_of(profile, template, variation, given.get("application"))

@@ -4,8 +4,6 @@ from typing import Annotated
 
 from osprofile.cli import common
 from osprofile.cli.options import ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
-from osprofile.incarnation.incarnate import static_scripts
-from osprofile.incarnation.static_scripts import deployment_script
 
 
 def deploy(
@@ -30,6 +28,9 @@ def deploy(
       incarnate deploy --profile mine --run
       incarnate deploy --profile mine --context SSH:HOST=login.example.org --run
     """
+    from osprofile.incarnation.incarnate import static_scripts
+    from osprofile.incarnation.static_scripts import deployment_script
+
     resolved = common.open_profile(profile, profiles)
     special = common.context_of(resolved, context)
     scripts = static_scripts(resolved, special)

@@ -11,7 +11,6 @@ from osprofile.cli.options import (
     ProfileOption,
     ProfilesOption,
 )
-from osprofile.incarnation.plan import plan_of
 
 if TYPE_CHECKING:
     from osprofile.incarnation.plan import Plan
@@ -42,6 +41,8 @@ def fields(
       incarnate fields --profile pbs
       incarnate fields START --profile pbs --application Executable --json
     """
+    from osprofile.incarnation.plan import plan_of
+
     resolved = common.open_profile(profile, profiles)
     plan = plan_of(resolved, template, variation, application)
     shown = [f for name, f in sorted(plan.declared.items()) if all or name in plan.settable]

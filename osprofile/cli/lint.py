@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, ProfilesOption
-from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from osprofile.errors import Problem
@@ -29,6 +28,7 @@ def lint(
       incarnate lint pbs slurm --json
     """
     from osprofile.lint import lint_file
+    from osprofile.profile.repository import Repository
 
     repository = Repository(profiles)
     found: list[Problem] = []

@@ -1,11 +1,13 @@
 """`incarnate profiles`: which profiles there are."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from osprofile.cli import common
 from osprofile.cli.options import JsonOption, ProfilesOption
 from osprofile.errors import OSProfileError
-from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from osprofile.profile.repository import Repository
 
 
 def profiles(
@@ -21,6 +23,8 @@ def profiles(
       incarnate profiles
       incarnate profiles --profiles ./site --json
     """
+    from osprofile.profile.repository import Repository
+
     repository = Repository(profiles)
     found = [_told(repository, name) for name in repository.names()]
     if json:
@@ -37,7 +41,7 @@ def profiles(
     return 0
 
 
-def _told(repository: Repository, name: str) -> dict[str, Any]:
+def _told(repository: "Repository", name: str) -> dict[str, Any]:
     told: dict[str, Any] = {"name": name, "file": str(repository.path(name))}
     try:
         told["chain"] = [d.name for d in repository.load(name).documents]

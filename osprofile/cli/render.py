@@ -12,10 +12,9 @@ from osprofile.cli.options import (
     ProfileOption,
     ProfilesOption,
 )
-from osprofile.errors import ValueRefusedError
-from osprofile.incarnation.incarnate import Incarnation, incarnate
 
 if TYPE_CHECKING:
+    from osprofile.incarnation.incarnate import Incarnation
     from osprofile.target.shell import Finished
 
 
@@ -61,6 +60,8 @@ def render(
       incarnate START -p linux -s EXECUTABLE=/bin/echo -s ARGUMENTS="'a b'" --run
       incarnate GET_JOB_STATUS --profile slurm --variation ALL --run
     """
+    from osprofile.incarnation.incarnate import incarnate
+
     resolved = common.open_profile(profile, profiles)
     special = common.context_of(resolved, context)
     incarnation = incarnate(
@@ -130,12 +131,14 @@ def _json_fields(path: str) -> dict[str, str]:
         raise common.UsageError(f'{option}: an object is needed, as in {{"QUEUE": "long"}}')
     for name, value in found.items():
         if not isinstance(value, str):
+            from osprofile.errors import ValueRefusedError
+
             message = f"{option}: field {name} is no string and no number"
             raise ValueRefusedError(message, field=name)
     return found
 
 
-def _told(profile: str, incarnation: Incarnation) -> dict[str, object]:
+def _told(profile: str, incarnation: "Incarnation") -> dict[str, object]:
     return {
         "profile": profile,
         "template": incarnation.template,
