@@ -1,0 +1,64 @@
+r"""Which patterns and replacements are plain text: known without any engine.
+
+A body's replacement is most often of this kind (`<ARG/'/'\\''>`): it then becomes `str.replace`.
+This module imports nothing, so that asking costs nothing at start-up.
+"""
+
+from __future__ import annotations
+
+_SPECIAL = frozenset("\\^$.|?*+()[{")
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
+
+
+def literal(pattern: str) -> str | None:
+    r"""Give the text that a pattern matches and nothing else, or None if it says more than that.
+
+    `\/`, `\.`, `\>` and the like are unescaped, and so are `\t \n \r \f \a \e`. The empty
+    pattern is None: it matches everywhere. None is never an error: the parser tells those.
+    """
+    if not pattern or not _encodable(pattern):
+        return None
+    if _SPECIAL.isdisjoint(pattern):
+        return pattern
+    out: list[str] = []
+    chars = iter(pattern)
+    for char in chars:
+        if char == "\\":
+            escaped = next(chars, None)
+            if escaped is None:
+                return None
+            if escaped in _ESCAPES:
+                out.append(_ESCAPES[escaped])
+                continue
+            if escaped.isascii() and escaped.isalnum():
+                return None
+            out.append(escaped)
+        elif char in _SPECIAL:
+            return None
+        else:
+            out.append(char)
+    return "".join(out)
+
+
+def literal_replacement(replacement: str) -> str | None:
+    r"""Give the text that a replacement always puts, or None if it refers to groups, or is wrong.
+
+    A backslash makes the next character plain, whatever it is: `\n` is the letter n.
+    """
+    if "$" not in replacement and "\\" not in replacement:
+        return replacement
+    out: list[str] = []
+    chars = iter(replacement)
+    for char in chars:
+        if char == "$":
+            return None
+        plain = next(chars, None) if char == "\\" else char
+        if plain is None:
+            return None
+        out.append(plain)
+    return "".join(out)
+
+
+def _encodable(text: str) -> bool:
+    """Tell whether a text has no lone surrogates."""
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
