@@ -7,9 +7,9 @@ trimmed; the empty string means "not given" and passes every check.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import ValueRefusedError, shown
+from osprofile.errors import InvalidProfileError, JavaRegexError, Problem, ValueRefusedError, shown
 from osprofile.language import javaregex
 
 if TYPE_CHECKING:
@@ -150,6 +150,69 @@ def _check_pattern(field: Field, value: str, what: str) -> None:
         message = f"{what} does not match the pattern {field.pattern.text}"
         place = field.pattern.place()
         raise ValueRefusedError(message, field=field.name, place=place, hint=field.description)
+
+
+@final
+class Rule:
+    """A field's declaration made ready for values: `resolve` gives what a value stands for.
+
+    It remembers what it resolved: jobs repeat their queues and node counts. Made only of fields
+    that have a tag, a type, a limit or a pattern; raises `InvalidProfileError` for a bad pattern.
+    """
+
+    __slots__ = ("_field", "_high", "_low", "_matches", "_tags", "known")
+
+    def __init__(self, field: Field) -> None:
+        self.known: dict[str, str] = {}
+        self._field = field
+        self._tags = {tag.name: tag.value for tag in reversed(field.tags)}
+        self._matches = _matcher(field)
+        self._low = 0 if field.minimum is None else field.minimum
+        self._high = LARGEST_INTEGER if field.maximum is None else field.maximum
+
+    @staticmethod
+    def needed(field: Field) -> bool:
+        """Say whether a field has any rule at all."""
+        limits = field.minimum is not None or field.maximum is not None
+        typed = field.type is not None and field.type != "text"
+        return bool(field.tags or limits or typed or field.pattern)
+
+    def resolve(self, given: str) -> str:
+        """Give the value of the tag named `given`, else `given`, checked. `ValueRefusedError`."""
+        value = self._tags.get(given, given)
+        if not self._fits(value):
+            check(self._field, value, given)
+        if len(self.known) >= _REMEMBERED:
+            self.known.clear()
+        if len(given) <= _REMEMBERED_LENGTH:
+            self.known[given] = value
+        return value
+
+    def _fits(self, value: str) -> bool:
+        """Say quickly whether a value is right; where it says no, `check` decides."""
+        field = self._field
+        if field.type == "integer":
+            plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
+            if not (plain and self._low <= int(value) <= self._high):
+                return False
+        elif field.type == "number" or field.minimum is not None or field.maximum is not None:
+            return False
+        return self._matches is None or self._matches(value) is not None
+
+
+_REMEMBERED: Final = 512
+_REMEMBERED_LENGTH: Final = 200
+
+
+def _matcher(field: Field) -> Callable[[str], object] | None:
+    if field.pattern is None:
+        return None
+    try:
+        return javaregex.compile(field.pattern.text).matches
+    except JavaRegexError as error:
+        message = f"field {field.name}: bad Java regular expression: {error.message}"
+        problem = Problem("OSP401", message, field.pattern.place(error.index), error.hint)
+        raise InvalidProfileError([problem]) from None
 
 
 def number_text(number: float) -> str:

@@ -165,64 +165,35 @@ def static_scripts(
 def _values(plan: Plan, request: Mapping[str, str], context: Mapping[str, str]) -> Values:
     """Give the value of every key of the plan, checked; KeyError where a field has none."""
     values = {**plan.defaults, **context, **request, **plan.fixed}
-    _refuse_uncarriable(request, context)
+    if not (_plainly_carriable(request) and _plainly_carriable(context)):
+        _refuse_uncarriable(request, context)
     for name in plan.required:
         if not values[name]:
             raise KeyError(name)
-    for name, tags in plan.tagged:
+    for name, known, rule in plan.ruled:
+        given = values[name]
+        value = known.get(given)
+        values[name] = rule.resolve(given) if value is None else value
+    for key, name, old, new in plan.quoted:
         value = values[name]
-        if value in tags:
-            values[name] = tags[value]
-    _check(plan, values, request, context)
-    for key, name, function in plan.replaced:
-        values[key] = function(values[name])
+        values[key] = value.replace(old, new) if old in value else value
     for step in plan.steps:
         values[step.key] = step.make(values)
     return values
 
 
-def _check(
-    plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]
-) -> None:
-    """Check all values, quickly; where one fails, `rules.check` says why."""
-    for name in plan.integers:
-        value = values[name]
-        if value and not (
-            len(value) <= 18
-            and value.isascii()
-            and value.isdigit()
-            and (value[0] != "0" or value == "0")
-        ):
-            _refuse(plan, name, values, request, context)
-    for name, minimum, maximum in plan.limited:
-        value = values[name]
-        if value and not (rules.is_number(value) and rules.within(value, minimum, maximum)):
-            _refuse(plan, name, values, request, context)
-    for name, matches in plan.patterned:
-        value = values[name]
-        if value and matches(value) is None:
-            _refuse(plan, name, values, request, context)
-
-
-def _refuse(
-    plan: Plan, name: str, values: Values, request: Mapping[str, str], context: Mapping[str, str]
-) -> None:
-    given = request.get(name, context.get(name, plan.defaults.get(name)))
-    rules.check(plan.declared[name], values[name], plan.fixed.get(name, given))
-
-
-def _refuse_uncarriable(request: Mapping[str, str], context: Mapping[str, str]) -> None:
+def _plainly_carriable(given: Mapping[str, str]) -> bool:
     try:
-        joined = "\n".join([*request.values(), *context.values()])
-        if joined.isascii():
-            if "\0" not in joined:
-                return
-        elif "\0" not in joined and joined.encode():
-            return
-    except (TypeError, UnicodeEncodeError):
-        pass
-    for name, value in (*request.items(), *context.items()):
-        rules.carriable(name, value)
+        joined = "".join(given.values())
+    except TypeError:  # not all are strings
+        return False
+    return joined.isascii() and "\0" not in joined
+
+
+def _refuse_uncarriable(*given: Mapping[str, str]) -> None:
+    for values in given:
+        for name, value in values.items():
+            rules.carriable(name, value)
 
 
 def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:
@@ -287,7 +258,7 @@ def _missing(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
 def _named(plan: Plan, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
     """Say which field's value a regular expression did not get done with."""
     patterns = ((n, f.pattern.text) for n, f in plan.declared.items() if f.pattern)
-    in_bodies = ((name, key) for key, name, _function in plan.replaced)
+    in_bodies = ((use.name, step.key) for step in plan.steps for use in plan.uses.values())
     name = next((n for n, text in (*patterns, *in_bodies) if error.text and error.text in text), "")
     message = f"field {name}: {error.message}" if name else error.message
     return JavaRegexTimeoutError(message, text=error.text, index=error.index, hint=error.hint)

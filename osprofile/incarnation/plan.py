@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, final
 from osprofile.errors import InvalidProfileError, Problem
 from osprofile.incarnation import fields as rules
 from osprofile.language import body as bodies
-from osprofile.language import javaregex
 from osprofile.profile.model import Template
 
 if TYPE_CHECKING:
@@ -94,12 +93,9 @@ class Plan:
     fixed: Values = field(default_factory=dict)
     settable: frozenset[str] = frozenset()
     required: tuple[str, ...] = ()
-    tagged: tuple[tuple[str, Mapping[str, str]], ...] = ()
-    integers: tuple[str, ...] = ()
-    limited: tuple[tuple[str, float | None, float | None], ...] = ()
-    patterned: tuple[tuple[str, Callable[[str], object]], ...] = ()
+    ruled: tuple[tuple[str, dict[str, str], rules.Rule], ...] = ()
     # What is computed from the checked values:
-    replaced: tuple[tuple[str, str, Callable[[str], str]], ...] = ()
+    quoted: tuple[tuple[str, str, str, str], ...] = ()
     steps: tuple[Step, ...] = ()
     scripts: tuple[tuple[StaticScript, Text, Text], ...] = ()
 
@@ -151,7 +147,7 @@ class _Compiler:
         self.templates: dict[str, Template] = {}
         self.uses: dict[str, Use] = {}
         self.declared: dict[str, tuple[Field, Template]] = {}
-        self.replaced: dict[str, tuple[str, str, Callable[[str], str]]] = {}
+        self.quoted: dict[str, tuple[str, str, str, str]] = {}
         self.steps: dict[str, Step] = {}
         self.scripts: dict[str, tuple[StaticScript, Text, Text]] = {}
 
@@ -167,7 +163,7 @@ class _Compiler:
             templates=tuple(self.templates.values()),
             uses=self.uses,
             declared={name: declared for name, (declared, _) in self.declared.items()},
-            replaced=tuple(self.replaced.values()),
+            quoted=tuple(self.quoted.values()),
             steps=tuple(self.steps.values()),
             scripts=tuple(self.scripts.values()),
         )  # fmt: skip
@@ -232,14 +228,14 @@ class _Compiler:
 
     def transformed(self, key: str, body: Body, found: Replacement) -> str:
         """Give the key of the value with FROM and TO applied."""
-        function = bodies.compile_replacement(body, found)
-        if function is None:
+        if found.pattern is None:
             return key
-        new = f"<{key}/{found.pattern}/{found.replacement}>"
-        if key in self.steps:
-            self.steps.setdefault(new, Step(new, lambda v: function(v[key])))
-        else:
-            self.replaced.setdefault(new, (new, key, function))
+        new, literal = f"<{key}/{found.pattern}/{found.replacement}>", bodies.literal(found)
+        if literal is not None and key not in self.steps:
+            self.quoted.setdefault(new, (new, key, *literal))
+        elif new not in self.steps:
+            function = bodies.compile_replacement(body, found)
+            self.steps[new] = Step(new, lambda v: function(v[key]))
         return new
 
     # What the engine supplies
@@ -326,27 +322,5 @@ def _add_rules(plan: Plan) -> None:
         for n, f in declared.items()
         if f.settable and n not in plan.fixed and not rules.is_special(n)
     )
-    plan.tagged = tuple(
-        (n, {t.name: t.value for t in reversed(f.tags)}) for n, f in declared.items() if f.tags
-    )
-    plan.integers = tuple(n for n, f in declared.items() if f.type == "integer")
-    plan.limited = tuple(
-        (n, f.minimum, f.maximum)
-        for n, f in declared.items()
-        if f.minimum is not None or f.maximum is not None or f.type == "number"
-    )
-    plan.patterned = tuple((n, _matcher(f)) for n, f in declared.items() if f.pattern)
-
-
-def _matcher(declared: Field) -> Callable[[str], object]:
-    from osprofile.errors import JavaRegexError
-
-    pattern = declared.pattern
-    if pattern is None:
-        return str
-    try:
-        return javaregex.compile(pattern.text).matches
-    except JavaRegexError as error:
-        message = f"field {declared.name}: bad Java regular expression: {error.message}"
-        place = pattern.place(error.index)
-        raise InvalidProfileError([Problem("OSP401", message, place, error.hint)]) from None
+    made = [(name, rules.Rule(f)) for name, f in declared.items() if rules.Rule.needed(f)]
+    plan.ruled = tuple((name, rule.known, rule) for name, rule in made)

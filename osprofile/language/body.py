@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexError, Problem
+from osprofile.language import javaregex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,32 +92,37 @@ def parse(source: SourceText) -> Body:
     return Body(source, tuple(segments))
 
 
-def compile_replacement(body: Body, replacement: Replacement) -> Callable[[str], str] | None:
-    """Give the function that a replacement applies to its field's value; None where it is `<NAME>`.
+def literal(replacement: Replacement) -> tuple[str, str] | None:
+    """Give old and new text of a replacement that is no more than `value.replace(old, new)`.
 
-    Literal FROM and TO become `str.replace`, else it is Java's `value.replaceAll(FROM, TO)`, which
-    may raise `JavaRegexTimeoutError`. Raises `InvalidProfileError` with the place of the fault
-    where Java refuses FROM or TO.
+    None for `<NAME>`, and where FROM or TO have a meaning beyond their characters.
     """
     if replacement.pattern is None or replacement.replacement is None:
         return None
-    from osprofile.language import javaregex
-
     old = javaregex.literal(replacement.pattern)
     new = javaregex.literal_replacement(replacement.replacement)
-    if old and new is not None:
-        return _literal_replacer(old, new)
+    return (old, new) if old and new is not None else None
+
+
+def compile_replacement(body: Body, replacement: Replacement) -> Callable[[str], str]:
+    """Give the function that a replacement applies to its field's value: Java's `replaceAll`.
+
+    The function may raise `JavaRegexTimeoutError`. `<NAME>` gives the identity. Raises
+    `InvalidProfileError` with the place of the fault where Java refuses FROM or TO.
+    """
+    pair = literal(replacement)
+    if pair is not None:
+        return partial(_replace, *pair)
+    if replacement.pattern is None or replacement.replacement is None:
+        return str
     try:
         return javaregex.compile(replacement.pattern).replacer(replacement.replacement)
     except JavaRegexError as error:
         raise InvalidProfileError([regex_problem(body, replacement, error)]) from None
 
 
-def _literal_replacer(old: str, new: str) -> Callable[[str], str]:
-    def replace(value: str) -> str:
-        return value.replace(old, new) if old in value else value
-
-    return replace
+def _replace(old: str, new: str, value: str) -> str:
+    return value.replace(old, new)
 
 
 def regex_problem(body: Body, replacement: Replacement, error: JavaRegexError) -> Problem:

@@ -1,0 +1,99 @@
+"""How the benchmarks measure: two things in turn, round by round, and the median of their ratios.
+
+A machine's speed drifts; two measurements made one right after the other drift together. So each
+round measures ours and the peer's, in alternating order, and only the ratio of the pair counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What is compared, and how large ours / peer's may be at the most."""
+
+    what: str
+    peer: str
+    limit: float
+
+
+def rounds() -> int:
+    """Give the number of rounds that the command line asks for (`--quick` for CI)."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true", help="a brief run, as CI makes it")
+    parser.add_argument("--rounds", type=int, default=0)
+    given = parser.parse_args()
+    return given.rounds or (7 if given.quick else 31)
+
+
+def compare(
+    promise: Promise, ours: Callable[[], float], peer: Callable[[], float], count: int
+) -> bool:
+    """Measure in turn, print one line, and say whether the promise holds."""
+    ours(), peer()
+    pairs = []
+    for number in range(count):
+        if number % 2:
+            mine, other = ours(), peer()
+        else:
+            other, mine = peer(), ours()
+        pairs.append((mine, other))
+    ratio = statistics.median(mine / other for mine, other in pairs)
+    held = ratio <= promise.limit
+    mine, other = (statistics.median(column) for column in zip(*pairs, strict=True))
+    print(
+        f"{promise.what}: {ratio:.2f} times {promise.peer} (at most {promise.limit:g}: "
+        f"{'held' if held else 'BROKEN'}); {_seconds(mine)} against {_seconds(other)}, "
+        f"{count} pairs"
+    )
+    return held
+
+
+def timed(work: Callable[[], object], repeat: int) -> Callable[[], float]:
+    """Give a measure: seconds for one call of `work`, from `repeat` calls in a row."""
+
+    def measure() -> float:
+        begin = time.perf_counter()
+        for _ in range(repeat):
+            work()
+        return (time.perf_counter() - begin) / repeat
+
+    return measure
+
+
+def process(words: Sequence[str]) -> Callable[[], float]:
+    """Give a measure: user and system seconds of one process, its output thrown away."""
+    actions = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+
+    def measure() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        pid = os.posix_spawn(words[0], words, os.environ, file_actions=actions)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if code:
+            message = f"{words} ended with {code}"
+            raise RuntimeError(message)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    return measure
+
+
+def heading() -> None:
+    """Name the interpreter: numbers of different ones are not comparable."""
+    print(f"{platform.python_implementation()} {platform.python_version()}, {sys.platform}")
+
+
+def _seconds(value: float) -> str:
+    return f"{value * 1e6:.1f} us" if value < 1e-3 else f"{value * 1e3:.1f} ms"

@@ -1,0 +1,27 @@
+"""The promise: a command starts fast. Against a bare interpreter, user plus system time."""
+
+from __future__ import annotations
+
+import sys
+
+from paired import Promise, compare, heading, process, rounds
+
+
+def main() -> int:
+    """Compare and print; 1 where a promise is broken."""
+    heading()
+    count = rounds()
+    bare = process([sys.executable, "-c", "pass"])
+    command = [sys.executable, "-m", "osprofile"]
+    peer = "a bare interpreter"
+    cases = [
+        ("incarnate START --profile pbs", [*command, "START", "--profile", "pbs"], 7),
+        ("incarnate --help", [*command, "--help"], 9),
+        ("import osprofile", [sys.executable, "-c", "import osprofile"], 2),
+    ]
+    held = [compare(Promise(w, peer, limit), process(c), bare, count) for w, c, limit in cases]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
