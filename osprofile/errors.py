@@ -38,7 +38,7 @@ Severity = Literal["error", "warning"]
 class Problem:
     """One thing that is wrong with a profile.
 
-    `code` is stable (`E101`); the table of codes is `osprofile.lint.rules`, and the codes of the
+    `code` is stable (`OSP101`); the table of codes is `osprofile.lint.rules`, and the codes of the
     reader are in `osprofile.profile.reader`. `str()` gives
     `file:line:column: severity CODE message`, the source line, a caret, and the hint.
     """
@@ -66,6 +66,11 @@ def tell(message: str, place: Place | None = None, hint: str = "") -> str:
 def shown(value: str, limit: int = 80) -> str:
     """Quote a value for a message: on one line, escaped, cut when long."""
     return repr(value) if len(value) <= limit else f"{value[:limit]!r}... ({len(value)} characters)"
+
+
+def told(name: str) -> str:
+    """Give a name for a message: as it is, or quoted like a value where that is not plain."""
+    return name if name.isprintable() and " " not in name and 0 < len(name) <= 80 else shown(name)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

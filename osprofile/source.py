@@ -82,16 +82,20 @@ class Place:
         terminal would act on are shown as U+FFFD.
         """
         line, column = self.source.locate(self.offset)
+        whole = self.source.line_text(line)
+        # A document without line ends is one line: only what may be shown is looked at.
+        begin, end = max(0, column - 1 - width), column + width
         text = "".join(
-            c if c == "\t" or c.isprintable() else "\ufffd" for c in self.source.line_text(line)
+            c if c == "\t" or c.isprintable() else "\ufffd" for c in whole[begin:end]
         )
-        at = len(text[: column - 1].expandtabs(_TAB_STOP))
+        at = len(text[: column - 1 - begin].expandtabs(_TAB_STOP))
         text = text.expandtabs(_TAB_STOP)
         if len(text) > width:
             first = max(0, min(at - width // 2, len(text) - width))
-            cut = text[first : first + width]
-            text = ("..." if first else "") + cut + ("..." if first + width < len(text) else "")
-            at += -first + (3 if first else 0)
+            left = "..." if begin + first else ""
+            right = "..." if first + width < len(text) or end < len(whole) else ""
+            text = left + text[first : first + width] + right
+            at += len(left) - first
         return f"    {text}\n    {' ' * at}^"
 
     def __str__(self) -> str:

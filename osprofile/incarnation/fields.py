@@ -9,7 +9,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import InvalidProfileError, JavaRegexError, Problem, ValueRefusedError, shown
+from osprofile.errors import (
+    InvalidProfileError,
+    JavaRegexError,
+    JavaRegexTimeoutError,
+    Problem,
+    ValueRefusedError,
+    shown,
+)
 from osprofile.language import javaregex
 
 if TYPE_CHECKING:
@@ -146,7 +153,7 @@ def _check_limits(field: Field, value: str, what: str) -> None:
 def _check_pattern(field: Field, value: str, what: str) -> None:
     if field.pattern is None:
         return
-    if javaregex.compile(field.pattern.text).matches(value) is None:
+    if not _matches(field, value):
         message = f"{what} does not match the pattern {field.pattern.text}"
         place = field.pattern.place()
         raise ValueRefusedError(message, field=field.name, place=place, hint=field.description)
@@ -157,16 +164,15 @@ class Rule:
     """A field's declaration made ready for values: `resolve` gives what a value stands for.
 
     It remembers what it resolved: jobs repeat their queues and node counts. Made only of fields
-    that have a tag, a type, a limit or a pattern; raises `InvalidProfileError` for a bad pattern.
+    that have a tag, a type, a limit or a pattern.
     """
 
-    __slots__ = ("_field", "_high", "_low", "_matches", "_tags", "known")
+    __slots__ = ("_field", "_high", "_low", "_tags", "known")
 
     def __init__(self, field: Field) -> None:
         self.known: dict[str, str] = {}
         self._field = field
         self._tags = {tag.name: tag.value for tag in reversed(field.tags)}
-        self._matches = _matcher(field)
         self._low = 0 if field.minimum is None else field.minimum
         self._high = LARGEST_INTEGER if field.maximum is None else field.maximum
 
@@ -178,7 +184,10 @@ class Rule:
         return bool(field.tags or limits or typed or field.pattern)
 
     def resolve(self, given: str) -> str:
-        """Give the value of the tag named `given`, else `given`, checked. `ValueRefusedError`."""
+        """Give the value of the tag named `given`, else `given`, checked.
+
+        Raises `ValueRefusedError`; `InvalidProfileError` for a bad pattern.
+        """
         value = self._tags.get(given, given)
         if not self._fits(value):
             check(self._field, value, given)
@@ -190,6 +199,8 @@ class Rule:
 
     def _fits(self, value: str) -> bool:
         """Say quickly whether a value is right; where it says no, `check` decides."""
+        if not value:
+            return True
         field = self._field
         if field.type == "integer":
             plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
@@ -197,18 +208,20 @@ class Rule:
                 return False
         elif field.type == "number" or field.minimum is not None or field.maximum is not None:
             return False
-        return self._matches is None or self._matches(value) is not None
+        return _matches(field, value)
 
 
 _REMEMBERED: Final = 512
 _REMEMBERED_LENGTH: Final = 200
 
 
-def _matcher(field: Field) -> Callable[[str], object] | None:
+def _matches(field: Field, value: str) -> bool:
     if field.pattern is None:
-        return None
+        return True
     try:
-        return javaregex.compile(field.pattern.text).matches
+        return javaregex.compile(field.pattern.text).matches(value) is not None
+    except JavaRegexTimeoutError:
+        raise
     except JavaRegexError as error:
         message = f"field {field.name}: bad Java regular expression: {error.message}"
         problem = Problem("OSP401", message, field.pattern.place(error.index), error.hint)

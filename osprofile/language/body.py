@@ -26,13 +26,11 @@ if TYPE_CHECKING:
 
     from osprofile.source import Place, SourceText
 
-_REPLACEMENT: Final = re.compile(
-    r"""(?<!<)<([A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?)
-        (?:/((?:[^\\/\r\n]|\\[^\r\n])*)
-           /((?:[^\\>\r\n]|\\[^\r\n])*)
-        )?>""",
-    re.VERBOSE,
+_BEGIN: Final = re.compile(r"(?<!<)<([A-Za-z_][A-Za-z0-9_.-]*+(?::[A-Za-z0-9_.-]++)?+)([>/])")
+_FROM_TO: Final = re.compile(
+    r"((?:[^\\/\r\n]|\\[^\r\n])*+)/((?:[^\\>\r\n]|\\[^\r\n])*+)>"
 )
+_LINE_END: Final = re.compile(r"[\r\n]")
 
 
 @final
@@ -81,12 +79,11 @@ class Body:
 def parse(source: SourceText) -> Body:
     """Parse a body; every text is one."""
     text, segments, at = source.text, list[str | Replacement](), 0
-    for match in _REPLACEMENT.finditer(text):
-        start, end = match.span()
-        if start > at:
-            segments.append(text[at:start])
-        segments.append(Replacement(match[1], match[2], match[3], start, end))
-        at = end
+    for found in _replacements(text):
+        if found.start > at:
+            segments.append(text[at : found.start])
+        segments.append(found)
+        at = found.end
     if at < len(text):
         segments.append(text[at:])
     return Body(source, tuple(segments))
@@ -102,6 +99,24 @@ def literal(replacement: Replacement) -> tuple[str, str] | None:
     old = javaregex.literal(replacement.pattern)
     new = javaregex.literal_replacement(replacement.replacement)
     return (old, new) if old and new is not None else None
+
+
+def _replacements(text: str) -> Iterator[Replacement]:
+    at = open_until = 0
+    while begin := _BEGIN.search(text, at):
+        start, at = begin.span()
+        if begin[2] == ">":
+            yield Replacement(begin[1], None, None, start, at)
+        elif at > open_until and (rest := _FROM_TO.match(text, at)):
+            yield Replacement(begin[1], rest[1], rest[2], start, at := rest.end())
+        elif at > open_until:
+            # Where one TO finds no end, no later one of that line does: a line is read once.
+            open_until = _line_end(text, at)
+
+
+def _line_end(text: str, at: int) -> int:
+    match = _LINE_END.search(text, at)
+    return match.start() if match else len(text)
 
 
 def compile_replacement(body: Body, replacement: Replacement) -> Callable[[str], str]:

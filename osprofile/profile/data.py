@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
+from os import path
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE = path.dirname(path.dirname(path.realpath(__file__)))
 
 
 @cache
-def _data_directory() -> Path:
-    installed = _PACKAGE / "_data"
-    return installed if installed.is_dir() else _PACKAGE.parent
+def _data_directory() -> str:
+    installed = path.join(_PACKAGE, "_data")
+    return installed if path.isdir(installed) else path.dirname(_PACKAGE)
 
 
-def schemas_directory() -> Path:
+def schemas_directory() -> str:
     """Give the directory of the XSD files."""
-    return _data_directory() / "schemas"
+    return path.join(_data_directory(), "schemas")
 
 
-def bundled_profiles_directory() -> Path:
+def bundled_profiles_directory() -> str:
     """Give the directory that holds one folder for each bundled profile."""
-    return _data_directory() / "profiles"
+    return path.join(_data_directory(), "profiles")

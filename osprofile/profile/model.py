@@ -14,6 +14,7 @@ from osprofile.errors import (
     StorageNotFoundError,
     TemplateNotFoundError,
     nearest,
+    shown,
 )
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Template:
         """Give the variation of that name; raise `TemplateNotFoundError`."""
         found = self.invocations.get(variation)
         if found is None:
-            what = f"variation {variation!r}" if variation else "default variation"
+            what = f"variation {shown(variation)}" if variation else "default variation"
             message = f"template {self.name} has no {what}"
             named = [name for name in self.invocations if name]
             hint = nearest(variation, named) if variation else _variations(named)
@@ -251,7 +252,7 @@ class Profile:
         """Give the template of that name; raise `TemplateNotFoundError`."""
         found = self.templates.get(name)
         if found is None:
-            message = f"profile {self.name} has no template {name!r}"
+            message = f"profile {self.name} has no template {shown(name)}"
             raise TemplateNotFoundError(message, hint=nearest(name, self.templates))
         return found
 
@@ -263,7 +264,7 @@ class Profile:
         """Give the storage of that name; raise `StorageNotFoundError`."""
         found = self.storages.get(name)
         if found is None:
-            message = f"profile {self.name} has no storage {name!r}"
+            message = f"profile {self.name} has no storage {shown(name)}"
             raise StorageNotFoundError(message, hint=nearest(name, self.storages))
         return found
 
@@ -271,21 +272,23 @@ class Profile:
         """Give the application by ApplicationName and ApplicationVersion (4).
 
         Without a version, the one with the highest (compared number by number: 1.10 is above 1.9).
-        Raises `ApplicationNotFoundError`.
+        Of two that are called the same, the nearer one. Raises `ApplicationNotFoundError`.
         """
-        known = [a for a in self.applications.values() if a.application_name == name]
+        counted = [a for d in self.documents for a in d.applications.values()]
+        known = [
+            a for a in counted if a.application_name == name and self.applications.get(a.name) is a
+        ]
         if not known:
             names = {a.application_name for a in self.applications.values()}
-            message = f"profile {self.name} has no application {name!r}"
+            message = f"profile {self.name} has no application {shown(name)}"
             raise ApplicationNotFoundError(message, hint=nearest(name, names))
         if version is None:
             return max(known, key=lambda a: version_key(a.application_version))
-        # The later of two with the same name and version is the nearer one.
-        for application in reversed(known):
+        for application in known:
             if application.application_version == version:
                 return application
-        message = f"profile {self.name} has no version {version!r} of application {name}"
-        versions = ", ".join(sorted((a.application_version for a in known), key=version_key))
+        message = f"profile {self.name} has no version {shown(version)} of application {name}"
+        versions = ", ".join(sorted({a.application_version for a in known}, key=version_key))
         raise ApplicationNotFoundError(message, hint=f"there is {versions}")
 
     def overridden(
@@ -312,4 +315,7 @@ def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
     import re
 
     parts = re.findall(r"[0-9]+|[^0-9.]+", version)
-    return tuple((1, int(p), "") if p.isdecimal() else (0, 0, p) for p in parts)
+    numbers = (p.lstrip("0") if p.isdecimal() else None for p in parts)
+    return tuple(
+        (0, 0, p) if n is None else (1, len(n), n) for p, n in zip(parts, numbers, strict=True)
+    )

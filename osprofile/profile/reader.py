@@ -77,7 +77,7 @@ class _Reader:
 
     def document(self, root: Element) -> Document:
         name = root.attributes.get("name", "")
-        if name and not PROFILE_NAME.fullmatch(name):
+        if "name" in root.attributes and not PROFILE_NAME.fullmatch(name):
             hint = "a name begins with a letter or digit and has only letters, digits, _ . -"
             self.report(root, "name", "OSP108", f"profile name {shown(name)} is not allowed", hint)
         templates = [self.template(e) for e in root.children if e.name == "Template"]
@@ -115,6 +115,10 @@ class _Reader:
         elif not path.startswith(mark) and not re.match(r"[A-Za-z]:" + re.escape(mark), path):
             message = f"UspaceRoot {shown(path)} is not an absolute path"
             hint = f"let it begin with the Delimiter, {mark!r}, and no blank before it"
+            self.problems.append(Problem("OSP106", message, element.source_text.place(), hint))
+        elif path != path.rstrip():
+            message = f"UspaceRoot {shown(path)} has white space at its end"
+            hint = "it would be a part of every working directory's name: remove it"
             self.problems.append(Problem("OSP106", message, element.source_text.place(), hint))
         return path
 
@@ -160,7 +164,7 @@ class _Reader:
 
     def field(self, element: Element) -> Field:
         name = element.attributes.get("name", "")
-        if not FIELD_NAME.fullmatch(name):
+        if "name" in element.attributes and not FIELD_NAME.fullmatch(name):
             hint = "a letter or _, then letters, digits, _ . - and at most one : inside"
             self.report(
                 element, "name", "OSP108", f"no replacement can name a field {shown(name)}", hint
@@ -188,8 +192,10 @@ class _Reader:
             return None
         try:
             number = float(element.text.strip())  # INF and -INF of xs:double are known to Python
-        except ValueError:
-            return None  # the schema has said so
+        except ValueError:  # libxml2 takes `1e` for a double
+            if not any(p.place == element.source_text.place() for p in self.problems):
+                self.problems.append(schema.no_number(element))
+            return None
         if math.isnan(number):
             message = f"{element.name} is NaN, which no number is above or below"
             self.problems.append(Problem("OSP104", message, element.source_text.place()))

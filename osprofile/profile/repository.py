@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from os import path as paths  # pathlib would cost a command a tenth of its start
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, nearest, shown
@@ -21,6 +21,7 @@ from osprofile.profile.reader import PROFILE_NAME, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from os import PathLike
 
     from osprofile.profile.model import Application, Storage
 
@@ -28,30 +29,24 @@ ENTRY_POINT_GROUP: Final = "osprofile.profiles"
 """Each entry point names a package whose directory holds profiles (`mine = "site_profiles"`)."""
 
 
-def search_path(directories: Iterable[str | Path] = ()) -> Iterator[Path]:
+def search_path(directories: Iterable[str | PathLike[str]] = ()) -> Iterator[str]:
     """Give the directories that profiles are looked for in, nearest first; lazily.
 
     A directory need not exist. `directories` go before all others.
     """
-    yield from map(Path, directories)
-    yield from (Path(p) for p in os.environ.get("OSPROFILE_PATH", "").split(os.pathsep) if p)
-    yield from _user_directory()
-    yield Path("/etc/osprofile/profiles")
+    yield from (os.fspath(directory) for directory in directories)
+    yield from filter(None, os.environ.get("OSPROFILE_PATH", "").split(os.pathsep))
+    # The specification has relative paths ignored (XDG Base Directory 0.8).
+    config = os.environ.get("XDG_CONFIG_HOME", "")
+    base = config if config.startswith("/") else paths.expanduser("~/.config")
+    if not base.startswith("~"):  # no HOME, and no entry for this uid
+        yield paths.join(base, "osprofile", "profiles")
+    yield "/etc/osprofile/profiles"
     yield from _entry_point_directories()
     yield bundled_profiles_directory()
 
 
-def _user_directory() -> Iterator[Path]:
-    config = os.environ.get("XDG_CONFIG_HOME", "")
-    try:
-        # The specification has relative paths ignored (XDG Base Directory 0.8).
-        base = Path(config) if config.startswith("/") else Path.home() / ".config"
-    except RuntimeError:  # neither HOME nor an entry for this uid
-        return
-    yield base / "osprofile" / "profiles"
-
-
-def _entry_point_directories() -> Iterator[Path]:
+def _entry_point_directories() -> Iterator[str]:
     if not _entry_points_are_likely():
         return
     from importlib.metadata import entry_points
@@ -62,8 +57,7 @@ def _entry_point_directories() -> Iterator[Path]:
             spec = find_spec(point.module)
         except (ImportError, ValueError):
             continue  # an uninstalled package's remains stop nobody else
-        for location in (spec.submodule_search_locations or ()) if spec else ():
-            yield Path(location)
+        yield from (spec.submodule_search_locations or ()) if spec else ()
 
 
 def _entry_points_are_likely() -> bool:
@@ -79,11 +73,11 @@ def _entry_points_are_likely() -> bool:
             continue
         for name in names:
             try:
-                data = Path(name, "entry_points.txt").read_bytes()
+                with open(paths.join(name, "entry_points.txt"), "rb") as file:
+                    if mark in file.read():
+                        return True
             except OSError:
                 continue
-            if mark in data:
-                return True
     return False
 
 
@@ -94,29 +88,35 @@ class Repository:
     `directories` go before the standard search path; with `standard=False` they are all there is.
     """
 
-    def __init__(self, directories: Iterable[str | Path] = (), *, standard: bool = True) -> None:
-        given = tuple(directories)
-        self._pending: Iterator[Path] = search_path(given) if standard else map(Path, given)
-        self._directories: list[Path] = []
-        self._documents: dict[Path, Document] = {}
+    def __init__(
+        self, directories: Iterable[str | PathLike[str]] = (), *, standard: bool = True
+    ) -> None:
+        given = [os.fspath(directory) for directory in directories]
+        self._pending = search_path(given) if standard else iter(given)
+        self._directories: list[str] = []
+        self._documents: dict[str, Document] = {}
         self._profiles: dict[str, Profile] = {}
 
-    def directories(self) -> Iterator[Path]:
+    def directories(self) -> Iterator[str]:
         """Give the search path, each directory when it is needed."""
-        yield from self._directories
-        for directory in self._pending:
-            self._directories.append(directory)
-            yield directory
+        index = 0
+        while True:
+            if index == len(self._directories):
+                further = next(self._pending, None)
+                if further is None:
+                    return
+                self._directories.append(further)
+            yield self._directories[index]
+            index += 1
 
     def names(self) -> list[str]:
         """Give the names of all profiles that can be found, sorted."""
         found: set[str] = set()
         for directory in self.directories():
-            found.update(p.parent.name for p in directory.glob("*/profile.xml"))
-            found.update(p.stem for p in directory.glob("*.xml"))
-        return sorted(name for name in found if PROFILE_NAME.fullmatch(name))
+            found.update(entry.removesuffix(".xml") for entry in _entries(directory))
+        return sorted(name for name in found if next(self._paths(name), None))
 
-    def path(self, name: str) -> Path:
+    def path(self, name: str) -> str:
         """Give the file of the profile of that name; raise `ProfileNotFoundError`."""
         found = next(self._paths(name), None)
         if found is None:
@@ -135,27 +135,27 @@ class Repository:
             profile = self._profiles[name] = self.resolve(self._named_document(path, name), path)
         return profile
 
-    def load_file(self, path: str | Path) -> Profile:
+    def load_file(self, path: str | PathLike[str]) -> Profile:
         """Give the resolved profile of a file (a trusted path: of the command line, not a request).
 
         A directory stands for the `profile.xml` in it. Raises `ProfileNotFoundError`,
         `InvalidProfileError`.
         """
-        file = Path(path)
-        file = file / "profile.xml" if file.is_dir() else file
+        file = os.fspath(path)
+        file = paths.join(file, "profile.xml") if paths.isdir(file) else file
         return self.resolve(self.document(file), file)
 
     def load_bytes(self, data: bytes, name: str = "<memory>") -> Profile:
         """Give the resolved profile of a document in memory. Raises `InvalidProfileError`."""
         return self.resolve(read(name, data), None)
 
-    def document(self, path: Path) -> Document:
+    def document(self, path: str) -> Document:
         """Read one document. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
         if path not in self._documents:
-            self._documents[path] = read(str(path), bytes_of(path))
+            self._documents[path] = read(path, bytes_of(path))
         return self._documents[path]
 
-    def resolve(self, document: Document, path: Path | None) -> Profile:
+    def resolve(self, document: Document, path: str | None) -> Profile:
         """Follow `extends` from a document and put the chain together.
 
         `path` is the document's own file, None in memory. Raises `InvalidProfileError`.
@@ -165,42 +165,42 @@ class Repository:
             raise InvalidProfileError(problems)
         return profile
 
-    def chain(self, document: Document, path: Path | None) -> list[Document]:
+    def chain(self, document: Document, path: str | None) -> list[Document]:
         """Give a document and all that it extends, nearest first; see `resolve`.
 
         A document that extends its own name extends the next one of that name on the search path.
         Raises `InvalidProfileError`.
         """
-        chain, paths = [document], [path]
+        chain, files = [document], [path]
         while chain[-1].extends is not None:
-            found = self._parent(chain, paths)
+            found = self._parent(chain, files)
             chain.append(self._named_document(found, chain[-1].extends))
-            paths.append(found)
+            files.append(found)
         return chain
 
-    def _parent(self, chain: Sequence[Document], paths: Sequence[Path | None]) -> Path:
+    def _parent(self, chain: Sequence[Document], files: Sequence[str | None]) -> str:
         child, extends = chain[-1], chain[-1].extends or ""
-        candidates = list(self._paths(extends)) if PROFILE_NAME.fullmatch(extends) else []
+        candidates = self._paths(extends)
         if child.name == extends:
             # Those that the chain already has are this document and the nearer ones of its name.
-            candidates = [p for p in candidates if not any(q and _same(p, q) for q in paths)]
+            candidates = (c for c in candidates if not any(f and _same(c, f) for f in files))
+        found = next(candidates, None)
         place = child.element.attribute_place("extends")
         told = " -> ".join([*(f"{d.name} ({d.element.place})" for d in chain), extends])
-        if not candidates:
+        if found is None:
             further = "further " if child.name == extends else ""
             message = f"profile {child.name} extends {shown(extends)}, and there is no {further}profile of that name: {told}"
             raise InvalidProfileError(
                 [Problem("OSP201", message, place, self._missing_hint(extends))]
             )
-        found = candidates[0]
-        if any(q and _same(found, q) for q in paths):
+        if any(f and _same(found, f) for f in files):
             hint = "one of them must not extend the other, directly or through a third"
             raise InvalidProfileError(
                 [Problem("OSP202", f"profiles extend each other: {told}", place, hint)]
             )
         return found
 
-    def _named_document(self, path: Path, name: str) -> Document:
+    def _named_document(self, path: str, name: str) -> Document:
         document = self.document(path)
         if document.name != name:
             message = (
@@ -211,29 +211,40 @@ class Repository:
             raise InvalidProfileError([Problem("OSP108", message, place, hint)])
         return document
 
-    def _paths(self, name: str) -> Iterator[Path]:
+    def _paths(self, name: str) -> Iterator[str]:
         if not PROFILE_NAME.fullmatch(name):
             return
         for directory in self.directories():
-            for path in (directory / name / "profile.xml", directory / f"{name}.xml"):
-                if path.is_file():
+            for file in (f"{name}/profile.xml", f"{name}.xml"):
+                path = paths.join(directory, file)
+                if paths.isfile(path):
                     yield path
 
     def _missing_hint(self, name: str) -> str:
         if not PROFILE_NAME.fullmatch(name):
             return "a name begins with a letter or digit and has only letters, digits, _ . -"
-        where = ", ".join(str(d) for d in self.directories() if d.is_dir())
+        where = ", ".join(filter(paths.isdir, self.directories()))
         return f"{nearest(name, self.names())} (looked in {where})".lstrip()
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one == other or (other.exists() and one.samefile(other))
+def _entries(directory: str) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
 
 
-def bytes_of(path: Path) -> bytes:
+def _same(one: str, other: str) -> bool:
+    try:
+        return one == other or paths.samefile(one, other)
+    except OSError:
+        return False
+
+
+def bytes_of(path: str) -> bytes:
     """Read a document's bytes, of a too large one enough to tell; raise `ProfileNotFoundError`."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             return file.read(tree.MAX_BYTES + 1)  # one more, so that a larger file is noticed
     except FileNotFoundError:
         hint = "give the path of a profile's file or folder, or the name of a profile"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from os import path
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import Problem, nearest, shown
@@ -35,8 +36,11 @@ _NOT_ALLOWED: Final = re.compile(r"'(?:\{([^}]*)\})?([^']+)' attribute not allow
 def _compiled() -> etree.XMLSchema:
     from lxml import etree
 
-    path = schemas_directory() / "osprofile.xsd"
-    return etree.XMLSchema(etree.parse(str(path), _parser()))
+    return etree.XMLSchema(etree.parse(_path(), _parser()))
+
+
+def _path() -> str:
+    return path.join(schemas_directory(), "osprofile.xsd")
 
 
 def _parser() -> etree.XMLParser:
@@ -94,9 +98,11 @@ def _explain(root: Element, blamed: list[tuple[Element, str]]) -> list[Problem]:
 
 
 def _by_xmlschema(root: Element, allowed: Mapping[Element, str]) -> Iterator[Problem]:
+    from pathlib import Path
+
     import xmlschema
 
-    schema = xmlschema.XMLSchema((schemas_directory() / "osprofile.xsd").as_uri(), allow="sandbox")
+    schema = xmlschema.XMLSchema(Path(_path()).as_uri(), allow="sandbox")
     resource = xmlschema.XMLResource(root.source.data.decode(), defuse="always", allow="none")
     ours = dict(zip(resource.root.iter(), root.walk(), strict=True))
     try:
@@ -123,11 +129,15 @@ def _problem(
     if match := _NOT_ALLOWED.match(reason):
         return _unknown_attribute(element, match[1], match[2])
     if "could not convert" in reason or "doesn't match any pattern" in reason:
-        place = element.source_text.place()
-        message = f"<{element.name}> is {shown(element.text)}, which is no number"
-        return Problem(CODE, message, place, "as in 10, -3, 1.5 or 2e6")
+        return no_number(element)
     place = _stray_text(element) if "character data" in reason else element.place
     return Problem(CODE, f"in <{element.name}>: {_readable(reason)}", place)
+
+
+def no_number(element: Element) -> Problem:
+    """Tell that a limit is none."""
+    message = f"<{element.name}> is {shown(element.text)}, which is no number"
+    return Problem(CODE, message, element.source_text.place(), "as in 10, -3, 1.5 or 2e6")
 
 
 def _stray_text(element: Element) -> Place:

@@ -172,7 +172,8 @@ class _Builder:
         self.source = source
         self.root: Element | None = None
         self.stack: list[Element] = []
-        self.parser = parser = expat.ParserCreate(namespace_separator="}")
+        # The encoding is said, because expat would else take any document with NULs for UTF-16.
+        self.parser = parser = expat.ParserCreate("utf-8", namespace_separator="}")
         parser.buffer_text = False  # each chunk has one place
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
