@@ -22,8 +22,7 @@ block that a command prints: place, message, source line, caret, hint.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, final
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,8 +33,7 @@ Severity = Literal["error", "warning"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong with a profile.
 
     `code` is stable (`OSP101`); the table of codes is `osprofile.lint.rules`, and the codes of the

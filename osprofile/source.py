@@ -7,8 +7,7 @@ text of the line are worked out only when somebody asks, which is when something
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
-from typing import final
+from typing import NamedTuple, final
 
 _TAB_STOP = 8
 
@@ -53,8 +52,7 @@ class Source:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A point in a document: a source and a byte offset; `str()` gives `file:line:column`."""
 
     source: Source
@@ -85,9 +83,7 @@ class Place:
         whole = self.source.line_text(line)
         # A document without line ends is one line: only what may be shown is looked at.
         begin, end = max(0, column - 1 - width), column + width
-        text = "".join(
-            c if c == "\t" or c.isprintable() else "\ufffd" for c in whole[begin:end]
-        )
+        text = "".join(c if c == "\t" or c.isprintable() else "\ufffd" for c in whole[begin:end])
         at = len(text[: column - 1 - begin].expandtabs(_TAB_STOP))
         text = text.expandtabs(_TAB_STOP)
         if len(text) > width:
@@ -104,8 +100,7 @@ class Place:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class SourceText:
+class SourceText(NamedTuple):
     """A text of a document, each character of which knows its place.
 
     `anchors` holds (offset in `text`, byte offset in the source) wherever a run of characters
@@ -113,8 +108,8 @@ class SourceText:
     """
 
     text: str
-    source: Source = field(repr=False, compare=False)
-    anchors: tuple[tuple[int, int], ...] = field(repr=False, compare=False)
+    source: Source
+    anchors: tuple[tuple[int, int], ...]
 
     def place(self, offset: int = 0) -> Place:
         """Give the place of the character at `offset`; its length gives the place after the end."""

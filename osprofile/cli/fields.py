@@ -64,7 +64,7 @@ def _told(plan: "Plan", field: "Field") -> dict[str, Any]:
         "minimum": field.minimum,
         "maximum": field.maximum,
         "type": field.type,
-        "pattern": field.pattern.text if field.pattern else None,
+        "pattern": field.pattern_text,
         "tags": {tag.name: tag.value for tag in field.tags},
         "place": str(field.place),
     }
@@ -81,8 +81,8 @@ def _row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
         value = f"= {field.default!r}"
     allowed = [field.type or "", range_text(field)]
     allowed += [f"tags: {', '.join(tag.name for tag in field.tags)}"] if field.tags else []
-    if field.pattern:
-        allowed.append(f"pattern: {field.pattern.text}")
+    if field.pattern_text is not None:
+        allowed.append(f"pattern: {field.pattern_text}")
     return f"{field.name} {value}", "; ".join(filter(None, allowed)), field.description
 
 

@@ -9,15 +9,13 @@ left to typer.
 
 # Annotations are evaluated here, not kept as strings: they are what a verb's options are read from.
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, final
+from typing import Annotated, Any, NamedTuple, final
 
 Verb = Callable[..., int]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """An option: its spellings (`--set`, or `--strict/--no-strict` for a switch), help, metavar.
 
     `complete` names a function of `completion`; `environment` a variable with its default.
@@ -31,8 +29,7 @@ class Option:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """A positional argument."""
 
     help: str
@@ -77,8 +74,7 @@ JsonOption = Annotated[bool, Option(("--json",), "Print JSON.")]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter of a verb: its keyword, how it is written, and what it takes."""
 
     keyword: str

@@ -18,14 +18,15 @@ from osprofile.errors import (
     shown,
 )
 from osprofile.language import javaregex
+from osprofile.profile.model import PATTERN_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from osprofile.profile.model import Field
 
-NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-INTEGER: Final = re.compile(r"0|[1-9][0-9]*")
+NUMBER: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+"""What a number is, as a regular expression."""
 
 LARGEST_INTEGER: Final = 2**63 - 1
 """What `sh` computes with: an integer field may stand in `$((...))`."""
@@ -71,7 +72,7 @@ def derive(name: str, value: str) -> str:
     if not value:
         return value
     base, _, form = name.rpartition(":")
-    if not INTEGER.fullmatch(value) or len(value) > 18:
+    if not is_integer(value) or len(value) > 18:
         message = f"<{name}> needs whole seconds, and field {base} has the value {shown(value)}"
         raise ValueRefusedError(message, field=base, hint=f'give field {base} ext:type="integer"')
     return DERIVED[form](int(value))
@@ -82,9 +83,14 @@ def apply_tags(field: Field, value: str) -> str:
     return next((tag.value for tag in field.tags if tag.name == value), value)
 
 
+def is_integer(value: str) -> bool:
+    """Say whether a value is a whole number: ASCII digits, and no leading zero."""
+    return value.isascii() and value.isdigit() and (value[0] != "0" or value == "0")
+
+
 def is_number(value: str) -> bool:
     """Say whether a value is a finite decimal number, in ASCII."""
-    return bool(NUMBER.fullmatch(value)) and abs(float(value)) != float("inf")
+    return bool(re.fullmatch(NUMBER, value)) and abs(float(value)) != float("inf")
 
 
 def within(value: str, minimum: float | None, maximum: float | None) -> bool:
@@ -120,7 +126,7 @@ def check(field: Field, value: str, given: str | None = None) -> None:
 
 def _check_type(field: Field, value: str, what: str) -> None:
     place = field.place
-    if field.type == "integer" and not INTEGER.fullmatch(value):
+    if field.type == "integer" and not is_integer(value):
         hint = "digits only, and no leading zero, which a shell takes for an octal number"
         raise ValueRefusedError(
             f"{what} is not an integer", field=field.name, place=place, hint=hint
@@ -133,7 +139,7 @@ def _check_type(field: Field, value: str, what: str) -> None:
         hint = "as in 10, -3, 1.5 or 2e6"
         message = (
             f"{what} is not a finite number"
-            if NUMBER.fullmatch(value)
+            if re.fullmatch(NUMBER, value)
             else f"{what} is not a number"
         )
         raise ValueRefusedError(message, field=field.name, place=place, hint=hint)
@@ -151,11 +157,9 @@ def _check_limits(field: Field, value: str, what: str) -> None:
 
 
 def _check_pattern(field: Field, value: str, what: str) -> None:
-    if field.pattern is None:
-        return
     if not _matches(field, value):
-        message = f"{what} does not match the pattern {field.pattern.text}"
-        place = field.pattern.place()
+        message = f"{what} does not match the pattern {field.pattern_text}"
+        place = field.element.attribute_place(PATTERN_KEY)
         raise ValueRefusedError(message, field=field.name, place=place, hint=field.description)
 
 
@@ -181,14 +185,14 @@ class Rule:
         """Say whether a field has any rule at all."""
         limits = field.minimum is not None or field.maximum is not None
         typed = field.type is not None and field.type != "text"
-        return bool(field.tags or limits or typed or field.pattern)
+        return bool(field.tags or limits or typed or field.pattern_text is not None)
 
     def resolve(self, given: str) -> str:
         """Give the value of the tag named `given`, else `given`, checked.
 
         Raises `ValueRefusedError`; `InvalidProfileError` for a bad pattern.
         """
-        value = self._tags.get(given, given)
+        value: str = self._tags.get(given, given)
         if not self._fits(value):
             check(self._field, value, given)
         if len(self.known) >= _REMEMBERED:
@@ -216,15 +220,16 @@ _REMEMBERED_LENGTH: Final = 200
 
 
 def _matches(field: Field, value: str) -> bool:
-    if field.pattern is None:
+    if field.pattern_text is None:
         return True
     try:
-        return javaregex.compile(field.pattern.text).matches(value) is not None
+        return javaregex.compile(field.pattern_text).matches(value) is not None
     except JavaRegexTimeoutError:
         raise
     except JavaRegexError as error:
         message = f"field {field.name}: bad Java regular expression: {error.message}"
-        problem = Problem("OSP401", message, field.pattern.place(error.index), error.hint)
+        place = field.element.attribute_text(PATTERN_KEY).place(error.index)
+        problem = Problem("OSP401", message, place, error.hint)
         raise InvalidProfileError([problem]) from None
 
 

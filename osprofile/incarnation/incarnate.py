@@ -7,8 +7,7 @@ file or the environment: the same input gives the same text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 from osprofile.errors import (
     JavaRegexTimeoutError,
@@ -35,8 +34,7 @@ _NOTHING: Mapping[str, str] = {}
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class FieldValue:
+class FieldValue(NamedTuple):
     """What became of a field: its value in the text, and where that came from.
 
     `given` is the value before a tag took effect. `place` is where the profile declares the field,
@@ -257,7 +255,7 @@ def _missing(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
 
 def _named(plan: Plan, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
     """Say which field's value a regular expression did not get done with."""
-    patterns = ((n, f.pattern.text) for n, f in plan.declared.items() if f.pattern)
+    patterns = ((n, f.pattern_text or "") for n, f in plan.declared.items())
     in_bodies = ((use.name, step.key) for step in plan.steps for use in plan.uses.values())
     name = next((n for n, text in (*patterns, *in_bodies) if error.text and error.text in text), "")
     message = f"field {name}: {error.message}" if name else error.message

@@ -8,9 +8,8 @@ engine itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from osprofile.errors import InvalidProfileError, Problem
 from osprofile.incarnation import fields as rules
@@ -56,8 +55,7 @@ class Text:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """One place where a body uses a field: for messages."""
 
     name: str
@@ -67,8 +65,7 @@ class Use:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Work that fills one key: `values[key] = make(values)`, in the order of the steps."""
 
     key: str
@@ -76,28 +73,31 @@ class Step:
 
 
 @final
-@dataclass(slots=True)
-class Plan:
-    """A compiled template: see the module. `run` in `incarnate` executes it."""
+class Plan(NamedTuple):
+    """A compiled template: see the module. `incarnate` executes it.
+
+    `uses` has the first place where each field is used, `declared` the declarations of those that
+    have one; `defaults`, `fixed`, `settable`, `required` and `ruled` are drawn from these. `quoted`
+    and `steps` fill further keys from the checked values. `scripts` are static scripts, each with
+    the texts of its path and its directory.
+    """
 
     profile: Profile
     template: Template
     variation: str
     application: Application | None
+    templates: tuple[Template, ...]
     text: Text
-    templates: tuple[Template, ...] = ()
-    uses: dict[str, Use] = field(default_factory=dict)
-    declared: dict[str, Field] = field(default_factory=dict)
-    # The last two, in the forms that an incarnation needs:
-    defaults: Values = field(default_factory=dict)
-    fixed: Values = field(default_factory=dict)
-    settable: frozenset[str] = frozenset()
-    required: tuple[str, ...] = ()
-    ruled: tuple[tuple[str, dict[str, str], rules.Rule], ...] = ()
-    # What is computed from the checked values:
-    quoted: tuple[tuple[str, str, str, str], ...] = ()
-    steps: tuple[Step, ...] = ()
-    scripts: tuple[tuple[StaticScript, Text, Text], ...] = ()
+    uses: Mapping[str, Use]
+    declared: Mapping[str, Field]
+    defaults: Values
+    fixed: Values
+    settable: frozenset[str]
+    required: tuple[str, ...]
+    ruled: tuple[tuple[str, dict[str, str], rules.Rule], ...]
+    quoted: tuple[tuple[str, str, str, str], ...]
+    steps: tuple[Step, ...]
+    scripts: tuple[tuple[StaticScript, Text, Text], ...]
 
     def declaration(self, name: str) -> Field | None:
         """Give the declaration of a field in any of the plan's templates, used or not."""
@@ -158,17 +158,36 @@ class _Compiler:
 
     def made(self, template: Template, variation: str, text: Text) -> Plan:
         """Give the plan of what was compiled."""
-        plan = Plan(
-            self.profile, template, variation, self.application, text,
+        declared = {name: field for name, (field, _template) in self.declared.items()}
+        fixed = {name: f.value for name, f in declared.items() if f.value is not None}
+        defaults = {
+            name: f.default
+            for name, f in declared.items()
+            if f.default is not None and name not in fixed
+        }
+        made = [(name, rules.Rule(f)) for name, f in declared.items() if rules.Rule.needed(f)]
+        return Plan(
+            profile=self.profile,
+            template=template,
+            variation=variation,
+            application=self.application,
             templates=tuple(self.templates.values()),
+            text=text,
             uses=self.uses,
-            declared={name: declared for name, (declared, _) in self.declared.items()},
+            declared=declared,
+            defaults=defaults,
+            fixed=fixed,
+            settable=frozenset(
+                name
+                for name, f in declared.items()
+                if f.settable and name not in fixed and not rules.is_special(name)
+            ),
+            required=tuple(n for n in self.uses if n not in fixed and n not in defaults),
+            ruled=tuple((name, rule.known, rule) for name, rule in made),
             quoted=tuple(self.quoted.values()),
             steps=tuple(self.steps.values()),
             scripts=tuple(self.scripts.values()),
-        )  # fmt: skip
-        _add_rules(plan)
-        return plan
+        )
 
     # Bodies
 
@@ -305,22 +324,3 @@ class _Compiler:
     def constant(self, key: str, value: str) -> str:
         self.steps.setdefault(key, Step(key, lambda _values: value))
         return key
-
-
-def _add_rules(plan: Plan) -> None:
-    """Sort the declared fields by what is to be checked of them."""
-    declared = plan.declared
-    for name, rule in declared.items():
-        if rule.value is not None:
-            plan.fixed[name] = rule.value
-        elif rule.default is not None:
-            plan.defaults[name] = rule.default
-    given = [n for n in plan.uses if n not in plan.fixed and n not in plan.defaults]
-    plan.required = tuple(given)
-    plan.settable = frozenset(
-        n
-        for n, f in declared.items()
-        if f.settable and n not in plan.fixed and not rules.is_special(n)
-    )
-    made = [(name, rules.Rule(f)) for name, f in declared.items() if rules.Rule.needed(f)]
-    plan.ruled = tuple((name, rule.known, rule) for name, rule in made)

@@ -8,8 +8,7 @@ deployment changes nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +17,7 @@ MODE = 0o700
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class StaticScriptFile:
+class StaticScriptFile(NamedTuple):
     """A static script to deploy: `path` and `directory` are shell words (`"$HOME"/.gpe/bin/x`).
 
     `body` is written as it is; the file is its owner's only (`mode`).

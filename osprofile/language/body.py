@@ -14,9 +14,8 @@ and TO a Java replacement, both as written.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexError, Problem
 from osprofile.language import javaregex
@@ -26,16 +25,16 @@ if TYPE_CHECKING:
 
     from osprofile.source import Place, SourceText
 
-_BEGIN: Final = re.compile(r"(?<!<)<([A-Za-z_][A-Za-z0-9_.-]*+(?::[A-Za-z0-9_.-]++)?+)([>/])")
-_FROM_TO: Final = re.compile(
-    r"((?:[^\\/\r\n]|\\[^\r\n])*+)/((?:[^\\>\r\n]|\\[^\r\n])*+)>"
-)
+NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]*+(?::[A-Za-z0-9_.-]++)?+"
+"""What a replacement can name, as a regular expression."""
+
+_BEGIN: Final = re.compile(rf"(?<!<)<({NAME})([>/])")
+_FROM_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*+)/((?:[^\\>\r\n]|\\[^\r\n])*+)>")
 _LINE_END: Final = re.compile(r"[\r\n]")
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(NamedTuple):
     """One `<NAME>` or `<NAME/FROM/TO>`; `start` and `end` are its offsets in the body's text.
 
     `pattern` (FROM) and `replacement` (TO) are None in the short form.
@@ -59,8 +58,7 @@ class Replacement:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """A parsed body: literal strings and replacements in their order; no literal is empty."""
 
     source: SourceText

@@ -6,8 +6,7 @@ that it was read from, so that each part of it has a place (file:line:column).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeVar, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, final
 
 from osprofile.errors import (
     ApplicationNotFoundError,
@@ -27,18 +26,19 @@ OSP = "http://gpe.intel.com/osprs/profile"
 IDB = "http://gpe.intel.com/idb"
 JSDL = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
 EXTENSION = "urn:osprofile:extension"
+PATTERN_KEY = EXTENSION + "}pattern"
+TYPE_KEY = EXTENSION + "}type"
 
 FieldType = Literal["integer", "number", "text"]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(NamedTuple):
     """A symbolic value: where a field's value equals `name`, `value` takes its place (2.3)."""
 
     name: str
     value: str
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:
@@ -47,13 +47,12 @@ class Tag:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A variable of a template (2.3).
 
     `minimum` and `maximum` are the limits of a number, None without. `default` is used where the
-    request gives nothing; `value` is fixed and overrides the request. `pattern` is a Java regular
-    expression that the whole value must match, `type` what the value must be.
+    request gives nothing; `value` is fixed and overrides the request. `pattern_text` is a Java
+    regular expression that the whole value must match, `type` what the value must be.
     """
 
     name: str
@@ -64,14 +63,19 @@ class Field:
     default: str | None
     value: str | None
     settable: bool
-    pattern: SourceText | None
+    pattern_text: str | None
     type: FieldType | None
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:
         """Where the field stands."""
         return self.element.place
+
+    @property
+    def pattern(self) -> SourceText | None:
+        """The pattern with the place of each character."""
+        return None if self.pattern_text is None else self.element.attribute_text(PATTERN_KEY)
 
     def place_of(self, name: str) -> Place:
         """Give the place of a child element (`Min`, `Value`, ...); without it, the field's."""
@@ -81,20 +85,18 @@ class Field:
     def rules(self) -> tuple[object, ...]:
         """Give all that decides about a value: equal for two declarations that act the same."""
         tags = tuple((tag.name, tag.value) for tag in self.tags)
-        pattern = self.pattern.text if self.pattern else None
         limits = (self.minimum, self.maximum)
-        return (limits, tags, self.default, self.value, self.settable, pattern, self.type)
+        return (limits, tags, self.default, self.value, self.settable, self.pattern_text, self.type)
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class StaticScript:
+class StaticScript(NamedTuple):
     """A script that is written once to the BIN directory and then run with `arguments` (2.2)."""
 
     file_name: str
     arguments: SourceText
     body: SourceText
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:
@@ -103,8 +105,7 @@ class StaticScript:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(NamedTuple):
     """A variation of a template: either a `body` or a `static_script` (2.2).
 
     The default variation's name is the empty string.
@@ -114,7 +115,7 @@ class Invocation:
     description: str
     body: SourceText | None
     static_script: StaticScript | None
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:
@@ -123,15 +124,14 @@ class Invocation:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(NamedTuple):
     """Named invocations and the fields that they use (2.4)."""
 
     name: str
     description: str
     invocations: Mapping[str, Invocation]
     fields: Mapping[str, Field]
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:
@@ -155,13 +155,12 @@ def _variations(names: Sequence[str]) -> str:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Storage:
+class Storage(NamedTuple):
     """A file space: `template` makes the path of its directory (3)."""
 
     name: str
     template: str
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:
@@ -170,8 +169,7 @@ class Storage:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(NamedTuple):
     """An application in one version: `template` runs it (4).
 
     `name` is its name in the hierarchy of profiles; requests name it by `application_name` and
@@ -183,7 +181,7 @@ class Application:
     application_version: str
     description: str
     template: str
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:
@@ -192,8 +190,7 @@ class Application:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One profile document as it was read, nothing inherited (1).
 
     `templates` has the named ones; `global_fields` are those of the unnamed template.
@@ -207,7 +204,7 @@ class Document:
     global_fields: Mapping[str, Field]
     storages: Mapping[str, Storage]
     applications: Mapping[str, Application]
-    element: Element = field(repr=False, compare=False)
+    element: Element
 
     @property
     def place(self) -> Place:

@@ -11,9 +11,11 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, Problem, shown
+from osprofile.language.body import NAME
 from osprofile.profile import schema, tree
 from osprofile.profile.model import (
-    EXTENSION,
+    PATTERN_KEY,
+    TYPE_KEY,
     Application,
     Document,
     Field,
@@ -33,14 +35,8 @@ if TYPE_CHECKING:
 
     Named = TypeVar("Named", Template, Storage, Application, Field, Invocation)
 
-PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""What a profile may be called; also what a request may name (design: "Profile documents")."""
-
-FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""What a static script's file may be called."""
-
-FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?")
-"""What a replacement can name."""
+PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""What a profile may be called and a request may name, and the file of a static script."""
 
 
 def read(name: str, data: bytes) -> Document:
@@ -77,7 +73,7 @@ class _Reader:
 
     def document(self, root: Element) -> Document:
         name = root.attributes.get("name", "")
-        if "name" in root.attributes and not PROFILE_NAME.fullmatch(name):
+        if "name" in root.attributes and not PLAIN_NAME.fullmatch(name):
             hint = "a name begins with a letter or digit and has only letters, digits, _ . -"
             self.report(root, "name", "OSP108", f"profile name {shown(name)} is not allowed", hint)
         templates = [self.template(e) for e in root.children if e.name == "Template"]
@@ -154,7 +150,7 @@ class _Reader:
 
     def static_script(self, element: Element) -> StaticScript:
         name = element.attributes.get("fileName", "")
-        if "fileName" in element.attributes and not FILE_NAME.fullmatch(name):
+        if "fileName" in element.attributes and not PLAIN_NAME.fullmatch(name):
             hint = "a file name begins with a letter or digit and has only letters, digits, . _ -"
             self.report(
                 element, "fileName", "OSP107", f"static script file name {shown(name)}", hint
@@ -164,13 +160,11 @@ class _Reader:
 
     def field(self, element: Element) -> Field:
         name = element.attributes.get("name", "")
-        if "name" in element.attributes and not FIELD_NAME.fullmatch(name):
+        if "name" in element.attributes and not _is_field_name(name):
             hint = "a letter or _, then letters, digits, _ . - and at most one : inside"
             self.report(
                 element, "name", "OSP108", f"no replacement can name a field {shown(name)}", hint
             )
-        pattern_key, type_key = f"{EXTENSION}}}pattern", f"{EXTENSION}}}type"
-        has_pattern = pattern_key in element.attributes
         return Field(
             name=name,
             description=_description(element),
@@ -182,8 +176,8 @@ class _Reader:
             default=_optional(element, "Default"),
             value=_optional(element, "Value"),
             settable=element.attributes.get("isSettable", "true").strip() in {"true", "1"},
-            pattern=element.attribute_text(pattern_key) if has_pattern else None,
-            type=_type(element.attributes.get(type_key)),
+            pattern_text=element.attributes.get(PATTERN_KEY),
+            type=_type(element.attributes.get(TYPE_KEY)),
             element=element,
         )
 
@@ -234,6 +228,10 @@ class _Reader:
     def report(self, element: Element, attribute: str, code: str, message: str, hint: str) -> None:
         place = element.attribute_place(attribute)
         self.problems.append(Problem(code, message, place, hint))
+
+
+def _is_field_name(name: str) -> bool:
+    return (name.isascii() and name.isidentifier()) or re.fullmatch(NAME, name) is not None
 
 
 def _children(element: Element, name: str) -> list[Element]:

@@ -17,7 +17,7 @@ from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError,
 from osprofile.profile import tree
 from osprofile.profile.data import bundled_profiles_directory
 from osprofile.profile.model import Document, Profile
-from osprofile.profile.reader import PROFILE_NAME, read
+from osprofile.profile.reader import PLAIN_NAME, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -212,7 +212,7 @@ class Repository:
         return document
 
     def _paths(self, name: str) -> Iterator[str]:
-        if not PROFILE_NAME.fullmatch(name):
+        if not PLAIN_NAME.fullmatch(name):
             return
         for directory in self.directories():
             for file in (f"{name}/profile.xml", f"{name}.xml"):
@@ -221,7 +221,7 @@ class Repository:
                     yield path
 
     def _missing_hint(self, name: str) -> str:
-        if not PROFILE_NAME.fullmatch(name):
+        if not PLAIN_NAME.fullmatch(name):
             return "a name begins with a letter or digit and has only letters, digits, _ . -"
         where = ", ".join(filter(paths.isdir, self.directories()))
         return f"{nearest(name, self.names())} (looked in {where})".lstrip()

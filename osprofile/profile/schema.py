@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 CODE: Final = "OSP104"
 _PREFIXES: Final = {OSP: "osp:", IDB: "idb:", JSDL: "jsdl:", EXTENSION: "ext:"}
-_CLARK: Final = re.compile(r"\{([^}]*)\}")
-_EXPECTED: Final = re.compile(r"Expected is (?:one of )?\( (.*) \)")
-_BAD_VALUE: Final = re.compile(r"attribute (?:(\w+):)?([\w.-]+)=(.*)", re.DOTALL)
-_NOT_ALLOWED: Final = re.compile(r"'(?:\{([^}]*)\})?([^']+)' attribute not allowed")
+_CLARK: Final = r"\{([^}]*)\}"
+_EXPECTED: Final = r"Expected is (?:one of )?\( (.*) \)"
+_BAD_VALUE: Final = r"attribute (?:(\w+):)?([\w.-]+)=(.*)"
+_NOT_ALLOWED: Final = r"'(?:\{([^}]*)\})?([^']+)' attribute not allowed"
 
 
 @cache
@@ -80,7 +80,7 @@ def _explain(root: Element, blamed: list[tuple[Element, str]]) -> list[Problem]:
     allowed = {
         element: _readable(match[1])
         for element, message in blamed
-        if (match := _EXPECTED.search(message))
+        if (match := re.search(_EXPECTED, message))
     }
     found: dict[tuple[int, str], Problem] = {}
     for problem in _by_xmlschema(root, allowed):
@@ -121,12 +121,12 @@ def _problem(
     index = getattr(error, "index", None)
     if index is not None:
         return _children_problem(element, index, reason, allowed)
-    if match := _BAD_VALUE.match(reason):
+    if match := re.match(_BAD_VALUE, reason, re.DOTALL):
         namespace = EXTENSION + "}" if match[1] else ""
         place = element.attribute_place(f"{namespace}{match[2]}")
         value = match[3].removeprefix(f"{error.obj!r}: ")
         return Problem(CODE, f"attribute {match[2]}={shown(str(error.obj))}: {value}", place)
-    if match := _NOT_ALLOWED.match(reason):
+    if match := re.match(_NOT_ALLOWED, reason):
         return _unknown_attribute(element, match[1], match[2])
     if "could not convert" in reason or "doesn't match any pattern" in reason:
         return no_number(element)
@@ -178,4 +178,4 @@ def _unknown_attribute(element: Element, namespace: str | None, name: str) -> Pr
 
 def _readable(message: str) -> str:
     """Write `{namespace}name` of our namespaces with the customary prefix."""
-    return _CLARK.sub(lambda m: _PREFIXES.get(m[1], m[0]), message)
+    return re.sub(_CLARK, lambda m: _PREFIXES.get(m[1], m[0]), message)

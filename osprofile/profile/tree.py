@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 from xml.parsers import expat
 
 from osprofile.errors import InvalidProfileError, Problem
@@ -25,8 +25,8 @@ MAX_DEPTH = 32
 """Elements nest at most this deep; a profile needs five."""
 
 _BOM = b"\xef\xbb\xbf"
-_ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
-_ENTITY = re.compile(rb"&(#x?[0-9A-Fa-f]+|\w+);|\r\n")
+_ATTRIBUTE: Final = rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')"""
+_ENTITY: Final = rb"&(#x?[0-9A-Fa-f]+|\w+);|\r\n"
 
 
 @final
@@ -95,13 +95,18 @@ class Element:
         for child in self.children:
             yield from child.walk()
 
+    def _attribute_matches(self) -> Iterator[re.Match[bytes]]:
+        """Give the attributes of the start tag as they stand in the source: name and quoted value."""
+        search, at = re.compile(_ATTRIBUTE).search, self.offset
+        while match := search(self.source.data, at):
+            if b">" in self.source.data[at : match.start()]:
+                return
+            yield match
+            at = match.end()
+
     def _content_offset(self) -> int:
         """Give the byte offset just behind the start tag, or of the tag where it is empty."""
-        at = self.offset
-        while match := _ATTRIBUTE.search(self.source.data, at):
-            if b">" in self.source.data[at : match.start()]:
-                break
-            at = match.end()
+        at = max((match.end() for match in self._attribute_matches()), default=self.offset)
         return self.source.data.find(b">", at) + 1
 
     def attribute_text(self, key: str) -> SourceText:
@@ -111,14 +116,11 @@ class Element:
         """
         value = self.attributes.get(key)
         namespace, _, name = key.rpartition("}")
-        at = self.offset
-        while value is not None and (match := _ATTRIBUTE.search(self.source.data, at)):
-            if b">" in self.source.data[at : match.start()]:
-                break
-            at = match.end()
+        for match in self._attribute_matches() if value is not None else ():
             prefix, _, local = match[1].decode().rpartition(":")
             if local == name and bool(prefix) == bool(namespace) and prefix != "xmlns":
-                return SourceText(value, self.source, _anchors(match[2][1:-1], match.start(2) + 1))
+                anchors = _anchors(match[2][1:-1], match.start(2) + 1)
+                return SourceText(value or "", self.source, anchors)
         return SourceText(value or "", self.source, ((0, self.offset),))
 
     def attribute_place(self, key: str) -> Place:
@@ -129,7 +131,7 @@ class Element:
 def _anchors(raw: bytes, offset: int) -> tuple[tuple[int, int], ...]:
     """Map offsets in an attribute's value to offsets in the source: entities are one character."""
     anchors, characters, at = [(0, offset)], 0, 0
-    for match in _ENTITY.finditer(raw):
+    for match in re.finditer(_ENTITY, raw):
         characters += len(raw[at : match.start()].decode())
         anchors += [(characters, offset + match.start()), (characters + 1, offset + match.end())]
         characters, at = characters + 1, match.end()

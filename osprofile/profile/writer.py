@@ -79,8 +79,8 @@ def _fields(fields: Iterable[Field]) -> Iterator[str]:
             attributes += ' isSettable="false"'
         if field.type is not None:
             attributes += f' ext:type="{field.type}"'
-        if field.pattern is not None:
-            attributes += f' ext:pattern="{_attribute(field.pattern.text)}"'
+        if field.pattern_text is not None:
+            attributes += f' ext:pattern="{_attribute(field.pattern_text)}"'
         yield f"    <idb:Field {attributes}>"
         yield from _description(field.description, "      ")
         for name, limit in (("Min", field.minimum), ("Max", field.maximum)):

