@@ -1,0 +1,214 @@
+"""The bundled profiles' scripts, run by real shells in a home directory of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.language import javaregex
+from osprofile.profile.repository import Repository
+from osprofile.target.shell import wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from osprofile.profile.model import Profile
+
+PROFILES = Path(__file__).parents[2] / "profiles"
+ENDED = {"DONE", "FAILED", "REMOVED"}
+
+
+def quoted(*words: str) -> str:
+    """Give words as ARGUMENTS wants them: each in single quotes."""
+    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
+
+
+def exports(**variables: str) -> str:
+    """Give variables as ENVIRONMENT wants them."""
+    return "".join(f"export {name}={quoted(value)}\n" for name, value in variables.items())
+
+
+@dataclass(frozen=True)
+class Status:
+    """A line of GET_JOB_STATUS, read with the profile's own patterns and tags."""
+
+    id: str
+    state: str
+    exit: int | None
+    signal: int | None
+    word: str
+    reason: str | None
+
+
+@dataclass
+class Target:
+    """A target system: a profile, the shell that runs its scripts, a home and a root for jobs."""
+
+    profile: Profile
+    shell: str
+    home: Path
+    root: Path
+    path: list[Path] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    started: int = 0
+
+    def script(
+        self, template: str, variation: str = "", directory: Path | None = None, **fields: str
+    ) -> str:
+        context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory or self.directory())}
+        found = incarnate(
+            self.profile,
+            template,
+            fields=fields,
+            variation=variation,
+            context=context,
+            strict=True,
+        )
+        return found.text
+
+    def directory(self) -> Path:
+        self.started += 1
+        return self.root / f"job{self.started}"
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        path = os.pathsep.join([*map(str, self.path), os.environ["PATH"]])
+        return {"HOME": str(self.home), "PATH": path, **self.environment}
+
+    def sh(self, script: str) -> subprocess.CompletedProcess[str]:
+        """Run a script the way that `--run` does."""
+        return subprocess.run(
+            [self.shell, "-s"],
+            input=wrapped(script).decode(),
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            env=self.env,
+            timeout=60,
+            check=False,
+        )
+
+    def run(
+        self, template: str, variation: str = "", directory: Path | None = None, **fields: str
+    ) -> subprocess.CompletedProcess[str]:
+        return self.sh(self.script(template, variation, directory, **fields))
+
+    def ok(self, template: str, variation: str = "", **fields: str) -> str:
+        done = self.run(template, variation, **fields)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+
+    def fails(self, template: str, variation: str = "", **fields: str) -> str:
+        """Run what must fail without a word on stdout; give its words."""
+        done = self.run(template, variation, **fields)
+        assert done.returncode != 0, done
+        assert done.stdout == ""
+        assert done.stderr
+        return done.stderr
+
+    def start(self, directory: Path | None = None, **fields: str) -> Job:
+        directory = directory or self.directory()
+        done = self.run("START", directory=directory, **fields)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return Job(self, self.job_id(done.stdout), directory)
+
+    def job_id(self, stdout: str) -> str:
+        (match,) = self.pattern("START", "JOB_ID_PATTERN").find_iter(stdout)
+        found = match.group("id")
+        assert found == stdout.splitlines()[-1]
+        return found
+
+    def pattern(self, template: str, name: str) -> javaregex.Pattern:
+        text = self.profile.field(self.profile.template(template), name).value
+        return javaregex.compile(text)
+
+    def statuses(self, variation: str = "ALL", **fields: str) -> dict[str, Status]:
+        lines = self.ok("GET_JOB_STATUS", variation, **fields)
+        found = [*self.pattern("GET_JOB_STATUS", "STATUS_PATTERN").find_iter(lines)]
+        assert "\n".join(m.group() for m in found) == lines.rstrip("\n"), "a line is not understood"
+        return {status.id: status for status in map(self._status, found)}
+
+    def _status(self, match: javaregex.Match) -> Status:
+        parts = match.groupdict()
+        state = self.profile.field(self.profile.template("GET_JOB_STATUS"), "STATE")
+        tags = {tag.name: tag.value for tag in state.tags}
+        word, part = parts["state"], parts.get("substate")
+        meaning = (part and tags.get(f"{word}/{part}")) or tags.get(word) or "UNKNOWN"
+        number = {k: None if parts[k] is None else int(parts[k]) for k in ("exit", "signal")}
+        full = f"{word}/{part}" if part else word
+        return Status(parts["id"], meaning, **number, word=full, reason=parts["reason"])
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that was started."""
+
+    target: Target
+    id: str
+    directory: Path
+
+    def status(self) -> Status:
+        (status,) = self.target.statuses("", JOB_ID=self.id).values()
+        assert status.id == self.id
+        return status
+
+    def wait(self, *states: str) -> Status:
+        """Wait for one of these states; without any, for the end."""
+        wanted = states or ENDED
+        for _ in range(200):
+            status = self.status()
+            if status.state in wanted:
+                return status
+            assert status.state not in ENDED, status
+            time.sleep(0.05)
+        raise AssertionError(status)
+
+    def read(self, name: str) -> str:
+        return (self.directory / name).read_text(errors="surrogateescape")
+
+
+@pytest.fixture(params=["dash", "bash"])
+def shell(request: pytest.FixtureRequest) -> str:
+    """Give each shell in turn."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def repository() -> Repository:
+    return Repository([PROFILES])
+
+
+@pytest.fixture
+def target_of(
+    tmp_path: Path, repository: Repository, shell: str
+) -> Iterator[Callable[..., Target]]:
+    """Give a function that makes a target system from a profile's name."""
+    made: list[Target] = []
+
+    def make(name: str, *path: Path) -> Target:
+        home, programs = tmp_path / "home", tmp_path / "bin"
+        home.mkdir()
+        programs.mkdir()
+        # what the scripts themselves run as sh, job scripts above all
+        (programs / "sh").symlink_to(shutil.which(shell) or shell)
+        target = Target(
+            repository.load(name), shell, home, tmp_path / "jobs", path=[*path, programs]
+        )
+        made.append(target)
+        return target
+
+    yield make
+    # nothing of a failed test goes on running
+    for target in made:
+        if target.profile.name == "linux":
+            for job, status in target.statuses().items():
+                if status.state not in ENDED:
+                    target.run("ABORT", JOB_ID=job)

@@ -1,0 +1,203 @@
+"""Hostile values through real shells: each reaches the payload unchanged, or is refused. No third."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from osprofile.errors import IncarnationError
+from tests.profiles.conftest import exports, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Target
+
+PAYLOAD = r"""#!/bin/sh
+printf '%s\0' "$0" "$@" > "$GPE_WORKING_DIRECTORY/got.arguments"
+printf '%s' "$HOSTILE" > "$GPE_WORKING_DIRECTORY/got.environment"
+cat > "$GPE_WORKING_DIRECTORY/got.stdin"
+echo out
+echo err >&2
+"""
+
+VALUES = [
+    " ", " a  b ", "-n", "--", "-", "*", "/*", "?", "~", "!", "#", "a#b", "%j", "%", "\\", "\\\\", "a\\",
+    "'", "''", '"', "'\\''", "$HOME", "$(id)", "`id`", "${IFS}", "a;id", "a&b", "a|b", "(a)", "{a,b}",
+    "a\nb", "\n", "a\n", "\na", "a\rb", "\r", "a\r\n", "a\tb", "a\x85b", "a\u2028b", "a\u2029b",
+    "\u00e9\u4e2d\U0001f600", "\u0081\u0088", "\x01\x7f", "a\x0bb", "<X>", "<EXECUTABLE>", "EOF",
+    "a\n#PBS -q x", "a\n#SBATCH -p x", "=a", "a=b", "\\n", "&1", "/dev/tcp/127.0.0.1/1",
+]  # fmt: skip
+DIRECTIVES = ("JOB_NAME", "QUEUE", "PROJECT")
+NUMBERS = ("NODES", "PROCESSES", "CPUS", "MEMORY", "WALLTIME", "CPUTIME")
+FILES = ("STDIN", "STDOUT", "STDERR")
+
+hostile = st.text(
+    st.one_of(
+        st.sampled_from("'\"\\$`*?[]{}()<>|&;#!~%= \t\n\r-/.aX1\x85\u2028\u00e9\U0001f600"),
+        st.characters(exclude_characters="\0", exclude_categories=["Cs"]),
+    ),
+    max_size=12,
+)
+file_names = hostile.map(lambda text: text.replace("/", "")).filter(
+    lambda text: text not in {"", ".", ".."} and len(text.encode()) < 100
+)
+
+
+@pytest.fixture
+def linux(target_of: Callable[[str], Target]) -> Target:
+    return target_of("linux")
+
+
+@pytest.fixture
+def payload(tmp_path: Path) -> Path:
+    path = tmp_path / "payload"
+    path.write_text(PAYLOAD)
+    path.chmod(0o700)
+    return path
+
+
+def check(linux: Target, payload: Path, names: list[str], arguments: list[str], value: str) -> None:
+    """Run the payload under a hostile name, with hostile files, arguments and environment."""
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    program, stdin, stdout, stderr = names
+    (directory / "programs").mkdir()
+    (directory / "programs" / program).symlink_to(payload)
+    (directory / stdin).write_text(value)
+    executable = f"programs/{program}"
+    job = linux.start(
+        directory,
+        EXECUTABLE=executable,
+        ARGUMENTS=quoted(*arguments),
+        ENVIRONMENT=exports(HOSTILE=value),
+        STDIN=stdin,
+        STDOUT=stdout,
+        STDERR=stderr,
+    )
+    assert job.wait().exit == 0, job.read(".gpe_job.out")
+    got = (directory / "got.arguments").read_bytes().split(b"\0")
+    # a shell may give the kernel the absolute path, and that is what a script sees as $0
+    assert got.pop(0).removeprefix(f"{directory}/".encode()) == executable.encode()
+    assert got == [text.encode() for text in (*arguments, "")]
+    assert (directory / "got.environment").read_bytes() == value.encode()
+    assert (directory / "got.stdin").read_bytes() == value.encode()
+    both = stdout == stderr
+    assert (directory / stdout).read_text() == ("out\nerr\n" if both else "out\n")
+    assert both or (directory / stderr).read_text() == "err\n"
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    names=st.lists(file_names, min_size=4, max_size=4, unique=True),
+    arguments=st.lists(hostile, max_size=4),
+    value=hostile,
+)
+@example(names=["-e", "-n", "a b", "a b"], arguments=VALUES[:30], value="\u2028'\r\x85\n")
+@example(names=["'$(id)'", "\n", "\u2028", "a\r"], arguments=VALUES[30:], value="\n\n")
+@example(names=["*", "<x", "&1", "|"], arguments=["", ""], value="")
+def test_values_reach_the_payload_unchanged(
+    linux: Target, payload: Path, names: list[str], arguments: list[str], value: str
+) -> None:
+    check(linux, payload, names, arguments, value)
+
+
+@pytest.mark.parametrize("name", [*DIRECTIVES, *NUMBERS])
+@pytest.mark.parametrize("profile", ["linux", "pbs", "torque", "slurm"])
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_a_value_for_a_directive_or_a_number_is_plain_or_refused(
+    target_of: Callable[[str], Target], profile: str, name: str
+) -> None:
+    target = target_of(profile)
+    for value in [*VALUES, "1 2", "1\n", "0", "00", "010", "-1", "1e3", "0x10", "\u0661"]:
+        try:
+            target.script("START", **{name: value})
+        except IncarnationError as error:
+            assert error.field == name
+        else:
+            assert value.isascii()
+            assert value.replace("-", "a").isalnum() or (name, value) == ("JOB_NAME", "-")
+            assert name in DIRECTIVES
+
+
+@pytest.mark.parametrize("name", ["EXECUTABLE", *FILES])
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_every_other_value_is_carried_or_refused(
+    target_of: Callable[[str], Target], name: str
+) -> None:
+    """In the rendered script the value stands as one word: sh itself gives it back."""
+    target = target_of("linux")
+    variable = {"EXECUTABLE": "exec ", "STDIN": "gpe_stdin=", "STDOUT": "gpe_stdout="}.get(
+        name, "gpe_stderr="
+    )
+    for value in VALUES:
+        try:
+            text = target.script("START", **{name: value})
+        except IncarnationError as error:
+            assert error.field == name
+            assert value.startswith(("-", "/dev/tcp/"))
+            continue
+        word = quoted(variable + quoted(value))[1:-1]  # quoted once more, in JOB_SCRIPT's quotes
+        assert word in text
+
+
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+@pytest.mark.parametrize(
+    "value",
+    [
+        "$(id)",
+        "a;id",
+        "'a",
+        "a'b",
+        "a\nb",
+        "`id`",
+        "a\\",
+        '"a"',
+        "*",
+        "a > b",
+        "-n 3 'x' $y",
+        "'a'\n",
+    ],
+)
+def test_arguments_that_are_not_quoted_words_are_refused(
+    target_of: Callable[[str], Target], value: str
+) -> None:
+    target = target_of("linux")
+    for name in ("ARGUMENTS", "ENVIRONMENT"):
+        with pytest.raises(IncarnationError) as caught:
+            target.script("START", **{name: value})
+        assert caught.value.field == name
+
+
+@pytest.mark.parametrize("value", [v for v in VALUES if v not in {"-"} and "/" not in v])
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_delete_and_list_take_any_path(linux: Target, value: str) -> None:
+    directory = linux.directory()
+    (directory / value).mkdir(parents=True)
+    (directory / value / value).write_text("12345")
+    bystander = directory / "bystander"
+    bystander.touch()
+
+    (entry,) = linux_entries(linux, "DIR", directory / value)
+    assert (entry["type"], entry["size"], entry["name"]) == ("f", "5", value)
+    (itself,) = linux_entries(linux, "FILE", directory / value / value)
+    assert itself == entry
+    linux.ok("DELETE", PATH=f"{directory}/{value}")
+    assert [*directory.iterdir()] == [bystander]
+
+
+def linux_entries(linux: Target, variation: str, path: Path) -> list[dict[str, str | None]]:
+    from urllib.parse import unquote
+
+    text = linux.ok("LIST", variation, PATH=str(path))
+    found = [m.groupdict() for m in linux.pattern("LIST", "ENTRY_PATTERN").find_iter(text)]
+    assert len(found) == len(text.splitlines())
+    return [{**entry, "name": unquote(entry["name"] or "", errors="strict")} for entry in found]

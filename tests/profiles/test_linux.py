@@ -1,0 +1,345 @@
+"""The profile linux: real processes under both shells."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.incarnation.incarnate import incarnate
+from tests.profiles.conftest import exports, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from osprofile.profile.repository import Repository
+    from tests.profiles.conftest import Job, Target
+
+
+@pytest.fixture
+def linux(target_of: Callable[[str], Target]) -> Target:
+    return target_of("linux")
+
+
+def script(text: str) -> dict[str, str]:
+    """Give the fields of a job that runs shell text."""
+    return {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
+
+
+def processes(session: str) -> list[int]:
+    """Give the processes of a session that are no zombies."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _, _, sid = (entry / "stat").read_text().rpartition(") ")[2].split()[:4]
+        except (OSError, ValueError):
+            continue
+        if sid == session and state not in "ZX":
+            found.append(int(entry.name))
+    return found
+
+
+def session_of(job: Job) -> str:
+    return job.id.partition("-")[0]
+
+
+def gone(job: Job) -> bool:
+    for _ in range(100):
+        if not processes(session_of(job)):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def until(path: Path) -> None:
+    for _ in range(200):
+        if path.exists():
+            return
+        time.sleep(0.02)
+    raise AssertionError(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "exit_code", "number"),
+    [
+        ("exit 0", "DONE", 0, None),
+        ("exit 7", "DONE", 7, None),
+        ("exit 255", "DONE", 255, None),
+        ("kill -s KILL $$", "FAILED", 137, 9),
+        ("kill -s TERM $$", "FAILED", 143, 15),
+    ],
+)
+def test_a_job_tells_how_it_ended(
+    linux: Target, text: str, state: str, exit_code: int, number: int | None
+) -> None:
+    job = linux.start(**script(text))
+    status = job.wait()
+    assert (status.state, status.exit, status.signal) == (state, exit_code, number)
+    assert job.read(".gpe_exit_status") == f"{exit_code}\n"
+    assert linux.statuses() == {job.id: status}
+    assert gone(job)
+
+
+def test_a_missing_program_ends_with_127(linux: Target) -> None:
+    job = linux.start(EXECUTABLE="/nonexistent/program")
+    assert job.wait().exit == 127
+    assert "/nonexistent/program" in job.read("stderr")
+
+
+def test_the_default_job_prints_the_host_name(linux: Target) -> None:
+    job = linux.start()
+    assert job.wait().exit == 0
+    assert job.read("stdout") == f"{os.uname().nodename}\n"
+    assert job.read(".gpe_job.out") == ""
+
+
+def test_the_payload_sees_its_job_and_the_user_umask(linux: Target) -> None:
+    before = os.umask(0o027)
+    try:
+        job = linux.start(
+            **script('umask; pwd; echo "$GPE_JOB_ID $GPE_PROCESSES $OMP_NUM_THREADS $X"'),
+            ENVIRONMENT=exports(X="a b"),
+            PROCESSES="3",
+            CPUS="2",
+        )
+    finally:
+        os.umask(before)
+    job.wait()
+    assert job.read("stdout").splitlines() == ["0027", str(job.directory), f"{job.id} 3 2 a b"]
+
+
+def test_the_directory_and_the_script_are_for_the_owner_alone(linux: Target) -> None:
+    job = linux.start()
+    modes = {n: os.lstat(job.directory / n).st_mode & 0o777 for n in (".", ".gpe_job", "..")}
+    assert modes == {".": 0o700, ".gpe_job": 0o600, "..": 0o700}
+
+
+def test_files_of_the_payload(linux: Target) -> None:
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    (directory / "in put").write_text("hello")
+    job = linux.start(
+        directory,
+        **script("cat; echo; echo out; echo err >&2"),
+        STDIN="in put",
+        STDOUT="-both",
+        STDERR="-both",
+    )
+    job.wait()
+    assert job.read("-both") == "hello\nout\nerr\n"
+
+
+@pytest.mark.parametrize("name", ["STDIN", "STDOUT", "STDERR"])
+def test_a_file_that_cannot_be_opened_ends_the_job_with_125(linux: Target, name: str) -> None:
+    job = linux.start(**{name: "no/such/directory/x"})
+    assert job.wait().exit == 125
+    where = ".gpe_job.out" if name == "STDERR" else "stderr"
+    assert "no/such/directory/x" in job.read(where)
+
+
+def test_a_payload_that_exits_does_not_skip_the_epilogue(
+    linux: Target, repository: Repository
+) -> None:
+    site = repository.load_bytes(
+        b"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+              xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
+            <osp:UspaceRoot>/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+            <idb:Template name="T"><idb:Invocation><idb:Body>cd /; exit 5</idb:Body></idb:Invocation>
+            </idb:Template><osp:Application name="Executable" template="T">
+            <osp:ApplicationName>Executable</osp:ApplicationName>
+            <osp:ApplicationVersion>2</osp:ApplicationVersion></osp:Application></osp:Profile>"""
+    )
+    directory = linux.directory()
+    text = incarnate(site, "START", context={"WORKING_DIRECTORY": str(directory)}).text
+    linux.sh(text)
+    until(directory / ".gpe_exit_status")
+    assert (directory / ".gpe_exit_status").read_text() == "5\n"
+
+
+def test_hold_and_resume_reach_every_process(linux: Target) -> None:
+    # the second child leads a process group of its own
+    text = "sleep 60 & perl -e 'setpgrp; exec qw(sleep 60)' & touch up; wait"
+    job = linux.start(**script(text))
+    until(job.directory / "up")
+    assert job.status().state == "RUNNING"
+
+    assert linux.ok("HOLD", JOB_ID=job.id) == ""
+    assert job.status().state == "HELD"
+    pids = processes(session_of(job))
+    assert len(pids) == 4
+    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] for pid in pids]
+    assert stats == ["T"] * 4
+
+    assert linux.ok("RESUME", JOB_ID=job.id) == ""
+    assert job.status().state == "RUNNING"
+    assert linux.ok("ABORT", JOB_ID=job.id) == ""
+    assert gone(job)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_abort_leaves_no_process(linux: Target, held: bool) -> None:
+    job = linux.start(**script("sleep 60 & touch up; wait"))
+    until(job.directory / "up")
+    if held:
+        linux.ok("HOLD", JOB_ID=job.id)
+    assert linux.ok("ABORT", JOB_ID=job.id) == ""
+    assert not processes(session_of(job))
+    assert job.status().state == "REMOVED"
+    assert "has already ended" in linux.fails("ABORT", JOB_ID=job.id)
+    assert job.status().state == "REMOVED"
+
+
+def test_abort_kills_what_ignores_term_and_what_left_the_session(linux: Target) -> None:
+    text = "trap '' TERM; setsid sleep 61 & env -i setsid -w sleep 62 & touch up; sleep 60"
+    job = linux.start(**script(text))
+    until(job.directory / "up")
+    time.sleep(0.1)
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert job.status().state == "REMOVED"
+    assert not processes(session_of(job))
+    left = [p for p in Path("/proc").glob("[0-9]*/environ") if job.id.encode() in _bytes(p)]
+    assert left == []
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_job_that_has_ended_is_neither_held_nor_aborted(linux: Target) -> None:
+    job = linux.start()
+    done = job.wait()
+    assert gone(job)
+    for verb in ("HOLD", "RESUME", "ABORT"):
+        assert job.id in linux.fails(verb, JOB_ID=job.id)
+    assert job.status() == done
+
+
+@pytest.mark.parametrize("verb", ["GET_JOB_STATUS", "HOLD", "RESUME", "ABORT"])
+def test_an_unknown_job_is_an_error(linux: Target, verb: str) -> None:
+    assert "999999999-1-00000000" in linux.fails(verb, JOB_ID="999999999-1-00000000")
+
+
+def test_a_process_id_that_is_used_again_is_not_the_job(linux: Target) -> None:
+    job = linux.start(**script("sleep 60"))
+    pid, start, boot = job.id.split("-")
+    for other in (f"{pid}-{int(start) + 1}-{boot}", f"{pid}-{start}-00000000"):
+        for verb in ("GET_JOB_STATUS", "HOLD", "ABORT"):
+            linux.fails(verb, JOB_ID=other)
+    assert job.status().state == "RUNNING"
+    linux.ok("ABORT", JOB_ID=job.id)
+
+
+def test_a_job_that_vanished_is_never_done(linux: Target) -> None:
+    job = linux.start(**script("touch up; exec sleep 60"))
+    until(job.directory / "up")
+    for pid in processes(session_of(job)):
+        os.kill(pid, signal.SIGKILL)
+    assert gone(job)
+    status = job.status()
+    assert (status.state, status.exit, status.word) == ("FAILED", None, "vanished")
+
+
+def test_a_job_whose_leader_was_killed_still_runs(linux: Target) -> None:
+    job = linux.start(**script("touch up; exec sleep 60"))
+    until(job.directory / "up")
+    os.kill(int(session_of(job)), signal.SIGKILL)
+    assert job.status().state == "RUNNING"
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert job.status().state == "REMOVED"
+    assert not processes(session_of(job))
+
+
+def test_a_job_of_another_machine_is_not_judged(linux: Target) -> None:
+    job = linux.start()
+    job.wait()
+    other = f"{job.id[:-8]}00000000"
+    (job.directory / ".gpe_exit_status").unlink()
+    (job.directory / ".gpe_host").write_text("elsewhere.example\n")
+    (linux.home / ".gpe/jobs" / other).symlink_to(job.directory)
+    status = linux.statuses("", JOB_ID=other)[other]
+    assert (status.state, status.word) == ("UNKNOWN", "elsewhere")
+    # the same machine, booted since
+    (job.directory / ".gpe_host").write_text(f"{os.uname().nodename}\n")
+    assert linux.statuses("", JOB_ID=other)[other].state == "FAILED"
+
+
+def test_the_wall_time_ends_a_job(linux: Target) -> None:
+    job = linux.start(**script("sleep 60 & sleep 60"), WALLTIME="1")
+    status = job.wait()
+    assert (status.state, status.word) == ("FAILED", "limit")
+    assert "wall time of 1 s" in (status.reason or "")
+    assert gone(job)
+
+
+def test_a_job_within_its_wall_time_leaves_no_watch_behind(linux: Target) -> None:
+    job = linux.start(WALLTIME="600")
+    assert job.wait().exit == 0
+    assert gone(job)
+
+
+def test_the_processor_time_ends_a_job(linux: Target) -> None:
+    job = linux.start(**script("while :; do :; done"), CPUTIME="1")
+    status = job.wait()
+    assert (status.state, status.signal) == ("FAILED", signal.SIGXCPU)
+
+
+def test_start_in_a_directory_with_a_job_starts_nothing(linux: Target) -> None:
+    fields = script("echo run >> log")
+    job = linux.start(**fields)
+    job.wait()
+    link = linux.home / ".gpe/jobs" / job.id
+    link.unlink()
+    again = linux.start(job.directory, **fields)
+    assert again.id == job.id
+    assert link.readlink() == job.directory
+    assert job.read("log") == "run\n"
+
+
+def test_starts_at_the_same_time_start_one_job(linux: Target) -> None:
+    directory = linux.directory()
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [*pool.map(lambda _: linux.start(directory, **script("echo run >> log")), range(4))]
+    assert len({job.id for job in jobs}) == 1
+    jobs[0].wait()
+    assert jobs[0].read("log") == "run\n"
+    assert [*directory.glob(".gpe_job.[0-9]*"), *directory.glob(".gpe_error*")] == []
+
+
+@pytest.mark.parametrize(
+    "directory", ["relative", "/", "//tmp/x", "/tmp/../x", "/tmp/a\nb", "/tmp/."]
+)
+def test_start_refuses_a_strange_working_directory(linux: Target, directory: str) -> None:
+    context = {"WORKING_DIRECTORY": directory}
+    done = linux.sh(incarnate(linux.profile, "START", context=context).text)
+    assert done.returncode == 1
+    assert done.stderr.startswith("START: ")
+    assert done.stdout == ""
+
+
+def test_start_refuses_a_directory_that_others_can_write(linux: Target) -> None:
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    directory.chmod(0o777)
+    done = linux.run("START", directory=directory)
+    assert done.returncode == 1
+    assert "others may write" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.parametrize("level", ["parent", "itself"])
+def test_start_refuses_a_directory_of_somebody_else(linux: Target, level: str) -> None:
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    os.chown(directory if level == "itself" else directory.parent, 65534, -1)
+    done = linux.run("START", directory=directory)
+    assert done.returncode == 1
+    assert "belongs to another user" in done.stderr
+    assert [*directory.iterdir()] == []
