@@ -7,22 +7,27 @@ from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, final
 
-from osprofile.errors import shown
+from osprofile.errors import JavaRegexError, shown
+from osprofile.language.javaregex.engines import NEVER, Engines
+from osprofile.language.javaregex.literals import literal, literal_replacement
 from osprofile.language.javaregex.parser import parse
-from osprofile.language.javaregex.replacement import parse_replacement
+from osprofile.language.javaregex.replacement import Part, parse_replacement
 from osprofile.language.javaregex.study import shortest
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator, Mapping
 
-    from osprofile.language.javaregex.machine import Program, Run
-
-    Spans = tuple[tuple[int, int], ...]
+    from osprofile.language.javaregex.engines import Spans
 
 
 @final
 class Match:
-    """One match: where it and its groups are, in code points of the value."""
+    """One match: where it and its groups are, in code points of the value.
+
+    `spans` has the places of the groups by number, the whole match first; (-1, -1) for a group
+    that took no part.
+    """
 
     __slots__ = ("_names", "spans", "value")
 
@@ -67,13 +72,23 @@ class Match:
 
 @final
 class Pattern:
-    """A compiled pattern; get one from `compile`. It can be shared between threads."""
+    """A compiled pattern; get one from `compile`. It can be shared between threads.
 
-    __slots__ = ("_parsed", "_program", "group_count", "group_names", "min_length", "pattern")
+    `min_length` is a length in code points that no match is shorter than. Every call has one
+    deadline: 1 s, and 1 s more a million characters; then JavaRegexTimeoutError.
+    """
+
+    __slots__ = (
+        "_engines", "_limits", "_parsed", "_quick", "group_count", "group_names", "min_length",
+        "pattern",
+    )  # fmt: skip
 
     def __init__(self, pattern: str) -> None:
         self._parsed = parse(pattern)
-        self._program: Program | None = None
+        self._engines: Engines | None = None
+        # What matches simple values, and up to what length: once it is known that `re` can.
+        self._quick: re.Pattern[str] | None = None
+        self._limits = NEVER
         self.pattern = pattern
         self.group_count = self._parsed.groups
         self.group_names: Mapping[str, int] = MappingProxyType(self._parsed.names)
@@ -83,50 +98,130 @@ class Pattern:
         return f"<Pattern {self.pattern!r}>"
 
     def matches(self, value: str) -> Match | None:
-        """Match the whole value, as Java's `Matcher.matches()`."""
-        run = self._run(value)
-        return Match(value, run.spans(), self.group_names) if run.full() else None
+        """Match the whole value, as Java's `Matcher.matches()`; None if it does not.
+
+        JavaRegexError for a value with lone surrogates, JavaRegexTimeoutError past the deadline.
+        """
+        quick = self._quick
+        if quick and len(value) <= self._limits[0] and value.isascii() and "\r" not in value:
+            found = quick.fullmatch(value)
+            return Match(value, found.regs, self.group_names) if found else None
+        engine = self._ready(value).best(value, full=True)
+        spans = engine.full(value, _deadline(value))
+        return Match(value, spans, self.group_names) if spans else None
 
     def find(self, value: str) -> Match | None:
-        """Give the first match in a value, as Java's `Matcher.find()`."""
-        return next(self.find_iter(value), None)
+        """Give the first match in a value, as Java's `Matcher.find()`; None without any."""
+        quick = self._quick
+        if quick and self._is_quick(value):
+            found = quick.search(value)
+            return Match(value, found.regs, self.group_names) if found else None
+        for spans in self._found(value):
+            return Match(value, spans, self.group_names)
+        return None
 
     def find_iter(self, value: str) -> Iterator[Match]:
-        """Give the matches in a value one after the other, as repeated `find()` does."""
-        run = self._run(value)
-        place = 0
-        while place <= len(value) and run.search(place):
-            spans = run.spans()
-            yield Match(value, spans, self.group_names)
-            start, end = spans[0]
-            place = end if end > start else end + 1
+        """Give the matches in a value one after the other, as repeated `find()` does.
+
+        The deadline holds for all of them together, with what the caller does in between.
+        """
+        names = self.group_names
+        for spans in self._found(value):
+            yield Match(value, spans, names)
 
     def replace_all(self, value: str, replacement: str) -> str:
-        """Replace every match, as Java's `replaceAll`. JavaRegexError for a wrong replacement."""
+        """Replace every match, as Java's `replaceAll`; see `replacer` for what is raised."""
         return self.replacer(replacement)(value)
 
     def replacer(self, replacement: str) -> Callable[[str], str]:
-        """Give a function that replaces every match in a value."""
+        """Give a function that replaces every match in a value.
+
+        The replacement is parsed once. JavaRegexError where Java would throw at the first match,
+        even if there is never going to be one: for a group that does not exist, a lone `$`, or a
+        backslash at the end.
+        """
         parts = parse_replacement(replacement, self.group_count, self.group_names)
+        old, new = literal(self.pattern), literal_replacement(replacement)
+        if old is not None and new is not None:
+            return _literal_replacer(old, new)
+        fill, quick_fill = _filler(parts), _quick_filler(parts)
 
         def replace(value: str) -> str:
+            if len(value) < self.min_length:
+                return value
+            quick = self._quick
+            if quick and self.min_length and self._is_quick(value):
+                return quick.sub(quick_fill, value)
             out: list[str] = []
             place = 0
-            for match in self.find_iter(value):
-                out.append(value[place : match.start])
-                out += [p if isinstance(p, str) else match.group(p) or "" for p in parts]
-                place = match.end
-            return "".join([*out, value[place:]]) if out else value
+            for spans in self._found(value):
+                start, end = spans[0]
+                out += (value[place:start], fill(value, spans))
+                place = end
+            return "".join((*out, value[place:])) if out else value
 
         return replace
 
-    def _run(self, value: str) -> Run:
-        from osprofile.language.javaregex.machine import Run
-        from osprofile.language.javaregex.program import compile_program
+    def _is_quick(self, value: str) -> bool:
+        return len(value) <= self._limits[2] and value.isascii() and "\r" not in value
 
-        if self._program is None:
-            self._program = compile_program(self._parsed)
-        return Run(self._program, value, monotonic() + 1 + len(value) / 1_000_000)
+    def _found(self, value: str) -> Iterator[Spans]:
+        return self._ready(value).best(value, full=False).found(value, _deadline(value))
+
+    def _ready(self, value: str) -> Engines:
+        if not value.isascii():
+            _check(value)
+        if self._engines is None:
+            self._engines = engines = Engines(self._parsed)
+            engine = engines.re(easy=True)
+            if engine:
+                self._limits, self._quick = engines.limits, engine.compiled
+        return self._engines
+
+
+def _deadline(value: str) -> float:
+    return monotonic() + 1 + len(value) / 1_000_000
+
+
+def _check(value: str) -> None:
+    """Refuse a value that is no text."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise JavaRegexError(
+            "a value with half of a surrogate pair is no text", text=value, index=error.start
+        ) from None
+
+
+def _literal_replacer(old: str, new: str) -> Callable[[str], str]:
+    def replace(value: str) -> str:
+        return value.replace(old, new) if old in value else value
+
+    return replace
+
+
+def _filler(parts: tuple[Part, ...]) -> Callable[[str, Spans], str]:
+    """Give a function from a value and a match to what takes the match's place."""
+    if not any(isinstance(part, int) for part in parts):
+        text = "".join(map(str, parts))
+        return lambda _value, _spans: text
+
+    def fill(value: str, spans: Spans) -> str:
+        out = [
+            part if isinstance(part, str) else value[spans[part][0] : spans[part][1]]
+            for part in parts
+        ]  # (-1, -1) gives the empty text, as an unmatched group does
+        return "".join(out)
+
+    return fill
+
+
+def _quick_filler(parts: tuple[Part, ...]) -> Callable[[re.Match[str]], str]:
+    """Give the same for a match of `re`."""
+    if not any(isinstance(part, int) for part in parts):
+        text = "".join(map(str, parts))
+        return lambda _match: text
+    return lambda match: "".join([p if isinstance(p, str) else match[p] or "" for p in parts])
 
 
 @lru_cache(maxsize=512)
@@ -139,5 +234,8 @@ def compile(pattern: str) -> Pattern:  # noqa: A001  # as in the module re
 
 
 def replace_all(value: str, pattern: str, replacement: str) -> str:
-    """Give what Java's `value.replaceAll(pattern, replacement)` gives."""
+    """Give what Java's `value.replaceAll(pattern, replacement)` gives.
+
+    JavaRegexError for a wrong pattern or replacement, JavaRegexTimeoutError past the deadline.
+    """
     return compile(pattern).replace_all(value, replacement)
