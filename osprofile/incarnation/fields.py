@@ -67,15 +67,18 @@ def derived_base(name: str) -> str | None:
     return base if base and form in DERIVED else None
 
 
-def derive(name: str, value: str) -> str:
-    """Give the value of the derived field `name` from its base's value; raise `ValueRefusedError`."""
+def derive(field: Field, name: str, value: str) -> str:
+    """Give the value of the field `name` derived from `field`, whose value is given.
+
+    Raises `ValueRefusedError`.
+    """
     if not value:
         return value
-    base, _, form = name.rpartition(":")
-    if not is_integer(value) or len(value) > 18:
-        message = f"<{name}> needs whole seconds, and field {base} has the value {shown(value)}"
-        raise ValueRefusedError(message, field=base, hint=f'give field {base} ext:type="integer"')
-    return DERIVED[form](int(value))
+    if not is_integer(value) or len(value) > 19:
+        message = f"<{name}> needs whole seconds, and field {field.name} has the value {shown(value)}"
+        hint = f'give field {field.name} ext:type="integer"'
+        raise ValueRefusedError(message, field=field.name, place=field.place, hint=hint)
+    return DERIVED[name.rpartition(":")[2]](int(value))
 
 
 def apply_tags(field: Field, value: str) -> str:
@@ -95,17 +98,18 @@ def is_number(value: str) -> bool:
 
 def within(value: str, minimum: float | None, maximum: float | None) -> bool:
     """Say whether a number (see `is_number`) lies inside the limits, which belong to the range."""
-    number = _exact(value)
-    return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
+    if len(value) <= 15 and value.isdigit():  # a float has them all
+        number = float(value)
+        return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
+    from decimal import Decimal, InvalidOperation
 
-
-def _exact(value: str) -> float:
-    # A float holds 15 decimal digits; Python compares int and Decimal with a float exactly.
-    if len(value) <= 15:
-        return float(value)
-    from decimal import Decimal
-
-    return Decimal(value)  # type: ignore[return-value]  # it is only compared
+    try:
+        exact = Decimal(value)
+    except InvalidOperation:  # an exponent of twenty digits: nearer to 0 than any limit
+        exact = Decimal(repr(float(value)))
+    # `repr` gives a limit back as its author wrote it: 0.1 is below no 0.1.
+    low = minimum is None or exact >= Decimal(repr(minimum))
+    return low and (maximum is None or exact <= Decimal(repr(maximum)))
 
 
 def check(field: Field, value: str, given: str | None = None) -> None:

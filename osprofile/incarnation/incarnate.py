@@ -15,7 +15,7 @@ from osprofile.errors import (
     NotSettableError,
     UnknownFieldError,
     nearest,
-    shown,
+    told,
 )
 from osprofile.incarnation import fields as rules
 from osprofile.incarnation.plan import plan_of, static_scripts_plan
@@ -124,8 +124,11 @@ def incarnate(
     """
     plan = plan_of(profile, template, variation, application)
     request = dict(fields) if fields else _NOTHING
-    given = context if context is not None else _NOTHING
-    warnings = () if request.keys() <= plan.settable else _judge_names(plan, request, strict=strict)
+    given = dict(context) if context else _NOTHING
+    warnings: tuple[str, ...] = ()
+    if not request.keys() <= plan.settable:
+        warnings = _judge_names(plan, request, strict=strict)
+        request = {name: value for name, value in request.items() if name in plan.settable}
     try:
         values = _values(plan, request, given)
         incarnation = Incarnation(plan, values, request, given)
@@ -153,7 +156,7 @@ def static_scripts(
 
     Raises what `incarnate` raises.
     """
-    plan, given = static_scripts_plan(profile), context if context is not None else _NOTHING
+    plan, given = static_scripts_plan(profile), dict(context) if context else _NOTHING
     try:
         return _static_scripts(plan, _values(plan, _NOTHING, given))
     except KeyError as error:
@@ -164,7 +167,7 @@ def _values(plan: Plan, request: Mapping[str, str], context: Mapping[str, str]) 
     """Give the value of every key of the plan, checked; KeyError where a field has none."""
     values = {**plan.defaults, **context, **request, **plan.fixed}
     if not (_plainly_carriable(request) and _plainly_carriable(context)):
-        _refuse_uncarriable(request, context)
+        _refuse_uncarriable(plan, request, context)
     for name in plan.required:
         if not values[name]:
             raise KeyError(name)
@@ -188,10 +191,10 @@ def _plainly_carriable(given: Mapping[str, str]) -> bool:
     return joined.isascii() and "\0" not in joined
 
 
-def _refuse_uncarriable(*given: Mapping[str, str]) -> None:
+def _refuse_uncarriable(plan: Plan, *given: Mapping[str, str]) -> None:
     for values in given:
-        for name, value in values.items():
-            rules.carriable(name, value)
+        for name in values.keys() & plan.uses.keys():
+            rules.carriable(name, values[name])
 
 
 def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:
@@ -199,15 +202,17 @@ def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tup
     warnings = []
     for name in request:
         declared = plan.declaration(name)
-        if rules.is_special(name):
-            message = f"field {name} is supplied by the engine or the context, not by a request"
-            raise NotSettableError(
-                message, field=name, hint=f"leave it out, or give it as context ({name}=...)"
-            )
+        if rules.is_special(name) or plan.supplies(name):
+            _refuse_special(name)
         if declared is not None and not declared.settable:
             message = f"field {name} of template {plan.template.name} is not settable"
             hint = "the profile alone decides it; leave it out of the request"
             raise NotSettableError(message, field=name, place=declared.place, hint=hint)
+        if name in plan.uses and name not in plan.declared:
+            use = plan.uses[name]
+            message = f"field {name} is not declared in template {use.template.name}: only the context can give it"
+            hint = f'declare it there to let requests set it: <Field name="{name}">'
+            raise NotSettableError(message, field=name, place=use.place, hint=hint)
         if name in plan.fixed:
             place = plan.declared[name].place_of("Value")
             warnings.append(f"{place}: field {name} has a fixed Value, which overrides the request")
@@ -221,13 +226,21 @@ def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tup
     return tuple(warnings)
 
 
+def _refuse_special(name: str) -> NoReturn:
+    message = f"field {told(name)} is supplied by the engine or the context, not by a request"
+    hint = f"leave it out, or give it as context ({told(name)}=...)"
+    if name == rules.JOB_SCRIPT:
+        hint = "it is made of JOB_PROLOGUE, the application's template and JOB_EPILOGUE"
+    raise NotSettableError(message, field=name, hint=hint)
+
+
 def _unused(plan: Plan, name: str, declared: bool) -> str:
     where = f"template {plan.template.name}"
     if plan.variation:
         where += f", variation {plan.variation}"
     if plan.application is not None:
         where += f" with application {plan.application.application_name}"
-    return f"field {shown(name) if not name.isidentifier() else name} is {'declared but ' if declared else ''}not used by {where}"
+    return f"field {told(name)} is {'declared but ' if declared else ''}not used by {where}"
 
 
 def _missing(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
@@ -264,6 +277,6 @@ def _named(plan: Plan, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
 
 def _static_scripts(plan: Plan, values: Values) -> tuple[StaticScriptFile, ...]:
     return tuple(
-        StaticScriptFile(path.fill(values), script.body.text, directory.fill(values))
+        StaticScriptFile(path.line(values), script.body.text, directory.line(values))
         for script, path, directory in plan.scripts
     )

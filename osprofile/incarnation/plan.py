@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from osprofile.source import Place, SourceText
 
 BIN = "BIN"
+BIN_FIELDS = frozenset({"FILE_NAME", "TARGET", "ARGUMENTS"})
 START_PARTS = ("JOB_PROLOGUE", "", "JOB_EPILOGUE")
 """What JOB_SCRIPT is made of; the application's template stands for the empty name."""
 
@@ -52,6 +53,10 @@ class Text:
         elif self._keys:
             parts[1] = values[self._keys[0]]
         return "".join(parts)
+
+    def line(self, values: Mapping[str, str]) -> str:
+        """Give the text without the line end that closes it: a path, a part of a script."""
+        return self.fill(values).removesuffix("\n")
 
 
 @final
@@ -104,6 +109,10 @@ class Plan(NamedTuple):
         found = (self.profile.field(template, name) for template in self.templates)
         return self.declared.get(name) or next((f for f in found if f is not None), None)
 
+    def supplies(self, name: str) -> bool:
+        """Say whether the engine alone gives a field: of BIN, what it says of a script (2.2)."""
+        return self.template.name == BIN and name in BIN_FIELDS
+
 
 def plan_of(profile: Profile, template: str, variation: str, application: str | None) -> Plan:
     """Give the plan, made at its first use and kept with the profile.
@@ -114,6 +123,8 @@ def plan_of(profile: Profile, template: str, variation: str, application: str | 
     key = (template, variation, application)
     plan = profile.plans.get(key)
     if plan is None:
+        if application:
+            application_of(profile, application)  # a wrong name is told even where none is used
         plan = _Compiler(profile, application).plan(profile.template(template), variation)
         profile.plans[key] = plan
     return plan  # type: ignore[return-value]  # only this function fills the dictionary
@@ -181,7 +192,8 @@ class _Compiler:
                 name
                 for name, f in declared.items()
                 if f.settable and name not in fixed and not rules.is_special(name)
-            ),
+            )
+            - (BIN_FIELDS if template.name == BIN else frozenset()),
             required=tuple(n for n in self.uses if n not in fixed and n not in defaults),
             ruled=tuple((name, rule.known, rule) for name, rule in made),
             quoted=tuple(self.quoted.values()),
@@ -193,7 +205,7 @@ class _Compiler:
 
     def invocation(self, template: Template, invocation: Invocation, *, top: bool = False) -> Text:
         if invocation.static_script is not None:
-            return self.static_script(template, invocation, invocation.static_script)
+            return self.static_script(template, invocation, invocation.static_script, top=top)
         if invocation.body is None:  # the schema has Body or StaticScript
             return Text([""], [])
         return self.body(template, invocation, invocation.body, {}, top=top)
@@ -229,9 +241,12 @@ class _Compiler:
         """Note the use of a field and give the key of its value."""
         name, declared = found.name, self.profile.field(template, found.name)
         base = rules.derived_base(name) if declared is None else None
-        if base is not None:
-            declared = self.profile.field(template, base)
-            self.steps.setdefault(name, Step(name, lambda v: rules.derive(name, v[base])))
+        field = self.profile.field(template, base) if base is not None else None
+        if base is None or field is None:
+            base = None  # `TargetSystemInfo:HMS` is what the context calls so
+        else:
+            declared = field
+            self.steps.setdefault(name, Step(name, lambda v: rules.derive(field, name, v[base])))
         self.uses.setdefault(base or name, Use(name, template, invocation, body.place(found)))
         if declared is not None:
             self.declare(declared, template)
@@ -263,7 +278,7 @@ class _Compiler:
         """Note texts that make the value of `key`, each ending its last line but the last."""
 
         def make(values: Values) -> str:
-            return "\n".join([text.fill(values).removesuffix("\n") for text in texts])
+            return "\n".join([text.line(values) for text in texts])
 
         self.steps.setdefault(key, Step(key, make))
         return key
@@ -277,12 +292,12 @@ class _Compiler:
         return rules.JOB_SCRIPT
 
     def static_script(
-        self, template: Template, invocation: Invocation, script: StaticScript
+        self, template: Template, invocation: Invocation, script: StaticScript, *, top: bool
     ) -> Text:
         """Compile the command that runs a static script (2.2): BIN's RUN_STATIC_SCRIPT."""
         suffix = f" of {script.file_name} at {script.place}"
         path = self.script_file(script, suffix)
-        arguments = self.body(template, invocation, script.arguments, {})
+        arguments = self.body(template, invocation, script.arguments, {}, top=top)
         target = self.nested("TARGET" + suffix, path)
         given = self.nested("ARGUMENTS" + suffix, arguments)
         return self.bin("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": given})
