@@ -33,7 +33,7 @@ def main() -> int:
         if chain != files:
             message = f"the chain is {chain}"
             raise RuntimeError(message)
-        schema = etree.XMLSchema(etree.parse(str(schemas_directory() / "osprofile.xsd")))
+        schema = etree.XMLSchema(etree.parse(f"{schemas_directory()}/osprofile.xsd"))
 
         def ours() -> None:
             Repository([bundled], standard=False).load_file(site)

@@ -112,6 +112,8 @@ def _typer_parameter(parameter: Parameter) -> Any:
 
 def _completer(name: str) -> Callable[..., Any]:
     def complete(ctx: typer.Context, incomplete: str) -> Any:
-        return completion.offers(name, ctx.params, incomplete)
+        # Behind an option that still lacks its value, the arguments are not sorted out yet.
+        template = ctx.params.get("template") or next(iter(ctx.args), None)
+        return completion.offers(name, {**ctx.params, "template": template}, incomplete)
 
     return complete

@@ -74,9 +74,13 @@ def _with_typer(words: Sequence[str]) -> int:
 
 def _complete() -> int:
     """Answer a completion call of the shell: its line gets the verb that it may lack, too."""
-    line = os.environ.get("_TYPER_COMPLETE_ARGS", "")
-    command, _, rest = line.partition(" ")
-    first, blank, _ = rest.lstrip().partition(" ")
-    if blank and first not in VERBS and first not in OWN_OPTIONS:
-        os.environ["_TYPER_COMPLETE_ARGS"] = f"{command} render {rest.lstrip()}"
+    for name in ("_TYPER_COMPLETE_ARGS", "COMP_WORDS"):
+        # bash gives the words, a line each, and the index of the one to complete.
+        words = os.environ.get(name, "").split(maxsplit=1)
+        first = words[1].split()[0] if len(words) > 1 else ""
+        begun = len(words) > 1 and words[1] == first
+        if first and not begun and first not in VERBS and first not in OWN_OPTIONS:
+            os.environ[name] = f"{words[0]}\nrender\n{words[1]}"
+            if name == "COMP_WORDS":
+                os.environ["COMP_CWORD"] = str(int(os.environ.get("COMP_CWORD", "0")) + 1)
     return _with_typer([])

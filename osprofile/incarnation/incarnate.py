@@ -122,7 +122,9 @@ def incarnate(
     Raises `NotFoundError` (template, variation, application), `InvalidProfileError` (a fault in a
     body), `IncarnationError` (the request), `JavaRegexTimeoutError`.
     """
-    plan = plan_of(profile, template, variation, application)
+    plan = profile.plans.get((template, variation, application))
+    if plan is None:
+        plan = plan_of(profile, template, variation, application)
     request = dict(fields) if fields else _NOTHING
     given = dict(context) if context else _NOTHING
     warnings: tuple[str, ...] = ()

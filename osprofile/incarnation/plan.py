@@ -121,13 +121,13 @@ def plan_of(profile: Profile, template: str, variation: str, application: str | 
     the bodies. `application` is `NAME` or `NAME/VERSION`, None for the default one.
     """
     key = (template, variation, application)
-    plan = profile.plans.get(key)
+    plan: Plan | None = profile.plans.get(key)
     if plan is None:
         if application:
             application_of(profile, application)  # a wrong name is told even where none is used
         plan = _Compiler(profile, application).plan(profile.template(template), variation)
         profile.plans[key] = plan
-    return plan  # type: ignore[return-value]  # only this function fills the dictionary
+    return plan
 
 
 def static_scripts_plan(profile: Profile) -> Plan:

@@ -6,7 +6,7 @@ that it was read from, so that each part of it has a place (file:line:column).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final
 
 from osprofile.errors import (
     ApplicationNotFoundError,
@@ -240,7 +240,7 @@ class Profile:
         self.global_fields: Mapping[str, Field] = _merge([d.global_fields for d in chain])
         self.storages: Mapping[str, Storage] = _merge([d.storages for d in chain])
         self.applications: Mapping[str, Application] = _merge([d.applications for d in chain])
-        self.plans: dict[object, object] = {}
+        self.plans: dict[tuple[str, str, str | None], Any] = {}
 
     def __repr__(self) -> str:
         return f"<Profile {' -> '.join(d.name for d in self.documents)}>"

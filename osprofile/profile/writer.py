@@ -32,9 +32,8 @@ def to_xml(profile: Profile) -> str:
 
 
 def _document(profile: Profile) -> Iterator[str]:
-    chain = " -> ".join(d.name for d in profile.documents)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield f"<!-- {chain.replace('--', '- -')}: flattened -->"
+    yield "<!-- Flattened: all that the profile inherits is in it. -->"
     yield f'<osp:Profile xmlns:osp="{OSP}" xmlns:idb="{IDB}" xmlns:ext="{EXTENSION}" name="{_attribute(profile.name)}">'
     yield f"  <osp:UspaceRoot>{_text(profile.uspace_root)}</osp:UspaceRoot>"
     yield f"  <osp:Delimiter>{_text(profile.delimiter)}</osp:Delimiter>"

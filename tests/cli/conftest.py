@@ -1,0 +1,83 @@
+"""A command line run in this process, with what it printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the command a home of its own, and no settings of the machine's."""
+    path = tmp_path / "home"
+    path.mkdir()
+    for name in ("OSPROFILE_PATH", "OSPROFILE_PROFILE", "OSPROFILE_DEBUG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(path))
+    monkeypatch.setenv("COLUMNS", "80")
+    return path
+
+
+@pytest.fixture
+def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Ended]:
+    """Run the command with these words."""
+
+    def run(*words: str) -> Ended:
+        code = main.run(words)
+        out, err = capfdbinary.readouterr()
+        return Ended(code, out.decode(), err.decode())
+
+    return run
+
+
+PROFILE = """\
+<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  xmlns:ext="urn:osprofile:extension" name="site" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="GREET">
+    <idb:Description>Says hello.</idb:Description>
+    <idb:Invocation><idb:Body>echo '&lt;TEXT/'/'\\\\''>' &lt;TIMES>
+</idb:Body></idb:Invocation>
+    <idb:Invocation name="LOUD"><idb:Body>echo HELLO >&amp;2; exit 7</idb:Body></idb:Invocation>
+    <idb:Field name="TEXT"><idb:Description>What to say.</idb:Description><idb:Default>hello</idb:Default></idb:Field>
+    <idb:Field name="TIMES" ext:type="integer"><idb:Min>1</idb:Min><idb:Max>10</idb:Max>
+      <idb:Tag name="once">1</idb:Tag><idb:Default>once</idb:Default></idb:Field>
+    <idb:Field name="NEEDED"/>
+    <idb:Field name="FIXED" isSettable="false"><idb:Value>f</idb:Value></idb:Field>
+  </idb:Template>
+  <idb:Template name="NEEDS"><idb:Invocation><idb:Body>&lt;NEEDED></idb:Body></idb:Invocation>
+    <idb:Field name="NEEDED"/></idb:Template>
+  <idb:Template name="COUNT">
+    <idb:Invocation><idb:StaticScript fileName="count.sh" arguments="'&lt;TEXT/'/'\\\\''>'">#!/bin/sh
+printf '%s' "$1" | wc -c
+</idb:StaticScript></idb:Invocation>
+    <idb:Field name="TEXT"><idb:Default>hello</idb:Default></idb:Field>
+  </idb:Template>
+</osp:Profile>
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    """Give the file of a profile that extends `linux`."""
+    path = tmp_path / "site.xml"
+    path.write_text(PROFILE)
+    return path

@@ -1,0 +1,280 @@
+"""`incarnate TEMPLATE`: its words, its output, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+
+def test_a_script_goes_to_stdout_and_nothing_else(incarnate: Incarnate, site: Path) -> None:
+    ended = incarnate("GREET", "--profile", str(site), "--set", "TEXT=it's", "--set", "TIMES=3")
+    assert ended.code == 0
+    assert ended.out == "echo 'it'\\''s' 3\n"
+    assert ended.err == ""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("GREET", "--profile", "{site}"),
+        ("render", "GREET", "--profile", "{site}"),
+        ("--profile", "{site}", "GREET"),
+        ("GREET", "--profile={site}"),
+        ("GREET", "-p", "{site}"),
+        ("GREET", "-p", "site", "--profiles", "{directory}"),
+        ("GREET", "-p{site}"),  # only typer knows this way
+    ],
+)
+def test_ways_to_write_it(incarnate: Incarnate, site: Path, words: tuple[str, ...]) -> None:
+    ended = incarnate(*(w.format(site=site, directory=site.parent) for w in words))
+    assert (ended.code, ended.out) == (0, "echo 'hello' 1\n")
+
+
+def test_the_profile_may_come_from_the_environment(
+    incarnate: Incarnate, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSPROFILE_PROFILE", str(site))
+    assert incarnate("GREET").code == 0
+    assert incarnate("GREET", "-s", "TEXT=x", "--strict").out == "echo 'x' 1\n"
+
+
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm"])
+def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, name: str) -> None:
+    ended = incarnate("START", "--profile", name)
+    assert (ended.code, ended.err) == (0, "")
+    assert "hostname" in ended.out
+    subprocess.run(["sh", "-n"], input=ended.out, text=True, check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "err"),
+    [
+        (
+            ("GREET",),
+            2,
+            "incarnate: which profile?\n    hint: give --profile NAME, or set OSPROFILE_PROFILE; known: ",
+        ),
+        (
+            ("GRET", "-p", "{site}"),
+            2,
+            "incarnate: profile site has no template 'GRET'\n    hint: did you mean GREET?\n",
+        ),
+        (
+            ("shw", "-p", "{site}"),
+            2,
+            "incarnate: profile site has no template 'shw'\n    hint: did you mean the command show? ",
+        ),
+        (
+            ("lnt", "a", "b"),
+            2,
+            "incarnate: these words do not fit template 'lnt'\n    hint: did you mean the command lint?\n",
+        ),
+        (
+            ("GREET", "-p", "{site}", "-v", "LOWD"),
+            2,
+            "incarnate: {site}:5:3: template GREET has no variation 'LOWD'\n",
+        ),
+        (
+            ("GREET", "-p", "linx"),
+            2,
+            "incarnate: there is no profile 'linx'\n    hint: did you mean linux?",
+        ),
+        (("GREET", "-p", "../linux/x"), 2, "incarnate: there is no file ../linux/x"),
+        (("START", "-p", "{site}", "-a", "Exe/2"), 2, "incarnate: profile site has no application"),
+        (
+            ("START", "-p", "{site}", "-a", "Executable/2"),
+            2,
+            "incarnate: profile site has no version '2' of application Executable\n    hint: there is 1.0",
+        ),
+        (
+            ("GREET", "-p", "{site}", "-s", "TEXT"),
+            2,
+            "incarnate: --set 'TEXT': a name, an equals sign and a value are needed\n",
+        ),
+        (
+            ("GREET", "-p", "{site}", "-s", "TIMES=11"),
+            1,
+            "incarnate: {site}:11:77: field TIMES: '11' is above the Max of 10\n",
+        ),
+        (
+            ("GREET", "-p", "{site}", "-s", "TXT=1"),
+            1,
+            "incarnate: field TXT is not used by template GREET\n    hint: did you mean TEXT?\n",
+        ),
+        (
+            ("GREET", "-p", "{site}", "-s", "USER_NAME=root"),
+            1,
+            "incarnate: field USER_NAME is supplied by the engine or the context, not by a request\n",
+        ),
+        (
+            ("GREET", "-p", "{site}", "-s", "FIXED=1"),
+            1,
+            "incarnate: {site}:14:5: field FIXED of template GREET is not settable\n",
+        ),
+        (
+            ("NEEDS", "-p", "{site}"),
+            1,
+            "incarnate: {site}:16:56: field NEEDED has no value: template NEEDS uses it\n",
+        ),
+        (
+            ("GREET", "-p", "{site}", "--set-file", "TEXT=/nonexistent"),
+            2,
+            "incarnate: --set-file TEXT=/nonexistent: No such file or directory\n",
+        ),
+        (
+            ("GREET", "-p", "{site}", "--fields", "{site}"),
+            2,
+            "incarnate: --fields {site}: not JSON",
+        ),
+    ],
+)
+def test_errors(
+    incarnate: Incarnate, site: Path, words: tuple[str, ...], code: int, err: str
+) -> None:
+    ended = incarnate(*(w.format(site=site) for w in words))
+    assert ended.code == code
+    assert ended.out == ""
+    assert ended.err.startswith(err.format(site=site))
+    assert "Traceback" not in ended.err
+    running = incarnate(*(w.format(site=site) for w in words), "--run")
+    assert running.code == (2 if words[0] == "lnt" else 125)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("GREET", "--nonsense"), ("GREET", "--set"), ("GREET", "two", "-p", "x"), ("render",), ()],
+)
+def test_wrong_usage_ends_with_2_and_no_traceback(
+    incarnate: Incarnate, words: tuple[str, ...]
+) -> None:
+    ended = incarnate(*words)
+    assert ended.code == (2 if words else 0)  # no word at all: the help
+    assert "Traceback" not in ended.err
+
+
+def test_the_request_is_put_together(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
+    """--set wins over --set-file over --fields; numbers in JSON are taken as written."""
+    fields = tmp_path / "fields.json"
+    fields.write_text('{"TIMES": 2, "TEXT": "json"}')
+    text = tmp_path / "text"
+    text.write_text("from a file\n")
+    of = ("GREET", "-p", str(site), "--fields", str(fields))
+    assert incarnate(*of).out == "echo 'json' 2\n"
+    assert incarnate(*of, "--set-file", f"TEXT={text}").out == "echo 'from a file\n' 2\n"
+    both = incarnate(*of, "--set-file", f"TEXT={text}", "--set", "TEXT=a=b", "--set", "TEXT=c=d")
+    assert both.out == "echo 'c=d' 2\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "err"),
+    [
+        ("[1]", "an object is needed"),
+        ('{"TEXT": true}', "field TEXT is no string and no number"),
+        ('{"TEXT": null}', "field TEXT is no string and no number"),
+        ('{"TEXT": {"a": "b"}}', "field TEXT is no string and no number"),
+        ('{"TEXT": NaN}', "field TEXT is no string and no number"),
+        ('{"TEXT": "a", "TEXT": "b"}', "a name is given twice"),
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ('{"TEXT": "\\u0000"}', "NUL"),
+        ('{"TEXT": "\\ud800"}', "not valid UTF-8"),
+    ],
+)
+def test_bad_json(incarnate: Incarnate, site: Path, tmp_path: Path, content: str, err: str) -> None:
+    fields = tmp_path / "fields.json"
+    fields.write_text(content)
+    ended = incarnate("GREET", "-p", str(site), "--fields", str(fields))
+    assert ended.code in {1, 2}
+    assert err in ended.err
+    assert ended.out == ""
+
+
+def test_a_number_is_taken_as_written(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
+    fields = tmp_path / "fields.json"
+    fields.write_text('{"TEXT": 1.50e3}')
+    assert incarnate("GREET", "-p", str(site), "--fields", str(fields)).out == "echo '1.50e3' 1\n"
+
+
+def test_json(incarnate: Incarnate, site: Path) -> None:
+    ended = incarnate("GREET", "-p", str(site), "-s", "TIMES=once", "--json")
+    told = json.loads(ended.out)
+    assert told["text"] == "echo 'hello' 1\n"
+    assert told["fields"]["TIMES"] == {
+        "value": "1",
+        "given": "once",
+        "origin": "request",
+        "place": f"{site}:11:5",
+    }
+    assert told["fields"]["TEXT"]["origin"] == "default"
+    assert (told["profile"], told["template"], told["variation"]) == ("site", "GREET", "")
+
+
+def test_unused_fields_warn_without_strict(incarnate: Incarnate, site: Path) -> None:
+    ended = incarnate("GREET", "-p", str(site), "-s", "NEEDED=x", "--no-strict")
+    assert ended.code == 0
+    assert ended.err == "warning: field NEEDED is declared but not used by template GREET\n"
+
+
+def test_run_passes_on_output_and_exit_code(incarnate: Incarnate, site: Path) -> None:
+    ended = incarnate("GREET", "-p", str(site), "--run")
+    assert (ended.code, ended.out, ended.err) == (0, "hello 1\n", "")
+    ended = incarnate("GREET", "-p", str(site), "-v", "LOUD", "--run")
+    assert (ended.code, ended.out, ended.err) == (7, "", "HELLO\n")
+    told = json.loads(incarnate("GREET", "-p", str(site), "-v", "LOUD", "--run", "--json").out)
+    assert (told["exit_code"], told["stdout"], told["stderr"]) == (7, "", "HELLO\n")
+
+
+def test_run_deploys_the_static_scripts_it_needs(
+    incarnate: Incarnate, site: Path, home: Path
+) -> None:
+    ended = incarnate("COUNT", "-p", str(site), "-s", "TEXT=it's $HOME", "--run")
+    assert (ended.code, ended.out.strip()) == (0, "10")
+    script = home / ".gpe/bin/count.sh"
+    assert script.stat().st_mode & 0o777 == 0o700
+    assert script.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_values_that_are_no_utf8_are_refused(site: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile", "GREET", "-p", str(site), b"--set", b"TEXT=\xff"],
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert b"field TEXT" in ended.stderr
+    assert b"Traceback" not in ended.stderr
+
+
+def test_utf8_in_a_c_locale(site: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile", "GREET", "-p", str(site), "-s", "TEXT=é😀"],
+        capture_output=True,
+        check=False,
+        env={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "HOME": "/nonexistent"},
+    )
+    assert ended.returncode in {0, 1}
+    assert b"Traceback" not in ended.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(site: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "osprofile", "START", "-p", str(site)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""

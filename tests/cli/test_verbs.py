@@ -1,0 +1,191 @@
+"""The other verbs: show, fields, profiles, deploy, lint; help, version, completion."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.cli import main, options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+
+def test_show_tells_each_place_and_what_is_overridden(
+    incarnate: Incarnate, site: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.xml").write_text(
+        site.read_text().replace('name="site" extends="linux"', 'name="mine" extends="site"')
+    )
+    ended = incarnate("show", "-p", "mine", "--profiles", str(tmp_path))
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert lines[0] == f"profile mine  {tmp_path}/mine.xml:1:1"
+    assert lines[1] == f"extends site  {site}:1:1"
+    assert f"template GREET  {tmp_path}/mine.xml:5:3  overrides {site}:5:3" in lines
+    told = json.loads(incarnate("show", "-p", "mine", "--profiles", str(tmp_path), "--json").out)
+    greet = next(t for t in told["templates"] if t["name"] == "GREET")
+    assert greet["overrides"] == [f"{site}:5:3"]
+
+
+def test_show_one_template_with_its_bodies(incarnate: Incarnate, site: Path) -> None:
+    out = incarnate("show", "GREET", "-p", str(site)).out
+    assert "    | echo '<TEXT/'/'\\\\''>' <TIMES>" in out
+    assert "field TIMES default 'once'" in out
+    assert incarnate("show", "GRET", "-p", str(site)).code == 2
+
+
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "{site}"])
+def test_a_flattened_profile_loads_again_to_the_same(
+    incarnate: Incarnate, site: Path, tmp_path: Path, name: str
+) -> None:
+    first = incarnate("show", "-p", name.format(site=site), "--xml").out
+    flat = tmp_path / "flat.xml"
+    flat.write_bytes(first.encode())
+    assert incarnate("show", "-p", str(flat), "--xml").out == first
+    of = ["--context", "WORKING_DIRECTORY=/w", "--context", "USER_NAME=u"]
+    script = incarnate("START", "-p", name.format(site=site), *of).out
+    assert script
+    assert incarnate("START", "-p", str(flat), *of).out == script
+
+
+def test_fields(incarnate: Incarnate, site: Path) -> None:
+    ended = incarnate("fields", "GREET", "-p", str(site))
+    assert ended.out == (
+        "TEXT = 'hello'\n    What to say.\nTIMES = 'once'\n    integer; 1 to 10; tags: once\n"
+    )
+    told = json.loads(incarnate("fields", "GREET", "-p", str(site), "--all", "--json").out)
+    assert [f["name"] for f in told] == ["TEXT", "TIMES"]
+    start = json.loads(incarnate("fields", "-p", "pbs", "--json").out)
+    assert {"EXECUTABLE", "QUEUE", "WALLTIME"} <= {f["name"] for f in start}
+    assert all(f["description"] for f in start)
+
+
+def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.xml").write_text("<oops/>")
+    ended = incarnate("profiles", "--profiles", str(tmp_path))
+    assert ended.code == 0
+    lines = [line.split() for line in ended.out.splitlines()]
+    assert [line[0] for line in lines] == ["bad", "linux", "pbs", "site", "slurm", "torque"]
+    assert lines[0][1:3] == ["(bad:", "incarnate"]
+    assert lines[3][1:] == ["->", "linux", str(site)]
+
+
+def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
+    printed = incarnate("deploy", "-p", str(site))
+    assert printed.code == 0
+    subprocess.run(["sh", "-n"], input=printed.out, text=True, check=True)
+    assert not (home / ".gpe").exists()
+    ended = incarnate("deploy", "-p", str(site), "--run")
+    assert (ended.code, ended.out, ended.err) == (0, "", "1 static script in place\n")
+    assert (home / ".gpe/bin/count.sh").read_text().startswith("#!/bin/sh\nprintf")
+    (home / ".gpe/bin/count.sh").unlink()
+    (home / ".gpe/bin/count.sh").mkdir()
+    ended = incarnate("deploy", "-p", str(site), "--run")
+    assert ended.code != 0
+    assert "is a directory" in ended.err
+
+
+def test_lint_tells_place_code_and_hint_and_ends_with_3(
+    incarnate: Incarnate, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.xml"
+    bad.write_text("<a>\n <b></a>")
+    ended = incarnate("lint", str(bad))
+    assert ended.code == 3
+    assert ended.out.startswith(f"{bad}:2:7: error OSP102 not well-formed XML: mismatched tag\n")
+    told = json.loads(incarnate("lint", str(bad), "--json").out)
+    assert [(p["line"], p["column"], p["code"]) for p in told] == [(2, 7, "OSP102")]
+
+
+def test_the_bundled_profiles_lint_clean(incarnate: Incarnate) -> None:
+    ended = incarnate("lint", "linux", "pbs", "torque", "slurm")
+    assert (ended.out, ended.err, ended.code) == ("", "", 0)
+
+
+def test_lint_of_a_name_that_does_not_exist(incarnate: Incarnate) -> None:
+    assert incarnate("lint", "nope").code == 2
+
+
+def test_version_and_help(incarnate: Incarnate) -> None:
+    assert incarnate("--version").out.startswith("osprofile 0.")
+    for words in ((), ("--help",), ("-h",)):
+        assert "Commands:" in incarnate(*words).out
+    for verb in main.VERBS:
+        ended = incarnate(verb, "--help")
+        assert ended.code == 0
+        assert "Examples:\n    incarnate " in ended.out
+        for parameter in options.parameters(main.load(verb)):
+            flags = parameter.spec.flags if isinstance(parameter.spec, options.Option) else ()
+            assert all(flag in ended.out for flag in flags)
+
+
+@pytest.mark.parametrize("verb", main.VERBS)
+def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both give a verb the same arguments for the same words."""
+    seen: list[dict[str, object]] = []
+    function = main.load(verb)
+
+    def record(**arguments: object) -> int:
+        seen.append(arguments)
+        return 0
+
+    record.__annotations__ = function.__annotations__
+    record.__kwdefaults__ = function.__kwdefaults__  # type: ignore[assignment]
+    monkeypatch.setattr(main, "load", lambda _verb: record)
+    monkeypatch.setenv("OSPROFILE_PROFILE", "from-the-environment")
+    words = [verb]
+    for parameter in options.parameters(function):
+        spec = parameter.spec
+        if isinstance(spec, options.Argument):
+            words += ["A", "B"] if parameter.many else ["A"]
+        elif parameter.switch:
+            words.append(spec.flags[-1])
+        else:
+            words += [spec.flags[-1], "x=1"] * (2 if parameter.many else 1)
+    for line in (words, [verb, "A"] if verb in {"render", "lint"} else [verb]):
+        quick = options.parse(function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"})
+        assert quick is not None
+        main._with_typer(line)
+        assert seen.pop() == quick
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("incarnate ren", {"render"}),
+        ("incarnate STA", {"START"}),
+        ("incarnate START --profile to", {"torque"}),
+        ("incarnate START --profile torque --set WALL", {"WALLTIME="}),
+        ("incarnate render START -p pbs --set QU", {"QUEUE="}),
+        ("incarnate LIST --profile linux --variation D", {"DIR"}),
+        ("incarnate START --profile linux --application Exe", {"Executable", "Executable/1.0"}),
+        ("incarnate START --profile nope --set W", set()),
+        ("incarnate fields GET", {"GET_JOB_STATUS"}),
+    ],
+)
+def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "_INCARNATE_COMPLETE": "complete_bash",
+            "COMP_WORDS": line.replace(" ", "\n"),
+            "COMP_CWORD": str(len(line.split()) - 1),
+            "_TYPER_COMPLETE_ARGS": line,
+            "HOME": str(tmp_path),
+        },
+    )
+    assert ended.stderr == ""
+    assert set(ended.stdout.split()) == offers
