@@ -9,7 +9,8 @@ tuple says that the match may end there.
 
 from __future__ import annotations
 
-from itertools import combinations
+from dataclasses import dataclass
+from typing import final
 
 from osprofile.language.javaregex.charset import ANY, EMPTY, LINE_ENDS, VERTICAL, CharSet
 from osprofile.language.javaregex.study import shortest
@@ -102,51 +103,79 @@ def _clash(some: Ahead, others: Ahead) -> bool:
     return False
 
 
-def decided(node: Node, after: Ahead = MATCHED, *, sealed: bool = False) -> bool:
-    """Tell whether a node is decided; `sealed` inside what is never tried again."""
+@final
+@dataclass(frozen=True, slots=True)
+class _Follow:
+    """What can follow a node.
+
+    Inside what is never tried again (`sealed`), a way is taken without regard to what comes behind
+    the seal: `inside` then ends there, while `after` does not.
+    """
+
+    after: Ahead
+    inside: Ahead
+    sealed: bool = False
+
+    def before(self, node: Node) -> _Follow:
+        """Give what can follow where a node begins."""
+        after = ahead(node, self.after)
+        return _Follow(after, ahead(node, self.inside) if self.sealed else after, self.sealed)
+
+
+_LAST = _Follow(MATCHED, MATCHED)
+
+
+def decided(node: Node, follow: _Follow = _LAST) -> bool:
+    """Tell whether a node is decided."""
     match node:
         case Seq(nodes):
-            return _decided_sequence(nodes, after, sealed=sealed)
+            return _decided_sequence(nodes, follow)
         case Group(body) | Atomic(body):
-            return decided(body, after, sealed=sealed or isinstance(node, Atomic))
+            seal = isinstance(node, Atomic)
+            return decided(body, _Follow(follow.after, MATCHED, sealed=True) if seal else follow)
         case Alt(branches):
-            return _decided_alternatives(branches, after, sealed=sealed)
+            return _decided_alternatives(branches, follow)
         case Repeat():
-            return _decided_repeat(node, after, sealed=sealed)
+            return _decided_repeat(node, follow)
         case LineBreak():
-            return not sealed and not _clash(((CharSet.chars("\n"),),), after)
+            return not follow.sealed and not _clash(((CharSet.chars("\n"),),), follow.after)
     return decided(node.body) if isinstance(node, Look) else True
 
 
-def _decided_sequence(nodes: tuple[Node, ...], after: Ahead, *, sealed: bool) -> bool:
+def _decided_sequence(nodes: tuple[Node, ...], follow: _Follow) -> bool:
     for part in reversed(nodes):
-        if not decided(part, after, sealed=sealed):
+        if not decided(part, follow):
             return False
-        after = ahead(part, after)
+        follow = follow.before(part)
     return True
 
 
-def _decided_alternatives(branches: tuple[Node, ...], after: Ahead, *, sealed: bool) -> bool:
+def _decided_alternatives(branches: tuple[Node, ...], follow: _Follow) -> bool:
     # A sealed choice for nothing would stand, though the match were to fail for it.
-    if sealed and not all(map(shortest, branches[:-1])):
+    if follow.sealed and not all(map(shortest, branches[:-1])):
         return False
-    ways = [ahead(branch, after) for branch in branches]
-    if any(_clash(a, b) for a, b in combinations(ways, 2)):
+    taken = [ahead(branch, follow.inside) for branch in branches]
+    instead = [ahead(branch, follow.after) for branch in branches]
+    if any(_clash(a, b) for n, a in enumerate(taken) for b in instead[n + 1 :]):
         return False
-    return all(decided(branch, after, sealed=sealed) for branch in branches)
+    return all(decided(branch, follow) for branch in branches)
 
 
-def _decided_repeat(node: Repeat, after: Ahead, *, sealed: bool) -> bool:
+def _decided_repeat(node: Repeat, follow: _Follow) -> bool:
     if node.most == 0:
         return True
-    sealed = sealed or node.kind == "possessive"
+    possessive = node.kind == "possessive"
+    sealed = follow.sealed or possessive
     if not shortest(node.body) or (sealed and node.kind == "lazy"):
         return False
-    again = _rounds(node, after)
-    if node.least != node.most and _clash(again, after):
+    within = MATCHED if possessive else follow.inside
+    taken, again = _rounds(node, within), _rounds(node, follow.after)
+    if node.least != node.most and _clash(taken, follow.after):
         return False
-    inside = after if node.most == 1 else _either(after, again)
-    return decided(node.body, inside, sealed=sealed)
+    after = follow.after if node.most == 1 else _either(follow.after, again)
+    if not possessive:
+        within = within if node.most == 1 else _either(within, taken)
+    return decided(node.body, _Follow(after, within, sealed))
 
 
 def power(node: Node) -> tuple[int, int]:
@@ -183,7 +212,7 @@ def _repeat_power(node: Repeat) -> tuple[int, int]:
     if isinstance(node.body, Chars):
         return (0, 3) if node.most <= _FEW else (1, 0)
     again = _rounds(node, ())
-    if not shortest(node.body) or not decided(node.body, again, sealed=False):
+    if not shortest(node.body) or not decided(node.body, _Follow(again, again)):
         raise UndecidedError
     return 1 + _scans(node.body), 0
 

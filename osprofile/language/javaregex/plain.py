@@ -95,7 +95,8 @@ class _Writer:
     def write(self, node: Node) -> str:
         match node:
             case Chars(chars):
-                return _set(chars, _ASCII if self._simple else ANY)
+                every = _ASCII if self._simple else ANY
+                return _set(chars, every, negated=not self._atomic)
             case Seq(nodes):
                 return "".join(map(self.write, nodes))
             case Alt(branches):
@@ -192,8 +193,11 @@ def _width(node: Node) -> int:
     raise NotPlainError
 
 
-def _set(chars: CharSet, every: CharSet) -> str:
-    """Write a set out of `every` character; the empty one never matches."""
+def _set(chars: CharSet, every: CharSet, *, negated: bool) -> str:
+    """Write a set out of `every` character; the empty one never matches.
+
+    The `regex` package loses the negation of sets that are alternatives: it gets none negated.
+    """
     chars, rest = chars & every, ~chars & every
     if not chars.ranges:
         return r"\ud800"  # what no value has
@@ -201,7 +205,7 @@ def _set(chars: CharSet, every: CharSet) -> str:
         return re.escape(chars.only)
     if not rest.ranges:
         return "(?s:.)"
-    if len(rest.ranges) < len(chars.ranges):
+    if negated and len(rest.ranges) < len(chars.ranges):
         return f"[^{_ranges(rest)}]"
     return f"[{_ranges(chars)}]"
 
