@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import Profile
 
+VERBS = ("render", "lint", "show", "fields", "profiles", "deploy")
 INTERNAL_ERROR = 1
 OUR_ERROR_BESIDE_A_SCRIPT = 125
 """What a command that passes on a script's exit code ends with where the error is ours."""
@@ -85,16 +86,24 @@ def tell(text: str) -> None:
     sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
-def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], hint: str = "") -> int:
+def meant(word: str) -> str:
+    """Give a hint where a word is nearly a verb."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, VERBS, n=1, cutoff=0.6)
+    return f"did you mean the command {close[0]}?" if close else ""
+
+
+def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], first: str = "") -> int:
     """Run a verb; tell an error in one block, and give the exit code. No traceback, ever.
 
-    `hint` is added to the error for a name that does not exist.
+    `first` is the first word where no verb was given: it may have been meant as one.
     """
     try:
         return verb(**arguments)
     except OSProfileError as error:
-        if hint and isinstance(error, NotFoundError):
-            error.hint = f"{hint} {error.hint}".rstrip()
+        if first and isinstance(error, NotFoundError):
+            error.hint = f"{meant(first)} {error.hint}".strip()
         told = str(error)
         tell(told if isinstance(error, InvalidProfileError) else f"incarnate: {told}")
         return OUR_ERROR_BESIDE_A_SCRIPT if arguments.get("run") else error.exit_code

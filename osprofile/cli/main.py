@@ -13,11 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common, options
+from osprofile.cli.common import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERBS: Final = ("render", "lint", "show", "fields", "profiles", "deploy")
 OWN_OPTIONS: Final = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _COMPLETE: Final = "_INCARNATE_COMPLETE"
 
@@ -37,8 +37,8 @@ def run(words: Sequence[str]) -> int:
         verb = load(full[0])
         arguments = options.parse(verb, full[1:], os.environ)
         if arguments is not None:
-            return common.guarded(verb, arguments, _meant(words[0]) if implicit else "")
-        if implicit and not words[0].startswith("-") and (hint := _meant(words[0])):
+            return common.guarded(verb, arguments, words[0] if implicit else "")
+        if implicit and not words[0].startswith("-") and (hint := common.meant(words[0])):
             common.tell(
                 f"incarnate: these words do not fit template {words[0]!r}\n    hint: {hint}"
             )
@@ -50,14 +50,6 @@ def load(verb: str) -> options.Verb:
     """Give the function of a verb: of the same name, in the module of the same name."""
     function: options.Verb = getattr(import_module(f"osprofile.cli.{verb}"), verb)
     return function
-
-
-def _meant(word: str) -> str:
-    """Give a hint where a word is nearly a verb."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, VERBS, n=1, cutoff=0.6)
-    return f"did you mean the command {close[0]}?" if close else ""
 
 
 def _with_typer(words: Sequence[str]) -> int:
