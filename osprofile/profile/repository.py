@@ -55,7 +55,7 @@ def _entry_point_directories() -> Iterator[str]:
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
         try:
             spec = find_spec(point.module)
-        except (ImportError, ValueError):
+        except Exception:  # noqa: BLE001, S112  # whatever a parent package raises when it is imported
             continue  # an uninstalled package's remains stop nobody else
         yield from (spec.submodule_search_locations or ()) if spec else ()
 
@@ -182,8 +182,7 @@ class Repository:
         child, extends = chain[-1], chain[-1].extends or ""
         candidates = self._paths(extends)
         if child.name == extends:
-            # Those that the chain already has are this document and the nearer ones of its name.
-            candidates = (c for c in candidates if not any(f and _same(c, f) for f in files))
+            candidates = iter(_behind(list(candidates), files))
         found = next(candidates, None)
         place = child.element.attribute_place("extends")
         told = " -> ".join([*(f"{d.name} ({d.element.place})" for d in chain), extends])
@@ -232,6 +231,16 @@ def _entries(directory: str) -> list[str]:
         return os.listdir(directory)
     except OSError:
         return []
+
+
+def _behind(candidates: list[str], files: Sequence[str | None]) -> list[str]:
+    """Give what a file extends by its own name: what the search path has behind it.
+
+    `files` is the chain, the file last. One that is not on the search path goes before all of it.
+    """
+    own = files[-1]
+    at = next((i for i, c in enumerate(candidates) if own and _same(c, own)), -1)
+    return [c for c in candidates[at + 1 :] if not any(f and _same(c, f) for f in files)]
 
 
 def _same(one: str, other: str) -> bool:

@@ -72,8 +72,13 @@ def _blamed(
 ) -> list[tuple[Element, str]]:
     """Give what libxml2 says, each with our element: both trees have the same ones in order."""
     order = dict(zip(document.iter("*"), root.walk(), strict=True))
-    nodes = {document.getroottree().getpath(node): element for node, element in order.items()}
-    return [(nodes.get(entry.path or "", root), entry.message) for entry in schema.error_log]
+    prefixes = {p: uri for node in order for p, uri in node.nsmap.items() if p}
+    find = document.getroottree().xpath
+    found = []
+    for entry in schema.error_log:
+        nodes = find(entry.path, namespaces=prefixes) if entry.path else []
+        found.append((order.get(nodes[0], root) if nodes else root, entry.message))
+    return found
 
 
 def _explain(root: Element, blamed: list[tuple[Element, str]]) -> list[Problem]:
