@@ -1,7 +1,8 @@
 """XML as a tree whose elements, attributes and characters know their places.
 
 expat reads, because lxml knows lines but no columns. The reading is hardened: UTF-8 only, no
-document type, so no entity but the five of XML, nothing from a network, bounded size and depth.
+document type, so no entity but the five of XML, nothing from a network, bounded size, depth and
+attributes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ MAX_BYTES = 8 * 1024 * 1024
 
 MAX_DEPTH = 32
 """Elements nest at most this deep; a profile needs five."""
+
+MAX_ATTRIBUTES = 64
+"""An element has at most so many; a profile needs four."""
 
 _BOM = b"\xef\xbb\xbf"
 _ATTRIBUTE: Final = rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')"""
@@ -198,6 +202,9 @@ class _Builder:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         element = Element(self.source, self.parser.CurrentByteIndex, tag, attributes)
+        if len(attributes) > MAX_ATTRIBUTES:
+            message = f"an element has more than {MAX_ATTRIBUTES} attributes"
+            refuse(self.source, element.offset, "OSP101", message, "a profile needs four")
         if self.stack:
             self.stack[-1].children.append(element)
         else:
