@@ -1,0 +1,241 @@
+"""Whether a value is safe where it stands in a shell script (design: "Quoting")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, final
+
+from osprofile.incarnation import fields as engine
+from osprofile.language.javaregex.charset import ALNUM, ANY, DIGIT, WORD, CharSet
+from osprofile.lint import values as possible
+from osprofile.lint.rules import problem
+from osprofile.lint.shell.commands import is_program, may_be_option, sort
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from collections.abc import Set as AbstractSet
+
+    from osprofile.errors import Problem
+    from osprofile.lint.script import Hole, View
+    from osprofile.lint.shell.lexer import Reading
+    from osprofile.lint.shell.position import Position, Quote
+    from osprofile.lint.values import Values
+
+Trust = Literal["request", "context", "script", "words", "safe"]
+"""Who gives a value: a request; the context; the engine, as the job's script, as shell words
+(`TARGET` and `ARGUMENTS` of BIN), or as something safe (`FILE_NAME`, a fixed Value;
+a field that nobody declares is another rule's)."""
+
+_HARMLESS: Final[dict[Quote, CharSet]] = {
+    "unquoted": ALNUM | CharSet.chars("_@%+:,./-="),
+    "single": ~CharSet.chars("'"),
+    "double": ~CharSet.chars('"$`\\'),
+    "here": ~CharSet.chars("$`\\"),
+    "here-quoted": ANY,
+    "comment": ~CharSet.chars("\n"),
+    "arithmetic": DIGIT,
+    "name": WORD,
+    "dollar-single": ~CharSet.chars("'\\"),
+    "doubtful": ~CharSet.chars("\"$`\\}'"),
+}
+_IN_BACKQUOTES: Final = ~CharSet.chars("`\\")
+_IN_PROGRAM: Final = ALNUM | CharSet.chars("_.:@+=, -")
+_INTEGER: Final = 'give it ext:type="integer"'
+_AS_ARGUMENT: Final = "hand it over as an argument or in the environment, not as code"
+_DECLARING: Final = (("export",), ("readonly",), ("local",))
+_DASH: Final = CharSet.chars("-")
+_BACKSLASH: Final = CharSet.chars("\\")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a value is not safe: a code, the place in words, and a remedy."""
+
+    code: str
+    where: str
+    remedy: str = ""
+
+
+_QUOTES: Final[dict[Quote, Fault]] = {
+    "unquoted": Fault("OSP601", "unquoted"),
+    "double": Fault("OSP602", 'in double quotes, where $, ` and " keep their meaning'),
+    "single": Fault("OSP603", "in single quotes, and a ' in it ends them"),
+    "dollar-single": Fault("OSP603", "in $'...', which sh and bash read differently"),
+    "here": Fault("OSP604", "in a here-document, where $ and ` keep their meaning"),
+    "here-quoted": Fault("OSP604", "in a here-document"),
+    "comment": Fault("OSP607", "in a comment, which a line end in it ends"),
+    "name": Fault("OSP601", "behind a $, as the name of a variable"),
+    "doubtful": Fault(
+        "OSP611", "in quotes that not all shells read alike",
+        "put it into a variable of its own before",
+    ),
+    "arithmetic": Fault("OSP606", "in an arithmetic expression", _INTEGER),
+}  # fmt: skip
+
+
+def trust(view: View, hole: Hole) -> Trust:
+    """Say who gives a hole's value."""
+    name, text = hole.replacement.name, hole.text
+    if name in text.engine_fields:
+        return "safe" if name == "FILE_NAME" else "words"
+    if name == engine.JOB_SCRIPT:
+        return "script"
+    if engine.is_special(name):
+        return "context"
+    declared = view.field(text, name)
+    if declared is None or declared.value is not None:
+        return "safe"
+    return "request" if declared.settable else "context"
+
+
+def values_of(view: View, hole: Hole) -> Values:
+    """Give the values that may stand for a hole, its FROM and TO applied."""
+    name = hole.replacement.name
+    declared = view.field(hole.text, name)
+    if declared is None:
+        found = possible.ANYTHING
+    elif declared.name != name:
+        found = possible.DERIVED
+    else:
+        found = possible.values_of(declared)
+    return possible.transformed(found, hole.replacement)
+
+
+def judge(view: View, hole: Hole, position: Position, reading: Reading[Hole]) -> Iterator[Problem]:
+    """Give the problem of a value at a position, none if it is safe there."""
+    who = trust(view, hole)
+    if who in {"safe", "words"}:
+        if who == "words" and position.quote != "unquoted":
+            yield _words(hole)
+        return
+    found = values_of(view, hole)
+    text = _is_shell_text(view, hole, position)
+    fault = _badly_quoted(hole, position, found, text=text)
+    if fault is None and who != "script":
+        fault = _program(position, found)
+    if fault is None and not text and (who != "context" or _is_host(hole)):
+        fault = _option(position, found, reading.functions)
+    if fault is None and who == "request":
+        fault = _evaluated(position, found, reading)
+    if fault is not None:
+        yield _told(view, hole, who, fault)
+
+
+def _words(hole: Hole) -> Problem:
+    name = hole.replacement.name
+    message = f"<{name}> of BIN is shell words already, and stands in quotes here"
+    return problem("OSP614", message, hole.place, f"write <{name}> alone")
+
+
+def _is_host(hole: Hole) -> bool:
+    """Say whether a field of the context is one that ssh could take for an option."""
+    return hole.replacement.name.startswith("SSH:")
+
+
+def _badly_quoted(hole: Hole, position: Position, found: Values, *, text: bool) -> Fault | None:
+    """Find what is wrong with the quotes of a value."""
+    if position.backquoted and not _within(found.chars, _IN_BACKQUOTES):
+        return Fault("OSP613", "in backquotes, where no quoting holds", "write $(...) instead")
+    if position.role == "delimiter":
+        return Fault("OSP604", "in the delimiter of a here-document", "write the delimiter out")
+    escaped = position.quote == "single" and possible.escapes_quotes(hole.replacement)
+    harmless = _within(found.chars, _HARMLESS[position.quote])
+    if not (escaped or text) and (not harmless or _is_assignment(position, found)):
+        return _QUOTES[position.quote]
+    if position.delimiter is not None and _can_end(position, found.chars):
+        return Fault("OSP604", "in a here-document, which a line of it may end")
+    return None
+
+
+def _is_shell_text(view: View, hole: Hole, position: Position) -> bool:
+    declared = view.field(hole.text, hole.replacement.name)
+    unquoted = position.quote == "unquoted" and hole.replacement.pattern is None
+    return unquoted and declared is not None and possible.is_shell_text(declared)
+
+
+def _is_assignment(position: Position, found: Values) -> bool:
+    """Say whether an unquoted value may make its word an assignment (`PATH=...`)."""
+    bare = position.quote == "unquoted" and position.role == "command"
+    return bare and "=" in found.chars
+
+
+def _can_end(position: Position, chars: CharSet) -> bool:
+    """Say whether a value can make its line equal to what ends the here-document."""
+    if "\n" in chars:
+        return True
+    rest = position.line.replace("\uffff", "")
+    missing = set(position.delimiter or "").difference(rest)
+    return set(rest) <= set(position.delimiter or "") and all(c in chars for c in missing)
+
+
+def _program(position: Position, found: Values) -> Fault | None:
+    if position.role != "argument" or _within(found.chars, _IN_PROGRAM):
+        return None
+    language = is_program(position.words)
+    if not language:
+        return None
+    where = f"in what {sort(position.words).name} reads as a program ({language})"
+    return Fault("OSP610", where, _AS_ARGUMENT)
+
+
+def _evaluated(position: Position, found: Values, reading: Reading[Hole]) -> Fault | None:
+    """Find out whether a value gets into a variable, or an output, that is then evaluated."""
+    if _within(found.chars, _IN_PROGRAM):
+        return None
+    if position.computed:
+        return Fault("OSP615", "in a command whose output is computed with", _INTEGER)
+    if position.role != "assignment" and position.words[:1] not in _DECLARING:
+        return None
+    variable, equals, _ = position.prefix.partition("=")
+    for name, used in reading.variables if equals else ():
+        if name != variable:
+            continue
+        if used.quote == "arithmetic":
+            return Fault("OSP615", f"in variable {name}, which is computed with", _INTEGER)
+        if used.role == "argument" and is_program(used.words):
+            where = f"in variable {name}, which {sort(used.words).name} reads as a program"
+            return Fault("OSP615", where, _AS_ARGUMENT)
+    return None
+
+
+def _option(position: Position, found: Values, functions: AbstractSet[str]) -> Fault | None:
+    """Find out whether a value may be taken for an option."""
+    if position.role != "argument":
+        return None
+    name = sort(position.words).name
+    if name == "echo" and found.chars.meets(_DASH | _BACKSLASH):
+        where = "given to echo, which may take it for an option and reads backslashes"
+        return Fault("OSP605", where, "use printf '%s\\n' '...'")
+    if "-" not in found.first or not may_be_option(position.words, position.prefix, functions):
+        return None
+    remedy = (
+        "let a -- precede it, or attach it to its option (-q'...', --queue='...'), "
+        "or give it an ext:pattern that forbids a leading -"
+    )
+    return Fault("OSP605", f"where {_named(name)} takes a leading - for an option", remedy)
+
+
+def _named(name: str) -> str:
+    return name if name.isprintable() and name.isascii() and name else "the command"
+
+
+def _told(view: View, hole: Hole, who: Trust, fault: Fault) -> Problem:
+    name = hole.replacement.name
+    remedy = fault.remedy or f"write '<{name}/'/'\\\\''>', single quotes included"
+    if who == "script":
+        message = f"the job's script stands {fault.where}"
+        remedy = f"write printf '%s\\n' '<{name}/'/'\\\\''>'"
+        return problem("OSP608", message, hole.place, remedy)
+    declared = view.field(hole.text, name)
+    if declared is not None and declared.place.source is not hole.place.source:
+        remedy += f"; field {declared.name} is declared at {declared.place}"
+    if who == "context":
+        message = f"the value of {name}, which the context gives, stands {fault.where}"
+        return problem("OSP609", message, hole.place, remedy)
+    message = f"the value of settable field {name} stands {fault.where}"
+    return problem(fault.code, message, hole.place, remedy)
+
+
+def _within(chars: CharSet, allowed: CharSet) -> bool:
+    return not chars.meets(~allowed)

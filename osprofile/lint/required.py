@@ -1,0 +1,148 @@
+"""What every resolved profile must have (seed, 2.5; design: "conventions")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from osprofile.incarnation.plan import BIN, DEFAULT_APPLICATION
+from osprofile.language import body as bodies
+from osprofile.lint.rules import problem
+from osprofile.lint.script import BIN_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.errors import Problem
+    from osprofile.lint.script import View
+    from osprofile.profile.model import Application, Invocation, StaticScript, Storage, Template
+
+REQUIRED: Final[dict[str, tuple[str, ...]]] = {
+    "START": ("",),
+    "JOB_PROLOGUE": ("",),
+    "JOB_EPILOGUE": ("",),
+    "GET_JOB_STATUS": ("",),
+    "HOLD": ("",),
+    "RESUME": ("",),
+    "ABORT": ("",),
+    "DELETE": ("",),
+    "LIST": ("FILE", "DIR"),
+    BIN: ("", "STATIC_SCRIPT", "RUN_STATIC_SCRIPT"),
+    "SHELL": ("", "SSH"),
+}
+"""The templates that a resolved profile has, with their variations."""
+
+RECOMMENDED: Final = {"GET_JOB_STATUS": ("ALL",)}
+"""Variations without which the engine works, only slower."""
+
+
+def required(view: View) -> Iterator[Problem]:
+    """Find what the resolved profile lacks."""
+    yield from _templates(view)
+    yield from _variations(view)
+    yield from _applications(view)
+
+
+def _templates(view: View) -> Iterator[Problem]:
+    missing = [name for name in REQUIRED if name not in view.profile.templates]
+    if not missing:
+        return
+    message = f"the resolved profile has no template {', '.join(missing)}"
+    hint = "write them, or inherit them: extends=... in the root element"
+    if view.own.extends:
+        hint = f"write them; none of what {view.own.name} extends has them"
+    yield problem("OSP204", message, view.own.place, hint)
+
+
+def _variations(view: View) -> Iterator[Problem]:
+    for name, template in view.profile.templates.items():
+        missing = [v for v in REQUIRED.get(name, ()) if v not in template.invocations]
+        if missing:
+            yield problem("OSP205", _lacks(template, missing), template.place, _rest(template))
+        slower = [v for v in RECOMMENDED.get(name, ()) if v not in template.invocations]
+        if slower:
+            hint = "with it, one call of the batch system tells the states of all jobs"
+            yield problem("OSP206", _lacks(template, slower), template.place, hint)
+
+
+def _lacks(template: Template, variations: list[str]) -> str:
+    named = ", ".join(v or "the default one (without a name)" for v in variations)
+    return f"template {template.name} lacks variation {named}"
+
+
+def _rest(template: Template) -> str:
+    names = ", ".join(name or "the default one" for name in template.invocations)
+    return f"a template replaces the inherited one whole; it has {names or 'none'}"
+
+
+def _applications(view: View) -> Iterator[Problem]:
+    applications = view.profile.applications.values()
+    if all(a.application_name != DEFAULT_APPLICATION for a in applications):
+        message = f"the resolved profile has no application {DEFAULT_APPLICATION}"
+        hint = "it is what START runs if a request names none"
+        yield problem("OSP207", message, view.own.place, hint)
+    entities: list[Application | Storage] = [*applications, *view.profile.storages.values()]
+    for entity in entities:
+        template = view.profile.templates.get(entity.template)
+        if template is None or "" in template.invocations:
+            continue
+        kind = type(entity).__name__.lower()
+        message = f"{kind} {entity.name} uses the default variation of template {template.name}, "
+        message += "which has none"
+        place = entity.element.attribute_place("template")
+        yield problem("OSP208", message, place, f"the template stands at {template.place}")
+
+
+# Static scripts
+
+
+def static_scripts(view: View) -> Iterator[Problem]:
+    """Judge static scripts, and BIN, which says where they are and how they run (seed, 2.2)."""
+    scripts = [
+        (template, invocation.static_script)
+        for template in view.profile.templates.values()
+        for invocation in template.invocations.values()
+        if invocation.static_script is not None
+    ]
+    bin_template = view.profile.templates.get(BIN)
+    if bin_template is None:
+        for template, script in scripts:
+            message = f"template {template.name} has a static script, and the profile no BIN"
+            hint = "BIN says where static scripts are, and how they run"
+            yield problem("OSP501", message, script.place, hint)
+    else:
+        yield from _bin(bin_template)
+    yield from _same_file([script for _, script in scripts])
+
+
+def _bin(template: Template) -> Iterator[Problem]:
+    for name in REQUIRED[BIN]:
+        invocation = template.invocations.get(name)
+        if invocation is None:
+            continue
+        if invocation.static_script is not None:
+            message = f"variation {name!r} of BIN is itself a static script"
+            hint = "BIN says where those are and how they run: give it a Body"
+            yield problem("OSP502", message, invocation.static_script.place, hint)
+        else:
+            yield from _bin_fields(invocation)
+
+
+def _bin_fields(invocation: Invocation) -> Iterator[Problem]:
+    if invocation.body is None:
+        return
+    used = {found.name for found in bodies.parse(invocation.body).replacements}
+    for name in sorted(BIN_FIELDS.get(invocation.name, frozenset()) - used):
+        message = f"variation {invocation.name} of BIN does not use <{name}>"
+        hint = "the engine gives it the script's file or arguments there (OS Profile, 2.2)"
+        yield problem("OSP505", message, invocation.place, hint)
+
+
+def _same_file(scripts: list[StaticScript]) -> Iterator[Problem]:
+    first = dict[str, "StaticScript"]()
+    for script in scripts:
+        before = first.setdefault(script.file_name, script)
+        if before.body.text != script.body.text:
+            message = f"two static scripts are written to the same file {script.file_name}"
+            hint = f"the other one stands at {before.place}; give one of them another fileName"
+            place = script.element.attribute_place("fileName")
+            yield problem("OSP504", message, place, hint)

@@ -1,0 +1,244 @@
+"""Rules about fields (3xx), about what the engine reads (4xx) and about static scripts (5xx)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from osprofile.lint.rules.rule import Rule, field, fixed, profile, template
+
+_QUOTED_N: Final = "hold -n '<N/'/'\\\\''>'"
+
+
+def _number(content: str, attributes: str = "") -> str:
+    """Give a template that uses a number N."""
+    return template("hold -n <N>", field("N", content, ' ext:type="integer"' + attributes))
+
+
+def _list(pattern: str) -> str:
+    parts = ("FILE", "DIR")
+    bodies = "".join(
+        f'<idb:Invocation name="{n}"><idb:Body>ls</idb:Body></idb:Invocation>' for n in parts
+    )
+    return f'<idb:Template name="LIST">{bodies}{pattern}</idb:Template>'
+
+
+def _static(name: str, file: str, body: str) -> str:
+    return (
+        f'<idb:Template name="{name}"><idb:Invocation>'
+        f'<idb:StaticScript fileName="{file}" arguments=""><![CDATA[{body}]]></idb:StaticScript>'
+        "</idb:Invocation></idb:Template>"
+    )
+
+
+def _bin(run: str, script: str = '"$HOME"/bin/<FILE_NAME>') -> str:
+    bodies = (("", '"$HOME"/bin'), ("STATIC_SCRIPT", script), ("RUN_STATIC_SCRIPT", run))
+    lines = "\n".join(
+        f'<idb:Invocation name="{name}"><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>'
+        for name, body in bodies
+    )
+    return f'<idb:Template name="BIN">\n{lines}\n</idb:Template>'
+
+
+_ENTRY: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<name>.*)"
+
+RULES: Final = (
+    Rule(
+        "OSP301", "error", "a replacement of no field",
+        "The name is no field of the template, no global field, no special field. A shell's "
+        "redirection that looks like one (`cmd <data/in >out`) is written with a blank: `< data`. A "
+        "field of the user's profile is declared with isSettable=\"false\" and no value.",
+        template("cat <data/in/x.txt >out"),
+        template("cat < data/in/x.txt >out"),
+    ),
+    Rule(
+        "OSP302", "warning", "a field that nothing uses",
+        "A value given for it would go nowhere, and with strict requests is an error.",
+        template("true", field("WHY")),
+        template("printf '%s\\n' '<WHY/'/'\\\\''>'", field("WHY")),
+    ),
+    Rule(
+        "OSP303", "error", "a replacement that does not end",
+        "`<NAME` of a field, in a line without the > that would end it: the shell would take it "
+        "for a redirection.",
+        template("hold -n <N /", fixed("N", "1")).replace("<N /", "<N/a/b\n<N>"),
+        template("hold -n <N/a/b>", fixed("N", "1")),
+    ),
+    Rule(
+        "OSP304", "error", "one field, declared differently in templates that are used together",
+        "START, JOB_PROLOGUE, the application's template and JOB_EPILOGUE share their fields: a "
+        "request gives one value, which can have only one set of rules.",
+        template(
+            "{ exit\n<N>\n", field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"'),
+            name="JOB_EPILOGUE",
+        ) + "\n" + template(
+            "{\n#<N>", field("N", "<idb:Default>2</idb:Default>", ' ext:type="integer"'),
+            name="JOB_PROLOGUE",
+        ),
+        template(
+            "{ exit\n<N>\n", field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"'),
+            name="JOB_EPILOGUE",
+        ) + "\n" + template(
+            "{\n#<N>", field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"'),
+            name="JOB_PROLOGUE",
+        ),
+    ),
+    Rule(
+        "OSP305", "warning", "both Value and Default",
+        "The fixed Value is always used, the Default never.",
+        template("hold -n <N>", fixed("N", "1").replace("<idb:Value>", "<idb:Default/><idb:Value>")),
+        template("hold -n <N>", fixed("N", "1")),
+    ),
+    Rule(
+        "OSP306", "warning", "a settable field with a fixed Value",
+        "The Value overrides what a request sets (OS Profile, 2.3), so that setting it has no "
+        "effect. The Hello example of OS Profile is of this kind: its text means a Default.",
+        template("hold -n <N>", field("N", "<idb:Value>1</idb:Value>")),
+        _number("<idb:Default>1</idb:Default>"),
+    ),
+    Rule(
+        "OSP307", "error", "Min is above Max",
+        "No number is inside the limits: every request would be refused.",
+        _number("<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"),
+        _number("<idb:Min>4</idb:Min><idb:Max>5</idb:Max>"),
+    ),
+    Rule(
+        "OSP308", "error", "limits of a text",
+        'Min and Max make a field a number, ext:type="text" says that it is none.',
+        template(_QUOTED_N, field("N", "<idb:Min>1</idb:Min>", ' ext:type="text"')).replace(
+            "-n '", "-n'"),
+        template(_QUOTED_N, field("N", "", ' ext:type="text"')).replace("-n '", "-n'"),
+    ),
+    Rule(
+        "OSP309", "error", "a Default, Value or tag that the field's own rules refuse",
+        "Type, limits and pattern are checked after tags: every use of it would be an error.",
+        _number("<idb:Max>8</idb:Max><idb:Default>9</idb:Default>"),
+        _number("<idb:Max>8</idb:Max><idb:Default>8</idb:Default>"),
+    ),
+    Rule(
+        "OSP310", "error", "two tags of one name",
+        "Only the first of them would ever be used.",
+        _number('<idb:Tag name="few">1</idb:Tag><idb:Tag name="few">2</idb:Tag>'),
+        _number('<idb:Tag name="one">1</idb:Tag><idb:Tag name="two">2</idb:Tag>'),
+    ),
+    Rule(
+        "OSP311", "warning", "a tag that hides a value",
+        "Tags are applied once. A tag whose value is another tag's name does not lead on to that "
+        "one's value; a tag named like a number makes this number impossible to ask for.",
+        _number('<idb:Tag name="1">2</idb:Tag>'),
+        _number('<idb:Tag name="one">1</idb:Tag>'),
+    ),
+    Rule(
+        "OSP312", "warning", "a settable field without a Description",
+        "`incarnate fields`, forms and error messages show it to the people who set the field.",
+        template("hold -n <N>", '<idb:Field name="N" ext:type="integer"/>'),
+        _number(""),
+    ),
+    Rule(
+        "OSP313", "warning", "a settable field of START without a Default",
+        "START alone, without any field set, should make a script that runs. The Default may be "
+        "the empty string.",
+        template("{\n#<N>", field("N", "", ' ext:type="integer"'), name="JOB_PROLOGUE"),
+        template("{\n#<N>", field("N", "<idb:Default/>", ' ext:type="integer"'),
+                 name="JOB_PROLOGUE"),
+    ),
+    Rule(
+        "OSP314", "error", "a duration computed from what is no integer",
+        "`<X:HMS>` and `<X:MINUTES>` are computed from field X, in seconds.",
+        template("hold -t <N:HMS>", field("N")),
+        template("hold -t <N:HMS>", field("N", "", ' ext:type="integer"')),
+    ),
+    Rule(
+        "OSP315", "warning", "a special field that is declared settable",
+        "USER_NAME, WORKING_DIRECTORY and the like are supplied by the context or the engine: a "
+        'request that sets them is an error. Declared with isSettable="false", a pattern can '
+        "restrict them.",
+        template("hold -u'<USER_NAME>'", field("USER_NAME", "", ' ext:pattern="[a-z]+"')),
+        template(
+            "hold -u'<USER_NAME>'",
+            field("USER_NAME", "", ' ext:pattern="[a-z]+" isSettable="false"'),
+        ),
+    ),
+    Rule(
+        "OSP401", "error", "a bad Java regular expression",
+        "FROM, TO, ext:pattern and the patterns that the engine reads are Java's: what Java "
+        "refuses, or what cannot be honoured exactly, is an error.",
+        template("hold '-n<N/[/x>'", fixed("N", "1")),
+        template("hold '-n<N/[0]/x>'", fixed("N", "1")),
+    ),
+    Rule(
+        "OSP402", "error", "a pattern without a group that the engine reads",
+        "JOB_ID_PATTERN has the group id; STATUS_PATTERN id and state; ENTRY_PATTERN type, mode, "
+        "size, mtime and name.",
+        _list(fixed("ENTRY_PATTERN", _ENTRY.replace("(?<mode>", "("))),
+        _list(fixed("ENTRY_PATTERN", _ENTRY)),
+    ),
+    Rule(
+        "OSP403", "error", "a field that the engine reads is missing",
+        "By JOB_ID_PATTERN of START, STATUS_PATTERN and STATE of GET_JOB_STATUS and ENTRY_PATTERN "
+        "of LIST the engine understands what the scripts print. They have fixed Values.",
+        _list(""),
+        _list(fixed("ENTRY_PATTERN", _ENTRY)),
+    ),
+    Rule(
+        "OSP404", "error", "a tag of STATE that gives no state",
+        "The states are QUEUED RUNNING HELD DONE FAILED REMOVED. A word without a tag is UNKNOWN.",
+        '<idb:Template><idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNS</idb:Tag>'
+        "</idb:Field></idb:Template>\n"
+        + template("qstat", fixed("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"),
+                   name="GET_JOB_STATUS").replace(
+            "<idb:Field",
+            '<idb:Invocation name="ALL"><idb:Body>qstat</idb:Body></idb:Invocation><idb:Field', 1),
+        '<idb:Template><idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING'
+        "</idb:Tag></idb:Field></idb:Template>\n"
+        + template("qstat", fixed("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"),
+                   name="GET_JOB_STATUS").replace(
+            "<idb:Field",
+            '<idb:Invocation name="ALL"><idb:Body>qstat</idb:Body></idb:Invocation><idb:Field', 1),
+    ),
+    Rule(
+        "OSP405", "warning", "a group that the engine does not read",
+        "STATUS_PATTERN may have, beside id and state, substate, exit, signal, host and reason. A "
+        "misspelled one would silently be nothing.",
+        _list(fixed("ENTRY_PATTERN", _ENTRY + "(?<owner> .*)?")),
+        _list(fixed("ENTRY_PATTERN", _ENTRY + "(?: .*)?")),
+    ),
+    Rule(
+        "OSP501", "error", "a static script without the template BIN",
+        "BIN says in which directory static scripts are, and how they are run (OS Profile, 2.2).",
+        profile(_static("T", "list", "ls"), 'name="example"'),
+        _static("T", "list", "ls"),
+    ),
+    Rule(
+        "OSP502", "error", "a variation of BIN is itself a static script",
+        "BIN's variations say where static scripts are and how they are run.",
+        _bin("sh <TARGET> <ARGUMENTS>").replace(
+            '<idb:Body><![CDATA["$HOME"/bin]]></idb:Body>',
+            '<idb:StaticScript fileName="bin" arguments="">pwd</idb:StaticScript>'),
+        _bin("sh <TARGET> <ARGUMENTS>"),
+    ),
+    Rule(
+        "OSP503", "warning", "a replacement in the body of a static script",
+        "That body is written as it is. Values are handed over in the attribute `arguments`.",
+        template("hold -n <N>", fixed("N", "1"), name="T").replace(
+            "</idb:Invocation>",
+            '</idb:Invocation>\n  <idb:Invocation name="X"><idb:StaticScript fileName="x" '
+            'arguments=""><![CDATA[hold <N>]]></idb:StaticScript></idb:Invocation>'),
+        template("hold -n <N>", fixed("N", "1"), name="T").replace(
+            "</idb:Invocation>",
+            '</idb:Invocation>\n  <idb:Invocation name="X"><idb:StaticScript fileName="x" '
+            'arguments="&lt;N&gt;"><![CDATA[hold "$1"]]></idb:StaticScript></idb:Invocation>'),
+    ),
+    Rule(
+        "OSP504", "error", "two static scripts in one file",
+        "Static scripts of all templates are written to one directory; equal ones may share a file.",
+        _static("T", "list", "ls") + "\n" + _static("U", "list", "ls -l"),
+        _static("T", "list", "ls") + "\n" + _static("U", "list-long", "ls -l"),
+    ),
+    Rule(
+        "OSP505", "error", "BIN does not use what the engine gives it",
+        "STATIC_SCRIPT makes a path of <FILE_NAME>, RUN_STATIC_SCRIPT runs <TARGET> with "
+        "<ARGUMENTS>.",
+        _bin("sh <TARGET>"),
+        _bin("sh <TARGET> <ARGUMENTS>"),
+    ),
+)  # fmt: skip

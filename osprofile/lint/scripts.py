@@ -1,0 +1,80 @@
+"""What is wrong with scripts: quoting, directives, carriage returns, `#!` (design: "Quoting")."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from osprofile.lint import quoting
+from osprofile.lint.directives import Directives
+from osprofile.lint.rules import problem
+from osprofile.lint.shell.lexer import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.errors import Problem
+    from osprofile.lint.script import Script, View
+    from osprofile.profile.model import Invocation
+    from osprofile.source import SourceText
+
+_LATE_SHEBANG: Final = re.compile(r"\s+#!")
+
+
+def scripts(view: View) -> Iterator[Problem]:
+    """Judge every text that a shell will read."""
+    prologue = view.profile.templates.get("JOB_PROLOGUE")
+    declared = view.profile.field(prologue, "DIRECTIVE_PREFIX") if prologue else None
+    prefix = (declared.value or "") if declared else ""
+    in_jobs = set[int]()
+    for texts in view.job_scripts():
+        in_jobs.update(map(id, texts))
+        yield from _script(view, view.script(texts), prefix)
+    for text in view.texts:
+        if id(text) not in in_jobs and not view.is_path(text.template):
+            in_prologue = text.template.name == "JOB_PROLOGUE"
+            yield from _script(view, view.script([text]), prefix if in_prologue else "")
+
+
+def _script(view: View, script: Script, prefix: str) -> Iterator[Problem]:
+    reading = read(script.items)
+    directives = Directives(script, prefix)
+    for hole, position in reading.holes:
+        if not directives.has(hole):
+            yield from quoting.judge(view, hole, position, reading)
+    yield from directives.problems(view, reading)
+    for offset, what in reading.unclosed:
+        message = f"{what} begins here and does not end"
+        hint = "what stands behind it is not checked"
+        yield problem("OSP612", message, script.place(offset), hint)
+
+
+def characters(view: View) -> Iterator[Problem]:
+    """Find what no script may hold: carriage returns, and a `#!` that is not at the beginning."""
+    for template in view.profile.templates.values():
+        for invocation in template.invocations.values():
+            for what, source, executed in _sources(template.name, invocation):
+                yield from _carriage_return(what, source)
+                late = _LATE_SHEBANG.match(source.text) if executed else None
+                if late is not None:
+                    message = f"the #! of {what} is not at its very beginning"
+                    hint = "write <![CDATA[#!/bin/sh with nothing in between"
+                    place = source.place(late.end() - 2)
+                    yield problem("OSP625", message, place, hint)
+
+
+def _sources(template: str, invocation: Invocation) -> Iterator[tuple[str, SourceText, bool]]:
+    """Give the texts of an invocation, and whether they become the beginning of a file to run."""
+    if invocation.body is not None:
+        yield f"template {template}", invocation.body, template == "JOB_PROLOGUE"
+    if invocation.static_script is not None:
+        script = invocation.static_script
+        yield f"static script {script.file_name}", script.body, True
+
+
+def _carriage_return(what: str, source: SourceText) -> Iterator[Problem]:
+    at = source.text.find("\r")
+    if at >= 0:
+        message = f"a carriage return in {what}"
+        hint = "batch systems refuse such scripts: remove the &#13;"
+        yield problem("OSP110", message, source.place(at), hint)

@@ -1,0 +1,124 @@
+"""What a word is to the command that it is given to: an option, an operand, a program's text.
+
+Only what POSIX and every system have in common is known here; whatever a batch system brings is
+just a command, whose words are options until a `--`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.lint.shell.position import EXPANSION, GAP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from collections.abc import Set as AbstractSet
+
+WRAPPERS: Final = frozenset({"command", "exec", "env", "nice", "nohup", "setsid", "sudo", "time"})
+"""Commands whose first operand is the command that they run."""
+
+_NO_OPTIONS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
+_AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_WITH_VALUE: Final = {
+    **dict.fromkeys(_AWKS, "Fvf"),
+    **dict.fromkeys(_SHELLS, "o"),
+    "sed": "efl",
+    "ssh": "BbcDEeFIiJLlmOopQRSWw",
+}
+"""Options that take a value, of the commands that take a program's text."""
+
+_LANGUAGES: Final = {
+    **dict.fromkeys(_AWKS, "awk"),
+    **dict.fromkeys({*_SHELLS, "eval", "trap"}, "sh"),
+    "printf": "printf's format",
+    "sed": "sed",
+    "ssh": "sh, on the other side",
+}
+"""What the commands that take a program's text read it as."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The words that a command has before one of its words, sorted.
+
+    `waiting` is the option whose value comes next, `ended` says whether a `--` stood there.
+    """
+
+    name: str
+    options: tuple[str, ...]
+    operands: tuple[str, ...]
+    waiting: str
+    ended: bool
+
+
+def unwrapped(words: Sequence[str]) -> Sequence[str]:
+    """Give the words of the command that a wrapper (`nohup`, `env A=b`) runs, if they are there."""
+    while words and words[0] in WRAPPERS:
+        at = 1
+        while at < len(words) and (words[at][:1] == "-" or "=" in words[at]):
+            at += 1
+        if at == len(words):
+            return words
+        words = words[at:]
+    return words
+
+
+def sort(words: Sequence[str]) -> Before:
+    """Sort the words of a command."""
+    words = unwrapped(words)
+    name = words[0].rpartition("/")[2] if words else ""
+    with_value = _WITH_VALUE.get(name, "")
+    options: list[str] = []
+    operands: list[str] = []
+    waiting, ended = "", False
+    for word in words[1:]:
+        if waiting:
+            waiting = ""
+        elif word == "--" and not ended:
+            ended = True
+        elif word.startswith("-") and len(word) > 1 and not ended and not operands:
+            options.append(word)
+            waiting = word[-1] if word[-1] in with_value and word[1] != "-" else ""
+        else:
+            operands.append(word)
+    return Before(name, tuple(options), tuple(operands), waiting, ended or "--" in words[1:])
+
+
+def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]) -> bool:
+    """Say whether the command may take a word for an option, should it begin with a `-`.
+
+    `prefix` is what the word surely begins with. The payload of a job, whose name is itself a
+    value, takes what it likes; so do a script's own functions.
+    """
+    if prefix.strip(GAP + EXPANSION):
+        return False
+    before = sort(words)
+    if before.ended or before.name in _NO_OPTIONS or before.name in functions:
+        return False
+    if before.name.startswith(GAP):
+        return False
+    # Behind a format, or behind a shell's script, nothing is an option any more.
+    return not (before.operands and (before.name == "printf" or before.name in _SHELLS))
+
+
+def is_program(words: Sequence[str]) -> str:
+    """Name the language in which the command reads the word that comes next; or give nothing."""
+    before = sort(words)
+    if before.name == "sed" and before.waiting == "e":
+        return "sed"
+    language = _LANGUAGES.get(before.name)
+    if language is None or before.waiting:
+        return ""
+    first = not before.operands
+    if before.name == "ssh":
+        return "" if first else language
+    if before.name in _SHELLS:
+        given = any("c" in option and option[1] != "-" for option in before.options)
+        return language if given and first else ""
+    if before.name in _AWKS or before.name == "sed":
+        given = any(option.startswith(("-e", "-f")) for option in before.options)
+        return language if first and not given else ""
+    return language if first or before.name == "eval" else ""

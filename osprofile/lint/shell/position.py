@@ -1,0 +1,72 @@
+"""The words in which the lexer speaks of a script: quotes, roles, positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, final
+
+Quote = Literal[
+    "unquoted", "single", "double", "here", "here-quoted", "comment", "arithmetic",
+    "name", "dollar-single", "doubtful",
+]  # fmt: skip
+"""How a hole is quoted: `name` is behind a bare `$`; `dollar-single` is `$'...'`, which only some
+shells know; `doubtful` is in single quotes where shells differ: in `"${x#...}"`, or in `$((...` that is no
+arithmetic."""
+
+Role = Literal[
+    "command", "argument", "assignment", "redirection", "delimiter", "pattern", "subject", "list",
+]  # fmt: skip
+"""What the word of a hole is: `delimiter` of a here-document, `pattern` or `subject` of a `case`,
+one of the `list` of a `for`."""
+
+GAP: Final = "\uffff"
+"""Stands for a hole in the text of a word; XML has no such character."""
+
+EXPANSION: Final = "\ufffe"
+"""Stands for `$x`, `$(...)`, ... in the text of a word."""
+
+BLANKS: Final = frozenset(" \t")
+META: Final = frozenset(" \t\n;&|<>()")
+MAX_DEPTH: Final = 60
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a hole stands.
+
+    `words` are the words of its command before its own, `prefix` what its own word has before it;
+    both without quotes, `GAP` and `EXPANSION` for what is not known. In a here-document `delimiter`
+    ends it and `line` is the hole's line. `backquoted`: inside `...`, where quotes do not protect.
+    `computed`: in a command whose output is computed with.
+    """
+
+    quote: Quote
+    role: Role
+    words: tuple[str, ...] = ()
+    prefix: str = ""
+    delimiter: str | None = None
+    line: str = ""
+    backquoted: bool = False
+    computed: bool = False
+
+
+@final
+@dataclass(slots=True)
+class Word:
+    """A word while it is read: `text` without quotes; `quoted` if any part of it was."""
+
+    role: Role
+    words: tuple[str, ...] = ()
+    text: str = ""
+    quoted: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class HereDocument:
+    """A here-document: what ends it, whether tabs are stripped, whether its text is literal."""
+
+    delimiter: str
+    strip: bool
+    literal: bool

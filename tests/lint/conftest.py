@@ -1,0 +1,29 @@
+"""The linter over a document in memory, with the parents of `profiles/` beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from osprofile.errors import Problem
+from osprofile.lint import lint_file
+from osprofile.profile.repository import Repository
+
+PARENTS = Path(__file__).with_name("profiles")
+
+Lint = Callable[[str | bytes], list[Problem]]
+
+
+@pytest.fixture(scope="session")
+def lint(tmp_path_factory: pytest.TempPathFactory) -> Lint:
+    """Give the problems of a document, written to `example.xml`."""
+    directory = tmp_path_factory.mktemp("lint")
+    file = directory / "example.xml"
+
+    def run(document: str | bytes) -> list[Problem]:
+        file.write_bytes(document.encode() if isinstance(document, str) else document)
+        return lint_file(file, Repository([directory, PARENTS], standard=False))
+
+    return run
