@@ -90,6 +90,11 @@ class Incarnation:
         """Every field that the text uses, by name."""
         return {name: self._field(name) for name in self._plan.uses}
 
+    @property
+    def job_script(self) -> str | None:
+        """The text of JOB_SCRIPT where the template uses it (START), else None."""
+        return self._values.get(rules.JOB_SCRIPT)
+
     def _field(self, name: str) -> FieldValue:
         plan, declared = self._plan, self._plan.declared.get(name)
         sources: tuple[tuple[Origin, Mapping[str, str]], ...] = (

@@ -1,0 +1,54 @@
+"""The wheel works from any directory: it holds the schemas and the profiles."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PROBE = """
+import osprofile, sys
+from osprofile.cli.main import run
+from osprofile.profile import data
+assert osprofile.__file__.startswith(sys.argv[1]), osprofile.__file__
+for path in (data.schemas_directory(), data.bundled_profiles_directory()):
+    assert path.startswith(sys.argv[1]), path
+sys.exit(run(["START", "--profile", "pbs"]))
+"""
+
+
+def test_the_wheel_from_another_directory(tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "-w", str(wheels), str(CHECKOUT)], check=True)
+    (wheel,) = wheels.iterdir()
+    installed = tmp_path / "installed"
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target"]
+    subprocess.run([*install, str(installed), str(wheel)], check=True)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    ended = subprocess.run(
+        [sys.executable, "-c", PROBE, str(installed)],
+        cwd=elsewhere,
+        env=os.environ | {"PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "qsub" in ended.stdout
+    names = {path.name for path in (installed / "bin").iterdir()}
+    assert "incarnate" in names
+
+
+def test_the_checkout_from_another_directory(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, str(CHECKOUT / "cli.py"), "profiles"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert str(CHECKOUT / "profiles" / "pbs") in ended.stdout
