@@ -44,6 +44,11 @@ class Source:
         before = self.data[starts[line - 1] : offset]
         return line, len(before.decode("utf-8", "replace")) + 1
 
+    def line_offset(self, line: int) -> int:
+        """Give the byte offset of a line's first character; of a line too far, the document's end."""
+        starts = self._starts()
+        return starts[line - 1] if 0 < line <= len(starts) else len(self.data)
+
     def line_text(self, line: int) -> str:
         """Give the text of a line (from 1) without its line end."""
         starts = self._starts()

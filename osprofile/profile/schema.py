@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import Problem, nearest, shown
 from osprofile.profile.data import schemas_directory
 from osprofile.profile.model import EXTENSION, IDB, JSDL, OSP
+from osprofile.source import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from xmlschema import XMLSchemaValidationError
 
     from osprofile.profile.tree import Element
-    from osprofile.source import Place
 
 CODE: Final = "OSP104"
 _PREFIXES: Final = {OSP: "osp:", IDB: "idb:", JSDL: "jsdl:", EXTENSION: "ext:"}
@@ -60,7 +60,9 @@ def problems(root: Element) -> list[Problem]:
     try:
         document = etree.fromstring(root.source.data, _parser())
     except etree.XMLSyntaxError as error:  # a limit of libxml2's: expat has read it before
-        return [Problem("OSP102", f"not readable by libxml2: {error.msg}", root.place)]
+        reason = re.sub(r", line \d+, column \d+$", "", " ".join(str(error.msg).split()))
+        place = Place(root.source, root.source.line_offset(error.lineno or 1))
+        return [Problem("OSP102", f"not readable by libxml2: {reason}", place)]
     schema = _compiled()
     if schema.validate(document):
         return []
