@@ -153,7 +153,11 @@ class _Reader:
         if "fileName" in element.attributes and not PLAIN_NAME.fullmatch(name):
             hint = "a file name begins with a letter or digit and has only letters, digits, . _ -"
             self.report(
-                element, "fileName", "OSP107", f"static script file name {shown(name)}", hint
+                element,
+                "fileName",
+                "OSP107",
+                f"static script file name {shown(name)} is not allowed",
+                hint,
             )
         arguments = element.attribute_text("arguments")
         return StaticScript(name, arguments, element.source_text, element)

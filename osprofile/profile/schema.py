@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 
 CODE: Final = "OSP104"
 _PREFIXES: Final = {OSP: "osp:", IDB: "idb:", JSDL: "jsdl:", EXTENSION: "ext:"}
+_ATTRIBUTES: Final = {
+    "Profile": ("name", "extends"),
+    "Template": ("name",),
+    "Invocation": ("name",),
+    "StaticScript": ("fileName", "arguments"),
+    "Field": ("name", "isSettable", "ext:pattern", "ext:type"),
+    "Tag": ("name",),
+    "Storage": ("name", "template"),
+    "Application": ("name", "template"),
+}
 _CLARK: Final = r"\{([^}]*)\}"
 _EXPECTED: Final = r"Expected is (?:one of )?\( (.*) \)"
 _BAD_VALUE: Final = r"attribute (?:(\w+):)?([\w.-]+)=(.*)"
@@ -84,11 +94,12 @@ def _blamed(
 
 
 def _explain(root: Element, blamed: list[tuple[Element, str]]) -> list[Problem]:
-    allowed = {
-        element: _readable(match[1])
-        for element, message in blamed
-        if (match := re.search(_EXPECTED, message))
-    }
+    allowed = {}
+    for element, message in blamed:
+        if match := re.search(_EXPECTED, message):
+            allowed[element] = _readable(match[1])
+        elif "is not expected" in message:
+            allowed[element] = "nothing more"
     found: dict[tuple[int, str], Problem] = {}
     for problem in _by_xmlschema(root, allowed):
         place = problem.place or root.place
@@ -160,6 +171,8 @@ def _children_problem(
         child = parent.children[index]
         expected = allowed.get(child, "")
         message = f"<{child.name}> is not expected here, in <{parent.name}>"
+        if child.name in re.findall(r":(\w+)", expected):
+            message += f": its namespace is {shown(child.namespace)}"
         return Problem(CODE, message, child.place, _allowed_hint(child.name, expected))
     expected = allowed.get(parent, "")
     message = f"<{parent.name}> ends too early" if expected else f"in <{parent.name}>: {reason}"
@@ -177,10 +190,9 @@ def _allowed_hint(name: str, expected: str) -> str:
 
 def _unknown_attribute(element: Element, namespace: str | None, name: str) -> Problem:
     place: Place = element.attribute_place(f"{namespace}}}{name}" if namespace else name)
-    known = {"pattern", "type"} if namespace == EXTENSION and element.name == "Field" else set()
     prefix = _PREFIXES.get(namespace or "", f"{{{namespace}}}" if namespace else "")
     message = f"<{element.name}> has no attribute {prefix}{name}"
-    return Problem(CODE, message, place, nearest(name, known))
+    return Problem(CODE, message, place, nearest(prefix + name, _ATTRIBUTES.get(element.name, ())))
 
 
 def _readable(message: str) -> str:

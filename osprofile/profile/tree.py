@@ -168,6 +168,9 @@ def source_of(name: str, data: bytes) -> Source:
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
         refuse(source, error.start, "OSP101", "a profile is UTF-8, and this byte is not", hint)
+    if (at := source.data.find(0)) >= 0:  # expat would take it for UTF-16
+        hint = "is it UTF-16? save the file as UTF-8"
+        refuse(source, at, "OSP101", "a profile is UTF-8 text, and this is a NUL byte", hint)
     return source
 
 
@@ -178,8 +181,7 @@ class _Builder:
         self.source = source
         self.root: Element | None = None
         self.stack: list[Element] = []
-        # The encoding is said, because expat would else take any document with NULs for UTF-16.
-        self.parser = parser = expat.ParserCreate("utf-8", namespace_separator="}")
+        self.parser = parser = expat.ParserCreate(namespace_separator="}")
         parser.buffer_text = False  # each chunk has one place
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
@@ -223,7 +225,8 @@ class _Builder:
     def doctype(self, *_: object) -> None:
         hint = "remove the <!DOCTYPE ...>: entities are not expanded, write the text itself"
         message = "a document type declaration is not allowed in a profile"
-        refuse(self.source, self.parser.CurrentByteIndex, "OSP103", message, hint)
+        start = self.source.data.rfind(b"<!DOCTYPE", 0, self.parser.CurrentByteIndex)
+        refuse(self.source, max(start, 0), "OSP103", message, hint)
 
     def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
         if encoding and encoding.lower() not in {"utf-8", "us-ascii"}:
@@ -242,6 +245,9 @@ class _Builder:
         text = expat.ErrorString(error.code)
         opened = self.stack[-1] if self.stack else None
         if text == messages.XML_ERROR_INVALID_TOKEN:
+            rest = self.source.data[max(self.parser.ErrorByteIndex, 0) :][:4].decode("utf-8", "ignore")
+            if rest and (rest[0] < " " or rest[0] in "\ufffe\uffff"):
+                return f"XML cannot hold the character U+{ord(rest[0]):04X}: remove it"
             return "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or write &lt; and &amp;"
         if text == messages.XML_ERROR_UNBOUND_PREFIX:
             return (
