@@ -33,6 +33,15 @@ _ATTRIBUTE: Final = rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')"""
 _ENTITY: Final = rb"&(#x?[0-9A-Fa-f]+|\w+);|\r\n"
 
 
+_REMEDIES: Final = {
+    expat.errors.XML_ERROR_UNBOUND_PREFIX: 'declare the prefix in the root element, as in xmlns:idb="http://gpe.intel.com/idb"',
+    expat.errors.XML_ERROR_UNDEFINED_ENTITY: "only &lt; &gt; &amp; &quot; &apos; and &#...; exist here",
+    expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION: "close the section with ]]>",
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "give it once",
+    expat.errors.XML_ERROR_BAD_CHAR_REF: "XML has no such character: remove the reference",
+}
+
+
 @final
 class Element:
     """An element: namespace, local name, attributes, children, text, and its place.
@@ -241,22 +250,18 @@ class _Builder:
 
     def remedy(self, error: expat.ExpatError) -> str:
         """Say what usually lies behind an error of expat's."""
-        messages = expat.errors
-        text = expat.ErrorString(error.code)
-        opened = self.stack[-1] if self.stack else None
-        if text == messages.XML_ERROR_INVALID_TOKEN:
-            rest = self.source.data[max(self.parser.ErrorByteIndex, 0) :][:4].decode("utf-8", "ignore")
-            if rest and (rest[0] < " " or rest[0] in "\ufffe\uffff"):
-                return f"XML cannot hold the character U+{ord(rest[0]):04X}: remove it"
-            return "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or write &lt; and &amp;"
-        if text == messages.XML_ERROR_UNBOUND_PREFIX:
-            return (
-                'declare the prefix in the root element, as in xmlns:idb="http://gpe.intel.com/idb"'
-            )
-        if text == messages.XML_ERROR_UNDEFINED_ENTITY:
-            return "only &lt; &gt; &amp; &quot; &apos; and &#...; exist here"
-        if text == messages.XML_ERROR_UNCLOSED_CDATA_SECTION:
-            return "close the section with ]]>"
-        if opened:
-            return f"<{opened.name}> was opened at {opened.place}; is it closed, and is a '<' of a script inside CDATA?"
-        return ""
+        text = expat.ErrorString(error.code) or ""
+        if text == expat.errors.XML_ERROR_INVALID_TOKEN:
+            return self.invalid_token(max(self.parser.ErrorByteIndex, 0))
+        if text in _REMEDIES or not self.stack:
+            return _REMEDIES.get(text, "")
+        opened = self.stack[-1]
+        return f"<{opened.name}> was opened at {opened.place}; is it closed, and is a '<' of a script inside CDATA?"
+
+    def invalid_token(self, at: int) -> str:
+        char = self.source.data[at : at + 4].decode("utf-8", "ignore")[:1]
+        if char < " " or char in "\ufffe\uffff":
+            return f"XML cannot hold the character U+{ord(char or chr(0)):04X}: remove it"
+        if self.source.data[:at].endswith(b"--"):
+            return "a comment cannot hold --"
+        return "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or write &lt; and &amp;"
