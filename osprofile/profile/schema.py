@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from lxml import etree
-    from xmlschema import XMLSchemaValidationError
+    from xmlschema import XMLSchema, XMLSchemaValidationError
 
     from osprofile.profile.tree import Element
 
@@ -47,6 +47,15 @@ def _compiled() -> etree.XMLSchema:
     from lxml import etree
 
     return etree.XMLSchema(etree.parse(_path(), _parser()))
+
+
+@cache
+def _explaining() -> XMLSchema:
+    from pathlib import Path
+
+    import xmlschema
+
+    return xmlschema.XMLSchema(Path(_path()).as_uri(), allow="sandbox")
 
 
 def _path() -> str:
@@ -116,11 +125,9 @@ def _explain(root: Element, blamed: list[tuple[Element, str]]) -> list[Problem]:
 
 
 def _by_xmlschema(root: Element, allowed: Mapping[Element, str]) -> Iterator[Problem]:
-    from pathlib import Path
-
     import xmlschema
 
-    schema = xmlschema.XMLSchema(Path(_path()).as_uri(), allow="sandbox")
+    schema = _explaining()
     resource = xmlschema.XMLResource(root.source.data.decode(), defuse="always", allow="none")
     ours = dict(zip(resource.root.iter(), root.walk(), strict=True))
     try:
