@@ -1,0 +1,137 @@
+"""START cut off at each of its steps and repeated: no job is lost, none is doubled.
+
+Every program that the scripts call is replaced by one that counts, and at the given step kills the
+shell that called it: before the real program has run, or after.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.target.shell import wrapped
+from tests.profiles.conftest import quoted
+from tests.profiles.test_pbs import OPENPBS, Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Job, Target
+
+PROGRAMS = "cat grep id ln ls mkdir mv readlink rm setsid sleep".split()
+SHIM = """#!/bin/sh
+echo x >> "$SHIMS/count"
+n=$(/usr/bin/wc -l < "$SHIMS/count")
+[ "$n $KILL_WHEN" != "$KILL_AT before" ] || {{ kill -s KILL $PPID; exit 1; }}
+{real} "$@"
+rc=$?
+[ "$n $KILL_WHEN" != "$KILL_AT after" ] || kill -s KILL $PPID
+exit $rc
+"""
+LAST = 40  # more steps than START has
+FIELDS = {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", "echo run >> log")}
+
+
+@pytest.fixture
+def shims(tmp_path: Path) -> Path:
+    directory = tmp_path / "shims"
+    directory.mkdir()
+    for name in [*PROGRAMS, "qsub"]:
+        # what qsub itself calls is none of START's steps
+        real = (
+            f"env PATH={os.environ['PATH']} {OPENPBS / name}"
+            if name == "qsub"
+            else shutil.which(name)
+        )
+        (directory / name).write_text(SHIM.format(real=real))
+        (directory / name).chmod(0o700)
+    return directory
+
+
+def cut_off(target: Target, shims: Path, step: int, when: str) -> Path | None:
+    """Run START, cut off at that step; give its directory, or None if it has fewer steps."""
+    directory = target.directory()
+    target.path.insert(0, shims)
+    (shims / "count").write_text("")
+    target.environment |= {"SHIMS": str(shims), "KILL_AT": str(step), "KILL_WHEN": when}
+    done = target.run("START", directory=directory, **FIELDS)
+    target.path.remove(shims)
+    whole = done.returncode == 0 and len((shims / "count").read_text().split()) < step
+    return None if whole else directory
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_linux(target_of: Callable[..., Target], shims: Path, when: str) -> None:
+    linux = target_of("linux")
+    for step in range(1, LAST):
+        directory = cut_off(linux, shims, step, when)
+        if directory is None:
+            break
+        job = linux.start(directory, **FIELDS)
+        status = job.wait()
+        log = directory / "log"
+        runs = log.read_text() if log.exists() else ""
+        # the job itself may have been what was killed: then it says so
+        assert (status.word, runs) in {("exited", "run\n"), ("vanished", ""), ("vanished", "run\n")}
+        assert linux.start(directory, **FIELDS) == job
+    assert 12 < step < LAST
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("shell", ["bash"], indirect=True)
+def test_pbs(target_of: Callable[..., Target], shims: Path, tmp_path: Path, when: str) -> None:
+    pbs = target_of("pbs", OPENPBS)
+    server = Server(tmp_path / "server", pbs)
+    for step in range(1, LAST):
+        directory = cut_off(pbs, shims, step, when)
+        if directory is None:
+            break
+        check(pbs, server, directory)
+    assert 12 < step < LAST
+
+
+def check(pbs: Target, server: Server, directory: Path) -> None:
+    job = pbs.start(directory, **FIELDS)
+    assert [*(server.directory / "jobs").iterdir()] == [server.job(job)]
+    assert server.run(job) == 0
+    assert job.read("log") == "run\n"
+    shutil.rmtree(server.job(job))
+
+
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_a_killed_client_does_not_cut_the_submission(
+    target_of: Callable[..., Target], tmp_path: Path
+) -> None:
+    """The whole process group of START dies while qsub waits for the server."""
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "qsub").write_text(f'#!/bin/sh\ntouch "$FAKE_PBS/up"\nsleep 0.5\n{OPENPBS}/qsub "$@"\n')
+    (slow / "qsub").chmod(0o700)
+    pbs = target_of("pbs", slow, OPENPBS)
+    server = Server(tmp_path / "server", pbs)
+    directory = pbs.directory()
+    client = subprocess.Popen(
+        [pbs.shell, "-s"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=pbs.env,
+        start_new_session=True,
+    )
+    assert client.stdin is not None
+    client.stdin.write(wrapped(pbs.script("START", directory=directory, **FIELDS)))
+    client.stdin.close()
+    while not (server.directory / "up").exists():
+        time.sleep(0.01)
+    os.killpg(client.pid, signal.SIGKILL)
+    client.wait()
+    assert client.stdout is not None
+    client.stdout.close()
+    check(pbs, server, directory)

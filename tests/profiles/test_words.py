@@ -1,0 +1,294 @@
+"""What Torque, Slurm's PBS commands and Slurm print, read by the profiles' own patterns and tags."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Target
+
+
+class Commands:
+    """Programs that print what they are told to."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        directory.mkdir()
+
+    def set(self, name: str, stdout: str = "", stderr: str = "", code: int = 0) -> None:
+        path = self.directory / name
+        for stream, text in (("out", stdout), ("err", stderr)):
+            path.with_suffix(f".{stream}").write_text(text)
+        path.write_text(
+            f'#!/bin/sh\necho "$@" >> "$0.args"\ncat "$0.out"\ncat "$0.err" >&2\nexit {code}\n'
+        )
+        path.chmod(0o700)
+
+    def args(self, name: str) -> list[str]:
+        return (self.directory / f"{name}.args").read_text().splitlines()
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    return Commands(tmp_path / "commands")
+
+
+def leave(target: Target, job: str, **files: str) -> None:
+    """Leave files in the directory of a job, as its end does."""
+    directory = target.home / ".gpe/jobs" / job
+    directory.mkdir(parents=True)
+    for name, text in files.items():
+        (directory / f".gpe_{name}").write_text(text)
+
+
+TORQUE = """Job Id: 33.server.example
+    Job_Name = a
+    Job_Owner = {user}@host
+    job_state = R
+    queue = batch
+    exec_host = n1/0+n1/1
+    Variable_List = PBS_O_HOME=/home/me,X=
+\tjob_state = C,Y=1
+    comment = a | b
+
+Job Id: 34.server.example
+    Job_Owner = {user}@host
+    job_state = C
+    exit_status = 3
+
+Job Id: 35.server.example
+    Job_Owner = {user}@host
+    job_state = C
+    exit_status = 271
+
+Job Id: 36.server.example
+    Job_Owner = {user}@host
+    job_state = C
+    exit_status = -11
+
+Job Id: 37.server.example
+    Job_Owner = somebody@host
+    job_state = Q
+
+Job Id: 38.server.example
+    Job_Owner = {user}@host
+    job_state = Q
+    Priority = 0
+
+"""
+
+SLURM_QSTAT = """Job Id:\t1
+\tJob_Name = smoke
+\tJob_Owner = {user}@localhost
+\tjob_state = C
+\tqueue = debug
+\texec_host = vm/1
+\tPriority = 4294901759
+
+Job Id:\t2
+\tJob_Owner = {user}@localhost
+\tjob_state = Q
+\tPriority = 0
+
+Job Id:\t3
+\tJob_Owner = {user}@localhost
+\tjob_state = Q
+\tPriority = 4294901758
+
+Job Id:\t4
+\tJob_Owner = {user}@localhost
+\tjob_state = C
+
+Job Id:\t5
+\tJob_Owner = {user}@localhost
+\tjob_state = U
+
+Job Id:\t6
+\tJob_Owner = {user}@localhost
+\tjob_state = C
+
+Job Id:\t7
+\tJob_Owner = {user}@localhost
+\tjob_state = U
+
+"""
+
+
+@pytest.fixture
+def torque(target_of: Callable[..., Target], commands: Commands) -> Target:
+    return target_of("torque", commands.directory)
+
+
+@pytest.fixture
+def slurm(target_of: Callable[..., Target], commands: Commands) -> Target:
+    return target_of("slurm", commands.directory)
+
+
+def user() -> str:
+    import getpass
+
+    return getpass.getuser()
+
+
+def words(target: Target) -> dict[str, tuple[object, ...]]:
+    return {s.id: (s.word, s.state, s.exit, s.signal) for s in target.statuses().values()}
+
+
+def test_torque(torque: Target, commands: Commands) -> None:
+    commands.set("qstat", TORQUE.format(user=user()))
+    leave(torque, "35.server.example", removed="removed\n")
+    assert words(torque) == {
+        "33.server.example": ("R", "RUNNING", None, None),
+        "34.server.example": ("C/exit", "DONE", 3, None),
+        "35.server.example": ("C/removed", "REMOVED", None, None),
+        "36.server.example": ("C/-11", "FAILED", None, None),
+        "38.server.example": ("Q", "QUEUED", None, None),
+    }
+    assert torque.statuses()["33.server.example"].reason == "a | b"
+    assert commands.args("qstat") == ["-f", "-f"]
+
+
+def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
+    commands.set("qstat", SLURM_QSTAT.format(user=user()))
+    leave(torque, "1", exit_status="7\n")
+    leave(torque, "5", exit_status="137\n")
+    leave(torque, "6", removed="removed\n", exit_status="143\n")
+    assert words(torque) == {
+        "1": ("C/exit", "DONE", 7, None),
+        "2": ("Q/held", "HELD", None, None),
+        "3": ("Q", "QUEUED", None, None),
+        "4": ("C", "FAILED", None, None),
+        "5": ("unknown", "UNKNOWN", 137, 9),
+        "6": ("C/removed", "REMOVED", None, None),
+        "7": ("unknown", "UNKNOWN", None, None),
+    }
+
+
+def test_the_pbs_commands_of_slurm_say_little(torque: Target, commands: Commands) -> None:
+    commands.set("qstat", code=153)
+    assert torque.statuses() == {}
+    assert "unknown job id 9" in torque.fails("GET_JOB_STATUS", JOB_ID="9")
+    leave(torque, "9", exit_status="0\n")
+    assert torque.statuses("", JOB_ID="9")["9"].word == "exited"
+    commands.set("qstat", stderr="Problem loading jobs.\n", code=255)
+    for variation, fields in (("ALL", {}), ("", {"JOB_ID": "9"})):
+        assert torque.fails("GET_JOB_STATUS", variation, **fields) == "Problem loading jobs.\n"
+
+
+def test_an_error_of_the_pbs_commands_of_slurm_is_on_stdout(
+    torque: Target, commands: Commands
+) -> None:
+    commands.set("qsub", "There was an error\n'sbatch: error: 12\n'\n", code=1)
+    done = torque.run("START")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "There was an error\n'sbatch: error: 12\n'\n"
+
+
+def test_torque_asks_for_resources_with_one_option(torque: Target, commands: Commands) -> None:
+    commands.set("qsub", "12\n")
+    torque.start(NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90")
+    assert commands.args("qsub") == [
+        "-j oe -o /dev/null -l nodes=2:ppn=6,walltime=00:01:30,mem=100mb .gpe_job"
+    ]
+
+
+SQUEUE = {
+    "1|PENDING|0|n/a|Priority|": ("PENDING", "QUEUED", None, None),
+    "2|PENDING|0|n/a|JobHeldUser|": ("PENDING/JobHeldUser", "HELD", None, None),
+    "3|PENDING|0||JobHeldAdmin|": ("PENDING/JobHeldAdmin", "HELD", None, None),
+    "4|RUNNING|0|n1|None|": ("RUNNING", "RUNNING", None, None),
+    "5|COMPLETING|15|n1|None|": ("COMPLETING", "RUNNING", None, None),
+    "6|COMPLETED|0|n1|None|": ("COMPLETED", "DONE", 0, None),
+    "7|FAILED|1792|n1|NonZeroExitCode|": ("FAILED/exit", "DONE", 7, None),
+    "8|FAILED|35072|n1|NonZeroExitCode|": ("FAILED", "FAILED", 137, 9),
+    "9|FAILED|9|n1|JobLaunchFailure|": ("FAILED", "FAILED", None, 9),
+    "10|FAILED|4021|n1|JobLaunchFailure|": ("FAILED", "FAILED", None, None),
+    "11|FAILED|7:0|n1|NonZeroExitCode|": ("FAILED/exit", "DONE", 7, None),
+    "12|CANCELLED|15|n1|None|": ("CANCELLED", "REMOVED", None, None),
+    "13|TIMEOUT|0|n1|TimeLimit|": ("TIMEOUT", "FAILED", None, None),
+    "14|NODE_FAIL|0|n1|NodeDown|": ("NODE_FAIL", "FAILED", None, None),
+    "15|OUT_OF_MEMORY|32000|n1|OutOfMemory|": ("OUT_OF_MEMORY", "FAILED", None, None),
+    "16|SUSPENDED|0|n1|None|": ("SUSPENDED", "HELD", None, None),
+    "17|REVOKED|0|n1|None|": ("REVOKED", "UNKNOWN", None, None),
+    "18_3|FAILED|0|n1|BadConstraints|": ("FAILED", "FAILED", None, None),
+    "19|PREEMPTED|0|n1|None|": ("PREEMPTED", "FAILED", None, None),
+}
+
+
+def test_slurm(slurm: Target, commands: Commands) -> None:
+    commands.set("squeue", "\n".join(SQUEUE) + "\n")
+    expected = {line.partition("|")[0]: outcome for line, outcome in SQUEUE.items()}
+    assert words(slurm) == expected
+    for job, outcome in expected.items():
+        (status,) = slurm.statuses("", JOB_ID=job).values()
+        assert (status.id, status.word) == (job, outcome[0])
+
+
+INVALID = "slurm_load_jobs error: Invalid job id specified\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "sacct", "expected"),
+    [
+        ({}, "", None),
+        ({}, "5|CANCELLED by 1001|0:15|n1|None\n", ("CANCELLED", "REMOVED", None, None)),
+        ({"exit_status": "7\n"}, "", ("exited", "DONE", 7, None)),
+        ({"exit_status": "143\n"}, "", ("killed", "FAILED", 143, 15)),
+        ({"exit_status": "143\n"}, "5|TIMEOUT|0:0|n1|\n", ("TIMEOUT", "FAILED", None, None)),
+        ({"exit_status": "143\n", "removed": "\n"}, "", ("removed", "REMOVED", None, None)),
+        ({}, "15|COMPLETED|0:0|n1|None\n", None),
+    ],
+)
+def test_a_job_that_slurm_has_forgotten(
+    slurm: Target,
+    commands: Commands,
+    files: dict[str, str],
+    sacct: str,
+    expected: tuple[object, ...] | None,
+) -> None:
+    commands.set("squeue", stderr=INVALID, code=1)
+    commands.set(
+        "sacct", sacct, "" if sacct else "Slurm accounting storage is disabled\n", int(not sacct)
+    )
+    leave(slurm, "5", **files)
+    if expected is None:
+        assert slurm.fails("GET_JOB_STATUS", JOB_ID="5") == INVALID
+    else:
+        status = slurm.statuses("", JOB_ID="5")["5"]
+        assert (status.word, status.state, status.exit, status.signal) == expected
+
+
+def test_a_controller_that_is_down_has_forgotten_nothing(slurm: Target, commands: Commands) -> None:
+    down = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
+    commands.set("squeue", stderr=down, code=1)
+    leave(slurm, "5", exit_status="0\n")
+    for verb in ("GET_JOB_STATUS", "HOLD", "RESUME", "ABORT"):
+        assert slurm.fails(verb, JOB_ID="5") == down
+    assert slurm.fails("GET_JOB_STATUS", "ALL") == down
+
+
+def test_slurm_directives(slurm: Target, commands: Commands) -> None:
+    commands.set("sbatch", "12;cluster\n")
+    job = slurm.start(
+        NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90", QUEUE="q", PROJECT="p"
+    )
+    assert job.id == "12"
+    assert commands.args("sbatch") == ["--parsable .gpe_job"]
+    lines = job.read(".gpe_job").splitlines()
+    assert lines[: lines.index(f"gpe_d='{job.directory}'")] == [
+        "#!/bin/sh",
+        "#SBATCH --output=/dev/null",
+        "#SBATCH --job-name=gpe_job",
+        "#SBATCH --partition=q",
+        "#SBATCH --account=p",
+        "#SBATCH --nodes=2",
+        "#SBATCH --ntasks=5",
+        "#SBATCH --cpus-per-task=2",
+        "#SBATCH --mem=100M",
+        "#SBATCH --time=2",
+    ]
