@@ -1,0 +1,246 @@
+"""What a document says, read: OS Profile 1 to 4, design "Profile documents"."""
+
+from __future__ import annotations
+
+import pytest
+
+from osprofile.profile.reader import read
+from tests.strategies import (
+    IDB,
+    OSP,
+    application,
+    default,
+    document,
+    field,
+    fixed,
+    invocation,
+    static,
+    tag,
+    template,
+    template_of,
+)
+
+MY_LINUX = """<osp:Profile
+    xmlns:osp="http://gpe.intel.com/osprs/profile"
+    name="my-linux"
+    extends="linux">
+
+  <osp:UspaceRoot>/var/tmp/gpe/uspaces</osp:UspaceRoot>
+
+  <osp:Delimiter>/</osp:Delimiter>
+
+</osp:Profile>
+"""
+
+
+def test_the_simplest_example_of_the_seed() -> None:  # 1
+    found = read("f.xml", MY_LINUX.encode())
+    assert (found.name, found.extends) == ("my-linux", "linux")
+    assert (found.uspace_root, found.delimiter) == ("/var/tmp/gpe/uspaces", "/")
+    assert found.templates == found.global_fields == found.storages == found.applications == {}
+    assert str(found.place) == "f.xml:1:1"
+
+
+def test_everything_that_a_document_can_say() -> None:
+    text = document(
+        template_of(
+            "T",
+            "<idb:Description> All\n of it </idb:Description>",
+            invocation("echo <F>"),
+            static("#!/bin/sh\n<F>\n", "a.sh", "<F>", "V"),
+            field(
+                "F",
+                "<idb:Description>d</idb:Description><idb:Min>1</idb:Min><idb:Max>1e3</idb:Max>"
+                + tag("a", "10") + tag("b", "") + default("a") + fixed(" 20\n"),
+                'isSettable="false" ext:type="integer" ext:pattern="[0-9]+&lt;&#10;"',
+            ),
+            field("G"),
+        )
+        + '<osp:Storage name="HOME" template="T"/>'
+        + application("blast-2", "BLAST", "2.15"),
+        extends="linux",
+    )  # fmt: skip
+    found = read("f.xml", text.encode())
+    made = found.templates["T"]
+    assert made.description == "All of it"  # blanks folded: it is for people
+    first, second = made.invocations[""], made.invocations["V"]
+    assert first.body is not None
+    assert (first.body.text, first.static_script) == ("echo <F>", None)
+    script = second.static_script
+    assert script is not None
+    assert (script.file_name, script.arguments.text) == ("a.sh", "<F>")
+    assert script.body.text == "#!/bin/sh\n<F>\n"  # as it is
+    full, bare = made.fields["F"], made.fields["G"]
+    assert (full.minimum, full.maximum, full.type) == (1.0, 1000.0, "integer")
+    assert [(t.name, t.value) for t in full.tags] == [("a", "10"), ("b", "")]
+    assert (full.default, full.value, full.settable) == ("a", " 20\n", False)  # never trimmed
+    assert full.pattern_text == "[0-9]+<\n"
+    assert full.pattern is not None
+    assert full.pattern.text == full.pattern_text
+    nothing = (None, None, (), None, None, True, None, None)
+    assert bare[2:-1] == nothing
+    storage = found.storages["HOME"]
+    assert (storage.name, storage.template) == ("HOME", "T")
+    runs = found.applications["blast-2"]
+    assert runs[:-1] == ("blast-2", "BLAST", "2.15", "", "T")
+
+
+BOOLEANS = [("true", True), ("1", True), ("false", False), ("0", False), (" false ", False)]
+
+
+@pytest.mark.parametrize(("written", "settable"), BOOLEANS)
+def test_is_settable(written: str, settable: bool) -> None:
+    text = document(template("T", "", field("F", "", f'isSettable="{written}"')))
+    assert read("f", text.encode()).templates["T"].fields["F"].settable is settable
+
+
+LIMITS = [
+    ("1", 1.0), (" -1.5\n", -1.5), ("1e3", 1000.0), (".5", 0.5), ("INF", float("inf")),
+    ("-INF", float("-inf")), ("1e400", float("inf")), ("0", 0.0), ("+3", 3.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("written", "limit"), LIMITS)
+def test_limits(written: str, limit: float) -> None:
+    text = document(template("T", "", field("F", f"<idb:Min>{written}</idb:Min>")))
+    assert read("f", text.encode()).templates["T"].fields["F"].minimum == limit
+
+
+EMPTY = ["<idb:Default/>", "<idb:Default></idb:Default>", "<idb:Default><![CDATA[]]></idb:Default>"]
+
+
+@pytest.mark.parametrize("written", EMPTY)
+def test_an_empty_default_is_a_default(written: str) -> None:
+    found = read("f", document(template("T", "", field("F", written))).encode())
+    assert found.templates["T"].fields["F"].default == ""
+
+
+# An absent name and an empty one are equal (design).
+@pytest.mark.parametrize("name", ["", ' name=""'])
+def test_the_unnamed_template_has_the_global_fields(name: str) -> None:
+    text = document(f"<idb:Template{name}>{field('F', default('x'))}</idb:Template>")
+    found = read("f", text.encode())
+    assert found.templates == {}
+    assert found.global_fields["F"].default == "x"
+
+
+@pytest.mark.parametrize("name", ["", ' name=""'])
+def test_the_unnamed_invocation_is_the_default_variation(name: str) -> None:
+    content = f"<idb:Invocation{name}><idb:Body>x</idb:Body></idb:Invocation>"
+    found = read("f", document(template_of("T", content)).encode())
+    assert list(found.templates["T"].invocations) == [""]
+
+
+FULL = document(
+    template("T", "echo <F>", field("F", default("x"), 'ext:type="text"'))
+    + '<osp:Storage name="s" template="T"/>'
+    + application("a", "A", "1")
+)
+# The same document, its namespaces written differently.
+SPELLINGS = {
+    "as it is": FULL,
+    "other prefixes": FULL.replace("osp:", "a:")
+    .replace(":osp=", ":a=")
+    .replace("idb:", "b:")
+    .replace(":idb=", ":b=")
+    .replace("ext:", "c:")
+    .replace(":ext=", ":c="),
+    "no prefix for osp": FULL.replace("osp:", "").replace("xmlns:osp=", "xmlns="),
+    "no prefix at all": FULL.replace("osp:", "")
+    .replace("xmlns:osp=", "xmlns=")
+    .replace("<idb:Template", f'<idb:Template xmlns="{IDB}"')
+    .replace("idb:", ""),
+    "prefixes exchanged": FULL.replace("osp:", "tmp:")
+    .replace("idb:", "osp:")
+    .replace("tmp:", "idb:")
+    .replace(":osp=", ":tmp=")
+    .replace(":idb=", ":osp=")
+    .replace(":tmp=", ":idb="),
+    "osp:Template": FULL.replace("idb:Template", "osp:Template"),
+    "jsdl names": FULL.replace("osp:ApplicationName", "jsdl:ApplicationName").replace(
+        "osp:ApplicationVersion", "jsdl:ApplicationVersion"
+    ),
+    "byte order mark": "\ufeff" + FULL,
+    "declaration": "<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + FULL,
+    "ASCII declared": "<?xml version='1.0' encoding='US-ASCII'?>" + FULL,
+    "comments and instructions": "<?xml-stylesheet href='nowhere'?><!-- a -->"
+    + FULL.replace("<idb:Field", "<!-- <idb:Field/> --><?x y?><idb:Field")
+    + "<!-- b -->",
+    "CR LF": FULL.replace("\n", "\r\n"),
+    "CR": FULL.replace("\n", "\r"),
+    "a comment inside a text": FULL.replace("echo <F>", "ec]]><!-- x -->ho <![CDATA[<F>"),
+    "entities": FULL.replace("<![CDATA[echo <F>]]>", "echo &lt;F&gt;"),
+}
+
+
+@pytest.mark.parametrize("text", SPELLINGS.values(), ids=SPELLINGS)
+def test_how_it_is_spelled_does_not_matter(text: str) -> None:
+    found = read("f", text.encode())
+    body = found.templates["T"].invocations[""].body
+    assert body is not None
+    assert body.text == "echo <F>"
+    assert found.templates["T"].fields["F"].rules() == (
+        (None, None), (), "x", None, True, None, "text",
+    )  # fmt: skip
+    assert found.storages["s"].template == "T"
+    assert found.applications["a"].application_name == "A"
+
+
+def test_line_ends_of_a_body_are_those_of_unix() -> None:  # XML 1.0, 2.11
+    text = document(template("T", "a\nb\n")).replace("\n", "\r\n")
+    body = read("f", text.encode()).templates["T"].invocations[""].body
+    assert body is not None
+    assert body.text == "a\nb\n"
+
+
+def test_where_everything_stands() -> None:
+    text = f"""<osp:Profile xmlns:osp="{OSP}" xmlns:idb="{IDB}" name="p">
+  <osp:UspaceRoot>/u</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="T">
+    <idb:Invocation name="V">
+      <idb:Body>x</idb:Body></idb:Invocation>
+    <idb:Invocation>
+      <idb:StaticScript
+          arguments="" fileName="a">x</idb:StaticScript></idb:Invocation>
+    <idb:Field name="F">
+      <idb:Min> 1</idb:Min>
+      <idb:Tag name="t">x</idb:Tag>
+    </idb:Field>
+  </idb:Template>
+  <osp:Storage name="s" template="T"/>
+</osp:Profile>"""
+    found = read("f", text.encode())
+    made = found.templates["T"]
+    script, one = made.invocations[""].static_script, made.fields["F"]
+    assert script is not None
+    assert [
+        str(place)
+        for place in (
+            found.place, made.place, made.invocations["V"].place, script.place,
+            script.body.place(), script.element.attribute_place("fileName"),
+            one.place, one.place_of("Min"), one.place_of("Max"), one.tags[0].place,
+            found.storages["s"].place, found.storages["s"].element.attribute_place("template"),
+        )
+    ] == [
+        "f:1:1", "f:3:3", "f:4:5", "f:7:7",
+        "f:8:37", "f:8:34",
+        "f:9:5", "f:10:16", "f:9:5", "f:11:7",
+        "f:14:3", "f:14:35",
+    ]  # fmt: skip
+
+
+NAMES = ["p", "my-linux", "a.b_c-1", "1", "A" * 200, "a..b"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_a_profile_may_have(name: str) -> None:
+    assert read("f", document(name=name).encode()).name == name
+
+
+ROOTS = [("/u", "/"), ("/", "/"), ("/a b/é", "/"), ("C:\\gpe", "\\"), ("\\\\server\\gpe", "\\")]
+
+
+@pytest.mark.parametrize(("root", "delimiter"), ROOTS)
+def test_absolute_roots(root: str, delimiter: str) -> None:
+    found = read("f", document(root=root, delimiter=delimiter).encode())
+    assert (found.uspace_root, found.delimiter) == (root, delimiter)
