@@ -187,11 +187,12 @@ class Repository:
         place = child.element.attribute_place("extends")
         told = " -> ".join([*(f"{d.name} ({d.element.place})" for d in chain), extends])
         if found is None:
-            further = "further " if child.name == extends else ""
+            further, hint = "", self._missing_hint(extends)
+            if child.name == extends:
+                further = "further "
+                hint = "leave extends out: the search path has none behind this one"
             message = f"profile {child.name} extends {shown(extends)}, and there is no {further}profile of that name: {told}"
-            raise InvalidProfileError(
-                [Problem("OSP201", message, place, self._missing_hint(extends))]
-            )
+            raise InvalidProfileError([Problem("OSP201", message, place, hint)])
         if any(f and _same(found, f) for f in files):
             hint = "one of them must not extend the other, directly or through a third"
             raise InvalidProfileError(
