@@ -52,13 +52,17 @@ class Problem(NamedTuple):
 
 
 def tell(message: str, place: Place | None = None, hint: str = "") -> str:
-    """Give the block of text for one message: place, message, source line with a caret, hint."""
+    """Give the block of text for one message: place, message, source line with a caret, hint.
+
+    Characters that a terminal would act on, which names in a document can hold, are U+FFFD.
+    """
     lines = [f"{place}: {message}" if place else message]
     if place:
         lines.append(place.excerpt())
     if hint:
         lines.append(f"    hint: {hint}")
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    return "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text)
 
 
 def shown(value: str, limit: int = 80) -> str:
