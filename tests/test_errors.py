@@ -70,6 +70,10 @@ TOLD = {
     "hint": (tell("no", hint="do"), "no\n    hint: do"),
     "place": (tell("no", PLACE), "f.xml:2:3: no\n      <b/>\n      ^"),
     "all": (tell("no", PLACE, "do"), "f.xml:2:3: no\n      <b/>\n      ^\n    hint: do"),
+    "what a terminal acts on": (
+        tell("a\x1b[31m\x9bb\n", hint="\t"),
+        "a\ufffd[31m\ufffdb\n\n    hint: \ufffd",
+    ),
     "problem": (str(Problem("OSP101", "no")), "error OSP101 no"),
     "problem with all": (
         str(Problem("OSP9", "no", PLACE, "do", "warning")),

@@ -37,7 +37,7 @@ def test_the_simplest_example_of_the_seed() -> None:  # 1
     found = read("f.xml", MY_LINUX.encode())
     assert (found.name, found.extends) == ("my-linux", "linux")
     assert (found.uspace_root, found.delimiter) == ("/var/tmp/gpe/uspaces", "/")
-    assert found.templates == found.global_fields == found.storages == found.applications == {}
+    assert [found.templates, found.global_fields, found.storages, found.applications] == [{}] * 4
     assert str(found.place) == "f.xml:1:1"
 
 
