@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.profiles.conftest import Job, Target
+    from tests.profiles.conftest import Target
 
-PROGRAMS = "cat grep id ln ls mkdir mv readlink rm setsid sleep".split()
+PROGRAMS = ["cat", "grep", "id", "ln", "ls", "mkdir", "mv", "readlink", "rm", "setsid", "sleep"]
 SHIM = """#!/bin/sh
 echo x >> "$SHIMS/count"
 n=$(/usr/bin/wc -l < "$SHIMS/count")

@@ -110,6 +110,17 @@ def test_values_reach_the_payload_unchanged(
     check(linux, payload, names, arguments, value)
 
 
+def refused(target: Target, name: str, value: str) -> bool:
+    """Tell whether START refuses a value; the error must name its field."""
+    try:
+        target.script("START", **{name: value})
+    except IncarnationError as error:
+        if error.field != name:
+            raise
+        return True
+    return False
+
+
 @pytest.mark.parametrize("name", [*DIRECTIVES, *NUMBERS])
 @pytest.mark.parametrize("profile", ["linux", "pbs", "torque", "slurm"])
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
@@ -118,14 +129,11 @@ def test_a_value_for_a_directive_or_a_number_is_plain_or_refused(
 ) -> None:
     target = target_of(profile)
     for value in [*VALUES, "1 2", "1\n", "0", "00", "010", "-1", "1e3", "0x10", "\u0661"]:
-        try:
-            target.script("START", **{name: value})
-        except IncarnationError as error:
-            assert error.field == name
-        else:
-            assert value.isascii()
-            assert value.replace("-", "a").isalnum() or (name, value) == ("JOB_NAME", "-")
-            assert name in DIRECTIVES
+        if refused(target, name, value):
+            continue
+        assert name in DIRECTIVES
+        assert value.isascii()
+        assert value.replace("-", "a").isalnum()
 
 
 @pytest.mark.parametrize("name", ["EXECUTABLE", *FILES])
@@ -139,14 +147,11 @@ def test_every_other_value_is_carried_or_refused(
         name, "gpe_stderr="
     )
     for value in VALUES:
-        try:
-            text = target.script("START", **{name: value})
-        except IncarnationError as error:
-            assert error.field == name
+        if refused(target, name, value):
             assert value.startswith(("-", "/dev/tcp/"))
             continue
         word = quoted(variable + quoted(value))[1:-1]  # quoted once more, in JOB_SCRIPT's quotes
-        assert word in text
+        assert word in target.script("START", **{name: value})
 
 
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
@@ -177,7 +182,7 @@ def test_arguments_that_are_not_quoted_words_are_refused(
         assert caught.value.field == name
 
 
-@pytest.mark.parametrize("value", [v for v in VALUES if v not in {"-"} and "/" not in v])
+@pytest.mark.parametrize("value", [v for v in VALUES if v != "-" and "/" not in v])
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
 def test_delete_and_list_take_any_path(linux: Target, value: str) -> None:
     directory = linux.directory()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import quoted
+from tests.profiles.conftest import exports, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -284,3 +284,21 @@ def test_a_second_job_of_a_directory_runs_nothing(pbs: Target, server: Server) -
     assert server.run(second) == 1
     assert server.run(first) == 0
     assert first.read("log") == "run\n"
+
+
+def test_a_value_is_no_directive_and_no_line_of_dos(pbs: Target, server: Server) -> None:
+    value = "a\n#PBS -q x\n#SBATCH -p x\r\n#BSUB -q x\r\n#!/bin/false"
+    text = 'printf "%s|" "$1" "$X" > got'
+    job = pbs.start(
+        EXECUTABLE="/bin/sh",
+        ARGUMENTS=quoted("-c", text, "sh", value),
+        ENVIRONMENT=exports(X=value),
+    )
+    script = (server.job(job) / "script").read_bytes()
+    assert b"\r\n" not in script
+    directives = [
+        line for line in script.split(b"\n") if line.startswith((b"#PBS", b"#SB", b"#BS"))
+    ]
+    assert directives == [b"#PBS -S /bin/sh", b"#PBS -N gpe_job"]
+    server.run(job)
+    assert (job.directory / "got").read_bytes().decode() == f"{value}|{value}|"

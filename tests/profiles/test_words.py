@@ -278,7 +278,7 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
         NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90", QUEUE="q", PROJECT="p"
     )
     assert job.id == "12"
-    assert commands.args("sbatch") == ["--parsable .gpe_job"]
+    assert commands.args("sbatch") == ["--parsable --ignore-pbs .gpe_job"]
     lines = job.read(".gpe_job").splitlines()
     assert lines[: lines.index(f"gpe_d='{job.directory}'")] == [
         "#!/bin/sh",

@@ -1,0 +1,167 @@
+"""Jobs on a real Slurm, by the command `incarnate`, as a user who is not root.
+
+`tests/lab/ci.sh` brings the Slurm up. The command itself runs as root here, and its scripts reach
+the user the way a site's would: by a profile over ours that changes SHELL.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+USER = os.environ.get("LAB_USER", "griduser")
+PROFILES = Path(__file__).parents[2] / "profiles"
+INCARNATE = Path(sys.executable).with_name("incarnate")
+ENDED = {"DONE", "FAILED", "REMOVED"}
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="SHELL">
+    <idb:Invocation name=""><idb:Body>runuser -l {user} -c "sh -s"</idb:Body></idb:Invocation>
+    <idb:Invocation name="SSH"><idb:Body>runuser -l {user} -c "sh -s"</idb:Body></idb:Invocation>
+  </idb:Template>
+</osp:Profile>
+"""
+
+
+@dataclass(frozen=True)
+class Status:
+    """A line of GET_JOB_STATUS, and what the profile says that its word means."""
+
+    id: str
+    state: str
+    line: str
+
+
+@dataclass(frozen=True)
+class Lab:
+    """One profile on this machine."""
+
+    profile: str
+    site: Path
+    tags: dict[str, str]
+
+    def incarnate(
+        self, template: str, *options: str, variation: str = "", **fields: str
+    ) -> subprocess.CompletedProcess[str]:
+        command = [str(INCARNATE), template, "--profile", self.profile, "--variation", variation]
+        command += ["--profiles", str(self.site), "--profiles", str(PROFILES)]
+        command += ["--context", f"USER_NAME={USER}", *options, "--run"]
+        for name, value in fields.items():
+            command += ["--set", f"{name}={value}"]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+    def ok(self, template: str, *options: str, variation: str = "", **fields: str) -> str:
+        done = self.incarnate(template, *options, variation=variation, **fields)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+
+    def fails(self, template: str, *options: str, **fields: str) -> str:
+        done = self.incarnate(template, *options, **fields)
+        assert done.returncode != 0, done
+        assert done.stdout == ""
+        return done.stderr
+
+    def start(self, *options: str, **fields: str) -> Job:
+        return Job(self, self.ok("START", *options, **fields).splitlines()[-1])
+
+    def statuses(self, variation: str = "ALL", **fields: str) -> dict[str, Status]:
+        text = self.ok("GET_JOB_STATUS", variation=variation, **fields)
+        return {status.id: status for status in map(self._status, text.splitlines())}
+
+    def _status(self, line: str) -> Status:
+        job, word = line.split(" ")[:2]
+        state = self.tags.get(word) or self.tags.get(word.partition("/")[0]) or "UNKNOWN"
+        return Status(job, state, line)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that was started."""
+
+    lab: Lab
+    id: str
+
+    @property
+    def directory(self) -> Path:
+        return Path(pwd.getpwnam(USER).pw_dir, ".gpe", "jobs", self.id).readlink()
+
+    def status(self) -> Status:
+        (status,) = self.lab.statuses("", JOB_ID=self.id).values()
+        assert status.id == self.id
+        return status
+
+    def wait(self, *states: str) -> Status:
+        """Wait for one of these states; without any, for the end."""
+        wanted = states or ENDED
+        for _ in range(150):
+            status = self.status()
+            if status.state in wanted:
+                return status
+            assert status.state not in ENDED, status
+            time.sleep(0.1)
+        raise AssertionError(status)
+
+    def read(self, name: str) -> str:
+        return (self.directory / name).read_text()
+
+    def slurm(self, attribute: str) -> str:
+        """Give what Slurm itself knows about the job."""
+        text = subprocess.check_output(["scontrol", "-o", "show", "job", self.id], text=True)
+        return dict(word.partition("=")[::2] for word in text.split())[attribute]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if (
+        os.geteuid() != 0
+        or not shutil.which("sbatch")
+        or subprocess.run(["sinfo", "-h"], check=False, capture_output=True).returncode
+    ):
+        pytest.exit("the lab is not up: run tests/lab/ci.sh as root", returncode=4)
+    directory = tmp_path_factory.mktemp("site")
+    for name in ("linux", "slurm", "torque"):
+        (directory / name).mkdir()
+        (directory / name / "profile.xml").write_text(SITE.format(name=name, user=USER))
+    return directory
+
+
+@pytest.fixture
+def lab_of(site: Path) -> Callable[[str], Lab]:
+    def make(profile: str) -> Lab:
+        resolved = Repository([PROFILES]).load(profile)
+        state = resolved.field(resolved.template("GET_JOB_STATUS"), "STATE")
+        assert state is not None
+        return Lab(profile, site, {tag.name: tag.value for tag in state.tags})
+
+    return make
+
+
+@pytest.fixture(params=["slurm", "torque"])
+def lab(request: pytest.FixtureRequest, lab_of: Callable[[str], Lab]) -> Lab:
+    """Give each of the profiles for this machine's Slurm."""
+    return lab_of(request.param)
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    """Give a path for a working directory that Slurm's own patterns would change."""
+    path = Path("/var/tmp", USER, f"it's %j {uuid.uuid4().hex[:8]}")
+    yield path
+    shutil.rmtree(path, ignore_errors=True)

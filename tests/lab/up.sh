@@ -1,0 +1,126 @@
+#!/bin/sh
+# Brings up a real Slurm of one node, with munge, on loopback and without systemd. Root only; can be repeated.
+#
+# LAB_CPUS=64      processors that the node pretends to have
+# LAB_KEEP_CONF=1  leaves an existing slurm.conf as it is
+# LAB_FRESH=1      forgets the jobs of an earlier run (where the controller is not running)
+set -eu
+[ "$(id -u)" = 0 ] || { echo "up.sh: must be root" >&2; exit 2; }
+for program in munged slurmctld slurmd; do
+  command -v "$program" > /dev/null || [ -x "/usr/sbin/$program" ] ||
+    { echo "up.sh: $program is not installed (ci.sh does that)" >&2; exit 3; }
+done
+conf=/etc/slurm/slurm.conf run=/run/slurm log=/var/log/slurm state=/var/lib/slurm/slurmctld spool=/var/lib/slurm/slurmd
+host=$(uname -n)
+host=${host%%.*}
+
+alive() { # PIDFILE NAME: is that process there, and of that name?
+  pid=$(cat "$1" 2> /dev/null) && [ -n "$pid" ] && grep -q "^$pid ($2[^)]*) [^Z]" "/proc/$pid/stat" 2> /dev/null
+}
+retry() { # TENTHS COMMAND...: until it succeeds
+  left=$1
+  shift
+  until "$@" > /dev/null 2>&1; do
+    left=$((left - 1))
+    [ "$left" -gt 0 ] || return 1
+    sleep 0.1
+  done
+}
+
+# Slurm looks up its own name
+getent hosts "$host" > /dev/null || echo "127.0.0.1 $host" >> /etc/hosts
+
+install -d -o munge -g munge -m 0755 /run/munge
+install -d -o munge -g munge -m 0711 /var/lib/munge
+install -d -o munge -g munge -m 0700 /var/log/munge /etc/munge
+[ -s /etc/munge/munge.key ] || runuser -u munge -- /usr/sbin/mungekey --create
+chown munge:munge /etc/munge/munge.key
+chmod 0400 /etc/munge/munge.key
+if ! alive /run/munge/munged.pid munged; then
+  rm -f /run/munge/munged.pid
+  runuser -u munge -- /usr/sbin/munged --force < /dev/null
+fi
+answers() { munge -n < /dev/null | unmunge; }
+retry 50 answers || { echo "up.sh: munge does not answer" >&2; exit 4; }
+
+install -d -o slurm -g slurm -m 0755 "$run" "$log" "$state"
+install -d -m 0755 "$spool" /etc/slurm
+touch "$log/jobcomp.log"
+chown slurm:slurm "$log/jobcomp.log"
+chmod 0644 "$log/jobcomp.log"
+if [ -n "${LAB_FRESH:-}" ] && ! alive "$run/slurmctld.pid" slurmctld; then rm -rf "${state:?}"/*; fi
+changed=
+if [ -z "${LAB_KEEP_CONF:-}" ] || [ ! -s "$conf" ]; then
+  cat > "$conf.new" << END
+ClusterName=lab
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=slurm
+SlurmdUser=root
+SlurmctldPort=6817
+SlurmdPort=6818
+AuthType=auth/munge
+CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+SlurmctldPidFile=$run/slurmctld.pid
+SlurmdPidFile=$run/slurmd.pid
+SlurmctldLogFile=$log/slurmctld.log
+SlurmdLogFile=$log/slurmd.log
+StateSaveLocation=$state
+SlurmdSpoolDir=$spool
+SwitchType=switch/none
+MpiDefault=none
+# no cgroups, no systemd
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/filetxt
+JobCompLoc=$log/jobcomp.log
+# many small jobs at once, turned over quickly
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1,default_queue_depth=1000,partition_job_depth=0
+PriorityType=priority/basic
+SlurmdParameters=config_overrides
+PropagateResourceLimits=NONE
+ReturnToService=2
+MinJobAge=600
+MaxJobCount=50000
+MaxArraySize=10001
+KillWait=2
+CompleteWait=0
+InactiveLimit=0
+SlurmctldTimeout=30
+SlurmdTimeout=120
+MessageTimeout=10
+SlurmctldDebug=info
+SlurmdDebug=info
+NodeName=$host NodeAddr=127.0.0.1 CPUs=${LAB_CPUS:-64} RealMemory=1000000 State=UNKNOWN
+PartitionName=debug Nodes=$host Default=YES MaxTime=INFINITE DefaultTime=1:00:00 State=UP
+PartitionName=short Nodes=$host Default=NO  MaxTime=10:00 DefaultTime=5:00 State=UP
+END
+  if cmp -s "$conf.new" "$conf"; then
+    rm -f "$conf.new"
+  else
+    mv "$conf.new" "$conf"
+    changed=y
+  fi
+fi
+if alive "$run/slurmctld.pid" slurmctld; then
+  [ -z "$changed" ] || scontrol reconfigure || { echo "up.sh: the new slurm.conf needs down.sh first" >&2; exit 5; }
+else
+  rm -f "$run/slurmctld.pid"
+  slurmctld < /dev/null
+fi
+if ! alive "$run/slurmd.pid" slurmd; then
+  rm -f "$run/slurmd.pid"
+  slurmd < /dev/null
+fi
+usable() {
+  case $(sinfo -h -n "$host" -p debug -o %T) in
+  idle | mixed | allocated) ;;
+  *) scontrol update NodeName="$host" State=RESUME; return 1 ;;
+  esac
+}
+retry 300 usable || { echo "up.sh: the node does not come up; see $log" >&2; tail -n 5 "$log"/*.log >&2; exit 5; }
+echo "$(sinfo --version) is up on $host"
