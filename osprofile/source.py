@@ -7,7 +7,10 @@ text of the line are worked out only when somebody asks, which is when something
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple, final
+from typing import TYPE_CHECKING, NamedTuple, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _TAB_STOP = 8
 
@@ -16,12 +19,13 @@ _TAB_STOP = 8
 class Source:
     """A document's bytes (UTF-8, without a byte order mark) and the name that messages call it by."""
 
-    __slots__ = ("_line_starts", "data", "name")
+    __slots__ = ("_line_starts", "data", "name", "text_places")
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
         self.data = data
         self._line_starts: list[int] | None = None
+        self.text_places: dict[int, Anchors] | None = None  # kept here by `profile.tree`
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {len(self.data)} bytes)"
@@ -104,17 +108,34 @@ class Place(NamedTuple):
         return f"{self.source.name}:{line}:{column}"
 
 
+Anchors = tuple[tuple[int, int], ...]
+
+
 @final
-class SourceText(NamedTuple):
+class SourceText:
     """A text of a document, each character of which knows its place.
 
     `anchors` holds (offset in `text`, byte offset in the source) wherever a run of characters
     that stand one after the other in the source begins: after each line end, entity, CDATA mark.
+    They may be given as a function, which is called when a place is first asked for.
     """
 
-    text: str
-    source: Source
-    anchors: tuple[tuple[int, int], ...]
+    __slots__ = ("_anchors", "source", "text")
+
+    def __init__(self, text: str, source: Source, anchors: Anchors | Callable[[], Anchors]) -> None:
+        self.text = text
+        self.source = source
+        self._anchors = anchors
+
+    def __repr__(self) -> str:
+        return f"SourceText({self.text!r}, {self.source!r})"
+
+    @property
+    def anchors(self) -> Anchors:
+        """Offsets in the text beside those in the source."""
+        if not isinstance(self._anchors, tuple):
+            self._anchors = self._anchors()
+        return self._anchors
 
     def place(self, offset: int = 0) -> Place:
         """Give the place of the character at `offset`; its length gives the place after the end."""

@@ -75,7 +75,9 @@ def derive(field: Field, name: str, value: str) -> str:
     if not value:
         return value
     if not is_integer(value) or len(value) > 19:
-        message = f"<{name}> needs whole seconds, and field {field.name} has the value {shown(value)}"
+        message = (
+            f"<{name}> needs whole seconds, and field {field.name} has the value {shown(value)}"
+        )
         hint = f'give field {field.name} ext:type="integer"'
         raise ValueRefusedError(message, field=field.name, place=field.place, hint=hint)
     return DERIVED[name.rpartition(":")[2]](int(value))

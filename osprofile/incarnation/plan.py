@@ -66,7 +66,13 @@ class Use(NamedTuple):
     name: str
     template: Template
     invocation: Invocation
-    place: Place
+    body: Body
+    replacement: Replacement
+
+    @property
+    def place(self) -> Place:
+        """Where the replacement begins."""
+        return self.body.place(self.replacement)
 
 
 @final
@@ -247,7 +253,7 @@ class _Compiler:
         else:
             declared = field
             self.steps.setdefault(name, Step(name, lambda v: rules.derive(field, name, v[base])))
-        self.uses.setdefault(base or name, Use(name, template, invocation, body.place(found)))
+        self.uses.setdefault(base or name, Use(name, template, invocation, body, found))
         if declared is not None:
             self.declare(declared, template)
         return name

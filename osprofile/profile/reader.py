@@ -139,10 +139,11 @@ class _Reader:
             self.problems.append(Problem("OSP108", message, invocation.place, hint))
 
     def invocation(self, element: Element) -> Invocation:
-        body, script = element.child("Body"), element.child("StaticScript")
+        parts = _parts(element)
+        body, script = parts.get("Body"), parts.get("StaticScript")
         return Invocation(
             name=element.attributes.get("name", ""),
-            description=_description(element),
+            description=_folded(parts.get("Description")),
             body=body.source_text if body is not None else None,
             static_script=self.static_script(script) if script is not None else None,
             element=element,
@@ -169,19 +170,20 @@ class _Reader:
             self.report(
                 element, "name", "OSP108", f"no replacement can name a field {shown(name)}", hint
             )
+        get, parts = element.attributes.get, _parts(element)
+        tags = _children(element, "Tag") if "Tag" in parts else ()
+        default, value = parts.get("Default"), parts.get("Value")
         return Field(
             name=name,
-            description=_description(element),
-            minimum=self.limit(element.child("Min")),
-            maximum=self.limit(element.child("Max")),
-            tags=tuple(
-                Tag(t.attributes.get("name", ""), t.text, t) for t in _children(element, "Tag")
-            ),
-            default=_optional(element, "Default"),
-            value=_optional(element, "Value"),
-            settable=element.attributes.get("isSettable", "true").strip() in {"true", "1"},
-            pattern_text=element.attributes.get(PATTERN_KEY),
-            type=_type(element.attributes.get(TYPE_KEY)),
+            description=_folded(parts.get("Description")),
+            minimum=self.limit(parts.get("Min")),
+            maximum=self.limit(parts.get("Max")),
+            tags=tuple([Tag(t.attributes.get("name", ""), t.text, t) for t in tags]),
+            default=None if default is None else default.text,
+            value=None if value is None else value.text,
+            settable=get("isSettable", "true").strip() in {"true", "1"},
+            pattern_text=get(PATTERN_KEY),
+            type=_type(get(TYPE_KEY)),
             element=element,
         )
 
@@ -252,7 +254,16 @@ def _text(element: Element, name: str) -> str:
 
 
 def _description(element: Element) -> str:
-    return " ".join(_text(element, "Description").split())
+    return _folded(element.child("Description"))
+
+
+def _folded(element: Element | None) -> str:
+    return "" if element is None else " ".join(element.text.split())
+
+
+def _parts(element: Element) -> dict[str, Element]:
+    """Give the children by name, the first of each."""
+    return {child.name: child for child in reversed(element.children)}
 
 
 _TYPES: Final[dict[str, FieldType]] = {"integer": "integer", "number": "number", "text": "text"}

@@ -8,12 +8,11 @@ attributes.
 from __future__ import annotations
 
 import re
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final, final
 from xml.parsers import expat
 
 from osprofile.errors import InvalidProfileError, Problem
-from osprofile.source import Place, Source, SourceText
+from osprofile.source import Anchors, Place, Source, SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,16 +48,7 @@ class Element:
     Attributes of no namespace are keyed by their name, others by `namespace}name`.
     """
 
-    __slots__ = (
-        "_chunks",
-        "_offsets",
-        "attributes",
-        "children",
-        "name",
-        "namespace",
-        "offset",
-        "source",
-    )
+    __slots__ = ("attributes", "children", "name", "namespace", "offset", "source", "text")
 
     def __init__(self, source: Source, offset: int, tag: str, attributes: dict[str, str]) -> None:
         self.source = source
@@ -66,8 +56,7 @@ class Element:
         self.namespace, _, self.name = tag.rpartition("}")
         self.attributes = attributes
         self.children: list[Element] = []
-        self._chunks: list[str] = []
-        self._offsets: list[int] = []
+        self.text = ""  # all character data directly inside the element
 
     def __repr__(self) -> str:
         return f"<{self.name} at {self.place}>"
@@ -78,25 +67,12 @@ class Element:
         return Place(self.source, self.offset)
 
     @property
-    def text(self) -> str:
-        """All character data directly inside the element."""
-        return "".join(self._chunks)
-
-    @property
     def source_text(self) -> SourceText:
-        """The same with the place of each character."""
-        chunks = self._chunks
-        if not chunks:
-            return SourceText("", self.source, ((0, self._content_offset()),))
-        starts = accumulate(map(len, chunks), initial=0)
-        return SourceText(
-            "".join(chunks), self.source, tuple(zip(starts, self._offsets, strict=False))
-        )
+        """The element's text with the place of each character."""
+        return SourceText(self.text, self.source, self._text_anchors)
 
-    def add_text(self, chunk: str, offset: int) -> None:
-        """Add character data that stands at a byte offset of the source."""
-        self._chunks.append(chunk)
-        self._offsets.append(offset)
+    def _text_anchors(self) -> Anchors:
+        return _text_places(self.source).get(self.offset) or ((0, self._content_offset()),)
 
     def child(self, name: str) -> Element | None:
         """Give the first child of that local name."""
@@ -141,7 +117,7 @@ class Element:
         return self.attribute_text(key).place()
 
 
-def _anchors(raw: bytes, offset: int) -> tuple[tuple[int, int], ...]:
+def _anchors(raw: bytes, offset: int) -> Anchors:
     """Map offsets in an attribute's value to offsets in the source: entities are one character."""
     anchors, characters, at = [(0, offset)], 0, 0
     for match in re.finditer(_ENTITY, raw):
@@ -183,6 +159,38 @@ def source_of(name: str, data: bytes) -> Source:
     return source
 
 
+def _text_places(source: Source) -> dict[int, Anchors]:
+    """Give, by the offset of each element, where the pieces of its text stand.
+
+    The document is read once more for it, and only where a place is asked for: to be told of each
+    line and entity takes expat several times as long as to read.
+    """
+    found: dict[int, list[tuple[int, int]]] = {}
+    stack: list[tuple[list[tuple[int, int]], list[int]]] = []
+    parser = expat.ParserCreate()
+    parser.buffer_text = False  # each piece has one place
+
+    def start(_tag: str, _attributes: object) -> None:
+        anchors = found[parser.CurrentByteIndex] = []
+        stack.append((anchors, [0]))
+
+    def end(_tag: str) -> None:
+        stack.pop()
+
+    def characters(data: str) -> None:
+        anchors, length = stack[-1]
+        anchors.append((length[0], parser.CurrentByteIndex))
+        length[0] += len(data)
+
+    if source.text_places is None:
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        parser.CharacterDataHandler = characters
+        parser.Parse(source.data, True)
+        source.text_places = {offset: tuple(anchors) for offset, anchors in found.items()}
+    return source.text_places
+
+
 class _Builder:
     """The handlers of one expat parser."""
 
@@ -191,7 +199,8 @@ class _Builder:
         self.root: Element | None = None
         self.stack: list[Element] = []
         self.parser = parser = expat.ParserCreate(namespace_separator="}")
-        parser.buffer_text = False  # each chunk has one place
+        parser.buffer_size = max(len(source.data), 1)
+        parser.buffer_text = True
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.characters
@@ -229,7 +238,7 @@ class _Builder:
         self.stack.pop()
 
     def characters(self, data: str) -> None:
-        self.stack[-1].add_text(data, self.parser.CurrentByteIndex)
+        self.stack[-1].text += data
 
     def doctype(self, *_: object) -> None:
         hint = "remove the <!DOCTYPE ...>: entities are not expanded, write the text itself"
