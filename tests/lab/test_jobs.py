@@ -199,3 +199,34 @@ def test_linux_as_the_user(lab_of: Callable[[str], Lab]) -> None:
     linux.ok("ABORT", JOB_ID=job.id)
     assert job.status().state == "REMOVED"
     assert job.read("stdout") == f"{USER}\n"
+
+
+def test_a_job_whose_answer_was_lost_is_found_again(
+    lab_of: Callable[[str], Lab], directory: Path
+) -> None:
+    slurm = lab_of("slurm")
+    option = ("--context", f"WORKING_DIRECTORY={directory}")
+    job = slurm.start(*option, NODES="2")
+    # what a machine leaves that stops between sbatch and its answer
+    (directory / ".gpe_job_id").unlink()
+    (directory / ".gpe_submitting").touch()
+    assert slurm.start(*option, NODES="2").id == job.id
+    slurm.ok("ABORT", JOB_ID=job.id)
+
+
+def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> None:
+    """Where the first job cannot be found again: the payload still runs once."""
+    option = ("--context", f"WORKING_DIRECTORY={directory}")
+    fields = script("echo run >> log")
+    first = lab.start(*option, **fields)
+    first.wait("DONE")
+    again = (directory / ".gpe_job").read_text()
+    (directory.parent / "again").write_text(again)
+    shown = lab.start("--context", f"WORKING_DIRECTORY={directory}-2", **script("exec sh ../again"))
+    shown.wait("DONE")
+    assert first.read("log") == "run\n"
+    assert f"{first.id} is the job of" in shown.read("stderr")
+    (directory.parent / "again").unlink()
+    for path in shown.directory.iterdir():
+        path.unlink()
+    shown.directory.rmdir()

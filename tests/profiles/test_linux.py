@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.incarnation.incarnate import incarnate
-from tests.profiles.conftest import exports, quoted
+from osprofile.errors import IncarnationError
+from osprofile.incarnation.incarnate import incarnate, storage_path
+from osprofile.profile.repository import Repository
+from osprofile.target.shell import shell_words
+from tests.profiles.conftest import PROFILES, exports, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from osprofile.profile.repository import Repository
     from tests.profiles.conftest import Job, Target
 
 
@@ -343,3 +345,77 @@ def test_start_refuses_a_directory_of_somebody_else(linux: Target, level: str) -
     assert done.returncode == 1
     assert "belongs to another user" in done.stderr
     assert [*directory.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "//", ".", "..", "./", "a/..", "a/../b", "../b", "/..", "/tmp/."]
+)
+def test_delete_refuses_what_nobody_means(linux: Target, path: str) -> None:
+    with pytest.raises(IncarnationError) as caught:
+        linux.script("DELETE", PATH=path)
+    assert caught.value.field == "PATH"
+
+
+def test_delete_refuses_the_home_directory(linux: Target) -> None:
+    for path in (f"{linux.home}", f"{linux.home}/"):
+        assert "not removed" in linux.fails("DELETE", PATH=path)
+    assert linux.home.exists()
+
+
+def test_delete_of_a_working_directory_forgets_the_job(linux: Target) -> None:
+    job = linux.start()
+    job.wait()
+    linux.ok("DELETE", PATH=str(job.directory))
+    assert [*(linux.home / ".gpe/jobs").iterdir()] == []
+    assert job.id in linux.fails("GET_JOB_STATUS", JOB_ID=job.id)
+    assert linux.statuses() == {}
+    linux.ok("DELETE", PATH=str(job.directory))  # once more: it is gone already
+
+
+def test_list_shows_types_modes_and_links(linux: Target, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.mkdir(mode=0o755)
+    (there / "file").write_text("12345")
+    (there / "file").chmod(0o4640)
+    (there / "link -> x").symlink_to("a -> b")
+    (there / "sticky").mkdir()
+    (there / "sticky").chmod(0o1777)
+    os.mkfifo(there / ".pipe", 0o600)
+    os.utime(there / "file", (0, 1234567890))
+    lines = linux.ok("LIST", "DIR", PATH=str(there)).splitlines()
+    found = {line.split(" ")[4]: line.split(" ")[:4] for line in lines}
+    assert found["file"] == ["f", "4640", "5", "1234567890"]
+    assert {name: entry[:2] for name, entry in found.items()} == {
+        "file": ["f", "4640"],
+        "link%20->%20x": ["l", "0777"],
+        "sticky": ["d", "1777"],
+        ".pipe": ["p", "0600"],
+    }
+    assert linux.ok("LIST", "FILE", PATH=f"{there}/sticky//").startswith("d 1777 ")
+    assert linux.ok("LIST", "FILE", PATH="/").endswith(" /\n")
+    assert linux.ok("LIST", "DIR", PATH=f"{there}/sticky") == ""
+    for variation in ("FILE", "DIR"):
+        assert "nowhere" in linux.fails("LIST", variation, PATH=f"{there}/nowhere")
+    assert "file" in linux.fails("LIST", "DIR", PATH=f"{there}/file")
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=id", "a b", "a;id", "a\nb", "$(id)", ""])
+def test_a_strange_host_is_refused(linux: Target, host: str) -> None:
+    with pytest.raises(IncarnationError) as caught:
+        incarnate(linux.profile, "SHELL", variation="SSH", context={"SSH:HOST": host})
+    assert caught.value.field == "SSH:HOST"
+
+
+def test_the_shell_of_another_host() -> None:
+    context = {"SSH:HOST": "me@host.example", "SSH:PORT": "2222"}
+    words = shell_words(Repository([PROFILES]).load("linux"), context)
+    assert words[0] == "ssh"
+    assert words[-6:] == ["-p", "2222", "--", "me@host.example", "sh", "-s"]
+
+
+def test_storages() -> None:
+    linux = Repository([PROFILES]).load("linux")
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": "/var/tmp/me/1"}
+    paths = {name: storage_path(linux, name, context) for name in linux.storages}
+    assert paths == {"ROOT": "/", "HOME": "/home/me", "USPACE": "/var/tmp/me/1"}
+    assert storage_path(linux, "HOME", {**context, "HOME_ROOT": "/users"}) == "/users/me"

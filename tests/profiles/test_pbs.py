@@ -230,8 +230,9 @@ def test_a_job_that_begins_while_it_is_being_held_keeps_no_hold(
 def test_abort(pbs: Target, server: Server, state: str) -> None:
     job = pbs.start()
     server.set(job, state=state)
-    assert pbs.ok("ABORT", JOB_ID=job.id) == ""
+    assert pbs.ok("ABORT", JOB_ID="1") == ""
     assert job.status().state == "REMOVED"
+    assert (job.directory / ".gpe_removed").exists()
     assert "already ended" in pbs.fails("ABORT", JOB_ID=job.id)
 
 
@@ -271,6 +272,7 @@ def test_a_job_that_pbs_has_forgotten_tells_by_its_directory(
             server.set(job, state=None)
     assert outcome(ended.status()) == ("exited", "DONE", 0, None)
     assert outcome(removed.status()) == ("removed", "REMOVED", None, None)
+    assert pbs.statuses("", JOB_ID="1") == {"1.pbs0": ended.status()}
     assert "Unknown Job Id" in pbs.fails("GET_JOB_STATUS", JOB_ID=vanished.id)
 
 
