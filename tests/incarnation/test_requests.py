@@ -1,0 +1,244 @@
+"""What a request may set and what it must: OS Profile 2.3 and 2.3.1, design "Values"."""
+
+from __future__ import annotations
+
+import pytest
+
+from osprofile import (
+    MissingValueError,
+    NotSettableError,
+    UnknownFieldError,
+    ValueRefusedError,
+    incarnate,
+)
+from tests.strategies import default, field, fixed, invocation, profile, template, template_of
+
+# A field without a value
+
+MISSING = {
+    "declared": (
+        ("<F>", field("F"), None),
+        (
+            "p.xml:5:1: field F has no value: template T uses it\n    <F>\n    ^\n"
+            "    hint: it has no Default: set F to something that is not empty"
+        ),
+    ),
+    "declared with a description": (
+        ("<F>", field("F", "<idb:Description>Its queue.</idb:Description>"), None),
+        (
+            "p.xml:5:1: field F has no value: template T uses it\n    <F>\n    ^\n"
+            "    hint: it has no Default: set F to something that is not empty (Its queue.)"
+        ),
+    ),
+    "empty": (
+        ("<F>", field("F"), ""),
+        (
+            "p.xml:5:1: field F has no value: template T uses it\n    <F>\n    ^\n"
+            "    hint: it has no Default: set F to something that is not empty"
+        ),
+    ),
+    "in a two-level replacement": (
+        ("é <F/x/y>", field("F"), None),
+        (
+            "p.xml:5:3: field F has no value: template T uses it\n    é <F/x/y>\n      ^\n"
+            "    hint: it has no Default: set F to something that is not empty"
+        ),
+    ),
+    "for the context": (
+        ("<USER_NAME>", "", None),
+        (
+            "p.xml:5:1: field USER_NAME has no value: template T uses it\n    <USER_NAME>\n    ^\n"
+            "    hint: the context must supply it: USER_NAME=..."
+        ),
+    ),
+    "not settable": (
+        ("<F>", field("F", "", 'isSettable="false"'), None),
+        (
+            "p.xml:5:1: field F has no value: template T uses it\n    <F>\n    ^\n"
+            "    hint: the context must supply it: F=..."
+        ),
+    ),
+    "undeclared": (
+        ("sort <data>out", field("DATA", default("")), None),
+        (
+            "p.xml:5:6: <data> is not declared in template T, nor a global field\n    sort <data>out\n         ^\n"
+            "    hint: did you mean DATA?; a shell's input redirection is written with a blank: < data"
+        ),
+    ),
+    "undeclared, in a redirection": (
+        ("sort <data/in/x.txt >y", "", None),
+        (
+            "p.xml:5:6: <data> is not declared in template T, nor a global field\n    sort <data/in/x.txt >y\n         ^\n"
+            "    hint: known: SSH:HOST, SSH:PORT, USER_NAME, WORKING_DIRECTORY; a shell's input redirection is "
+            "written with a blank: < data"
+        ),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "told"), MISSING.values(), ids=MISSING)
+def test_a_missing_value(case: tuple[str, str, str | None], told: str) -> None:
+    body, declared, value = case
+    made = profile(template("T", f"\n{body}\n", declared))
+    with pytest.raises(MissingValueError) as caught:
+        incarnate(made, "T", fields={} if value is None else {"F": value})
+    assert str(caught.value) == told
+    assert caught.value.exit_code == 1
+
+
+def test_a_missing_value_names_its_variation() -> None:
+    made = profile(template_of("T", invocation("x <F>", "V"), field("F")))
+    with pytest.raises(
+        MissingValueError, match="field F has no value: template T, variation V uses"
+    ):
+        incarnate(made, "T", variation="V")
+
+
+def test_an_empty_value_of_the_context_is_none() -> None:
+    made = profile(template("T", "<USER_NAME>"))
+    with pytest.raises(MissingValueError) as caught:
+        incarnate(made, "T", context={"USER_NAME": ""})
+    assert caught.value.hint == "the context gives it as the empty string, which means: not given"
+
+
+# What a request may name (2.3: isSettable; 2.3.1: special fields)
+
+MADE = profile(
+    template_of("", field("GLOBAL", default("g")), field("GLOBAL_FIXED", fixed("x"), 'isSettable="false"')),
+    template(
+        "T",
+        "<SET><GLOBAL><NOT><FIXED><USER_NAME><HOME_DIR>",
+        field("SET", default("s")),
+        field("NOT", default("n"), 'isSettable="false"'),
+        field("FIXED", fixed("f")),
+        field("UNUSED", default("u")),
+        field("USER_NAME", default("nobody")),
+        field("FIXED_UNUSED", fixed("f")),
+    ),
+)  # fmt: skip
+CONTEXT = {"HOME_DIR": "/h"}
+REQUESTS: dict[str, tuple[str, type[Exception] | None, str]] = {
+    # name in the request: (what it becomes where strictness says no, and the message)
+    "SET": ("SET", None, ""),
+    "global": ("GLOBAL", None, ""),
+    "not settable": ("NOT", NotSettableError, "field NOT of template T is not settable"),
+    "not settable, global, unused": (
+        "GLOBAL_FIXED", NotSettableError, "field GLOBAL_FIXED of template T is not settable",
+    ),
+    "undeclared": (
+        "HOME_DIR", NotSettableError,
+        "field HOME_DIR is not declared in template T: only the context can give it",
+    ),
+    **{
+        f"special {name}": (
+            name, NotSettableError,
+            f"field {name} is supplied by the engine or the context, not by a request",
+        )
+        for name in (
+            "USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", "TargetSystemInfo:Queue",
+            "TargetSystemInfo:", "JOB_SCRIPT",
+        )
+    },
+    "special and hostile": (
+        "TargetSystemInfo:\n\x1b[31m", NotSettableError,
+        "field 'TargetSystemInfo:\\n\\x1b[31m' is supplied by the engine or the context, not by a request",
+    ),
+    "unused": ("UNUSED", UnknownFieldError, "field UNUSED is declared but not used by template T"),
+    "fixed, unused": (
+        "FIXED_UNUSED", UnknownFieldError,
+        "field FIXED_UNUSED is declared but not used by template T",
+    ),
+    "unknown": ("QUEUE", UnknownFieldError, "field QUEUE is not used by template T"),
+    "unknown and hostile": ("a\nb", UnknownFieldError, "field 'a\\nb' is not used by template T"),
+    "no name": ("", UnknownFieldError, "field '' is not used by template T"),
+    "a key of the engine": (
+        "TARGET of s.sh at p.xml:4:1", UnknownFieldError,
+        "field 'TARGET of s.sh at p.xml:4:1' is not used by template T",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "error", "told"), REQUESTS.values(), ids=REQUESTS)
+@pytest.mark.parametrize("strict", [False, True])
+def test_names_in_a_request(
+    name: str, error: type[Exception] | None, told: str, strict: bool
+) -> None:
+    def made(fields: dict[str, str]) -> tuple[str, tuple[str, ...]]:
+        found = incarnate(MADE, "T", fields=fields, context=CONTEXT, strict=strict)
+        return found.text, found.warnings
+
+    plain = made({})
+    assert plain == ("sgnfnobody/h", ())
+    if error is None:
+        assert made({name: "Z"})[0] == plain[0].replace(name[0].lower(), "Z", 1)
+    elif error is UnknownFieldError and not strict:
+        assert made({name: "Z"}) == (plain[0], (told,))  # a warning, and nothing else
+    else:
+        with pytest.raises(error) as caught:
+            made({name: "Z"})
+        assert caught.value.message == told  # type: ignore[attr-defined]
+        assert caught.value.field == name  # type: ignore[attr-defined]
+
+
+def test_what_is_told_about_a_field_that_is_not_settable() -> None:
+    declared = field("F", fixed("x"), 'isSettable="false"')
+    made = profile(template("T", "<F>", f"\n{declared}\n"))
+    with pytest.raises(NotSettableError) as caught:
+        incarnate(made, "T", fields={"F": "y"})
+    assert str(caught.value) == (
+        "p.xml:5:1: field F of template T is not settable\n"
+        '    <idb:Field name="F" isSettable="false"><idb:Value>x</idb:Value></idb:Field>\n    ^\n'
+        "    hint: the profile alone decides it; leave it out of the request"
+    )
+
+
+def test_what_is_told_about_special_fields() -> None:
+    hints = {}
+    for name in ("USER_NAME", "JOB_SCRIPT"):
+        with pytest.raises(NotSettableError) as caught:
+            incarnate(MADE, "T", fields={name: "y"})
+        hints[name] = caught.value.hint
+    assert hints == {
+        "USER_NAME": "leave it out, or give it as context (USER_NAME=...)",
+        "JOB_SCRIPT": "it is made of JOB_PROLOGUE, the application's template and JOB_EPILOGUE",
+    }
+
+
+def test_an_unknown_field_gets_a_suggestion() -> None:
+    with pytest.raises(UnknownFieldError) as caught:
+        incarnate(MADE, "T", fields={"GLOABL": "x"}, context=CONTEXT, strict=True)
+    assert caught.value.hint == "did you mean GLOBAL?"
+    with pytest.raises(UnknownFieldError) as caught:
+        incarnate(profile(template("T", "x")), "T", fields={"X": "x"}, strict=True)
+    assert (
+        str(caught.value) == "field X is not used by template T\n    hint: it has no settable field"
+    )
+
+
+def test_a_request_never_overrides_what_only_the_context_gives() -> None:
+    with pytest.raises(NotSettableError):
+        incarnate(MADE, "T", fields={"HOME_DIR": "; rm -rf /"}, context=CONTEXT)
+
+
+# Special fields and those of the user's profile (2.3.1)
+
+
+def test_special_fields_come_from_the_context() -> None:
+    names = ["USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", "TargetSystemInfo:HMS"]
+    made = profile(template("T", " ".join(f"<{name}>" for name in names)))
+    context = {name: f"value of {name}" for name in names}
+    assert incarnate(made, "T", context=context).text == " ".join(context.values())
+
+
+def test_a_special_field_may_be_declared_with_rules() -> None:
+    content = default("h"), 'ext:pattern="[a-z.]+"'
+    made = profile(template("T", "<SSH:HOST>", field("SSH:HOST", *content)))
+    assert incarnate(made, "T").text == "h"
+    assert incarnate(made, "T", context={"SSH:HOST": "a.b"}).text == "a.b"
+    with pytest.raises(ValueRefusedError):
+        incarnate(made, "T", context={"SSH:HOST": "-oProxyCommand=x"})
+
+
+def test_fields_of_the_users_profile() -> None:
+    made = profile(template("HOME", "/data/<GROUP>/<USER_NAME>"))
+    assert incarnate(made, "HOME", context={"GROUP": "g", "USER_NAME": "u"}).text == "/data/g/u"
