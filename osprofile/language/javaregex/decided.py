@@ -10,6 +10,7 @@ tuple says that the match may end there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import final
 
 from osprofile.language.javaregex.charset import ANY, EMPTY, LINE_ENDS, VERTICAL, CharSet
@@ -34,6 +35,7 @@ Ahead = tuple[tuple[CharSet, ...], ...]
 MATCHED: Ahead = ((),)
 _UNKNOWN: Ahead = ((ANY,),)
 _MOST = 48
+DEEPEST = 6
 _FEW = 8
 _ENDS = frozenset({
     Where.LAST_LINE_END, Where.UNIX_LAST_LINE_END, Where.LINE_END, Where.UNIX_LINE_END,
@@ -154,6 +156,8 @@ def _decided_alternatives(branches: tuple[Node, ...], follow: _Follow) -> bool:
     # A sealed choice for nothing would stand, though the match were to fail for it.
     if follow.sealed and not all(map(shortest, branches[:-1])):
         return False
+    if len(branches) > _MOST:
+        raise UndecidedError
     taken = [ahead(branch, follow.inside) for branch in branches]
     instead = [ahead(branch, follow.after) for branch in branches]
     if any(_clash(a, b) for n, a in enumerate(taken) for b in instead[n + 1 :]):
@@ -179,42 +183,62 @@ def _decided_repeat(node: Repeat, follow: _Follow) -> bool:
 
 
 def power(node: Node) -> tuple[int, int]:
-    """Bound the steps of one attempt by n to a power, times 2 to another, n being the length.
+    """Bound the steps of one attempt: n to a power, times a number of ways, n being the length.
 
-    UndecidedError if there is no such bound.
+    UndecidedError if there is no such bound, or none that is quickly found.
     """
-    if decided(node):
-        return _scans(node), 0
-    return _power(node)
+    return (_scans(node), 1) if is_decided(node) else _power(node)
+
+
+def is_decided(node: Node) -> bool:
+    """Tell whether a whole pattern is known to be decided."""
+    try:
+        return repeat_depth(node) <= DEEPEST and decided(node)
+    except UndecidedError:
+        return False
+
+
+def repeat_depth(node: Node) -> int:
+    """Give how many repetitions are inside one another: each doubles the work of looking ahead."""
+    match node:
+        case Seq(nodes) | Alt(nodes):
+            return max(map(repeat_depth, nodes), default=0)
+        case Group(body) | Atomic(body) | Look(body):
+            return repeat_depth(body)
+        case Repeat(body):
+            return 1 + repeat_depth(body)
+    return 0
 
 
 def _power(node: Node) -> tuple[int, int]:
     match node:
         case Seq(nodes):
             powers = [_power(n) for n in nodes]
-            return sum(p for p, _ in powers), sum(c for _, c in powers)
+            return sum(p for p, _ in powers), prod(ways for _, ways in powers)
         case Alt(branches):
             powers = [_power(b) for b in branches]
-            return max(p for p, _ in powers), sum(c + 1 for _, c in powers)
+            return max(p for p, _ in powers), sum(ways for _, ways in powers)
         case Group(body) | Atomic(body) | Look(body):
             return _power(body)
         case BackRef():
-            return 1, 0
+            return 1, 1
         case Repeat():
             return _repeat_power(node)
-    return 0, 0
+    return 0, 1
 
 
 def _repeat_power(node: Repeat) -> tuple[int, int]:
     if node.most <= 1:
-        inner, choices = _power(node.body)
-        return inner, choices + 1
+        inner, ways = _power(node.body)
+        return inner, ways + 1
     if isinstance(node.body, Chars):
-        return (0, 3) if node.most <= _FEW else (1, 0)
-    again = _rounds(node, ())
+        return (0, _FEW) if node.most <= _FEW else (1, 1)
+    if repeat_depth(node) > DEEPEST:
+        raise UndecidedError
+    again = _either(MATCHED, _rounds(node, MATCHED))
     if not shortest(node.body) or not decided(node.body, _Follow(again, again)):
         raise UndecidedError
-    return 1 + _scans(node.body), 0
+    return 1 + _scans(node.body), 1
 
 
 def _scans(node: Node) -> int:

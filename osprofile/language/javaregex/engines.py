@@ -15,10 +15,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 from osprofile.language.javaregex.decided import (
+    DEEPEST,
     UndecidedError,
-    decided,
+    is_decided,
     merged,
     power,
+    repeat_depth,
     stays_in_line,
 )
 from osprofile.language.javaregex.plain import NotPlainError, has_atomic, write
@@ -210,12 +212,18 @@ class Engines:
     def regex(self, *, easy: bool) -> RegexEngine | None:
         """Give the `regex` engine for a dialect, or None if it cannot match this pattern."""
         if easy not in self._regex:
-            try:
-                written = write(self._parsed.tree, simple=easy, atomic=True)
-                self._regex[easy] = RegexEngine(written, self._parsed.text)
-            except NotPlainError:
-                self._regex[easy] = None
+            self._regex[easy] = self._new_regex(easy=easy)
         return self._regex[easy]
+
+    def _new_regex(self, *, easy: bool) -> RegexEngine | None:
+        tree = self._parsed.tree
+        if repeat_depth(tree) > DEEPEST:  # compiling takes it ever longer
+            return None
+        try:
+            written = write(tree, simple=easy, atomic=True)
+        except NotPlainError:
+            return None
+        return RegexEngine(written, self._parsed.text)
 
 
 class Limits(NamedTuple):
@@ -230,16 +238,16 @@ class Limits(NamedTuple):
         """Give the limits of a pattern, from what one attempt costs and how many there are."""
         try:
             tree = merged(tree)
-            sure = decided(tree)
+            sure = is_decided(tree)
             if has_atomic(tree) and not sure:
                 return NEVER
-            steps, choices = power(tree)
+            steps, ways = power(tree)
         except UndecidedError:
             return NEVER
-        once = _longest(steps, choices)
+        once = _longest(steps, ways)
         if _begins(tree, Where.BEGIN):
             return Limits(once, once, once)
-        find = _longest(steps + 1, choices)
+        find = _longest(steps + 1, ways)
         by_line = sure and _begins(tree, Where.LINE_BEGIN) and stays_in_line(tree)
         return Limits(once, find, STEPS if by_line else find)
 
@@ -247,8 +255,8 @@ class Limits(NamedTuple):
 NEVER = Limits(-1, -1, -1)
 
 
-def _longest(steps: int, choices: int) -> int:
-    budget = STEPS >> choices
+def _longest(steps: int, ways: int) -> int:
+    budget = STEPS // ways
     return STEPS if steps == 0 and budget else int(budget ** (1 / max(steps, 1)))
 
 

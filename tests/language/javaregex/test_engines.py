@@ -1,0 +1,126 @@
+"""Every engine that may match a pattern matches as the machine does."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from random import Random
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import JavaRegexError, JavaRegexTimeoutError
+from osprofile.language.javaregex.engines import STEPS, Engine, Engines, simple
+from osprofile.language.javaregex.parser import parse
+from tests.language.javaregex.generator import Maker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SEED = int(os.environ.get("OSPROFILE_SEED", "1"))
+ROUNDS = int(os.environ.get("OSPROFILE_ROUNDS", "1500"))
+ATOMS = ["a", "b", "c", "'", r"\\", "[ab]", "[^a]", "[^']", "[bc]", " ", r"\n", ".", "[a-c]", r"\w"]
+PLACES = [r"\z", "$", "^", "(?!a)", "(?=b)", r"\b", "(?<=a)"]
+COUNTS = ["*", "+", "?", "{1,2}", "{0,3}", "{2,}"]
+
+
+class Tame:
+    """Makes patterns most of which other engines than the machine may match."""
+
+    def __init__(self, chance: Random) -> None:
+        self.chance = chance
+
+    def pattern(self) -> str:
+        flags = self.chance.choice(["", "", "", "(?m)", "(?s)"])
+        return flags + self.alternatives(3)
+
+    def value(self) -> str:
+        return "".join(self.chance.choices("aaabbbcc'\\ \n\ré", k=self.chance.randrange(9)))
+
+    def alternatives(self, depth: int) -> str:
+        chance = self.chance
+        return "|".join(
+            "".join(self.item(depth) for _ in range(chance.choice([1, 1, 2, 3])))
+            for _ in range(chance.choice([1, 1, 2, 3]))
+        )
+
+    def item(self, depth: int) -> str:
+        chance = self.chance
+        kind = chance.random()
+        if depth and kind < 0.45:
+            opening = chance.choice(["(?:", "(?:", "(?:", "(?>", "("])
+            made = f"{opening}{self.alternatives(depth - 1)})"
+        else:
+            made = chance.choice(PLACES if kind > 0.94 else ATOMS)
+        if chance.random() < 0.5:
+            made += chance.choice(COUNTS) + chance.choice(["", "", "+", "+", "?"])
+        return made
+
+
+def _others(engines: Engines, value: str) -> Iterator[Engine]:
+    for easy in {False, simple(value)}:
+        for engine in (engines.re(easy=easy), engines.regex(easy=easy)):
+            if engine:
+                yield engine
+
+
+def _compare(pattern: str, values: list[str], told: Counter[str]) -> None:
+    try:
+        engines = Engines(parse(pattern))
+    except JavaRegexError:
+        return
+    for value in values:
+        until = monotonic() + 60
+        try:
+            expected = (
+                engines.machine().full(value, until),
+                [*engines.machine().found(value, until)],
+            )
+        except JavaRegexError:
+            continue
+        for engine in _others(engines, value):
+            try:
+                got = (engine.full(value, until), [*engine.found(value, until)])
+            except JavaRegexTimeoutError:
+                continue
+            assert got == expected, (pattern, value, engine)
+            told[type(engine).__name__] += 1
+
+
+@pytest.mark.parametrize("maker", [Tame, Maker])
+def test_engines_agree(maker: Callable[[Random], Tame | Maker]) -> None:
+    made = maker(Random(SEED))
+    told: Counter[str] = Counter()
+    for _ in range(ROUNDS):
+        pattern = made.pattern() if isinstance(made, Tame) else made.case().pattern
+        _compare(pattern, [made.value() for _ in range(4)], told)
+    assert min(told["ReEngine"], told["RegexEngine"]) >= ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "full", "find"),
+    [
+        (r"[a-z]*", STEPS, 1000),
+        (r"\A[a-z]*", STEPS, STEPS),
+        (r"abc", STEPS, STEPS),
+        (r"(?m)^(\S+) (\w)$", STEPS, 1000),
+        (r"(?:'[^']*+'|[a-z])++", STEPS, 1000),
+        (r".*x", STEPS, 1000),
+        (r".*.*x", 1000, 100),
+        (r"a*+a", -1, -1),
+        (r"(?:a|a)*b", -1, -1),
+        (r"(?:a+)+b", -1, -1),
+        (r"(?>a|ab)c", -1, -1),
+        (r"(?:[^a]++|a)*+ab", -1, -1),
+    ],
+)
+def test_how_long_a_value_the_standard_library_may_get(pattern: str, full: int, find: int) -> None:
+    limits = Engines(parse(pattern)).limits
+    assert (limits.full, limits.find) == pytest.approx((full, find), abs=2)
+
+
+def test_the_regex_package_keeps_negated_sets_apart() -> None:
+    engine = Engines(parse("[^']|[^a]")).regex(easy=False)
+    assert engine
+    assert len([*engine.found("'a'a", monotonic() + 60)]) == 4
