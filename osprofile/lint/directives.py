@@ -6,6 +6,7 @@ A replacement that makes one (`<QUEUE/(?s)^(.+)\z/#PBS -q $1>`) counts as such a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.language.javaregex.charset import CharSet
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _CONTROLS: Final = CharSet.of((0, 0x1F), (0x7F, 0x7F))
 _HARMFUL: Final = _CONTROLS | CharSet.chars(" \"'\\")
 _HARMFUL_QUOTED: Final = _CONTROLS | CharSet.chars("\"'\\")
-_SHOWN: Final = {"\n": "a line end", "\r": "a carriage return", "\t": "a tab", " ": "a blank"}
+_SHOWN: Final = {"\n": "a line end", "\r": "a carriage return", " ": "a blank", "\t": "a tab"}
 _REMEDY: Final = (
     "batch systems know no quoting there: list what may stand, as in "
     'ext:pattern="[A-Za-z0-9_.@:+-]*"'
@@ -107,18 +108,20 @@ class Directives:
 
     def _misplaced(self, reading: Reading[Hole]) -> Iterator[Problem]:
         """Find directives that no batch system sees."""
-        tops = {id(hole) for hole, position in reading.holes if position.role == "command"}
-        for start in self._late:
-            item = self._script.items[start]
-            if start in reading.comments or (not isinstance(item, str) and id(item) in tops):
-                message = f"a directive ({self._prefix}) behind the first command is ignored"
-                hint = "move it up into JOB_PROLOGUE, before all commands"
-                yield problem("OSP623", message, self._script.place(start), hint)
-        for start in self._indented:
-            if start in reading.comments:
-                message = f"a directive ({self._prefix}) that is not at its line's beginning"
-                hint = "batch systems ignore it: remove what stands before it, or the # "
-                yield problem("OSP624", message, self._script.place(start), hint.strip())
+        for start in filter(partial(self._is_seen, reading), self._late):
+            message = f"a directive ({self._prefix}) behind the first command is ignored"
+            hint = "move it up into JOB_PROLOGUE, before all commands"
+            yield problem("OSP623", message, self._script.place(start), hint)
+        for start in filter(partial(self._is_seen, reading), self._indented):
+            message = f"a directive ({self._prefix}) that is not at its line's beginning"
+            hint = "batch systems ignore it: remove what stands before it"
+            yield problem("OSP624", message, self._script.place(start), hint)
+
+    def _is_seen(self, reading: Reading[Hole], start: int) -> bool:
+        """Say whether the shell takes what begins there for a comment, or a replacement makes it."""
+        item = self._script.items[start]
+        made = (hole for hole, position in reading.holes if position.role == "command")
+        return start in reading.comments or any(item is hole for hole in made)
 
 
 def _judge(view: View, hole: Hole, before: str) -> Iterator[Problem]:

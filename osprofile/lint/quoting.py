@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, final
 from osprofile.incarnation import fields as engine
 from osprofile.language.javaregex.charset import ALNUM, ANY, DIGIT, WORD, CharSet
 from osprofile.lint import values as possible
+from osprofile.lint.replacements import is_known
 from osprofile.lint.rules import problem
 from osprofile.lint.shell.commands import is_program, may_be_option, sort
 
@@ -39,9 +40,12 @@ _HARMLESS: Final[dict[Quote, CharSet]] = {
     "doubtful": ~CharSet.chars("\"$`\\}'"),
 }
 _IN_BACKQUOTES: Final = ~CharSet.chars("`\\")
-_IN_PROGRAM: Final = ALNUM | CharSet.chars("_.:@+=, -")
+_IN_PROGRAM: Final = ALNUM | CharSet.chars("_.:@+=,[] -")
 _INTEGER: Final = 'give it ext:type="integer"'
 _AS_ARGUMENT: Final = "hand it over as an argument or in the environment, not as code"
+_PRINTF: Final = "write printf '%s\\n' @"
+"""A remedy; the @ stands for the quoted replacement."""
+
 _DECLARING: Final = (("export",), ("readonly",), ("local",))
 _DASH: Final = CharSet.chars("-")
 _BACKSLASH: Final = CharSet.chars("\\")
@@ -62,9 +66,12 @@ _QUOTES: Final[dict[Quote, Fault]] = {
     "double": Fault("OSP602", 'in double quotes, where $, ` and " keep their meaning'),
     "single": Fault("OSP603", "in single quotes, and a ' in it ends them"),
     "dollar-single": Fault("OSP603", "in $'...', which sh and bash read differently"),
-    "here": Fault("OSP604", "in a here-document, where $ and ` keep their meaning"),
-    "here-quoted": Fault("OSP604", "in a here-document"),
-    "comment": Fault("OSP607", "in a comment, which a line end in it ends"),
+    "here": Fault("OSP604", "in a here-document, where $ and ` keep their meaning", _PRINTF),
+    "here-quoted": Fault("OSP604", "in a here-document", _PRINTF),
+    "comment": Fault(
+        "OSP607", "in a comment, which a line end in it ends",
+        "leave it out, or give the field an ext:pattern without line ends",
+    ),
     "name": Fault("OSP601", "behind a $, as the name of a variable"),
     "doubtful": Fault(
         "OSP611", "in quotes that not all shells read alike",
@@ -80,7 +87,7 @@ def trust(view: View, hole: Hole) -> Trust:
     if name in text.engine_fields:
         return "safe" if name == "FILE_NAME" else "words"
     if name == engine.JOB_SCRIPT:
-        return "script"
+        return "script" if is_known(view, text, name) else "safe"
     if engine.is_special(name):
         return "context"
     declared = view.field(text, name)
@@ -141,10 +148,12 @@ def _badly_quoted(hole: Hole, position: Position, found: Values, *, text: bool) 
         return Fault("OSP604", "in the delimiter of a here-document", "write the delimiter out")
     escaped = position.quote == "single" and possible.escapes_quotes(hole.replacement)
     harmless = _within(found.chars, _HARMLESS[position.quote])
+    if position.quote == "single" and "'" in (hole.replacement.replacement or ""):
+        harmless = False
     if not (escaped or text) and (not harmless or _is_assignment(position, found)):
         return _QUOTES[position.quote]
     if position.delimiter is not None and _can_end(position, found.chars):
-        return Fault("OSP604", "in a here-document, which a line of it may end")
+        return Fault("OSP604", "in a here-document, which a line of it may end", _PRINTF)
     return None
 
 
@@ -175,7 +184,7 @@ def _program(position: Position, found: Values) -> Fault | None:
     language = is_program(position.words)
     if not language:
         return None
-    where = f"in what {sort(position.words).name} reads as a program ({language})"
+    where = f"in what {sort(position.words).name} reads as {language}"
     return Fault("OSP610", where, _AS_ARGUMENT)
 
 
@@ -193,8 +202,9 @@ def _evaluated(position: Position, found: Values, reading: Reading[Hole]) -> Fau
             continue
         if used.quote == "arithmetic":
             return Fault("OSP615", f"in variable {name}, which is computed with", _INTEGER)
-        if used.role == "argument" and is_program(used.words):
-            where = f"in variable {name}, which {sort(used.words).name} reads as a program"
+        language = is_program(used.words) if used.role == "argument" else ""
+        if language:
+            where = f"in variable {name}, which {sort(used.words).name} reads as {language}"
             return Fault("OSP615", where, _AS_ARGUMENT)
     return None
 
@@ -206,7 +216,7 @@ def _option(position: Position, found: Values, functions: AbstractSet[str]) -> F
     name = sort(position.words).name
     if name == "echo" and found.chars.meets(_DASH | _BACKSLASH):
         where = "given to echo, which may take it for an option and reads backslashes"
-        return Fault("OSP605", where, "use printf '%s\\n' '...'")
+        return Fault("OSP605", where, _PRINTF)
     if "-" not in found.first or not may_be_option(position.words, position.prefix, functions):
         return None
     remedy = (
@@ -222,11 +232,10 @@ def _named(name: str) -> str:
 
 def _told(view: View, hole: Hole, who: Trust, fault: Fault) -> Problem:
     name = hole.replacement.name
-    remedy = fault.remedy or f"write '<{name}/'/'\\\\''>', single quotes included"
+    remedy = _PRINTF if who == "script" else fault.remedy or "write @, single quotes included"
+    remedy = remedy.replace("@", f"'<{name}/'/'\\\\''>'")
     if who == "script":
-        message = f"the job's script stands {fault.where}"
-        remedy = f"write printf '%s\\n' '<{name}/'/'\\\\''>'"
-        return problem("OSP608", message, hole.place, remedy)
+        return problem("OSP608", f"the job's script stands {fault.where}", hole.place, remedy)
     declared = view.field(hole.text, name)
     if declared is not None and declared.place.source is not hole.place.source:
         remedy += f"; field {declared.name} is declared at {declared.place}"

@@ -39,14 +39,16 @@ def scripts(view: View) -> Iterator[Problem]:
 def _script(view: View, script: Script, prefix: str) -> Iterator[Problem]:
     reading = read(script.items)
     directives = Directives(script, prefix)
+    yield from directives.problems(view, reading)
+    if reading.unclosed:  # the innermost one is first; what others say of quotes would be wrong
+        offset, what = reading.unclosed[0]
+        message = f"{what} begins here and does not end"
+        hint = "the quoting of this script is checked when it does"
+        yield problem("OSP612", message, script.place(offset), hint)
+        return
     for hole, position in reading.holes:
         if not directives.has(hole):
             yield from quoting.judge(view, hole, position, reading)
-    yield from directives.problems(view, reading)
-    for offset, what in reading.unclosed:
-        message = f"{what} begins here and does not end"
-        hint = "what stands behind it is not checked"
-        yield problem("OSP612", message, script.place(offset), hint)
 
 
 def characters(view: View) -> Iterator[Problem]:

@@ -6,9 +6,9 @@ compound commands. Where the linter finds nothing, dash and bash run the script 
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,6 +20,7 @@ from osprofile.lint.rules.rule import field, template
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from osprofile.errors import Problem
 
@@ -32,10 +33,12 @@ HOSTILE = [
     '"\n>PWNED\n"', "END\n>PWNED\n", "\nEND\n>PWNED\n", ")\n>PWNED\n", "\n)\n>PWNED\n(", "}\n>PWNED\n",
     "x) >PWNED;;", "\\", "\\'", "'\\''", "\\';>PWNED;\\'", "\\\\';>PWNED;'", "$(>PWNED", "(>PWNED)",
     "x[$(>PWNED)]", "\\\n>PWNED\n", "&>PWNED ", "|>PWNED", "{x:=`>PWNED`}", "#\n>PWNED", "'\"$(>PWNED)",
-    "\"'`>PWNED`", "')>PWNED;('", "`;>PWNED;`", "'`>PWNED`'", "'$(>PWNED)'", "\"$(>PWNED)\"",
-    "'}$(>PWNED)", "}\"$(>PWNED)", "\\`>PWNED\\`", "\\$(>PWNED)", "\t\nEND\n>PWNED", "END", "-", "~",
+    "\"'`>PWNED`", "')>PWNED;('", "`;>PWNED;`", "'`>PWNED`'", "'$(>PWNED)'", '"$(>PWNED)"',
+    "'}$(>PWNED)", '}"$(>PWNED)', "\\`>PWNED\\`", "\\$(>PWNED)", "\t\nEND\n>PWNED", "END", "-", "~",
     "x=1", "a b", "*", "é\u2028",
 ]  # fmt: skip
+
+NESTED = re.compile(r"\{command\}|\{word\}")
 
 HOLES = st.sampled_from(["<WHY>", "<WHY/'/'\\\\''>"])
 
@@ -44,7 +47,7 @@ WORDS = [
     "\\{hole}", "${hole}", "$'{hole}'", "$(({hole}))", "'x'\\''{hole}'", "\"'\"'{hole}'",
     "$({command})", '"$({command})"', "`{command}`", '"`{command}`"', "${{x:-{word}}}",
     '"${{x:-{word}}}"', "${{x#{word}}}", '"${{x%{word}}}"', "$(( $({command}) ))", "$x{word}",
-    '"$x"{word}', "$(\n{command}\n)", "'a\nb'{word}", "${{#x}}{word}", "$#{word}", "\"\\\"\"{word}",
+    '"$x"{word}', "$(\n{command}\n)", "'a\nb'{word}", "${{#x}}{word}", "$#{word}", '"\\""{word}',
     "$( (:); {command})",
 ]  # fmt: skip
 
@@ -67,7 +70,9 @@ def scripts(draw: st.DrawFn, depth: int = 3) -> str:
     """Draw a command with values in it."""
 
     def fill(templates: list[str], left: int) -> str:
-        allowed = [t for t in templates if left > 0 or "{command}" not in t and "{word}" not in t]
+        allowed = [
+            t for t in templates if left > 0 or not {"{command}", "{word}"} & {*NESTED.findall(t)}
+        ]
         chosen = draw(st.sampled_from(allowed or WORDS[:6]))
         parts = {"hole": draw(HOLES) if "{hole}" in chosen else ""}
         parts["word"] = fill(WORDS, left - 1) if "{word}" in chosen else ""
@@ -94,14 +99,18 @@ def run(script: str, directory: Path) -> str:
             file.write_text(text + "\n", encoding="utf-8")
             files.append(f"(. ./{file.name}) </dev/null >/dev/null 2>&1")
             files.append(f"[ ! -e PWNED ] || exit {number + 1}")
-        done = subprocess.run([shell, "-c", "\n".join(files)], cwd=directory, timeout=20, check=False)
+        done = subprocess.run(
+            [shell, "-c", "\n".join(files)], cwd=directory, timeout=20, check=False
+        )
         if done.returncode:
             return f"{shell}: {HOSTILE[done.returncode - 1]!r}"
     return ""
 
 
 @pytest.mark.skipif(not SHELLS, reason="no shell to compare with")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(script=scripts())
 def test_what_is_called_safe_executes_nothing(
     lint: Lint, tmp_path_factory: pytest.TempPathFactory, script: str

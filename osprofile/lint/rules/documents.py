@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from osprofile.lint.rules.rule import Rule, fixed, profile, template
+from osprofile.lint.rules.rule import (
+    Rule,
+    application,
+    fixed,
+    profile,
+    static,
+    template,
+    variations,
+)
 
 _STORAGE: Final = '<osp:Storage name="HOME" template="HOME"/>'
 _HOME: Final = template("/home/<USER_NAME>", name="HOME")
@@ -12,7 +20,6 @@ _STATE: Final = (
     '<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag></idb:Field>'
 )
 _STATUS: Final = (fixed("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"), _STATE)
-_ALONE: Final = 'name="example"'
 
 RULES: Final = (
     Rule(
@@ -58,12 +65,8 @@ RULES: Final = (
         "OSP107", "error", "a static script's file name is not allowed",
         "The name has letters, digits, dot, underscore and hyphen, and begins with a letter or a "
         "digit: so it needs no quoting and leaves no directory.",
-        '<idb:Template name="T"><idb:Invocation>'
-        '<idb:StaticScript fileName="../list" arguments="">ls</idb:StaticScript>'
-        "</idb:Invocation></idb:Template>",
-        '<idb:Template name="T"><idb:Invocation>'
-        '<idb:StaticScript fileName="list" arguments="">ls</idb:StaticScript>'
-        "</idb:Invocation></idb:Template>",
+        static("T", "../list", "ls"),
+        static("T", "list", "ls"),
     ),
     Rule(
         "OSP108", "error", "a name that nothing could use",
@@ -109,11 +112,9 @@ RULES: Final = (
         "START, JOB_PROLOGUE, JOB_EPILOGUE, GET_JOB_STATUS, HOLD, RESUME, ABORT, DELETE, LIST, "
         "BIN and SHELL are what running jobs takes; most profiles inherit most of them.",
         profile(
-            '<osp:Application name="Executable" template="T">'
-            "<osp:ApplicationName>Executable</osp:ApplicationName>"
-            "<osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>",
-            _ALONE,
-        ).replace("<osp:Application ", template("hostname", name="T") + "<osp:Application "),
+            template("hostname", name="T") + "\n" + application("Executable", "T"),
+            'name="example"',
+        ),
         profile(""),
     ),
     Rule(
@@ -121,38 +122,29 @@ RULES: Final = (
         "LIST has FILE and DIR; BIN the default one, STATIC_SCRIPT and RUN_STATIC_SCRIPT; SHELL "
         "the default one and SSH; the others the default one. A template replaces the inherited "
         "one whole.",
-        '<idb:Template name="SHELL"><idb:Invocation><idb:Body>sh -s</idb:Body></idb:Invocation>'
-        "</idb:Template>",
-        '<idb:Template name="SHELL"><idb:Invocation><idb:Body>sh -s</idb:Body></idb:Invocation>\n'
-        '<idb:Invocation name="SSH"><idb:Body><![CDATA[ssh -- \'<SSH:HOST/\'/\'\\\\\'\'>\' sh -s]]>'
-        "</idb:Body></idb:Invocation></idb:Template>",
+        variations("SHELL", {"": "sh -s"}),
+        variations("SHELL", {"": "sh -s", "SSH": "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"}),
     ),
     Rule(
         "OSP206", "warning", "a recommended variation is missing",
         "With GET_JOB_STATUS's variation ALL, one call of the batch system serves every job that "
         "is watched, instead of one call a job.",
         template("qstat", *_STATUS, name="GET_JOB_STATUS"),
-        template("qstat", *_STATUS, name="GET_JOB_STATUS").replace(
-            "<idb:Field",
-            '<idb:Invocation name="ALL"><idb:Body>qstat -a</idb:Body></idb:Invocation>\n'
-            "  <idb:Field", 1,
-        ),
+        variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS),
     ),
     Rule(
         "OSP207", "warning", "there is no application Executable",
         "It is what START runs where a request names no application.",
         profile("", 'name="example" extends="parts"'),
         profile(
-            template("hostname", name="T") + '\n<osp:Application name="Executable" template="T">'
-            "<osp:ApplicationName>Executable</osp:ApplicationName>"
-            "<osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>",
+            template("hostname", name="T") + "\n" + application("Executable", "T"),
             'name="example" extends="parts"',
         ),
     ),
     Rule(
         "OSP208", "error", "a storage or application uses a template without a default variation",
         "Its path, or its part of the job's script, is the template's variation without a name.",
-        _HOME.replace("<idb:Invocation>", '<idb:Invocation name="X">') + "\n" + _STORAGE,
+        variations("HOME", {"X": "/home/<USER_NAME>"}) + "\n" + _STORAGE,
         _HOME + "\n" + _STORAGE,
     ),
 )  # fmt: skip

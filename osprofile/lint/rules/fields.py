@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from osprofile.lint.rules.rule import Rule, field, fixed, profile, template
+from osprofile.lint.rules.rule import (
+    Rule,
+    bin_template,
+    field,
+    fixed,
+    profile,
+    static,
+    template,
+    variations,
+)
 
 _QUOTED_N: Final = "hold -n '<N/'/'\\\\''>'"
 
@@ -14,29 +23,27 @@ def _number(content: str, attributes: str = "") -> str:
     return template("hold -n <N>", field("N", content, ' ext:type="integer"' + attributes))
 
 
-def _list(pattern: str) -> str:
-    parts = ("FILE", "DIR")
-    bodies = "".join(
-        f'<idb:Invocation name="{n}"><idb:Body>ls</idb:Body></idb:Invocation>' for n in parts
+def _list(*fields: str) -> str:
+    return variations("LIST", {"FILE": "ls", "DIR": "ls"}, *fields)
+
+
+def _status(word: str) -> str:
+    state = (
+        f'<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">{word}</idb:Tag></idb:Field>'
     )
-    return f'<idb:Template name="LIST">{bodies}{pattern}</idb:Template>'
+    pattern = fixed("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)")
+    return variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat"}, pattern, state)
 
 
-def _static(name: str, file: str, body: str) -> str:
-    return (
-        f'<idb:Template name="{name}"><idb:Invocation>'
-        f'<idb:StaticScript fileName="{file}" arguments=""><![CDATA[{body}]]></idb:StaticScript>'
-        "</idb:Invocation></idb:Template>"
+def _epilogue_and_prologue(default: str, other: str) -> str:
+    """Give two templates that use a number N and declare it with these defaults."""
+    first = field("N", f"<idb:Default>{default}</idb:Default>", ' ext:type="integer"')
+    second = field("N", f"<idb:Default>{other}</idb:Default>", ' ext:type="integer"')
+    parts = (
+        template(")\n: <N>\n", first, name="JOB_EPILOGUE"),
+        template("(\n: <N>\n", second, name="JOB_PROLOGUE"),
     )
-
-
-def _bin(run: str, script: str = '"$HOME"/bin/<FILE_NAME>') -> str:
-    bodies = (("", '"$HOME"/bin'), ("STATIC_SCRIPT", script), ("RUN_STATIC_SCRIPT", run))
-    lines = "\n".join(
-        f'<idb:Invocation name="{name}"><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>'
-        for name, body in bodies
-    )
-    return f'<idb:Template name="BIN">\n{lines}\n</idb:Template>'
+    return "\n".join(parts)
 
 
 _ENTRY: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<name>.*)"
@@ -67,20 +74,8 @@ RULES: Final = (
         "OSP304", "error", "one field, declared differently in templates that are used together",
         "START, JOB_PROLOGUE, the application's template and JOB_EPILOGUE share their fields: a "
         "request gives one value, which can have only one set of rules.",
-        template(
-            "{ exit\n<N>\n", field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"'),
-            name="JOB_EPILOGUE",
-        ) + "\n" + template(
-            "{\n#<N>", field("N", "<idb:Default>2</idb:Default>", ' ext:type="integer"'),
-            name="JOB_PROLOGUE",
-        ),
-        template(
-            "{ exit\n<N>\n", field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"'),
-            name="JOB_EPILOGUE",
-        ) + "\n" + template(
-            "{\n#<N>", field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"'),
-            name="JOB_PROLOGUE",
-        ),
+        _epilogue_and_prologue("1", "2"),
+        _epilogue_and_prologue("1", "1"),
     ),
     Rule(
         "OSP305", "warning", "both Value and Default",
@@ -176,24 +171,14 @@ RULES: Final = (
         "OSP403", "error", "a field that the engine reads is missing",
         "By JOB_ID_PATTERN of START, STATUS_PATTERN and STATE of GET_JOB_STATUS and ENTRY_PATTERN "
         "of LIST the engine understands what the scripts print. They have fixed Values.",
-        _list(""),
+        _list(),
         _list(fixed("ENTRY_PATTERN", _ENTRY)),
     ),
     Rule(
         "OSP404", "error", "a tag of STATE that gives no state",
         "The states are QUEUED RUNNING HELD DONE FAILED REMOVED. A word without a tag is UNKNOWN.",
-        '<idb:Template><idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNS</idb:Tag>'
-        "</idb:Field></idb:Template>\n"
-        + template("qstat", fixed("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"),
-                   name="GET_JOB_STATUS").replace(
-            "<idb:Field",
-            '<idb:Invocation name="ALL"><idb:Body>qstat</idb:Body></idb:Invocation><idb:Field', 1),
-        '<idb:Template><idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING'
-        "</idb:Tag></idb:Field></idb:Template>\n"
-        + template("qstat", fixed("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"),
-                   name="GET_JOB_STATUS").replace(
-            "<idb:Field",
-            '<idb:Invocation name="ALL"><idb:Body>qstat</idb:Body></idb:Invocation><idb:Field', 1),
+        _status("RUNS"),
+        _status("RUNNING"),
     ),
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
@@ -205,16 +190,16 @@ RULES: Final = (
     Rule(
         "OSP501", "error", "a static script without the template BIN",
         "BIN says in which directory static scripts are, and how they are run (OS Profile, 2.2).",
-        profile(_static("T", "list", "ls"), 'name="example"'),
-        _static("T", "list", "ls"),
+        profile(static("T", "list", "ls"), 'name="example"'),
+        static("T", "list", "ls"),
     ),
     Rule(
         "OSP502", "error", "a variation of BIN is itself a static script",
         "BIN's variations say where static scripts are and how they are run.",
-        _bin("sh <TARGET> <ARGUMENTS>").replace(
+        bin_template("sh <TARGET> <ARGUMENTS>").replace(
             '<idb:Body><![CDATA["$HOME"/bin]]></idb:Body>',
             '<idb:StaticScript fileName="bin" arguments="">pwd</idb:StaticScript>'),
-        _bin("sh <TARGET> <ARGUMENTS>"),
+        bin_template("sh <TARGET> <ARGUMENTS>"),
     ),
     Rule(
         "OSP503", "warning", "a replacement in the body of a static script",
@@ -231,14 +216,14 @@ RULES: Final = (
     Rule(
         "OSP504", "error", "two static scripts in one file",
         "Static scripts of all templates are written to one directory; equal ones may share a file.",
-        _static("T", "list", "ls") + "\n" + _static("U", "list", "ls -l"),
-        _static("T", "list", "ls") + "\n" + _static("U", "list-long", "ls -l"),
+        static("T", "list", "ls") + "\n" + static("U", "list", "ls -l"),
+        static("T", "list", "ls") + "\n" + static("U", "list-long", "ls -l"),
     ),
     Rule(
         "OSP505", "error", "BIN does not use what the engine gives it",
         "STATIC_SCRIPT makes a path of <FILE_NAME>, RUN_STATIC_SCRIPT runs <TARGET> with "
         "<ARGUMENTS>.",
-        _bin("sh <TARGET>"),
-        _bin("sh <TARGET> <ARGUMENTS>"),
+        bin_template("sh <TARGET>"),
+        bin_template("sh <TARGET> <ARGUMENTS>"),
     ),
 )  # fmt: skip

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from osprofile.errors import Severity
 
 
@@ -55,6 +57,43 @@ def template(body: str, *fields: str, name: str = "HOLD") -> str:
 <idb:Template name="{name}">
   <idb:Invocation><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>{lines}
 </idb:Template>"""
+
+
+def variations(name: str, bodies: Mapping[str, str], *fields: str) -> str:
+    """Give a template with some variations, each with a body."""
+    lines = [
+        f'  <idb:Invocation name="{variation}"><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>'
+        for variation, body in bodies.items()
+    ]
+    lines += [f"  {field}" for field in fields]
+    return "\n".join([f'<idb:Template name="{name}">', *lines, "</idb:Template>"])
+
+
+def static(name: str, file: str, body: str, arguments: str = "") -> str:
+    """Give a template with a static script; `arguments` as XML has it in an attribute."""
+    return f"""\
+<idb:Template name="{name}">
+  <idb:Invocation><idb:StaticScript fileName="{file}" arguments="{arguments}">{body}</idb:StaticScript></idb:Invocation>
+</idb:Template>"""
+
+
+def bin_template(run: str) -> str:
+    """Give BIN with the body of RUN_STATIC_SCRIPT."""
+    bodies = {
+        "": '"$HOME"/bin',
+        "STATIC_SCRIPT": '"$HOME"/bin/<FILE_NAME>',
+        "RUN_STATIC_SCRIPT": run,
+    }
+    return variations("BIN", bodies)
+
+
+def application(name: str, template: str) -> str:
+    """Give an application in version 1."""
+    return (
+        f'<osp:Application name="{name}" template="{template}">'
+        f"<osp:ApplicationName>{name}</osp:ApplicationName>"
+        "<osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>"
+    )
 
 
 def field(name: str, content: str = "", attributes: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from osprofile.lint.rules.rule import Rule, field, fixed, template
+from osprofile.lint.rules.rule import Rule, bin_template, field, fixed, template
 
 _WHY: Final = field("WHY")
 _QUOTED: Final = "'<WHY/'/'\\\\''>'"
@@ -104,8 +104,8 @@ RULES: Final = (
         _hold(f'why={_QUOTED}\nhold -w "${{x#"$why"}}"'),
     ),
     Rule(
-        "OSP612", "warning", "a quote or parenthesis that does not end",
-        "The script is no complete shell script, and what follows is not checked.",
+        "OSP612", "error", "a quote or parenthesis that does not end",
+        "The script is no complete shell script; its quoting can be checked only when it is.",
         _hold(f"echo 'held\nhold -w{_QUOTED}").replace(_QUOTED, "").replace(_WHY, ""),
         template("echo 'held'"),
     ),
@@ -119,16 +119,8 @@ RULES: Final = (
         "OSP614", "error", "shell words in quotes",
         "In BIN's RUN_STATIC_SCRIPT the engine gives TARGET and ARGUMENTS as shell words, quoted "
         "where they need it.",
-        template('"$HOME"', name="BIN").replace(
-            "</idb:Invocation>",
-            '</idb:Invocation><idb:Invocation name="STATIC_SCRIPT"><idb:Body><![CDATA["$HOME"/'
-            '<FILE_NAME>]]></idb:Body></idb:Invocation>\n<idb:Invocation name="RUN_STATIC_SCRIPT">'
-            '<idb:Body><![CDATA[sh "<TARGET>" <ARGUMENTS>]]></idb:Body></idb:Invocation>'),
-        template('"$HOME"', name="BIN").replace(
-            "</idb:Invocation>",
-            '</idb:Invocation><idb:Invocation name="STATIC_SCRIPT"><idb:Body><![CDATA["$HOME"/'
-            '<FILE_NAME>]]></idb:Body></idb:Invocation>\n<idb:Invocation name="RUN_STATIC_SCRIPT">'
-            "<idb:Body><![CDATA[sh <TARGET> <ARGUMENTS>]]></idb:Body></idb:Invocation>"),
+        bin_template('sh "<TARGET>" <ARGUMENTS>'),
+        bin_template("sh <TARGET> <ARGUMENTS>"),
     ),
     Rule(
         "OSP615", "warning", "a variable with a settable value is evaluated",

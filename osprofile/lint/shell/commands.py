@@ -30,11 +30,11 @@ _WITH_VALUE: Final = {
 """Options that take a value, of the commands that take a program's text."""
 
 _LANGUAGES: Final = {
-    **dict.fromkeys(_AWKS, "awk"),
-    **dict.fromkeys({*_SHELLS, "eval", "trap"}, "sh"),
-    "printf": "printf's format",
-    "sed": "sed",
-    "ssh": "sh, on the other side",
+    **dict.fromkeys(_AWKS, "its program"),
+    **dict.fromkeys({*_SHELLS, "eval", "trap"}, "shell commands"),
+    "printf": "its format",
+    "sed": "its script",
+    "ssh": "shell commands of the other side",
 }
 """What the commands that take a program's text read it as."""
 
@@ -105,10 +105,10 @@ def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]
 
 
 def is_program(words: Sequence[str]) -> str:
-    """Name the language in which the command reads the word that comes next; or give nothing."""
+    """Say as what code the command reads the word that comes next; nothing if as none."""
     before = sort(words)
     if before.name == "sed" and before.waiting == "e":
-        return "sed"
+        return _LANGUAGES["sed"]
     language = _LANGUAGES.get(before.name)
     if language is None or before.waiting:
         return ""

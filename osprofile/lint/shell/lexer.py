@@ -87,7 +87,7 @@ class Lexer(Words[Hole]):
     def comment(self) -> None:
         """Read a comment up to its line's end."""
         self.comments.append(self.indices[self.at])
-        word = Word("argument")
+        word = Word("text")
         while (item := self.peek()) not in ("", "\n"):
             if isinstance(item, str):
                 self.at += 1
@@ -219,7 +219,7 @@ class Lexer(Words[Hole]):
             text = "".join(i if isinstance(i, str) else GAP for i in line)
             text = text.lstrip("\t") if here.strip else text
             self.at += 1
-            if text == here.delimiter:
+            if text == here.delimiter and GAP not in text:
                 self.here_text(start, begin, here, lines)
                 return
             lines.update((id(i), text) for i in line if not isinstance(i, str))
@@ -230,7 +230,7 @@ class Lexer(Words[Hole]):
         """Read the text of a here-document: expansions, unless its delimiter is quoted."""
         inner: Lexer[Hole] = Lexer(self.items[start:end], self.indices[start:end], self)
         inner.here, inner.lines = here, lines
-        word = Word("argument")
+        word = Word("text")
         while (item := inner.peek()) != "":
             if not here.literal:
                 inner.inside_double(item, word, "here")

@@ -15,9 +15,10 @@ arithmetic."""
 
 Role = Literal[
     "command", "argument", "assignment", "redirection", "delimiter", "pattern", "subject", "list",
+    "text",
 ]  # fmt: skip
 """What the word of a hole is: `delimiter` of a here-document, `pattern` or `subject` of a `case`,
-one of the `list` of a `for`."""
+one of the `list` of a `for`; `text` is in no word: in a comment, a here-document, arithmetic."""
 
 GAP: Final = "\uffff"
 """Stands for a hole in the text of a word; XML has no such character."""

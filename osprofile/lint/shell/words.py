@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from osprofile.lint.shell.position import (
+    BLANKS,
     EXPANSION,
     GAP,
     MAX_DEPTH,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 Hole = TypeVar("Hole")
 _NAME: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789")
+_TRIMS: Final = frozenset("#%")
+_OPERATORS: Final = frozenset("-=?+") | _TRIMS
 _SPECIAL: Final = frozenset("@*#?-$!")
 
 
@@ -57,6 +60,7 @@ class Words(Generic[Hole]):
         self.comments: list[int] = []
         self.functions: set[str] = set()
         self.pending: list[HereDocument] = []
+        self.no_arithmetic: set[int] = set()
 
     def commands(self, stop: str) -> str:
         """Read commands; the lexer of commands says how."""
@@ -87,7 +91,6 @@ class Words(Generic[Hole]):
     def variable(self, name: str, quote: Quote, word: Word) -> None:
         """Note the use of a variable."""
         self.variables.append((name, self.position(quote, word)))
-        word.text += EXPANSION
 
     def literal(self, item: str, word: Word) -> None:
         """Step over a character that stands for itself."""
@@ -211,6 +214,7 @@ class Words(Generic[Hole]):
             word.text += EXPANSION
         elif following in _NAME:
             self.variable(self.name(), quote, word)
+            word.text += EXPANSION
         else:
             word.text += "$"
 
@@ -247,16 +251,21 @@ class Words(Generic[Hole]):
 
     def arithmetic(self, word: Word) -> bool:
         """Read `$((...))`; if it is none after all, read nothing and give False."""
+        if self.at in self.no_arithmetic:  # so nested ones are not tried again and again
+            return False
         noted: tuple[list[Any], ...] = (self.found, self.unclosed, self.comments, self.variables)
         start, marks = self.at, [len(each) for each in noted]
         self.at += 3
         self.computing += 1
+        self.deeper()
         ended = self.arithmetic_end()
+        self.depth -= 1
         self.computing -= 1
         if ended:
             word.text += EXPANSION
             return True
         self.at = start
+        self.no_arithmetic.add(start)
         for each, mark in zip(noted, marks, strict=True):
             del each[mark:]
         return False
@@ -277,7 +286,7 @@ class Words(Generic[Hole]):
 
     def arithmetic_piece(self, item: str | Hole) -> None:
         """Read one piece of an arithmetic expression."""
-        inner = Word("argument")
+        inner = Word("text")
         if not isinstance(item, str):
             self.hole(item, "arithmetic", inner)
         elif item == "$":
@@ -300,7 +309,11 @@ class Words(Generic[Hole]):
             if item == "":
                 self.open_end(start, "a ${")
                 break
-            if quote == "unquoted":
+            if quote == "unquoted" and (item in BLANKS or item == "\n"):
+                inner.words, inner.text = (*inner.words, inner.text), ""
+                inner.role = "argument" if inner.role == "command" else inner.role
+                self.at += 1
+            elif quote == "unquoted":
                 self.piece(item, inner)
             elif item == '"' and quote == "double":
                 self.double(inner)
@@ -313,7 +326,7 @@ class Words(Generic[Hole]):
         word.text += EXPANSION
 
     def parameter_name(self, quote: Quote, word: Word) -> bool:
-        """Step over the name of `${name...}`; say whether `#` or `%` follows, which trim."""
+        """Step over name and operator of `${name...}`; say whether `#` or `%` follows, which trim."""
         first = self.peek()
         if first in _SPECIAL and self.peek(1) != "}" and first == "#":
             self.at += 1  # ${#name}
@@ -322,7 +335,14 @@ class Words(Generic[Hole]):
         name = self.name()
         if name:
             self.variable(name, quote, word)
-        return self.peek() in ("#", "%")
+        if self.peek() == ":":
+            self.at += 1
+        operator = self.peek()
+        if operator in _OPERATORS:
+            self.at += 1
+        if operator == self.peek() and operator in _TRIMS:
+            self.at += 1
+        return operator in _TRIMS
 
     def backquote(self, word: Word, quote: Quote) -> None:
         """Read `...`: its text is unescaped once and then read as commands."""

@@ -1,0 +1,372 @@
+"""Documents and exactly what is wrong with them: code, line (of the content) and column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from osprofile.errors import Problem
+from osprofile.lint.rules import document
+from osprofile.lint.rules.rule import (
+    application,
+    bin_template,
+    field,
+    fixed,
+    static,
+    template,
+    variations,
+)
+
+Lint = Callable[[str], list[Problem]]
+
+INT = ' ext:type="integer"'
+
+CASES = [
+    (
+        "undeclared",
+        template("x <NOPE> <JOB_IDS> <N/a/b>"),
+        [("OSP301", 2, 40), ("OSP301", 2, 47), ("OSP301", 2, 57)],
+    ),
+    (
+        "undeclared redirection with FROM and TO",
+        template("cat <data/in/x.txt >y"),
+        [("OSP301", 2, 42)],
+    ),
+    ("literal <", template("x < y <<EOF\n<=\nEOF\n[ 1 -lt 2 ]"), []),
+    (
+        "job script in START only",
+        template("{\n<JOB_SCRIPT>", fixed("DIRECTIVE_PREFIX", ""), name="JOB_PROLOGUE"),
+        [("OSP301", 3, 1)],
+    ),
+    (
+        "job script in another template",
+        template("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>'", name="PREVIEW"),
+        [],
+    ),
+    (
+        "FILE_NAME outside BIN",
+        template("x <FILE_NAME> <TARGET>"),
+        [("OSP301", 2, 40), ("OSP301", 2, 52)],
+    ),
+    ("derived of an undeclared", template("x <N:HMS>"), [("OSP301", 2, 40)]),
+    ("a field of the derived name", template("x <N:HMS>", fixed("N:HMS", "1")), []),
+    ("derived of the base alone counts as use", template("x <N:HMS>", field("N", "", INT)), []),
+    (
+        "unfinished",
+        template("x <N /a/b>\nx <N/a\nb>\ny <N:HMS", field("N", "", INT), fixed("M", "")),
+        [
+            ("OSP303", 2, 40),
+            ("OSP303", 3, 3),
+            ("OSP303", 5, 3),
+            ("OSP302", 6, 20),
+            ("OSP302", 7, 20),
+        ],
+    ),
+    ("here-document named like a field", template("x <N> <<N\nN", field("N", "", INT)), []),
+    (
+        "unused",
+        template("x", field("N", "", INT), fixed("M", "1")),
+        [("OSP302", 3, 20), ("OSP302", 4, 20)],
+    ),
+    (
+        "unused global",
+        "<idb:Template>"
+        + field("N", "", INT)
+        + fixed("JOB_ID_PATTERN", "(?<id>.)")
+        + "</idb:Template>",
+        [("OSP302", 1, 32)],
+    ),
+    (
+        "global used by an inherited template",
+        "<idb:Template>" + field("PATH") + "</idb:Template>",
+        [],
+    ),
+    (
+        "engine field of another template",
+        template("x", fixed("JOB_ID_PATTERN", "(?<id>.)")),
+        [("OSP302", 3, 20)],
+    ),
+    (
+        "value and default",
+        template(
+            "x <N>",
+            fixed("N", "2").replace("<idb:Value>", "<idb:Default>1</idb:Default><idb:Value>"),
+        ),
+        [("OSP305", 3, 55)],
+    ),
+    (
+        "the Hello example",
+        template(
+            "echo <TEXT>",
+            '<idb:Field name="TEXT">\n<idb:Value>Hello</idb:Value>\n</idb:Field>',
+            name="Hello",
+        ),
+        [("OSP312", 3, 3), ("OSP306", 4, 12)],
+    ),
+    (
+        "Min above Max, and no more",
+        template(
+            "x <N>",
+            field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>", INT),
+        ),
+        [("OSP307", 3, 97)],
+    ),
+    (
+        "Min equals Max",
+        template(
+            "x <N>",
+            field(
+                "N", "<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>", INT
+            ),
+        ),
+        [],
+    ),
+    (
+        "Default is a tag",
+        template(
+            "x <N>",
+            field(
+                "N",
+                '<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>',
+                INT,
+            ),
+        ),
+        [],
+    ),
+    (
+        "Default below Min",
+        template("x <N>", field("N", "<idb:Min>1</idb:Min><idb:Default>0</idb:Default>", INT)),
+        [("OSP309", 3, 121)],
+    ),
+    (
+        "Default no integer",
+        template("x <N>", field("N", "<idb:Default>1.5</idb:Default>", INT)),
+        [("OSP309", 3, 101)],
+    ),
+    (
+        "Default outside pattern",
+        template("x <N>", field("N", "<idb:Default>a</idb:Default>", ' ext:pattern="[0-9]+"')),
+        [("OSP309", 3, 103)],
+    ),
+    ("empty Default", template("x <N>", field("N", "<idb:Min>1</idb:Min><idb:Default/>", INT)), []),
+    (
+        "Value outside pattern",
+        template(
+            "x <N>",
+            '<idb:Field name="N" isSettable="false" ext:pattern="[0-9]+"><idb:Value>a</idb:Value></idb:Field>',
+        ),
+        [("OSP309", 3, 74)],
+    ),
+    (
+        "tags outside limits, used as Default",
+        template(
+            "x <N>",
+            field(
+                "N",
+                '<idb:Max>4</idb:Max><idb:Tag name="many">8</idb:Tag><idb:Tag name="x">y</idb:Tag><idb:Default>many</idb:Default>',
+                INT,
+            ),
+        ),
+        [("OSP309", 3, 129), ("OSP309", 3, 158)],
+    ),
+    (
+        "tags: duplicate, chained, number",
+        template(
+            "x <N>",
+            field(
+                "N",
+                '<idb:Tag name="a">1</idb:Tag><idb:Tag name="a">2</idb:Tag><idb:Tag name="3">4</idb:Tag><idb:Tag name="5">5</idb:Tag>',
+                INT,
+            ),
+            field(
+                "T",
+                '<idb:Tag name="a">b</idb:Tag><idb:Tag name="b">c</idb:Tag>',
+                ' ext:pattern="[a-z]*"',
+            ),
+        ).replace("<N>", "<N> -<T>"),
+        [("OSP310", 3, 132), ("OSP311", 3, 161), ("OSP311", 4, 108)],
+    ),
+    (
+        "a number hidden outside the limits",
+        template("x <N>", field("N", '<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>', INT)),
+        [],
+    ),
+    (
+        "bad patterns",
+        template("x -y<N> <M/(/a> <M/a/$1>", field("N", "", ' ext:pattern="[a-z"'), fixed("M", "")),
+        [("OSP601", 2, 42), ("OSP401", 2, 50), ("OSP401", 2, 60), ("OSP401", 3, 39)],
+    ),
+    (
+        "a bad pattern that engine reads",
+        variations("LIST", {"FILE": "ls", "DIR": "ls"}, fixed("ENTRY_PATTERN", "(?<type")),
+        [("OSP401", 4, 81)],
+    ),
+    (
+        "special fields",
+        template(
+            "x '<USER_NAME/'/'\\\\''>'",
+            field("USER_NAME"),
+            field("TargetSystemInfo:X", "", ' isSettable="false"'),
+        ).replace("<USER", "<TargetSystemInfo:X/'/>''<USER"),
+        [("OSP315", 3, 20)],
+    ),
+    (
+        "settable TARGET of BIN",
+        bin_template("<TARGET> <ARGUMENTS>").replace(
+            "</idb:Template>", field("TARGET") + "</idb:Template>"
+        ),
+        [("OSP315", 5, 18)],
+    ),
+    (
+        "differs from the global one that another part uses",
+        "<idb:Template>"
+        + field("N", "<idb:Default/>", INT)
+        + "</idb:Template>\n"
+        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        + "\n"
+        + template(
+            ")\n: <N>", field("N", "<idb:Default>1</idb:Default>", INT), name="JOB_EPILOGUE"
+        ),
+        [("OSP304", 10, 20)],
+    ),
+    (
+        "no pattern, two applications",
+        template(
+            "{\n#PBS -q <QUEUE>",
+            fixed("DIRECTIVE_PREFIX", "#PBS"),
+            field("QUEUE", "<idb:Default/>"),
+            name="JOB_PROLOGUE",
+        )
+        + template("x", name="X")
+        + application("X", "X"),
+        [("OSP623", 3, 1), ("OSP621", 3, 9)],
+    ),
+    (
+        "late directives",
+        template(
+            "#!/bin/sh\n#PBS -a\n\n# comment\n#PBS -b\n(\n#PBS -c\n <N/(.+)/#PBS -d $1>\n<N/(.+)/#PBS -d $1>\ncat <<E\n#PBS -e\nE\n",
+            fixed("DIRECTIVE_PREFIX", "#PBS"),
+            field("N", "<idb:Default/>", INT),
+            name="JOB_PROLOGUE",
+        ),
+        [("OSP623", 8, 1), ("OSP624", 9, 2), ("OSP623", 10, 1)],
+    ),
+    (
+        "a directive of an application",
+        template("#PBS -a\nx", name="EXECUTABLE"),
+        [("OSP623", 2, 38)],
+    ),
+    (
+        "directives in quotes and of the context",
+        template(
+            '#!/bin/sh\n#PBS -N "<NAME>"\n#PBS -o <WORKING_DIRECTORY>\n#PBS -q <Q>\n(\n',
+            fixed("DIRECTIVE_PREFIX", "#PBS"),
+            field("NAME", "<idb:Default/>", ' ext:pattern="[a-z ]*"'),
+            field("Q", "<idb:Default/>", ' ext:pattern=".*"'),
+            name="JOB_PROLOGUE",
+        ),
+        [("OSP609", 4, 9), ("OSP622", 5, 9)],
+    ),
+    (
+        "settable in a prologue without directives",
+        template(
+            "#!/bin/sh\n#PBS -q <Q>\n(\n",
+            field("Q", "<idb:Default/>", ' ext:pattern=".*"'),
+            name="JOB_PROLOGUE",
+        ),
+        [],
+    ),
+    (
+        "no Default in a part of START",
+        template(
+            "#<N>", field("N", "", INT), field("M", "<idb:Default/>", INT), name="EXECUTABLE"
+        ).replace("<N>", "<N><M>"),
+        [("OSP313", 3, 3)],
+    ),
+    (
+        "an application's own field may be required",
+        template("x <N>", field("N", "", INT), name="X") + application("X", "X"),
+        [],
+    ),
+    (
+        "#! after a blank line",
+        template("\n #!/bin/sh\n(\n", name="JOB_PROLOGUE"),
+        [("OSP625", 3, 2)],
+    ),
+    (
+        "#! of a static script",
+        static(
+            "X", "x", "\n#!/bin/sh\n", "&lt;N&gt; &lt;M&gt; &lt;P&gt; '&lt;P/'/'\\\\''&gt;'"
+        ).replace("</idb:Template>", field("N", "", INT) + field("P") + "</idb:Template>"),
+        [("OSP301", 2, 71), ("OSP601", 2, 81), ("OSP625", 3, 1)],
+    ),
+    (
+        "carriage returns",
+        template("x", name="HOLD").replace("<![CDATA[x]]>", "x&#13;\ny&#13;\n")
+        + static("X", "x", "x\n&#13;"),
+        [("OSP110", 2, 30), ("OSP110", 7, 1)],
+    ),
+    (
+        "START without its pattern, with a Default",
+        template(
+            "x", fixed("JOB_ID_PATTERN", "(?<id>.)").replace("Value", "Default"), name="START"
+        ),
+        [("OSP403", 3, 3)],
+    ),
+    (
+        "STATE without tags",
+        variations(
+            "GET_JOB_STATUS",
+            {"": "x"},
+            fixed("STATUS_PATTERN", "(?<id>.)(?<stat>.)"),
+            '<idb:Field name="STATE" isSettable="false"/>',
+        ),
+        [("OSP206", 1, 1), ("OSP402", 3, 75), ("OSP405", 3, 75), ("OSP403", 4, 3)],
+    ),
+    (
+        "a group for a back-reference",
+        variations(
+            "LIST",
+            {"DIR": "ls"},
+            fixed(
+                "ENTRY_PATTERN",
+                r'(?<q>"?)(?<type>.)(?<mode>.)(?<size>.)(?<mtime>.)(?<name>.)\k<q>',
+            ),
+        ),
+        [("OSP205", 1, 1)],
+    ),
+    (
+        "BIN without its fields",
+        variations("BIN", {"STATIC_SCRIPT": "/bin/x"}),
+        [("OSP205", 1, 1), ("OSP505", 2, 3)],
+    ),
+    (
+        "storage paths are no scripts",
+        template(
+            "/home/<USER_NAME>/<GROUP>", '<idb:Field name="GROUP" isSettable="false"/>', name="HOME"
+        )
+        + '<osp:Storage name="HOME" template="HOME"/>',
+        [],
+    ),
+    (
+        "a path that is an application, too",
+        template("/home/<USER_NAME>", name="HOME")
+        + '<osp:Storage name="HOME" template="HOME"/>'
+        + application("HOME", "HOME"),
+        [("OSP609", 2, 44)],
+    ),
+    (
+        "quote left open across the parts",
+        template("(\n'", name="JOB_PROLOGUE"),
+        [("OSP612", 26, 55)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_case(lint: Lint, content: str, expected: list[tuple[str, int, int]]) -> None:
+    problems = lint(document(content))
+    places = [(p.code, p.place) for p in problems if p.place]
+    assert [(code, place.line - 6, place.column) for code, place in places] == expected
+    assert len(places) == len(problems)

@@ -1,0 +1,140 @@
+"""`lint_file`: everything in one pass, and never an exception, whatever the file holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from osprofile.lint import RULES, lint_file
+from osprofile.lint.rules import document
+from osprofile.lint.rules.rule import field, profile, template
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from osprofile.errors import Problem
+
+    Lint = Callable[[str | bytes], list[Problem]]
+
+PARENTS = Path(__file__).with_name("profiles")
+
+
+def codes(problems: list[Problem]) -> list[str]:
+    return [p.code for p in problems]
+
+
+def test_a_whole_message(lint: Lint) -> None:
+    [found] = lint(document(template("qhold '<WHY/'/'\\\\''>'", field("WHY"))))
+    assert found.place
+    assert (
+        str(found)
+        == f"""\
+{found.place.file}:8:45: error OSP605 the value of settable field WHY stands where qhold takes a leading - for an option
+      <idb:Invocation><idb:Body><![CDATA[qhold '<WHY/'/'\\\\''>']]></idb:Body></idb:Invocation>
+                                                ^
+    hint: let a -- precede it, or attach it to its option (-q'...', --queue='...'), or give it an ext:pattern that forbids a leading -"""
+    )
+
+
+def test_invalid_by_the_schema_and_wrong_by_the_rules(lint: Lint) -> None:
+    content = template("x", field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>")) + "<osp:Nope/>"
+    assert codes(lint(document(content))) == ["OSP307", "OSP104"]
+
+
+def test_duplicates_do_not_hide_the_rest(lint: Lint) -> None:
+    content = template("x <NOPE>", name="T") + template("x") + template("x")
+    assert codes(lint(document(content))) == ["OSP301", "OSP105"]
+
+
+def test_a_missing_parent_does_not_hide_what_the_document_alone_shows(lint: Lint) -> None:
+    content = template("x <N>", field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"))
+    assert codes(lint(profile(content, 'name="x" extends="nope"'))) == ["OSP201", "OSP307"]
+
+
+def test_dangling_templates_do_not_hide_the_rest(lint: Lint) -> None:
+    content = template("x <NOPE>") + '<osp:Storage name="S" template="T"/>'
+    assert codes(lint(document(content))) == ["OSP301", "OSP203"]
+
+
+def test_carriage_returns_are_told_once_and_with_the_rest(lint: Lint) -> None:
+    text = document(template("x <NOPE>\ny")).replace("\n", "\r\n")
+    found = lint(text)
+    assert codes(found) == ["OSP109", "OSP301"]
+    assert [p.place.line for p in found if p.place] == [1, 8]
+
+
+def test_a_bad_parent(tmp_path: Path) -> None:
+    (tmp_path / "parent.xml").write_text(profile("<osp:Nope/>", 'name="parent"'))
+    (tmp_path / "child.xml").write_text(
+        profile(template("x <NOPE>"), 'name="child" extends="parent"')
+    )
+    found = lint_file(tmp_path / "child.xml", Repository([tmp_path], standard=False))
+    assert [(p.code, p.place and Path(p.place.file).name) for p in found] == [
+        ("OSP104", "parent.xml")
+    ]
+
+
+@pytest.mark.parametrize("name", ["nope.xml", "nope/profile.xml", ""])
+def test_a_file_that_is_not_there(tmp_path: Path, name: str) -> None:
+    [found] = lint_file(tmp_path / name, Repository([tmp_path], standard=False))
+    assert found.code == "OSP101"
+    assert found.place is None
+
+
+def test_a_folder_stands_for_its_profile(tmp_path: Path) -> None:
+    (tmp_path / "profile.xml").write_bytes((PARENTS / "base.xml").read_bytes())
+    assert lint_file(str(tmp_path), Repository([PARENTS], standard=False)) == []
+
+
+def test_the_tests_own_profiles() -> None:
+    repository = Repository([PARENTS], standard=False)
+    assert lint_file(PARENTS / "base.xml", repository) == []
+    assert codes(lint_file(PARENTS / "parts.xml", repository)) == ["OSP207"]
+
+
+EXAMPLES = [document(text) for rule in RULES.values() for text in (rule.wrong, rule.right)]
+EXAMPLES += [(PARENTS / name).read_text(encoding="utf-8") for name in ("base.xml", "parts.xml")]
+
+PIECES = [
+    "<", ">", "&", "'", '"', "\\", "/", "$", "`", "(", ")", "{", "}", "[", "]", "\n", "\r\n", "#", "<N>", "<N/a/b>",
+    "<X:HMS>", "<JOB_SCRIPT>", "$((", "${x:-", "<<E\n", "\\''", "<![CDATA[", "]]>", "&#13;", "\u2028", "é", "(?<id>",
+    "(?!-)", "\\p{L}", "{2,1}", "*+", "NaN", "INF", "1e999", "-1", "", 'ext:type="integer"', 'isSettable="false"',
+    "<idb:Field/>", '<idb:Field name="N"/>', '<idb:Template name="BIN"/>', "<idb:Template/>", "<idb:Body/>",
+    '<idb:Tag name="">', "<idb:Value/>", '<osp:Application name="a" template="b"/>', "<!-- -->", "<?x y?>", "\ufffe", "\0",
+]  # fmt: skip
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    """Change an example at some places: insert, delete, replace, or copy a part."""
+    text = draw(st.sampled_from(EXAMPLES))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.sampled_from([0, 0, 1, 3, 20])))
+        kept = text[start:end] if draw(st.booleans()) else ""
+        text = text[:start] + draw(st.sampled_from(PIECES)) + kept + text[end:]
+    return text
+
+
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(text=mutated())
+def test_no_document_makes_the_linter_fail(lint: Lint, text: str) -> None:
+    for found in lint(text.encode("utf-8", "surrogatepass")):
+        assert found.code in RULES
+        assert found.severity == RULES[found.code].severity
+        assert str(found)
+
+
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.binary(max_size=200))
+def test_no_bytes_make_the_linter_fail(lint: Lint, data: bytes) -> None:
+    assert {p.code for p in lint(data)} <= {"OSP101", "OSP102", "OSP103", "OSP104"}

@@ -1,0 +1,159 @@
+"""The lexer of `sh`: how a hole is quoted, and as what of a command it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from osprofile.lint.shell.lexer import Reading, read
+
+
+class Hole:
+    """A place for a value; `@` in the tests' scripts."""
+
+
+def reading(script: str) -> Reading[Hole]:
+    return read([Hole() if char == "@" else char for char in script])
+
+
+def told(script: str) -> list[str]:
+    """Give, for each hole, quote, role, words before it and prefix."""
+    out = []
+    for _hole, at in reading(script).holes:
+        words = " ".join((*at.words, at.prefix)).replace("\uffff", "@").replace("\ufffe", "$")
+        marks = [
+            "backquoted" * at.backquoted, "computed" * at.computed,
+            "" if at.delimiter is None else f"until {at.delimiter}",
+        ]  # fmt: skip
+        out.append(" ".join([f"{at.quote} {at.role}: {words}|", *filter(None, marks)]))
+    return out
+
+
+CASES = [
+    # Quotes
+    ("x @", ["unquoted argument: x |"]),
+    ("x '@'", ["single argument: x |"]),
+    ('x "@"', ["double argument: x |"]),
+    ("x a'b'\"c\"@", ["unquoted argument: x abc|"]),
+    (r"x \'@", ["unquoted argument: x '|"]),
+    (r"x '\'@", ["unquoted argument: x \\|"]),
+    (r'x "\"@"', ['double argument: x "|']),
+    (r"x \@", ["unquoted argument: x |"]),
+    ("x $'@'", ["dollar-single argument: x |"]),
+    ('x "$\'@\'"', ["double argument: x $'|"]),
+    ("x $@", ["name argument: x |"]),
+    ("x 'it'\\''s @'", ["single argument: x it's |"]),
+    ("x 'a\n@'", ["single argument: x a\n|"]),
+    ("x \\\n  @", ["unquoted argument: x |"]),
+    # Words and what they are
+    ("@", ["unquoted command: |"]),
+    ("a=@ b=@ c d=@", ["unquoted assignment: a=|", "unquoted assignment: b=|", "unquoted argument: c d=|"]),
+    ("a-b=@", ["unquoted command: a-b=|"]),
+    ("x a b; y @", ["unquoted argument: y |"]),
+    ("x | y @ && z @", ["unquoted argument: y |", "unquoted argument: z |"]),
+    ("x & @", ["unquoted command: |"]),
+    ("x @ '@'", ["unquoted argument: x |", "single argument: x @ |"]),
+    ("x $y ${z} $(w) @", ["unquoted argument: x $ $ $ |"]),
+    ("! x @", ["unquoted argument: x |"]),
+    ("'if' @", ["unquoted argument: if |"]),
+    # Redirections
+    ("x > @ y", ["unquoted redirection: |"]),
+    ("x 2>'@' @", ["single redirection: |", "unquoted argument: x |"]),
+    ("x2>@ @", ["unquoted redirection: |", "unquoted argument: x2 |"]),
+    ("x >& @ <> @ >| @", ["unquoted redirection: |"] * 3),
+    ("< @ x @", ["unquoted redirection: |", "unquoted argument: x |"]),
+    ("x 2>&1 @", ["unquoted argument: x |"]),
+    # Compound commands
+    ("if x @; then y @; else z @; fi", [f"unquoted argument: {c} |" for c in "xyz"]),
+    ("while x @; do y @; done > @", ["unquoted argument: x |", "unquoted argument: y |", "unquoted redirection: |"]),
+    ("{ x @; }; ( y @ ); z @", [f"unquoted argument: {c} |" for c in "xyz"]),
+    ("f() { x @; }\nf @", ["unquoted argument: x |", "unquoted argument: f |"]),
+    ("for i in a '@' @; do x @; done", ["single list: |", "unquoted list: |", "unquoted argument: x |"]),
+    ("for i\ndo x @; done", ["unquoted argument: x |"]),
+    ("for i do x @; done", ["unquoted argument: x |"]),
+    ("case '@' in a|@) x @ ;; (b) y @ ;; *) z @; esac; w @", [
+        "single subject: |", "unquoted pattern: |", *[f"unquoted argument: {c} |" for c in "xyzw"]]),
+    ("case x in esac @", ["unquoted command: |"]),
+    ("case $x in # it's\n a) ;; # )\n b) x @;; esac", ["unquoted argument: x |"]),
+    ("case a in a) case b in b) x @ ;; esac ;; c) y @ ;; esac", [f"unquoted argument: {c} |" for c in "xy"]),
+    # Comments
+    ("# it's @\nx @", ["comment text: |", "unquoted argument: x |"]),
+    ("x a#b '@' # '", ["single argument: x a#b |"]),
+    # Substitutions
+    ("x $(y '@') @", ["single argument: y |", "unquoted argument: x $ |"]),
+    ('x "$(y \'@\' "@")" "@"', [
+        "single argument: y |", "double argument: y @ |", "double argument: x $ |"]),
+    ("x $(case a in a) y @;; esac) @", ["unquoted argument: y |", "unquoted argument: x $ |"]),
+    ("x $(y # )\n) @", ["unquoted argument: x $ |"]),
+    ("x `y '@'` @", ["single argument: y | backquoted", "unquoted argument: x $ |"]),
+    (r"x `y \`z '@'\` @`", ["single argument: z | backquoted", "unquoted argument: y $ | backquoted"]),
+    (r'x "`y \"@\"`"', ["double argument: y | backquoted"]),
+    ("x $((1 + @)) @", ["arithmetic text: |", "unquoted argument: x $ |"]),
+    ("x $(( $(y '@') ))", ["single argument: y | computed"]),
+    ("x $(( (1 + 2) * @ ))", ["arithmetic text: |"]),
+    ("x $((y '@'); z)", ["doubtful argument: y |"]),
+    ("x $( (y '@') )", ["single argument: y |"]),
+    # Parameters
+    ("x ${y:-'@'}", ["single argument: x |"]),
+    ("x ${y:-@} @", ["unquoted argument: x |", "unquoted argument: x $ |"]),
+    ("x \"${y:-'@'}\"", ["double argument: x '|"]),
+    ("x \"${y#'@'}\"", ["doubtful argument: x |"]),
+    ('x "${y:-"@"}"', ["double argument: x |"]),
+    ("x ${y:+-q '@'}", ["single argument: x -q |"]),
+    ("x ${#y} $# ${#} $* @", ["unquoted argument: x $ $ $ $ |"]),
+    ("x ${y:-${z:-'@'}} @", ["single argument: x |", "unquoted argument: x $ |"]),
+    # Here-documents
+    ("x <<E\n'@'\nE\ny @", ["here text: '| until E", "unquoted argument: y |"]),
+    ("x <<'E'\n@\n$(\nE\ny @", ["here-quoted text: | until E", "unquoted argument: y |"]),
+    ("x <<-\\E\n\t@\n\tE\ny @", ["here-quoted text: | until E", "unquoted argument: y |"]),
+    ("x <<E <<'F' @\n@\nE\n@\nF\ny @", [
+        "unquoted argument: x |", "here text: | until E", "here-quoted text: | until F",
+        "unquoted argument: y |"]),
+    ("x <<E\n$(y '@')\nE", ["single argument: y | until E"]),
+    ("x $(y <<E\n'\nE\n) @", ["unquoted argument: x $ |"]),
+    ("x <<@\n@", ["unquoted delimiter: |", "here text: | until \uffff"]),
+    ("x <<< '@'", ["single redirection: |"]),
+    ("x << E\n@\n E\n@\nE\ny @", [
+        "here text: | until E", "here text: @\n E\n| until E", "unquoted argument: y |"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "expected"), CASES, ids=[case[0] for case in CASES])
+def test_position(script: str, expected: list[str]) -> None:
+    assert told(script) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("x 'y", [(2, "a single quote")]),
+        ('x "y', [(2, "a double quote")]),
+        ("x `y", [(2, "a backquote")]),
+        ("x $(y", [(2, "a $(")]),
+        ("x ${y", [(2, "a ${")]),
+        ("( x", [(0, "a (")]),
+        ("case x in a) y", [(4, "a case")]),
+        ("x <<E\ny", [(6, "the here-document E")]),
+        ("x <<E", []),
+        ("x ) y", []),
+        ("", []),
+        ("$", []),
+        ("\\", []),
+    ],
+)
+def test_what_does_not_end(script: str, expected: list[tuple[int, str]]) -> None:
+    assert reading(script).unclosed == expected
+
+
+def test_comments_functions_and_variables() -> None:
+    found = reading("f() { x; } # a\n#b\ny '# c' $v $((w + $u)) ${t:-'# d'}")
+    assert found.comments == {11, 15}
+    assert found.functions == {"f"}
+    assert [(name, at.quote) for name, at in found.variables] == [
+        ("v", "unquoted"), ("w", "arithmetic"), ("u", "arithmetic"), ("t", "unquoted"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("opening", ["$(", "(", "${x:-", '"$(', "case x in a) ", "$((", "`"])
+def test_deep_nesting_is_told_and_not_an_error(opening: str) -> None:
+    found = reading(opening * 5001 + "'@'")
+    assert found.unclosed
