@@ -164,6 +164,7 @@ class _Compiler:
         self.templates: dict[str, Template] = {}
         self.uses: dict[str, Use] = {}
         self.declared: dict[str, tuple[Field, Template]] = {}
+        self.derived: dict[str, Template] = {}
         self.quoted: dict[str, tuple[str, str, str, str]] = {}
         self.steps: dict[str, Step] = {}
         self.scripts: dict[str, tuple[StaticScript, Text, Text]] = {}
@@ -175,6 +176,11 @@ class _Compiler:
 
     def made(self, template: Template, variation: str, text: Text) -> Plan:
         """Give the plan of what was compiled."""
+        for name in self.derived.keys() & self.declared.keys():
+            first, where = self.declared[name]
+            message = f"field {name} is declared in {where.name} and derived in {self.derived[name].name}, used together"
+            hint = "declare it in both, or as a global field"
+            raise InvalidProfileError([Problem("OSP304", message, first.place, hint)])
         declared = {name: field for name, (field, _template) in self.declared.items()}
         fixed = {name: f.value for name, f in declared.items() if f.value is not None}
         defaults = {
@@ -252,6 +258,7 @@ class _Compiler:
             base = None  # `TargetSystemInfo:HMS` is what the context calls so
         else:
             declared = field
+            self.derived.setdefault(name, template)
             self.steps.setdefault(name, Step(name, lambda v: rules.derive(field, name, v[base])))
         self.uses.setdefault(base or name, Use(name, template, invocation, body, found))
         if declared is not None:
