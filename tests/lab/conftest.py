@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 USER = os.environ.get("LAB_USER", "griduser")
 PROFILES = Path(__file__).parents[2] / "profiles"
 INCARNATE = Path(sys.executable).with_name("incarnate")
+STARTED: set[Path] = set()
+"""The links to the directories of all jobs, to remove in the end."""
 ENDED = {"DONE", "FAILED", "REMOVED"}
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
@@ -79,7 +81,9 @@ class Lab:
         return done.stderr
 
     def start(self, *options: str, **fields: str) -> Job:
-        return Job(self, self.ok("START", *options, **fields).splitlines()[-1])
+        job = Job(self, self.ok("START", *options, **fields).splitlines()[-1])
+        STARTED.add(job.link)
+        return job
 
     def statuses(self, variation: str = "ALL", **fields: str) -> dict[str, Status]:
         text = self.ok("GET_JOB_STATUS", variation=variation, **fields)
@@ -99,8 +103,12 @@ class Job:
     id: str
 
     @property
+    def link(self) -> Path:
+        return Path(pwd.getpwnam(USER).pw_dir, ".gpe", "jobs", self.id)
+
+    @property
     def directory(self) -> Path:
-        return Path(pwd.getpwnam(USER).pw_dir, ".gpe", "jobs", self.id).readlink()
+        return self.link.readlink()
 
     def status(self) -> Status:
         (status,) = self.lab.statuses("", JOB_ID=self.id).values()
@@ -128,7 +136,7 @@ class Job:
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     if (
         os.geteuid() != 0
         or not shutil.which("sbatch")
@@ -139,7 +147,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("linux", "slurm", "torque"):
         (directory / name).mkdir()
         (directory / name / "profile.xml").write_text(SITE.format(name=name, user=USER))
-    return directory
+    yield directory
+    for link in STARTED:
+        if link.is_symlink():
+            shutil.rmtree(link.readlink(), ignore_errors=True)
+            link.unlink()
 
 
 @pytest.fixture
