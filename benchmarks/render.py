@@ -105,17 +105,20 @@ PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 
 
 def requests() -> list[dict[str, str]]:
-    """Give 64 requests that set every field, one in four with a quote to escape."""
+    """Give 2,000 requests that set every field: names and paths are new in each.
+
+    Queues and resources repeat, as they do; one path in four has a quote to escape.
+    """
     return [
         {
             "JOB_NAME": f"job-{n}", "QUEUE": "fast" if n % 2 else "big", "PROJECT": f"p{n % 7}",
-            "NODES": str(n + 1), "CPUS": str(n % 16 + 1), "MEMORY": str(1024 + n),
-            "WALLTIME": str(600 + n), "PRIORITY": str(n), "MAIL": "end" if n % 3 else "never",
+            "NODES": str(n % 64 + 1), "CPUS": str(n % 16 + 1), "MEMORY": str(1024 * (n % 8 + 1)),
+            "WALLTIME": str(600 + n % 100), "PRIORITY": str(n % 50), "MAIL": "end" if n % 3 else "never",
             "DIRECTORY": f"/home/user/jobs/{n}", "SCRATCH": f"/scratch/{n}",
             "EXECUTABLE": f"/opt/it's/{n}" if n % 4 == 0 else f"/opt/app/{n}",
             "STDIN": f"in.{n}", "STDOUT": f"out.{n}", "STDERR": f"err.{n}",
         }
-        for n in range(64)
+        for n in range(2000)
     ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from paired import Promise, compare, heading, process, rounds
 
@@ -12,7 +13,7 @@ def main() -> int:
     heading()
     count = rounds()
     bare = process([sys.executable, "-c", "pass"])
-    command = [sys.executable, "-m", "osprofile"]
+    command = [sys.executable, str(Path(sys.executable).parent / "incarnate")]
     peer = "a bare interpreter"
     cases = [
         ("incarnate START --profile pbs", [*command, "START", "--profile", "pbs"], 7),

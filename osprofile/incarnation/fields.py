@@ -140,8 +140,7 @@ def _check_type(field: Field, value: str, what: str) -> None:
     if field.type == "integer" and int(value[:20]) > LARGEST_INTEGER:
         hint = f"a shell computes up to {LARGEST_INTEGER}"
         raise ValueRefusedError(f"{what} is too large", field=field.name, place=place, hint=hint)
-    limited = field.minimum is not None or field.maximum is not None
-    if (limited or field.type == "number") and not is_number(value):
+    if _is_limited(field) and not is_number(value):
         hint = "as in 10, -3, 1.5 or 2e6"
         message = (
             f"{what} is not a finite number"
@@ -163,7 +162,8 @@ def _check_limits(field: Field, value: str, what: str) -> None:
 
 
 def _check_pattern(field: Field, value: str, what: str) -> None:
-    if not _matches(field, value):
+    pattern = _pattern(field)
+    if pattern is not None and pattern.matches(value) is None:
         message = f"{what} does not match the pattern {field.pattern_text}"
         place = field.element.attribute_place(PATTERN_KEY)
         raise ValueRefusedError(message, field=field.name, place=place, hint=field.description)
@@ -177,7 +177,7 @@ class Rule:
     that have a tag, a type, a limit or a pattern.
     """
 
-    __slots__ = ("_field", "_high", "_low", "_tags", "known")
+    __slots__ = ("_accepts", "_field", "_high", "_low", "_tags", "known")
 
     def __init__(self, field: Field) -> None:
         self.known: dict[str, str] = {}
@@ -185,13 +185,18 @@ class Rule:
         self._tags = {tag.name: tag.value for tag in reversed(field.tags)}
         self._low = 0 if field.minimum is None else field.minimum
         self._high = LARGEST_INTEGER if field.maximum is None else field.maximum
+        # The quickest function that can say yes; where it says no, `check` decides.
+        self._accepts: Callable[[str], object] = self._first
+        if field.type == "integer":
+            self._accepts = self._whole
+        elif _is_limited(field):
+            self._accepts = _undecided
 
     @staticmethod
     def needed(field: Field) -> bool:
         """Say whether a field has any rule at all."""
-        limits = field.minimum is not None or field.maximum is not None
         typed = field.type is not None and field.type != "text"
-        return bool(field.tags or limits or typed or field.pattern_text is not None)
+        return bool(field.tags) or typed or _is_limited(field) or field.pattern_text is not None
 
     def resolve(self, given: str) -> str:
         """Give the value of the tag named `given`, else `given`, checked.
@@ -199,44 +204,60 @@ class Rule:
         Raises `ValueRefusedError`; `InvalidProfileError` for a bad pattern.
         """
         value: str = self._tags.get(given, given)
-        if not self._fits(value):
-            check(self._field, value, given)
-        if len(self.known) >= _REMEMBERED:
-            self.known.clear()
+        try:
+            if value and not self._accepts(value):
+                check(self._field, value, given)
+        except JavaRegexTimeoutError as error:
+            raise timed_out(self._field.name, error) from None
+        known = self.known
+        if len(known) >= _REMEMBERED:
+            known.clear()
         if len(given) <= _REMEMBERED_LENGTH:
-            self.known[given] = value
+            known[given] = value
         return value
 
-    def _fits(self, value: str) -> bool:
-        """Say quickly whether a value is right; where it says no, `check` decides."""
-        if not value:
-            return True
-        field = self._field
-        if field.type == "integer":
-            plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
-            if not (plain and self._low <= int(value) <= self._high):
-                return False
-        elif field.type == "number" or field.minimum is not None or field.maximum is not None:
+    def _first(self, value: str) -> object:
+        """Find out, at the first value, what is to be asked of each."""
+        pattern = _pattern(self._field)
+        self._accepts = pattern.matches if pattern is not None else str
+        return self._accepts(value)
+
+    def _whole(self, value: str) -> bool:
+        plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
+        if not (plain and self._low <= int(value) <= self._high):
             return False
-        return _matches(field, value)
+        pattern = _pattern(self._field)
+        return pattern is None or pattern.matches(value) is not None
+
+
+def timed_out(name: str, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
+    """Say of which field's value a regular expression did not get done."""
+    message = f"field {name}: {error.message}"
+    return JavaRegexTimeoutError(message, text=error.text, index=error.index, hint=error.hint)
 
 
 _REMEMBERED: Final = 512
 _REMEMBERED_LENGTH: Final = 200
 
 
-def _matches(field: Field, value: str) -> bool:
+def _undecided(_value: str) -> bool:
+    return False
+
+
+def _is_limited(field: Field) -> bool:
+    return field.type == "number" or field.minimum is not None or field.maximum is not None
+
+
+def _pattern(field: Field) -> javaregex.Pattern | None:
+    """Give a field's pattern; raise `InvalidProfileError` where Java refuses it."""
     if field.pattern_text is None:
-        return True
+        return None
     try:
-        return javaregex.compile(field.pattern_text).matches(value) is not None
-    except JavaRegexTimeoutError:
-        raise
+        return javaregex.compile(field.pattern_text)
     except JavaRegexError as error:
         message = f"field {field.name}: bad Java regular expression: {error.message}"
         place = field.element.attribute_text(PATTERN_KEY).place(error.index)
-        problem = Problem("OSP401", message, place, error.hint)
-        raise InvalidProfileError([problem]) from None
+        raise InvalidProfileError([Problem("OSP401", message, place, error.hint)]) from None
 
 
 def number_text(number: float) -> str:

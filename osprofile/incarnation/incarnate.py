@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 from osprofile.errors import (
-    JavaRegexTimeoutError,
     MissingValueError,
     NotSettableError,
     UnknownFieldError,
@@ -141,8 +140,6 @@ def incarnate(
         incarnation = Incarnation(plan, values, request, given)
     except KeyError as error:
         _missing(plan, error.args[0], given)
-    except JavaRegexTimeoutError as error:
-        raise _named(plan, error) from None
     if warnings:
         incarnation.warnings = warnings
     return incarnation
@@ -271,15 +268,6 @@ def _missing(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
             f"{nearest(name, known)}; a shell's input redirection is written with a blank: < {name}"
         )
     raise MissingValueError(message, field=name, place=use.place, hint=hint)
-
-
-def _named(plan: Plan, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
-    """Say which field's value a regular expression did not get done with."""
-    patterns = ((n, f.pattern_text or "") for n, f in plan.declared.items())
-    in_bodies = ((use.name, step.key) for step in plan.steps for use in plan.uses.values())
-    name = next((n for n, text in (*patterns, *in_bodies) if error.text and error.text in text), "")
-    message = f"field {name}: {error.message}" if name else error.message
-    return JavaRegexTimeoutError(message, text=error.text, index=error.index, hint=error.hint)
 
 
 def _static_scripts(plan: Plan, values: Values) -> tuple[StaticScriptFile, ...]:

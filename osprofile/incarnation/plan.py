@@ -11,7 +11,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from osprofile.errors import InvalidProfileError, Problem
+from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import fields as rules
 from osprofile.language import body as bodies
 from osprofile.profile.model import Template
@@ -281,8 +281,7 @@ class _Compiler:
         if literal is not None and key not in self.steps:
             self.quoted.setdefault(new, (new, key, *literal))
         elif new not in self.steps:
-            function = bodies.compile_replacement(body, found)
-            self.steps[new] = Step(new, lambda v: function(v[key]))
+            self.steps[new] = Step(new, _replacing(body, found, key))
         return new
 
     # What the engine supplies
@@ -352,3 +351,16 @@ class _Compiler:
     def constant(self, key: str, value: str) -> str:
         self.steps.setdefault(key, Step(key, lambda _values: value))
         return key
+
+
+def _replacing(body: Body, found: Replacement, key: str) -> Callable[[Values], str]:
+    """Give the function that makes `<NAME/FROM/TO>` of the value of `key`."""
+    function = bodies.compile_replacement(body, found)
+
+    def make(values: Values) -> str:
+        try:
+            return function(values[key])
+        except JavaRegexTimeoutError as error:
+            raise rules.timed_out(found.name, error) from None
+
+    return make
