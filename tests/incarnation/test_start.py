@@ -1,0 +1,272 @@
+"""START's script and applications: OS Profile 2.5 and 4, design "Words" and "Conventions"."""
+
+from __future__ import annotations
+
+import pytest
+
+from osprofile import (
+    ApplicationNotFoundError,
+    InvalidProfileError,
+    MissingValueError,
+    Profile,
+    TemplateNotFoundError,
+    UnknownFieldError,
+    incarnate,
+    new_context,
+    storage_path,
+    working_directory,
+)
+from osprofile.incarnation import context as contexts
+from tests.strategies import (
+    application,
+    default,
+    field,
+    fixed,
+    invocation,
+    profile,
+    static,
+    template,
+    template_of,
+)
+
+START = template("START", "run '<JOB_SCRIPT/'/'\\\\''>' <QUEUE>", field("QUEUE", default("q")))
+PROLOGUE = template("JOB_PROLOGUE", "cd <DIR>\n", field("DIR", default("/d")))
+EPILOGUE = template("JOB_EPILOGUE", "exit $?\n")
+EXECUTABLE = template("RUN", "<EXE>", field("EXE", default("hostname")))
+APPLICATIONS = (
+    application("default", "Executable", "1", "RUN")
+    + application("b19", "BLAST", "1.9", "OLD")
+    + application("b110", "BLAST", "1.10", "NEW")
+    + application("slash", "N/A", "2/1", "RUN")
+    + application("slash2", "N", "A", "OLD")
+)
+OTHERS = template("OLD", "old <DB>", field("DB", default("nr"))) + template("NEW", "new")
+
+
+def started(*content: str) -> Profile:
+    return profile(START, PROLOGUE, EXECUTABLE, OTHERS, EPILOGUE, *content, APPLICATIONS)
+
+
+MADE = started()
+
+
+def test_the_job_script() -> None:  # JOB_PROLOGUE, the application, JOB_EPILOGUE: each its lines
+    assert incarnate(MADE, "START").text == "run 'cd /d\nhostname\nexit $?' q"
+
+
+def test_a_replacement_applies_to_the_whole_job_script() -> None:
+    found = incarnate(MADE, "START", fields={"EXE": "it's"})
+    assert found.text == "run 'cd /d\nit'\\''s\nexit $?' q"
+
+
+def test_values_inside_the_job_script_are_not_scanned() -> None:
+    found = incarnate(MADE, "START", fields={"EXE": "<QUEUE>", "DIR": "<JOB_SCRIPT>"})
+    assert found.text == "run 'cd <JOB_SCRIPT>\n<QUEUE>\nexit $?' q"
+
+
+def test_the_fields_are_the_union_of_the_parts() -> None:
+    request = {"QUEUE": "long", "DIR": "/x", "EXE": "date"}
+    found = incarnate(MADE, "START", fields=request, strict=True)
+    assert found.text == "run 'cd /x\ndate\nexit $?' long"
+    assert set(found.fields) == {"QUEUE", "DIR", "EXE"}
+    with pytest.raises(UnknownFieldError) as caught:  # a field of an application that is not run
+        incarnate(MADE, "START", fields={"DB": "x"}, strict=True)
+    assert caught.value.message == (
+        "field DB is not used by template START with application Executable"
+    )
+    found = incarnate(MADE, "START", fields={"DB": "x"}, application="BLAST/1.9", strict=True)
+    assert found.text == "run 'cd /d\nold x\nexit $?' q"
+
+
+# What is asked for, and the application that runs. A name may itself hold a `/`.
+ASKED = [
+    (None, "hostname"), ("", "hostname"), ("Executable", "hostname"), ("Executable/1", "hostname"),
+    ("BLAST", "new"), ("BLAST/1.10", "new"), ("BLAST/1.9", "old nr"),
+    ("N/A", "hostname"),  # the name goes before name and version
+    ("N", "old nr"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "payload"), ASKED)
+def test_applications(asked: str | None, payload: str) -> None:
+    found = incarnate(MADE, "START", application=asked)
+    assert found.text == f"run 'cd /d\n{payload}\nexit $?' q"
+
+
+NOT_FOUND = {
+    "BLSAT": "profile p has no application 'BLSAT'\n    hint: did you mean BLAST?",
+    "BLAST/2": "profile p has no version '2' of application BLAST\n    hint: there is 1.9, 1.10",
+    "BLAST/": "profile p has no version '' of application BLAST\n    hint: there is 1.9, 1.10",
+    "BLSAT/1": "profile p has no application 'BLSAT/1'\n    hint: did you mean BLAST?",
+    "default": "profile p has no application 'default'\n    hint: known: BLAST, Executable, N, N/A",
+    "../x": "profile p has no application '../x'\n    hint: known: BLAST, Executable, N, N/A",
+}
+
+
+@pytest.mark.parametrize(("asked", "told"), NOT_FOUND.items(), ids=NOT_FOUND)
+@pytest.mark.parametrize(
+    "name", ["START", "RUN"]
+)  # RUN needs none; a wrong one is told all the same
+def test_unknown_applications(asked: str, told: str, name: str) -> None:
+    with pytest.raises(ApplicationNotFoundError) as caught:
+        incarnate(MADE, name, application=asked)
+    assert str(caught.value) == told
+
+
+def test_unknown_names_leave_nothing_behind() -> None:
+    made = started()
+    for asked in ("x", "BLAST/7"):
+        with pytest.raises(ApplicationNotFoundError):
+            incarnate(made, "RUN", application=asked)
+    with pytest.raises(TemplateNotFoundError):
+        incarnate(made, "X")
+    with pytest.raises(TemplateNotFoundError):
+        incarnate(made, "RUN", variation="X")
+    assert made.plans == {}
+
+
+@pytest.mark.parametrize("missing", ["JOB_PROLOGUE", "JOB_EPILOGUE", "Executable"])
+def test_a_part_that_is_missing_is_named(missing: str) -> None:
+    parts = {"JOB_PROLOGUE": PROLOGUE, "JOB_EPILOGUE": EPILOGUE}
+    parts.pop(missing, None)
+    runs = application("a", "Other", "1", "RUN") if missing == "Executable" else APPLICATIONS
+    made = profile(START, EXECUTABLE, OTHERS, *parts.values(), runs)
+    with pytest.raises((TemplateNotFoundError, ApplicationNotFoundError), match=missing):
+        incarnate(made, "START")
+
+
+def test_the_parts_use_their_default_variation() -> None:
+    made = profile(
+        template_of("START", invocation("a <JOB_SCRIPT>", "V")),
+        template_of("JOB_PROLOGUE", invocation("p"), invocation("pV", "V")),
+        EPILOGUE, EXECUTABLE, OTHERS, APPLICATIONS,
+    )  # fmt: skip
+    assert incarnate(made, "START", variation="V").text == "a p\nhostname\nexit $?"
+
+
+@pytest.mark.parametrize("ends", ["", "\n", "\n\n"])
+def test_each_part_ends_its_line_once(ends: str) -> None:
+    made = profile(
+        template("START", "<JOB_SCRIPT>"), template("JOB_PROLOGUE", "p" + ends),
+        template("RUN", "r" + ends), template("JOB_EPILOGUE", "e" + ends), OTHERS, APPLICATIONS,
+    )  # fmt: skip
+    rest = ends[1:]  # all line ends but the last are the part's own
+    assert incarnate(made, "START").text == f"p{rest}\nr{rest}\ne{rest}"
+
+
+def test_job_script_elsewhere_is_an_undeclared_field() -> None:
+    made = profile(START, PROLOGUE, EPILOGUE, OTHERS, template("RUN", "<JOB_SCRIPT>"), APPLICATIONS)
+    with pytest.raises(MissingValueError, match="field JOB_SCRIPT has no value: template RUN"):
+        incarnate(made, "START")
+    recursive = profile(START, PROLOGUE, EPILOGUE, application("a", "Executable", "1", "START"))
+    with pytest.raises(MissingValueError, match="field JOB_SCRIPT has no value: template START"):
+        incarnate(recursive, "START")
+
+
+def test_a_static_script_gets_the_job_script_as_an_argument() -> None:
+    bin_ = template_of(
+        "BIN",
+        invocation("/b"),
+        invocation("/b/<FILE_NAME>", "STATIC_SCRIPT"),
+        invocation("<TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
+    )
+    start = template_of("START", static("submit", "start.sh", "'<JOB_SCRIPT/'/'\\\\''>'"))
+    made = profile(start, PROLOGUE, EXECUTABLE, OTHERS, EPILOGUE, bin_, APPLICATIONS)
+    found = incarnate(made, "START", fields={"EXE": "it's"})
+    assert found.text == "/b/start.sh 'cd /d\nit'\\''s\nexit $?'"
+
+
+# The same field in two of the templates
+
+
+def test_the_same_declaration_twice_is_one_field() -> None:
+    twice = template(
+        "RUN", "<DIR>", field("DIR", "<idb:Description>x</idb:Description>" + default("/d"))
+    )
+    made = profile(START, PROLOGUE, twice, OTHERS, EPILOGUE, APPLICATIONS)
+    assert incarnate(made, "START", fields={"DIR": "/e"}).text == "run 'cd /e\n/e\nexit $?' q"
+
+
+CONFLICTS = [
+    field("DIR"), field("DIR", default("/x")), field("DIR", fixed("/d")),
+    field("DIR", default("/d"), 'isSettable="false"'), field("DIR", default("/d"), 'ext:pattern=".*"'),
+    field("DIR", default("/d"), 'ext:type="text"'), field("DIR", "<idb:Max>1</idb:Max>" + default("/d")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("declared", CONFLICTS)
+def test_conflicting_declarations(declared: str) -> None:
+    made = profile(
+        START, PROLOGUE, template("RUN", "<DIR>", "\n" + declared), OTHERS, EPILOGUE, APPLICATIONS
+    )
+    with pytest.raises(InvalidProfileError) as caught:
+        incarnate(made, "START")
+    (problem,) = caught.value.problems
+    assert (problem.code, str(problem.place)) == ("OSP304", "p.xml:8:1")
+    assert problem.message == (
+        "field DIR is declared differently in JOB_PROLOGUE and RUN, used together"
+    )
+    assert problem.hint == (
+        "the other declaration stands at p.xml:6:32; make them equal, or one global field"
+    )
+
+
+def test_a_conflict_that_is_not_used_is_none() -> None:
+    unused = template("RUN", "x", field("DIR", fixed("other")))
+    made = profile(START, PROLOGUE, unused, OTHERS, EPILOGUE, APPLICATIONS)
+    assert incarnate(made, "START").text == "run 'cd /d\nx\nexit $?' q"
+
+
+DERIVED_AND_DECLARED = [
+    (template("JOB_PROLOGUE", "<W:HMS>", field("W", default("60"))),
+     template("RUN", "<W:HMS>", field("W:HMS", default("own")))),
+    (template("JOB_PROLOGUE", "<W:HMS>", field("W:HMS", default("own"))),
+     template("RUN", "<W:HMS>", field("W", default("60")))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("prologue", "runs"), DERIVED_AND_DECLARED)
+def test_a_field_derived_in_one_and_declared_in_another(prologue: str, runs: str) -> None:
+    made = profile(START, prologue, runs, OTHERS, EPILOGUE, APPLICATIONS)
+    with pytest.raises(InvalidProfileError) as caught:
+        incarnate(made, "START")
+    assert [p.code for p in caught.value.problems] == ["OSP304"]
+    assert "field W:HMS is declared in" in caught.value.message
+
+
+# Storages (3) and the context of a job (1, 2.3.1)
+
+
+def test_storage_path() -> None:
+    made = profile(
+        template("HOME_PATH", "/home/<USER_NAME>"), template("ROOT", "/"),
+        '<osp:Storage name="HOME" template="HOME_PATH"/><osp:Storage name="ROOT" template="ROOT"/>',
+    )  # fmt: skip
+    assert storage_path(made, "ROOT") == "/"
+    assert storage_path(made, "HOME", {"USER_NAME": "u"}) == "/home/u"
+    with pytest.raises(MissingValueError, match="field USER_NAME has no value"):
+        storage_path(made, "HOME")
+
+
+DIRECTORIES = [
+    ("/u", "/", "/u/me/j1"), ("/", "/", "/me/j1"), ("/u/", "/", "/u/me/j1"), ("C:\\u", "\\", "C:\\u\\me\\j1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("root", "delimiter", "path"), DIRECTORIES)
+def test_working_directory(root: str, delimiter: str, path: str) -> None:
+    assert working_directory(profile(root=root, delimiter=delimiter), "me", "j1") == path
+
+
+def test_new_context_is_fresh_for_each_job() -> None:
+    found = [new_context(MADE) for _ in range(200)]
+    directories = {context["WORKING_DIRECTORY"] for context in found}
+    assert len(directories) == 200
+    user = found[0]["USER_NAME"]
+    assert all(path.startswith(f"/u/{user}/") for path in directories)
+    assert set(found[0]) == {"USER_NAME", "WORKING_DIRECTORY"}
+
+
+def test_a_user_without_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 987654)
+    assert contexts.user_name() == "987654"

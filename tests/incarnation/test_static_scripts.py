@@ -1,0 +1,441 @@
+"""Static scripts: OS Profile 2.2, design "What an incarnation is"; deployed by real shells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from osprofile import (
+    InvalidProfileError,
+    MissingValueError,
+    NotSettableError,
+    StaticScriptFile,
+    TemplateNotFoundError,
+    deployment_script,
+    incarnate,
+)
+from osprofile.incarnation.incarnate import static_scripts
+from tests.strategies import (
+    XML_CHARACTERS,
+    default,
+    field,
+    invocation,
+    profile,
+    static,
+    template_of,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BIN = template_of(
+    "BIN",
+    invocation('"$HOME"/.gpe/bin'),
+    invocation('"$HOME"/.gpe/bin/<FILE_NAME>', "STATIC_SCRIPT"),
+    invocation("sh <TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
+)
+LIST = template_of(
+    "LIST",
+    static('#!/bin/sh\nls -- "$@" # <PATH>\n', "ls.sh", "-- '<PATH/'/'\\\\''>'"),
+    field("PATH", default(".")),
+)
+
+
+# What an incarnation of one is (2.2)
+
+
+def test_a_static_script_is_run_with_its_arguments() -> None:
+    found = incarnate(profile(LIST, BIN), "LIST", fields={"PATH": "it's"})
+    assert found.text == "sh \"$HOME\"/.gpe/bin/ls.sh -- 'it'\\''s'"
+    (script,) = found.static_scripts
+    assert script == StaticScriptFile(
+        path='"$HOME"/.gpe/bin/ls.sh',
+        body='#!/bin/sh\nls -- "$@" # <PATH>\n',  # as it is: no replacement is one in there
+        directory='"$HOME"/.gpe/bin',
+        mode=0o700,
+    )
+    assert list(found.fields) == ["PATH"]
+
+
+def test_what_has_no_static_script_has_none() -> None:
+    made = profile(template_of("T", invocation("x")), BIN)
+    assert incarnate(made, "T").static_scripts == ()
+
+
+def test_bodies_of_bin_may_end_their_line() -> None:
+    made = profile(
+        LIST,
+        template_of(
+            "BIN",
+            invocation("/b\n"),
+            invocation("/b/<FILE_NAME>\n", "STATIC_SCRIPT"),
+            invocation("<TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
+        ),
+    )
+    found = incarnate(made, "LIST")
+    assert found.text == "/b/ls.sh -- '.'"
+    assert (found.static_scripts[0].path, found.static_scripts[0].directory) == ("/b/ls.sh", "/b")
+
+
+def test_replacements_apply_to_what_the_engine_supplies() -> None:
+    made = profile(
+        LIST,
+        template_of(
+            "BIN",
+            invocation("/b"),
+            invocation("/b/<FILE_NAME/\\.sh/>-<USER_NAME>", "STATIC_SCRIPT"),
+            invocation("run <TARGET/\\//:> (<ARGUMENTS/-- />)", "RUN_STATIC_SCRIPT"),
+        ),
+    )
+    found = incarnate(made, "LIST", context={"USER_NAME": "u"})
+    assert found.text == "run :b:ls-u ('.')"
+    with pytest.raises(MissingValueError, match="template BIN, variation STATIC_SCRIPT uses it"):
+        incarnate(made, "LIST")
+
+
+HOSTILE_ARGUMENTS = ["<TARGET>", "<ARGUMENTS>", "<FILE_NAME>", "; rm -rf ~", "$(id)", "a\nb", "\\"]
+
+
+@pytest.mark.parametrize("value", HOSTILE_ARGUMENTS)
+def test_arguments_are_values(value: str) -> None:
+    found = incarnate(profile(LIST, BIN), "LIST", fields={"PATH": value})
+    assert found.text == f"sh \"$HOME\"/.gpe/bin/ls.sh -- '{value}'"
+
+
+@pytest.mark.parametrize("name", ["TARGET", "ARGUMENTS", "FILE_NAME"])
+def test_what_the_engine_supplies_to_bin_is_nobody_elses(name: str) -> None:
+    declared = template_of(
+        "BIN",
+        invocation("/b"),
+        invocation("/b/<FILE_NAME>", "STATIC_SCRIPT"),
+        invocation("<TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
+        *(field(n, default("x")) for n in ("TARGET", "ARGUMENTS", "FILE_NAME")),
+    )
+    made = profile(LIST, declared)
+    assert incarnate(made, "LIST", fields={name: "evil"}).text == "/b/ls.sh -- '.'"
+    for variation in ("", "STATIC_SCRIPT", "RUN_STATIC_SCRIPT"):
+        with pytest.raises(NotSettableError):
+            incarnate(made, "BIN", variation=variation, fields={name: "evil"})
+
+
+def test_a_template_may_have_a_field_of_the_same_name() -> None:
+    made = profile(
+        template_of("RUN", static("x", "x.sh", "<ARGUMENTS> <TARGET>"), field("ARGUMENTS"), field("TARGET")),
+        BIN,
+    )  # fmt: skip
+    found = incarnate(made, "RUN", fields={"ARGUMENTS": "a", "TARGET": "t"}, strict=True)
+    assert found.text == 'sh "$HOME"/.gpe/bin/x.sh a t'
+
+
+def test_without_bin() -> None:
+    with pytest.raises(TemplateNotFoundError, match="profile p has no template 'BIN'"):
+        incarnate(profile(LIST), "LIST")
+    with pytest.raises(TemplateNotFoundError, match="has no variation 'STATIC_SCRIPT'"):
+        incarnate(profile(LIST, template_of("BIN", invocation("/b"))), "LIST")
+
+
+def test_bin_cannot_be_a_static_script_itself() -> None:
+    made = profile(LIST, "\n" + template_of("BIN", static("x", name="STATIC_SCRIPT")))
+    with pytest.raises(InvalidProfileError) as caught:
+        incarnate(made, "LIST")
+    assert str(caught.value).split("\n")[0] == (
+        "p.xml:8:26: error OSP502 the variation 'STATIC_SCRIPT' of BIN runs or names static "
+        "scripts and cannot be one"
+    )
+
+
+# All of a profile's scripts
+
+
+def test_all_static_scripts_of_a_profile() -> None:
+    made = profile(
+        LIST,
+        template_of("A", static("a"), static("b", "b.sh", "<NEEDED>", "V"), field("NEEDED")),
+        template_of("B", static("a")),  # the same file again, and the same body
+        BIN,
+    )
+    assert [(s.path.rpartition("/")[2], s.body) for s in static_scripts(made)] == [
+        ("ls.sh", '#!/bin/sh\nls -- "$@" # <PATH>\n'), ("s.sh", "a"), ("b.sh", "b"),
+    ]  # fmt: skip
+    assert static_scripts(profile(BIN)) == ()
+
+
+def test_two_bodies_for_one_file() -> None:
+    made = profile(template_of("A", static("a")), template_of("B", static("b")), BIN)
+    with pytest.raises(InvalidProfileError) as caught:
+        static_scripts(made)
+    (problem,) = caught.value.problems
+    assert (problem.code, problem.message) == (
+        "OSP504", "two static scripts are written to the same file s.sh",
+    )  # fmt: skip
+
+
+def test_digest() -> None:
+    script = StaticScriptFile("p", "body", "d")
+    assert script.digest == "230d8358dc8e8890b4c58deeb62912ee2f20357ae92a5cc861b98e68fe31acb5"
+    assert script.digest != StaticScriptFile("p", "body\n", "d").digest
+
+
+# Deployment, through real shells
+
+SHELLS = [name for name in ("dash", "bash", "busybox") if shutil.which(name)]
+
+
+def command(shell: str) -> list[str]:
+    return [shell, "sh"] if shell == "busybox" else [shell]
+
+
+def script_file(body: str, name: str = "s.sh", directory: str = '"$HOME"/bin') -> StaticScriptFile:
+    return StaticScriptFile(f"{directory}/{name}", body, directory)
+
+
+def deploy(shell: str, home: Path, *scripts: StaticScriptFile) -> subprocess.CompletedProcess[str]:
+    """Run the deployment as a remote shell gets it: on standard input."""
+    return subprocess.run(
+        command(shell),
+        input=deployment_script(scripts),
+        env={"HOME": str(home), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture(params=SHELLS)
+def shell(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def deployed(shell: str, home: Path, *scripts: StaticScriptFile) -> list[Path]:
+    done = deploy(shell, home, *scripts)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return sorted((home / "bin").iterdir())
+
+
+def test_round_trip(shell: str, tmp_path: Path) -> None:
+    body = "#!/bin/sh\nprintf '%s\\n' \"$@\"\n"
+    (path,) = deployed(shell, tmp_path, script_file(body))
+    assert path.read_bytes() == body.encode()
+    assert (mode(path), mode(path.parent)) == (0o700, 0o700)
+    told = subprocess.run([path, "a b", "$x"], capture_output=True, text=True, check=True).stdout
+    assert told == "a b\n$x\n"
+
+
+BODIES = {
+    "empty": "",
+    "no line end": "x",
+    "many line ends": "\n\nx\n\n\n",
+    "quotes": "'\"`'' '\\'' \"",
+    "backslashes": "\\ \\\\ \\n \\0 \\c \\",
+    "percent": "%s %d %% %",
+    "dollar": "$HOME $(id) ${x} `id` $'x'",
+    "leading dash": "-n -e",
+    "here-document": "cat <<EOF\nEOF\n",
+    "blanks": " \t x \t ",
+    "carriage returns": "a\r\nb\r",
+    "UTF-8": "é\u2028\x85\U0001f40d\ufeff",
+    "history": "!! !x ^a^b",
+    "globs": "* ? [a] ~ {a,b}",
+    "control": "\x01\x1b[31m\x7f",
+    "large": "x'\n" * 100_000,
+}
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_every_body_arrives_byte_by_byte(body: str, shell: str, tmp_path: Path) -> None:
+    (path,) = deployed(shell, tmp_path, script_file(body))
+    assert path.read_bytes() == body.encode()
+
+
+@settings(max_examples=25)
+@given(
+    bodies=st.lists(
+        st.text(XML_CHARACTERS | st.sampled_from("'\\$`\"\r\n%-"), max_size=60),
+        min_size=8,
+        max_size=8,
+    )
+)
+def test_any_body_arrives(bodies: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    home = tmp_path_factory.mktemp("home")
+    for shell in SHELLS[:2]:
+        scripts = [script_file(body, f"{shell}{i}") for i, body in enumerate(bodies)]
+        deployed(shell, home, *scripts)
+        for i, body in enumerate(bodies):
+            assert (home / "bin" / f"{shell}{i}").read_bytes() == body.encode()
+
+
+def test_deployment_is_idempotent(shell: str, tmp_path: Path) -> None:
+    (path,) = deployed(shell, tmp_path, script_file("x"))
+    os.utime(path, (1, 1))
+    before = path.stat()
+    assert deployed(shell, tmp_path, script_file("x")) == [path]
+    after = path.stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_changed_body_takes_the_place_of_the_old_one(shell: str, tmp_path: Path) -> None:
+    (path,) = deployed(shell, tmp_path, script_file("old"))
+    with path.open() as reader:  # who reads the old one reads it to its end
+        assert deployed(shell, tmp_path, script_file("new")) == [path]
+        assert reader.read() == "old"
+    assert (path.read_text(), mode(path)) == ("new", 0o700)
+
+
+def test_modes_are_mended(shell: str, tmp_path: Path) -> None:
+    (path,) = deployed(shell, tmp_path, script_file("x"))
+    for wrong in (0o777, 0o600, 0o400):
+        path.chmod(wrong)
+        deployed(shell, tmp_path, script_file("x"))
+        assert mode(path) == 0o700
+
+
+def test_directories_above_are_owner_only_too(shell: str, tmp_path: Path) -> None:
+    done = deploy(shell, tmp_path, script_file("x", directory='"$HOME"/a/b'))
+    assert done.returncode == 0
+    assert [mode(tmp_path / d) for d in ("a", "a/b", "a/b/s.sh")] == [0o700] * 3
+
+
+def test_symbolic_links_are_replaced_not_followed(shell: str, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    other = tmp_path / "other"
+    for target in (other, tmp_path / "dangling"):
+        other.write_text("x")  # even where the other file has the very body
+        other.chmod(0o644)
+        path = tmp_path / "bin" / "s.sh"
+        path.unlink(missing_ok=True)
+        path.symlink_to(target)
+        assert deployed(shell, tmp_path, script_file("x")) == [path]
+        assert not path.is_symlink()
+        assert (path.read_text(), mode(path), mode(other)) == ("x", 0o700, 0o644)
+    assert not (tmp_path / "dangling").exists()
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_directory_in_the_way(link: bool, shell: str, tmp_path: Path) -> None:
+    way = tmp_path / "bin" / "s.sh"
+    if link:
+        way.parent.mkdir()
+        (tmp_path / "d").mkdir()
+        way.symlink_to(tmp_path / "d")
+    else:
+        way.mkdir(parents=True)
+    done = deploy(shell, tmp_path, script_file("x"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"{way} is a directory\n"
+    assert list(way.iterdir()) == []  # nothing was moved into it
+    assert list(way.parent.iterdir()) == [way]
+
+
+def test_a_file_where_the_directory_should_be(shell: str, tmp_path: Path) -> None:
+    (tmp_path / "bin").write_text("")
+    done = deploy(shell, tmp_path, script_file("x"))
+    assert done.returncode != 0
+    assert "bin" in done.stderr
+
+
+def test_a_directory_that_cannot_be_written(shell: str, tmp_path: Path) -> None:
+    done = deploy(shell, tmp_path, script_file("x", directory="/proc"), script_file("y"))
+    assert done.returncode != 0
+    assert done.stderr
+    assert not (tmp_path / "bin").exists()  # it fails as a whole, at the first that fails
+
+
+def test_paths_with_blanks_and_dashes(shell: str, tmp_path: Path) -> None:
+    home = tmp_path / "-a b' $x\n*"
+    home.mkdir()
+    (path,) = deployed(shell, home, script_file("x"))
+    assert path.read_text() == "x"
+    done = subprocess.run(
+        [*command(shell), "-c", deployment_script([script_file("x", directory="-d")])],
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert (tmp_path / "-d" / "s.sh").read_text() == "x"
+
+
+def test_twenty_deployments_at_once(shell: str, tmp_path: Path) -> None:
+    scripts = [script_file(f"body {i} " * 2000, f"f{i}") for i in range(3)]
+    with ThreadPoolExecutor(20) as pool:
+        done = list(pool.map(lambda _: deploy(shell, tmp_path, *scripts), range(20)))
+    assert {(d.returncode, d.stdout, d.stderr) for d in done} == {(0, "", "")}
+    assert sorted(p.name for p in (tmp_path / "bin").iterdir()) == [
+        "f0",
+        "f1",
+        "f2",
+    ]  # nothing left
+    assert [(tmp_path / "bin" / f"f{i}").read_text() for i in range(3)] == [s.body for s in scripts]
+
+
+def test_readers_see_the_old_file_or_the_new_one_whole(tmp_path: Path) -> None:
+    bodies = [letter * 50_000 for letter in "ab"]
+    (path,) = deployed("dash", tmp_path, script_file(bodies[0]))
+    with ThreadPoolExecutor(4) as pool:
+        running = [
+            pool.submit(deploy, "dash", tmp_path, script_file(bodies[i % 2])) for i in range(16)
+        ]
+        while not all(r.done() for r in running):
+            assert path.read_text() in bodies
+    assert all(r.result().returncode == 0 for r in running)
+
+
+def test_a_deployment_of_nothing(shell: str, tmp_path: Path) -> None:
+    done = deploy(shell, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shell_without_a_home(shell: str) -> None:
+    done = subprocess.run(
+        command(shell), input=deployment_script([script_file("x")]), env={"PATH": os.environ["PATH"]},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "HOME" in done.stderr
+
+
+def test_a_killed_deployment_leaves_no_half_of_a_file(tmp_path: Path) -> None:
+    """A signal in the middle: the temporary file goes, and the old one stays."""
+    (path,) = deployed("dash", tmp_path, script_file("old"))
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "chmod").write_text('#!/bin/sh\nkill -TERM "$PPID"\n')
+    (slow / "chmod").chmod(0o755)
+    for name in SHELLS[:2]:
+        done = subprocess.run(
+            command(name),
+            input=deployment_script([script_file("new")]),
+            env={"HOME": str(tmp_path), "PATH": f"{slow}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode != 0
+        assert [p.name for p in path.parent.iterdir()] == ["s.sh"]
+        assert path.read_text() == "old"
+
+
+def test_the_incarnation_runs_what_was_deployed(shell: str, tmp_path: Path) -> None:
+    made = profile(
+        template_of("SHOW", static("printf '[%s]' \"$@\"\n", "show.sh", "'<A/'/'\\\\''>' x"), field("A")), BIN
+    )  # fmt: skip
+    value = "it's $HOME `id`\n* \\"
+    found = incarnate(made, "SHOW", fields={"A": value})
+    assert deploy(shell, tmp_path, *found.static_scripts).returncode == 0
+    told = subprocess.run(
+        command(shell), input=found.text, env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    assert told == f"[{value}][x]"
