@@ -30,6 +30,7 @@ _SETS: Mapping[str, CharSet] = {
 }  # fmt: skip
 _CLASSES = frozenset("dDhHsSvVwW")
 _PLACES: Mapping[str, Where] = {"A": Where.BEGIN, "G": Where.LAST_MATCH, "z": Where.END}
+_TRIMMED = "".join(map(chr, range(0x21)))  # what Java's String.trim() takes off
 Escape = str | CharSet | Node
 
 
@@ -291,7 +292,7 @@ def _named(name: str) -> str | None:
 
     from osprofile.language.javaregex import unicode13 as known
 
-    name = name.strip().upper()
+    name = name.strip(_TRIMMED).upper()
     try:
         char = unicodedata.lookup(name)
     except KeyError:
