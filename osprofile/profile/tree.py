@@ -105,12 +105,17 @@ class Element:
         """
         value = self.attributes.get(key)
         namespace, _, name = key.rpartition("}")
+        found = []
         for match in self._attribute_matches() if value is not None else ():
             prefix, _, local = match[1].decode().rpartition(":")
             if local == name and bool(prefix) == bool(namespace) and prefix != "xmlns":
-                anchors = _anchors(match[2][1:-1], match.start(2) + 1)
-                return SourceText(value or "", self.source, anchors)
-        return SourceText(value or "", self.source, ((0, self.offset),))
+                found.append(match)
+        if value is None or not found:
+            return SourceText(value or "", self.source, ((0, self.offset),))
+        # Two of one local name, as in xsi:type and ext:type, differ in what they say.
+        raw = value.encode()
+        match = next((m for m in found if m[2][1:-1] == raw), found[0])
+        return SourceText(value, self.source, _anchors(match[2][1:-1], match.start(2) + 1))
 
     def attribute_place(self, key: str) -> Place:
         """Give the place where an attribute's value begins; without it, the element's place."""
