@@ -120,7 +120,7 @@ class Lexer(Words[Hole]):
 
     def command_word(self, words: list[str]) -> str:
         """Read a word of a simple command; give it if it is a reserved one."""
-        word = self.word("argument" if words else "command", tuple(words))
+        word = self.word("argument" if words else "command", words)
         if not word.quoted and word.text.isdecimal() and self.peek() in ("<", ">"):
             return ""  # the number of a redirection
         if words or (word.quoted and not is_assignment(word.text)):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, final
+from typing import TYPE_CHECKING, Final, Literal, final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Quote = Literal[
     "unquoted", "single", "double", "here", "here-quoted", "comment", "arithmetic",
@@ -29,6 +32,8 @@ EXPANSION: Final = "\ufffe"
 BLANKS: Final = frozenset(" \t")
 META: Final = frozenset(" \t\n;&|<>()")
 MAX_DEPTH: Final = 60
+MAX_WORDS: Final = 200
+"""A command's words that are remembered: more would make a long one slow."""
 
 
 @final
@@ -55,10 +60,13 @@ class Position:
 @final
 @dataclass(slots=True)
 class Word:
-    """A word while it is read: `text` without quotes; `quoted` if any part of it was."""
+    """A word while it is read: `text` without quotes; `quoted` if any part of it was.
+
+    `words` are those before it, in a list that grows when the word is done.
+    """
 
     role: Role
-    words: tuple[str, ...] = ()
+    words: Sequence[str] = ()
     text: str = ""
     quoted: bool = False
 

@@ -13,6 +13,7 @@ from osprofile.lint.shell.position import (
     EXPANSION,
     GAP,
     MAX_DEPTH,
+    MAX_WORDS,
     META,
     HereDocument,
     Position,
@@ -78,7 +79,7 @@ class Words(Generic[Hole]):
             role = "assignment"
         return Position(
             "doubtful" if self.doubts and quote == "single" else quote,
-            role, word.words, word.text, self.here.delimiter if self.here else None, line,
+            role, tuple(word.words[:MAX_WORDS]), word.text, self.here.delimiter if self.here else None, line,
             self.backquoted, bool(self.computing) and quote != "arithmetic",
         )  # fmt: skip
 
@@ -102,7 +103,7 @@ class Words(Generic[Hole]):
         at = min(start, len(self.indices) - 1)
         self.unclosed.append((self.indices[at] if self.indices else 0, what))
 
-    def word(self, role: Role, words: tuple[str, ...] = ()) -> Word:
+    def word(self, role: Role, words: Sequence[str] = ()) -> Word:
         """Read one word, up to an unquoted blank or operator; one item at least."""
         word, start = Word(role, words), self.at
         while (item := self.peek()) != "" and item not in META:
@@ -303,14 +304,16 @@ class Words(Generic[Hole]):
         start = self.at
         self.at += 2
         self.deeper()
-        inner = Word(word.role, word.words, word.text)
+        words = list(word.words[:MAX_WORDS])
+        inner = Word(word.role, words, word.text)
         trims = self.parameter_name(quote, inner)
         while (item := self.peek()) != "}":
             if item == "":
                 self.open_end(start, "a ${")
                 break
             if quote == "unquoted" and (item in BLANKS or item == "\n"):
-                inner.words, inner.text = (*inner.words, inner.text), ""
+                words.append(inner.text)
+                inner.text = ""
                 inner.role = "argument" if inner.role == "command" else inner.role
                 self.at += 1
             elif quote == "unquoted":
