@@ -259,7 +259,7 @@ def test_every_body_arrives_byte_by_byte(body: str, shell: str, tmp_path: Path) 
     assert path.read_bytes() == body.encode()
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     bodies=st.lists(
         st.text(XML_CHARACTERS | st.sampled_from("'\\$`\"\r\n%-"), max_size=60),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from osprofile.profile.model import TYPE_KEY
 from osprofile.profile.reader import read
 from tests.strategies import (
     IDB,
@@ -244,3 +245,12 @@ ROOTS = [("/u", "/"), ("/", "/"), ("/a b/é", "/"), ("C:\\gpe", "\\"), ("\\\\ser
 def test_absolute_roots(root: str, delimiter: str) -> None:
     found = read("f", document(root=root, delimiter=delimiter).encode())
     assert (found.uspace_root, found.delimiter) == (root, delimiter)
+
+
+def test_two_attributes_of_one_local_name() -> None:
+    xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="idb:FieldType"'
+    text = document(template_of("T", "\n" + field("F", "", f'{xsi} ext:type="integer"')))
+    found = read("f", text.encode()).templates["T"].fields["F"]
+    assert found.type == "integer"
+    place = found.element.attribute_place(TYPE_KEY)
+    assert text.encode()[place.offset :].startswith(b'integer"')
