@@ -182,12 +182,13 @@ def _decided_repeat(node: Repeat, follow: _Follow) -> bool:
     return decided(node.body, _Follow(after, within, sealed))
 
 
-def power(node: Node) -> tuple[int, int]:
+def power(node: Node, *, sure: bool) -> tuple[int, int]:
     """Bound the steps of one attempt: n to a power, times a number of ways, n being the length.
 
+    `sure`: the pattern is decided.
     UndecidedError if there is no such bound, or none that is quickly found.
     """
-    return (_scans(node), 1) if is_decided(node) else _power(node)
+    return (_scans(node), 1) if sure else _power(node)
 
 
 def is_decided(node: Node) -> bool:

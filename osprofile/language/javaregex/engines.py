@@ -241,7 +241,7 @@ class Limits(NamedTuple):
             sure = is_decided(tree)
             if has_atomic(tree) and not sure:
                 return NEVER
-            steps, ways = power(tree)
+            steps, ways = power(tree, sure=sure)
         except UndecidedError:
             return NEVER
         once = _longest(steps, ways)
