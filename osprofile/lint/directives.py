@@ -132,17 +132,17 @@ def _judge(view: View, hole: Hole, before: str) -> Iterator[Problem]:
     if not harmful.ranges:
         return
     declared = view.field(hole.text, name)
+    hint = f"{_REMEDY}; the field is declared at {declared.place if declared else hole.place}"
     if trust(view, hole) != "request" or declared is None:
         message = f"the value of {name}, which the context gives, stands in a directive"
         remedy = f'declare field {name} with isSettable="false" and an ext:pattern'
         yield problem("OSP609", message, hole.place, remedy)
     elif possible.values_of(declared).chars == possible.ANYTHING.chars:
         message = f"settable field {name} stands in a directive and has no pattern"
-        yield problem("OSP621", message, hole.place, _REMEDY)
+        yield problem("OSP621", message, hole.place, hint)
     else:
         message = f"the pattern of settable field {name}, which stands in a directive, lets "
         message += f"{_character(harmful)} through"
-        hint = f"{_REMEDY}; the field is declared at {declared.place}"
         yield problem("OSP622", message, hole.place, hint)
 
 

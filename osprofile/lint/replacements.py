@@ -73,9 +73,18 @@ def _undeclared(view: View, text: Text, found: Replacement) -> Problem:
     if text.invocation.name:
         where += f", variation {text.invocation.name}"
     message = f"<{name}> is no field of {where}, no global and no special field"
-    hint = f"{nearest(name, known_names(view, text))}; a field of the user's profile is declared "
-    hint += f'with isSettable="false"; a shell\'s redirection has a blank: < {name}'
-    return problem("OSP301", message, text.body.place(found), hint)
+    return problem("OSP301", message, text.body.place(found), _remedy(view, text, name))
+
+
+def _remedy(view: View, text: Text, name: str) -> str:
+    for template in view.profile.templates.values():
+        if name in template.fields:
+            place = template.fields[name].place
+            return f"template {template.name} declares it, at {place}, for itself; declare it here, too"
+    return (
+        f"{nearest(name, known_names(view, text))}; a field of the user's profile is declared with "
+        f'isSettable="false"; a shell\'s redirection has a blank: < {name}'
+    )
 
 
 def _derived(view: View, text: Text, found: Replacement) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from osprofile.lint import RULES, lint_file
 from osprofile.lint.rules import document
-from osprofile.lint.rules.rule import field, profile, template
+from osprofile.lint.rules.rule import field, fixed, profile, template
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -38,6 +38,35 @@ def test_a_whole_message(lint: Lint) -> None:
       <idb:Invocation><idb:Body><![CDATA[qhold '<WHY/'/'\\\\''>']]></idb:Body></idb:Invocation>
                                                 ^
     hint: let a -- precede it, or attach it to its option (-q'...', --queue='...'), or give it an ext:pattern that forbids a leading -"""
+    )
+
+
+def test_what_is_said_of_a_field_of_another_template(lint: Lint) -> None:
+    [found] = lint(document(template("x <ENVIRONMENT>")))
+    assert (
+        found.message
+        == "<ENVIRONMENT> is no field of template HOLD, no global and no special field"
+    )
+    assert found.hint.startswith("template EXECUTABLE declares it, at ")
+
+
+def test_what_is_said_of_a_misspelled_field(lint: Lint) -> None:
+    [found] = lint(document(template("x <JOBID>")))
+    assert found.hint == (
+        'did you mean JOB_ID?; a field of the user\'s profile is declared with isSettable="false"; '
+        "a shell's redirection has a blank: < JOBID"
+    )
+
+
+def test_what_is_said_of_a_directive(lint: Lint) -> None:
+    script = "#!/bin/sh\n#PBS -q <QUEUE>\n(\n"
+    fields = fixed("DIRECTIVE_PREFIX", "#PBS"), field("QUEUE", "<idb:Default/>")
+    [found] = lint(document(template(script, *fields, name="JOB_PROLOGUE")))
+    assert found.place
+    assert found.message == "settable field QUEUE stands in a directive and has no pattern"
+    assert found.hint == (
+        "batch systems know no quoting there: list what may stand, as in "
+        f'ext:pattern="[A-Za-z0-9_.@:+-]*"; the field is declared at {found.place.file}:13:3'
     )
 
 
