@@ -16,7 +16,7 @@ tries=0
 while
   status=$(incarnate GET_JOB_STATUS --profile linux --set JOB_ID="$id" --run)
   printf '%s\n' "$status"
-  case $status in *' DONE'*) false ;; *) [ "$tries" -lt 100 ] ;; esac
+  [ "$tries" -lt 100 ] && [ "${status#* running}" != "$status" ]
 do
   tries=$((tries + 1))
   sleep 0.1
