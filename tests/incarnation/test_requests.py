@@ -242,3 +242,10 @@ def test_a_special_field_may_be_declared_with_rules() -> None:
 def test_fields_of_the_users_profile() -> None:
     made = profile(template("HOME", "/data/<GROUP>/<USER_NAME>"))
     assert incarnate(made, "HOME", context={"GROUP": "g", "USER_NAME": "u"}).text == "/data/g/u"
+
+
+def test_an_unknown_field_names_the_variation() -> None:
+    made = profile(template_of("T", invocation("x", "V")))
+    with pytest.raises(UnknownFieldError) as caught:
+        incarnate(made, "T", variation="V", fields={"X": "x"}, strict=True)
+    assert caught.value.message == "field X is not used by template T, variation V"

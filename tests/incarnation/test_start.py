@@ -59,6 +59,11 @@ def test_a_replacement_applies_to_the_whole_job_script() -> None:
     assert found.text == "run 'cd /d\nit'\\''s\nexit $?' q"
 
 
+def test_the_job_script_alone() -> None:
+    assert incarnate(MADE, "START").job_script == "cd /d\nhostname\nexit $?"
+    assert incarnate(MADE, "RUN").job_script is None
+
+
 def test_values_inside_the_job_script_are_not_scanned() -> None:
     found = incarnate(MADE, "START", fields={"EXE": "<QUEUE>", "DIR": "<JOB_SCRIPT>"})
     assert found.text == "run 'cd <JOB_SCRIPT>\n<QUEUE>\nexit $?' q"

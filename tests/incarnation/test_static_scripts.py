@@ -168,6 +168,18 @@ def test_all_static_scripts_of_a_profile() -> None:
     assert static_scripts(profile(BIN)) == ()
 
 
+def test_all_static_scripts_need_what_their_paths_need() -> None:
+    per_user = template_of(
+        "BIN",
+        invocation("/b/<USER_NAME>"),
+        invocation("/b/<USER_NAME>/<FILE_NAME>", "STATIC_SCRIPT"),
+    )
+    made = profile(LIST, per_user)
+    assert static_scripts(made, {"USER_NAME": "u"})[0].path == "/b/u/ls.sh"
+    with pytest.raises(MissingValueError, match="field USER_NAME has no value: template BIN"):
+        static_scripts(made)
+
+
 def test_two_bodies_for_one_file() -> None:
     made = profile(template_of("A", static("a")), template_of("B", static("b")), BIN)
     with pytest.raises(InvalidProfileError) as caught:
