@@ -92,7 +92,7 @@ class Incarnation:
     @property
     def job_script(self) -> str | None:
         """The text of JOB_SCRIPT where the template uses it (START), else None."""
-        return self._values.get(rules.JOB_SCRIPT)
+        return self._values[rules.JOB_SCRIPT] if self._plan.application else None
 
     def _field(self, name: str) -> FieldValue:
         plan, declared = self._plan, self._plan.declared.get(name)
