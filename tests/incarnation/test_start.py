@@ -61,7 +61,7 @@ def test_a_replacement_applies_to_the_whole_job_script() -> None:
 
 def test_the_job_script_alone() -> None:
     assert incarnate(MADE, "START").job_script == "cd /d\nhostname\nexit $?"
-    assert incarnate(MADE, "RUN").job_script is None
+    assert incarnate(MADE, "RUN", context={"JOB_SCRIPT": "x"}).job_script is None
 
 
 def test_values_inside_the_job_script_are_not_scanned() -> None:
