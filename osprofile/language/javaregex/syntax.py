@@ -17,9 +17,8 @@ these differ in what they do to captures and in what they try again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 if TYPE_CHECKING:
     from osprofile.language.javaregex.charset import CharSet
@@ -59,32 +58,28 @@ class Form(Enum):
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Seq:
+class Seq(NamedTuple):
     """Nodes one after the other."""
 
     nodes: tuple[Node, ...]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Alt:
+class Alt(NamedTuple):
     """Alternatives, tried in order; two at least."""
 
     branches: tuple[Node, ...]
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Chars:
+class Chars(NamedTuple):
     """One code point out of a set."""
 
     chars: CharSet
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """A group; `number` is 0 if it does not capture."""
 
     body: Node
@@ -92,16 +87,14 @@ class Group:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Atomic:
+class Atomic(NamedTuple):
     """An independent group: once matched, never tried otherwise."""
 
     body: Group
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """A look-around; behind, `shortest` and `longest` are the JDK's bounds of its length.
 
     `wide`: the JDK counts in code points, because the rest of the pattern has some outside the BMP;
@@ -117,8 +110,7 @@ class Look:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(NamedTuple):
     """A repetition; `most` is UNBOUNDED without an upper bound."""
 
     body: Node
@@ -129,8 +121,7 @@ class Repeat:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class BackRef:
+class BackRef(NamedTuple):
     """The text of a group once more; `folding` says how the two are compared."""
 
     number: int
@@ -138,23 +129,24 @@ class BackRef:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(NamedTuple):
     """A condition on a place."""
 
     where: Where
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class LineBreak:
     """Any line break, with CR LF as one."""
 
+    __slots__ = ()
+
 
 @final
-@dataclass(frozen=True, slots=True)
 class Cluster:
     """An extended grapheme cluster."""
+
+    __slots__ = ()
 
 
 Node = (
@@ -165,8 +157,7 @@ NOTHING = Seq(())
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A whole pattern: its tree, how many groups capture, and the names among them."""
 
     text: str
