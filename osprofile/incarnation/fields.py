@@ -163,7 +163,7 @@ def _check_limits(field: Field, value: str, what: str) -> None:
 
 def _check_pattern(field: Field, value: str, what: str) -> None:
     pattern = _pattern(field)
-    if pattern is not None and pattern.matches(value) is None:
+    if pattern is not None and not pattern.accepts(value):
         message = f"{what} does not match the pattern {field.pattern_text}"
         place = field.element.attribute_place(PATTERN_KEY)
         raise ValueRefusedError(message, field=field.name, place=place, hint=field.description)
@@ -186,7 +186,7 @@ class Rule:
         self._low = 0 if field.minimum is None else field.minimum
         self._high = LARGEST_INTEGER if field.maximum is None else field.maximum
         # The quickest function that can say yes; where it says no, `check` decides.
-        self._accepts: Callable[[str], object] = self._first
+        self._accepts: Callable[[str], bool] = self._first
         if field.type == "integer":
             self._accepts = self._whole
         elif _is_limited(field):
@@ -216,10 +216,10 @@ class Rule:
             known[given] = value
         return value
 
-    def _first(self, value: str) -> object:
+    def _first(self, value: str) -> bool:
         """Find out, at the first value, what is to be asked of each."""
         pattern = _pattern(self._field)
-        self._accepts = pattern.matches if pattern is not None else str
+        self._accepts = pattern.accepts if pattern is not None else _any
         return self._accepts(value)
 
     def _whole(self, value: str) -> bool:
@@ -227,7 +227,7 @@ class Rule:
         if not (plain and self._low <= int(value) <= self._high):
             return False
         pattern = _pattern(self._field)
-        return pattern is None or pattern.matches(value) is not None
+        return pattern is None or pattern.accepts(value)
 
 
 def timed_out(name: str, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
@@ -238,6 +238,10 @@ def timed_out(name: str, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
 
 _REMEMBERED: Final = 512
 _REMEMBERED_LENGTH: Final = 200
+
+
+def _any(_value: str) -> bool:
+    return True
 
 
 def _undecided(_value: str) -> bool:

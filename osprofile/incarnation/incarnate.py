@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import NoReturn
 
-    from osprofile.incarnation.plan import Plan, Use, Values
+    from osprofile.incarnation.plan import Plan, Text, Use, Values
     from osprofile.profile.model import Profile
     from osprofile.source import Place
 
@@ -55,18 +55,20 @@ class Incarnation:
     for the caller's log; `fields` tells where each value came from. Not changed after it is made.
     """
 
-    __slots__ = ("_context", "_plan", "_request", "_values", "static_scripts", "text", "warnings")
+    __slots__ = ("_made_of", "static_scripts", "text", "warnings")
 
     def __init__(
-        self, plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]
+        self,
+        text: str,
+        plan: Plan,
+        values: Values,
+        request: Mapping[str, str],
+        context: Mapping[str, str],
     ) -> None:
-        self.text = plan.text.fill(values)
+        self.text = text
         self.static_scripts = _static_scripts(plan, values) if plan.scripts else ()
         self.warnings: tuple[str, ...] = ()
-        self._plan = plan
-        self._values = values
-        self._request = request
-        self._context = context
+        self._made_of = (plan, values, request, context)
 
     def __repr__(self) -> str:
         return f"<Incarnation of {self.template}, {len(self.text)} characters>"
@@ -77,33 +79,35 @@ class Incarnation:
     @property
     def template(self) -> str:
         """The template's name."""
-        return self._plan.template.name
+        return self._made_of[0].template.name
 
     @property
     def variation(self) -> str:
         """The variation's name, empty for the default one."""
-        return self._plan.variation
+        return self._made_of[0].variation
 
     @property
     def fields(self) -> Mapping[str, FieldValue]:
         """Every field that the text uses, by name."""
-        return {name: self._field(name) for name in self._plan.uses}
+        return {name: self._field(name) for name in self._made_of[0].uses}
 
     @property
     def job_script(self) -> str | None:
         """The text of JOB_SCRIPT where the template uses it (START), else None."""
-        return self._values[rules.JOB_SCRIPT] if self._plan.application else None
+        plan, values, _request, _context = self._made_of
+        return values[rules.JOB_SCRIPT] if plan.application else None
 
     def _field(self, name: str) -> FieldValue:
-        plan, declared = self._plan, self._plan.declared.get(name)
+        plan, values, request, context = self._made_of
+        declared = plan.declared.get(name)
         sources: tuple[tuple[Origin, Mapping[str, str]], ...] = (
             ("fixed", plan.fixed),
-            ("request", self._request),
-            ("context", self._context),
+            ("request", request),
+            ("context", context),
             ("default", plan.defaults),
         )
         origin, given = next((o, s[name]) for o, s in sources if name in s)
-        return FieldValue(name, self._values[name], given, origin, declared and declared.place)
+        return FieldValue(name, values[name], given, origin, declared and declared.place)
 
 
 def incarnate(
@@ -132,12 +136,12 @@ def incarnate(
     request = dict(fields) if fields else _NOTHING
     given = dict(context) if context else _NOTHING
     warnings: tuple[str, ...] = ()
-    if not request.keys() <= plan.settable:
+    if not plan.settable.issuperset(request):
         warnings = _judge_names(plan, request, strict=strict)
         request = {name: value for name, value in request.items() if name in plan.settable}
     try:
-        values = _values(plan, request, given)
-        incarnation = Incarnation(plan, values, request, given)
+        values, text = _values(plan, request, given)
+        incarnation = Incarnation(text.fill(values), plan, values, request, given)
     except KeyError as error:
         _missing(plan, error.args[0], given)
     if warnings:
@@ -162,37 +166,46 @@ def static_scripts(
     """
     plan, given = static_scripts_plan(profile), dict(context) if context else _NOTHING
     try:
-        return _static_scripts(plan, _values(plan, _NOTHING, given))
+        return _static_scripts(plan, _values(plan, _NOTHING, given)[0])
     except KeyError as error:
         _missing(plan, error.args[0], given)
 
 
-def _values(plan: Plan, request: Mapping[str, str], context: Mapping[str, str]) -> Values:
-    """Give the value of every key of the plan, checked; KeyError where a field has none."""
+def _values(
+    plan: Plan, request: Mapping[str, str], context: Mapping[str, str]
+) -> tuple[Values, Text]:
+    """Give the values by key, checked, and the text to fill; KeyError where a field has none."""
     values = {**plan.defaults, **context, **request, **plan.fixed}
-    if not (_plainly_carriable(request) and _plainly_carriable(context)):
+    joined = _plainly_joined(request, context)
+    if joined is None:
         _refuse_uncarriable(plan, request, context)
     for name in plan.required:
         if not values[name]:
             raise KeyError(name)
-    for name, known, rule in plan.ruled:
+    for name, known, rule in plan.checked:
+        if values[name] not in known:
+            rule.resolve(values[name])
+    for name, known, rule in plan.tagged:
         given = values[name]
         value = known.get(given)
         values[name] = rule.resolve(given) if value is None else value
+    if plan.plain is not None and joined is not None and plan.mark not in joined:
+        return values, plan.plain
     for key, name, old, new in plan.quoted:
         value = values[name]
         values[key] = value.replace(old, new) if old in value else value
     for step in plan.steps:
         values[step.key] = step.make(values)
-    return values
+    return values, plan.text
 
 
-def _plainly_carriable(given: Mapping[str, str]) -> bool:
+def _plainly_joined(request: Mapping[str, str], context: Mapping[str, str]) -> str | None:
+    """Give all values in one string if it takes no closer look to see that a script can carry them."""
     try:
-        joined = "".join(given.values())
+        joined = "".join([*request.values(), *context.values()] if context else request.values())
     except TypeError:  # not all are strings
-        return False
-    return joined.isascii() and "\0" not in joined
+        return None
+    return joined if joined.isascii() and "\0" not in joined else None
 
 
 def _refuse_uncarriable(plan: Plan, *given: Mapping[str, str]) -> None:

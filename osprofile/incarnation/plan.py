@@ -17,7 +17,7 @@ from osprofile.language import body as bodies
 from osprofile.profile.model import Template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from osprofile.language.body import Body, Replacement
     from osprofile.profile.model import Application, Field, Invocation, Profile, StaticScript
@@ -31,6 +31,7 @@ START_PARTS = ("JOB_PROLOGUE", "", "JOB_EPILOGUE")
 DEFAULT_APPLICATION = "Executable"
 
 Values = dict[str, str]
+Ruled = tuple[tuple[str, dict[str, str], rules.Rule], ...]
 
 
 @final
@@ -44,6 +45,10 @@ class Text:
         self._literals = list(parts)
         self._keys = tuple(keys)
         self._getter = itemgetter(*keys) if len(keys) > 1 else None
+
+    def with_keys(self, keys: Mapping[str, str]) -> Text:
+        """Give the same text with other keys in the place of some."""
+        return Text(self._literals, [keys.get(key, key) for key in self._keys])
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Give the text; raise KeyError for a key that has no value."""
@@ -88,9 +93,10 @@ class Plan(NamedTuple):
     """A compiled template: see the module. `incarnate` executes it.
 
     `uses` has the first place where each field is used, `declared` the declarations of those that
-    have one; `defaults`, `fixed`, `settable`, `required` and `ruled` are drawn from these. `quoted`
+    have one; `defaults`, `fixed`, `settable`, `required`, `checked` and `tagged` are drawn from these. `quoted`
     and `steps` fill further keys from the checked values. `scripts` are static scripts, each with
-    the texts of its path and its directory.
+    the texts of its path and its directory. Where no value holds `mark`, the one text that all of
+    `quoted` replace, `plain` is the same text without their work.
     """
 
     profile: Profile
@@ -99,13 +105,16 @@ class Plan(NamedTuple):
     application: Application | None
     templates: tuple[Template, ...]
     text: Text
+    plain: Text | None
+    mark: str
     uses: Mapping[str, Use]
     declared: Mapping[str, Field]
     defaults: Values
     fixed: Values
     settable: frozenset[str]
     required: tuple[str, ...]
-    ruled: tuple[tuple[str, dict[str, str], rules.Rule], ...]
+    checked: Ruled
+    tagged: Ruled
     quoted: tuple[tuple[str, str, str, str], ...]
     steps: tuple[Step, ...]
     scripts: tuple[tuple[StaticScript, Text, Text], ...]
@@ -188,6 +197,8 @@ class _Compiler:
             for name, f in declared.items()
             if f.default is not None and name not in fixed
         }
+        marks = {old for _key, _name, old, _new in self.quoted.values()}
+        mark = marks.pop() if len(marks) == 1 and not self.steps else ""
         made = [(name, rules.Rule(f)) for name, f in declared.items() if rules.Rule.needed(f)]
         return Plan(
             profile=self.profile,
@@ -196,6 +207,10 @@ class _Compiler:
             application=self.application,
             templates=tuple(self.templates.values()),
             text=text,
+            plain=text.with_keys({key: name for key, name, _old, _new in self.quoted.values()})
+            if mark and not any(mark in text for text in _own_texts(declared.values()))
+            else None,
+            mark=mark,
             uses=self.uses,
             declared=declared,
             defaults=defaults,
@@ -207,7 +222,8 @@ class _Compiler:
             )
             - (BIN_FIELDS if template.name == BIN else frozenset()),
             required=tuple(n for n in self.uses if n not in fixed and n not in defaults),
-            ruled=tuple((name, rule.known, rule) for name, rule in made),
+            checked=tuple((n, rule.known, rule) for n, rule in made if not declared[n].tags),
+            tagged=tuple((n, rule.known, rule) for n, rule in made if declared[n].tags),
             quoted=tuple(self.quoted.values()),
             steps=tuple(self.steps.values()),
             scripts=tuple(self.scripts.values()),
@@ -351,6 +367,12 @@ class _Compiler:
     def constant(self, key: str, value: str) -> str:
         self.steps.setdefault(key, Step(key, lambda _values: value))
         return key
+
+
+def _own_texts(fields: Iterable[Field]) -> Iterator[str]:
+    """Give the values that do not come from a request or a context."""
+    for field in fields:
+        yield from (field.default or "", field.value or "", *(tag.value for tag in field.tags))
 
 
 def _replacing(body: Body, found: Replacement, key: str) -> Callable[[Values], str]:
