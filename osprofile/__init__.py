@@ -33,7 +33,13 @@ if TYPE_CHECKING:
         ValueRefusedError,
     )
     from osprofile.incarnation.context import new_context, working_directory
-    from osprofile.incarnation.incarnate import FieldValue, Incarnation, incarnate, storage_path
+    from osprofile.incarnation.incarnate import (
+        FieldValue,
+        Incarnation,
+        incarnate,
+        static_scripts,
+        storage_path,
+    )
     from osprofile.incarnation.static_scripts import StaticScriptFile, deployment_script
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
@@ -67,6 +73,7 @@ _EXPORTS = {
     "deployment_script": "osprofile.incarnation.static_scripts",
     "incarnate": _INCARNATE,
     "new_context": "osprofile.incarnation.context",
+    "static_scripts": _INCARNATE,
     "storage_path": _INCARNATE,
     "working_directory": "osprofile.incarnation.context",
 }
@@ -97,6 +104,7 @@ __all__ = [
     "incarnate",
     "load",
     "new_context",
+    "static_scripts",
     "storage_path",
     "working_directory",
 ]

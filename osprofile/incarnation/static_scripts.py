@@ -54,6 +54,7 @@ set -eu
 umask 077
 deploy() { # DIRECTORY PATH BODY MODE
   mkdir -p -- "$1"
+  chmod go-w -- "$1" # who may write here could run his own scripts as us
   [ ! -d "$2" ] || { printf '%s\n' "$2 is a directory" >&2; exit 1; }
   new=$(mktemp -- "$2.XXXXXXXX")
   trap 'rm -f -- "$new"' EXIT HUP INT TERM

@@ -308,11 +308,17 @@ def _merge(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
 
 
 def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Give what version strings sort by: runs of digits as numbers, above all other text."""
+    """Give what version strings sort by: runs of digits as numbers, above all other text.
+
+    What has a word of a version to come (`1.0-rc1`, `beta`) stands before the version itself.
+    """
     import re
 
-    parts = re.findall(r"[0-9]+|[^0-9.]+", version)
-    numbers = (p.lstrip("0") if p.isdecimal() else None for p in parts)
-    return tuple(
-        (0, 0, p) if n is None else (1, len(n), n) for p, n in zip(parts, numbers, strict=True)
-    )
+    def key(part: str) -> tuple[int, int, str]:
+        if part.isdecimal():
+            number = part.lstrip("0")
+            return (3, len(number), number)
+        return (0 if re.search("(?i)alpha|beta|rc|pre|dev", part) else 2, 0, part)
+
+    end = (1, 0, "")
+    return (*map(key, re.findall(r"[0-9]+|[^0-9.]+", version)), end)

@@ -313,6 +313,13 @@ def test_modes_are_mended(shell: str, tmp_path: Path) -> None:
         assert mode(path) == 0o700
 
 
+def test_others_lose_the_right_to_write_in_the_directory(shell: str, tmp_path: Path) -> None:
+    (path,) = deployed(shell, tmp_path, script_file("x"))
+    path.parent.chmod(0o777)
+    deployed(shell, tmp_path, script_file("x"))
+    assert mode(path.parent) == 0o755
+
+
 def test_directories_above_are_owner_only_too(shell: str, tmp_path: Path) -> None:
     done = deploy(shell, tmp_path, script_file("x", directory='"$HOME"/a/b'))
     assert done.returncode == 0
