@@ -36,8 +36,8 @@ Severity = Literal["error", "warning"]
 class Problem(NamedTuple):
     """One thing that is wrong with a profile.
 
-    `code` is stable (`OSP101`); the table of codes is `osprofile.lint.rules`, and the codes of the
-    reader are in `osprofile.profile.reader`. `str()` gives
+    `code` is stable (`OSP101`); the table of codes, the reader's too, is
+    `osprofile.lint.rules`. `str()` gives
     `file:line:column: severity CODE message`, the source line, a caret, and the hint.
     """
 

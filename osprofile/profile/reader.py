@@ -80,7 +80,9 @@ class _Reader:
         documents_globals = [t for t in templates if not t.name]
         for template in documents_globals:
             self.no_invocations(template)
-        self.unique("template", [t for t in templates if t.name or t is documents_globals[0]])
+        unique = self.unique(
+            "template", [t for t in templates if t.name or t is documents_globals[0]]
+        )
         if len(documents_globals) > 1:
             self.report_duplicate(
                 "unnamed template", documents_globals[1].element, documents_globals[0].element
@@ -91,7 +93,7 @@ class _Reader:
             extends=extends or None,
             uspace_root=self.uspace_root(root),
             delimiter=_text(root, "Delimiter"),
-            templates={t.name: t for t in templates if t.name},
+            templates={name: t for name, t in unique.items() if name},
             global_fields=dict(documents_globals[0].fields) if documents_globals else {},
             storages=self.unique("storage", map(self.storage, _children(root, "Storage"))),
             applications=self.unique(

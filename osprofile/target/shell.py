@@ -54,7 +54,7 @@ def shell_words(profile: Profile, context: Mapping[str, str]) -> list[str]:
     if not words:
         place = profile.template(SHELL).invocation(variation).place
         message = f"the text of {SHELL} cannot be split into words: {reason}"
-        raise InvalidProfileError([Problem("OSP503", message, place, "as in: sh -s")])
+        raise InvalidProfileError([Problem("OSP506", message, place, "as in: sh -s")])
     return words
 
 

@@ -48,6 +48,8 @@ def _epilogue_and_prologue(default: str, other: str) -> str:
 
 _ENTRY: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<name>.*)"
 
+_SSH = "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"
+
 RULES: Final = (
     Rule(
         "OSP301", "error", "a replacement of no field",
@@ -225,5 +227,11 @@ RULES: Final = (
         "<ARGUMENTS>.",
         bin_template("sh <TARGET>"),
         bin_template("sh <TARGET> <ARGUMENTS>"),
+    ),
+    Rule(
+        "OSP506", "error", "a text of SHELL that gives no words",
+        "SHELL's text is split into words, as a shell would, and started without a shell.",
+        variations("SHELL", {"": "", "SSH": _SSH}),
+        variations("SHELL", {"": "sh -s", "SSH": _SSH}),
     ),
 )  # fmt: skip
