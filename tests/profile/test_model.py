@@ -94,7 +94,10 @@ def test_global_fields_are_no_template() -> None:
 
 
 # Versions: each is above the one before it. Numbers are compared as numbers.
-VERSIONS = ["", "a", "a.1", "b", "0", "0.9", "1", "1.0-beta", "1.0-rc1", "1.0", "1.0.1", "1.0.2", "1.0.2a", "1.9", "1.9.9", "1.10", "2", "10", "2007", "2" * 5000]  # fmt: skip
+VERSIONS = [
+    "", "a", "a.1", "b", "0", "0.9", "1", "1.0-beta", "1.0-rc1", "1.0", "1.0.1", "1.0.2", "1.0.2a",
+    "1.9", "1.9.9", "1.10", "2", "10", "2007", "2" * 5000,
+]  # fmt: skip
 
 
 def test_versions_are_ordered() -> None:
