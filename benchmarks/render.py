@@ -42,10 +42,10 @@ finish() {
   log "ending with $code"
   printf '%s\n' "$code" > '<DIRECTORY/'/'\\''>'/.exit.new
   mv "$directory/.exit.new" "$directory/.exit"
-  rm -rf -- "$scratch/work"
+  rm -rf -- "$scratch/run"
 }
 trap finish EXIT
-mkdir -p -- "$directory" "$scratch/work"
+mkdir -p -- "$directory" "$scratch/run"
 cd -- '<DIRECTORY/'/'\\''>'
 log 'nodes: <NODES>, cpus: <CPUS>, memory: <MEMORY>'
 if [ -n "${PBS_NODEFILE:-}" ]; then
@@ -60,7 +60,7 @@ OMP_NUM_THREADS=<CPUS>
 export OMP_NUM_THREADS
 ulimit -c 0
 if [ -r input ]; then
-  cp input "$scratch/work/input"
+  cp input "$scratch/run/input"
 fi
 log 'starting <JOB_NAME>'
 command -v -- '<EXECUTABLE/'/'\\''>' > /dev/null || {
