@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
     from osprofile.source import Place, SourceText
 
-NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]*+(?::[A-Za-z0-9_.-]++)?+"
+# No possessive quantifiers: in the first releases of Python 3.11 they match too much.
+NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?"
 """What a replacement can name, as a regular expression."""
 
 _BEGIN: Final = re.compile(rf"(?<!<)<({NAME})([>/])")
-_FROM_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*+)/((?:[^\\>\r\n]|\\[^\r\n])*+)>")
+_FROM_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")
 _LINE_END: Final = re.compile(r"[\r\n]")
 
 
