@@ -1,7 +1,7 @@
 """The typer application, made from the verbs; see `options` for why it is seldom needed."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +31,7 @@ class Group(TyperGroup):
         return [*found, *(CompletionItem(word, help=text) for word, text in offered)]
 
 
-def build(verbs: dict[str, Callable[[], Verb]], version: str) -> typer.Typer:
+def build(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
     """Give the application of those verbs."""
     app = typer.Typer(
         cls=Group,
@@ -59,8 +59,8 @@ def build(verbs: dict[str, Callable[[], Verb]], version: str) -> typer.Typer:
         pass
 
     command.__doc__ = HELP
-    for name, load in verbs.items():
-        app.command(name)(_command(load()))
+    for name, verb in verbs.items():
+        app.command(name)(_command(verb))
     return app
 
 
@@ -74,6 +74,7 @@ def _command(verb: Verb) -> Callable[..., None]:
 
     known = parameters(verb)
     many = {p.keyword for p in known if p.many}
+    annotations = {p.keyword: Annotated[p.type, _typer_parameter(p)] for p in known}
     # A line end kept as it is: click wraps all paragraphs but those that begin with a backspace.
     command.__doc__ = inspect.cleandoc(verb.__doc__ or "").replace("Examples:\n", "\b\nExamples:\n")
     command.__name__ = verb.__name__
@@ -83,12 +84,12 @@ def _command(verb: Verb) -> Callable[..., None]:
                 p.keyword,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if p.default is REQUIRED else p.default,
-                annotation=Annotated[p.type, _typer_parameter(p)],
+                annotation=annotations[p.keyword],
             )
             for p in known
         ]
     )
-    command.__annotations__ = {p.keyword: Annotated[p.type, _typer_parameter(p)] for p in known}
+    command.__annotations__ = annotations
     return command
 
 

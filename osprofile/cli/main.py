@@ -56,7 +56,7 @@ def _with_typer(words: Sequence[str]) -> int:
     from osprofile import __version__
     from osprofile.cli.app import build
 
-    app = build({verb: lambda verb=verb: load(verb) for verb in VERBS}, __version__)  # type: ignore[misc]
+    app = build({verb: load(verb) for verb in VERBS}, __version__)
     try:
         app(list(words) or ["--help"], prog_name="incarnate")
     except SystemExit as end:

@@ -140,7 +140,7 @@ def _check_type(field: Field, value: str, what: str) -> None:
     if field.type == "integer" and int(value[:20]) > LARGEST_INTEGER:
         hint = f"a shell computes up to {LARGEST_INTEGER}"
         raise ValueRefusedError(f"{what} is too large", field=field.name, place=place, hint=hint)
-    if _is_limited(field) and not is_number(value):
+    if is_limited(field) and not is_number(value):
         hint = "as in 10, -3, 1.5 or 2e6"
         message = (
             f"{what} is not a finite number"
@@ -189,14 +189,14 @@ class Rule:
         self._accepts: Callable[[str], bool] = self._first
         if field.type == "integer":
             self._accepts = self._whole
-        elif _is_limited(field):
+        elif is_limited(field):
             self._accepts = _undecided
 
     @staticmethod
     def needed(field: Field) -> bool:
         """Say whether a field has any rule at all."""
         typed = field.type is not None and field.type != "text"
-        return bool(field.tags) or typed or _is_limited(field) or field.pattern_text is not None
+        return bool(field.tags) or typed or is_limited(field) or field.pattern_text is not None
 
     def resolve(self, given: str) -> str:
         """Give the value of the tag named `given`, else `given`, checked.
@@ -248,7 +248,8 @@ def _undecided(_value: str) -> bool:
     return False
 
 
-def _is_limited(field: Field) -> bool:
+def is_limited(field: Field) -> bool:
+    """Say whether a field takes numbers only: by a limit, or by the type `number`."""
     return field.type == "number" or field.minimum is not None or field.maximum is not None
 
 

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
     from osprofile.source import Place, SourceText
 
 BIN = "BIN"
-BIN_FIELDS = frozenset({"FILE_NAME", "TARGET", "ARGUMENTS"})
+BIN_FIELDS = {
+    "STATIC_SCRIPT": frozenset({"FILE_NAME"}),
+    "RUN_STATIC_SCRIPT": frozenset({"TARGET", "ARGUMENTS"}),
+}
+"""What the engine alone supplies to the variations of BIN (seed, 2.2)."""
+
 START_PARTS = ("JOB_PROLOGUE", "", "JOB_EPILOGUE")
 """What JOB_SCRIPT is made of; the application's template stands for the empty name."""
 
@@ -93,10 +98,10 @@ class Plan(NamedTuple):
     """A compiled template: see the module. `incarnate` executes it.
 
     `uses` has the first place where each field is used, `declared` the declarations of those that
-    have one; `defaults`, `fixed`, `settable`, `required`, `checked` and `tagged` are drawn from these. `quoted`
-    and `steps` fill further keys from the checked values. `scripts` are static scripts, each with
-    the texts of its path and its directory. Where no value holds `mark`, the one text that all of
-    `quoted` replace, `plain` is the same text without their work.
+    have one; `defaults`, `fixed`, `settable`, `required`, `checked` and `tagged` are drawn from
+    these. `quoted` and `steps` fill further keys from the checked values. `scripts` are static
+    scripts, each with the texts of its path and its directory. Where no value holds `mark`, the
+    one text that all of `quoted` replace, `plain` is the same text without their work.
     """
 
     profile: Profile
@@ -126,7 +131,7 @@ class Plan(NamedTuple):
 
     def supplies(self, name: str) -> bool:
         """Say whether the engine alone gives a field: of BIN, what it says of a script (2.2)."""
-        return self.template.name == BIN and name in BIN_FIELDS
+        return _is_supplied(self.template, name)
 
 
 def plan_of(profile: Profile, template: str, variation: str, application: str | None) -> Plan:
@@ -199,6 +204,9 @@ class _Compiler:
         }
         marks = {old for _key, _name, old, _new in self.quoted.values()}
         mark = marks.pop() if len(marks) == 1 and not self.steps else ""
+        plain = None
+        if mark and not any(mark in own for own in _own_texts(declared.values())):
+            plain = text.with_keys({key: name for key, name, _old, _new in self.quoted.values()})
         made = [(name, rules.Rule(f)) for name, f in declared.items() if rules.Rule.needed(f)]
         return Plan(
             profile=self.profile,
@@ -207,9 +215,7 @@ class _Compiler:
             application=self.application,
             templates=tuple(self.templates.values()),
             text=text,
-            plain=text.with_keys({key: name for key, name, _old, _new in self.quoted.values()})
-            if mark and not any(mark in text for text in _own_texts(declared.values()))
-            else None,
+            plain=plain,
             mark=mark,
             uses=self.uses,
             declared=declared,
@@ -218,9 +224,11 @@ class _Compiler:
             settable=frozenset(
                 name
                 for name, f in declared.items()
-                if f.settable and name not in fixed and not rules.is_special(name)
-            )
-            - (BIN_FIELDS if template.name == BIN else frozenset()),
+                if f.settable
+                and name not in fixed
+                and not rules.is_special(name)
+                and not _is_supplied(template, name)
+            ),
             required=tuple(n for n in self.uses if n not in fixed and n not in defaults),
             checked=tuple((n, rule.known, rule) for n, rule in made if not declared[n].tags),
             tagged=tuple((n, rule.known, rule) for n, rule in made if declared[n].tags),
@@ -367,6 +375,10 @@ class _Compiler:
     def constant(self, key: str, value: str) -> str:
         self.steps.setdefault(key, Step(key, lambda _values: value))
         return key
+
+
+def _is_supplied(template: Template, name: str) -> bool:
+    return template.name == BIN and any(name in names for names in BIN_FIELDS.values())
 
 
 def _own_texts(fields: Iterable[Field]) -> Iterator[str]:

@@ -14,7 +14,6 @@ and TO a Java replacement, both as written.
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexError, Problem
@@ -95,9 +94,7 @@ def literal(replacement: Replacement) -> tuple[str, str] | None:
     """
     if replacement.pattern is None or replacement.replacement is None:
         return None
-    old = javaregex.literal(replacement.pattern)
-    new = javaregex.literal_replacement(replacement.replacement)
-    return (old, new) if old and new is not None else None
+    return javaregex.literal_pair(replacement.pattern, replacement.replacement)
 
 
 def _replacements(text: str) -> Iterator[Replacement]:
@@ -126,17 +123,13 @@ def compile_replacement(body: Body, replacement: Replacement) -> Callable[[str],
     """
     pair = literal(replacement)
     if pair is not None:
-        return partial(_replace, *pair)
+        return javaregex.replacing(*pair)
     if replacement.pattern is None or replacement.replacement is None:
         return str
     try:
         return javaregex.compile(replacement.pattern).replacer(replacement.replacement)
     except JavaRegexError as error:
         raise InvalidProfileError([regex_problem(body, replacement, error)]) from None
-
-
-def _replace(old: str, new: str, value: str) -> str:
-    return value.replace(old, new)
 
 
 def regex_problem(body: Body, replacement: Replacement, error: JavaRegexError) -> Problem:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from osprofile.errors import JavaRegexError, ValueRefusedError, shown
 from osprofile.incarnation import fields as engine
+from osprofile.incarnation.plan import BIN_FIELDS
 from osprofile.language import javaregex
 from osprofile.lint.rules import problem
-from osprofile.lint.script import BIN_FIELDS
 from osprofile.source import Place
 
 if TYPE_CHECKING:
@@ -130,8 +130,7 @@ def _tags(field: Field) -> Iterator[Problem]:
 
 def _is_allowed_number(field: Field, value: str) -> bool:
     """Say whether a field takes numbers only, this one among them."""
-    limited = field.minimum is not None or field.maximum is not None
-    if not value or not (limited or field.type in {"integer", "number"}):
+    if not value or not (field.type == "integer" or engine.is_limited(field)):
         return False
     try:
         engine.check(field, value)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from osprofile.incarnation.plan import BIN, DEFAULT_APPLICATION
+from osprofile.incarnation.plan import BIN, BIN_FIELDS, DEFAULT_APPLICATION
 from osprofile.language import body as bodies
 from osprofile.lint.rules import problem
-from osprofile.lint.script import BIN_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexError
 from osprofile.incarnation import fields as values
-from osprofile.incarnation.plan import BIN, START_PARTS
+from osprofile.incarnation.plan import BIN, BIN_FIELDS, START_PARTS
 from osprofile.language import body as bodies
 
 if TYPE_CHECKING:
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from osprofile.language.body import Body, Replacement
     from osprofile.profile.model import Field, Invocation, Profile, Template
     from osprofile.source import Place, SourceText
-
-BIN_FIELDS: Final = {
-    "STATIC_SCRIPT": frozenset({"FILE_NAME"}),
-    "RUN_STATIC_SCRIPT": frozenset({"TARGET", "ARGUMENTS"}),
-}
-"""What the engine alone supplies to the variations of BIN (seed, 2.2)."""
 
 
 @final

@@ -23,7 +23,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.errors import JavaRegexError, JavaRegexTimeoutError
-from osprofile.language.javaregex.literals import literal, literal_replacement
+from osprofile.language.javaregex.literals import (
+    literal,
+    literal_pair,
+    literal_replacement,
+    replacing,
+)
 
 if TYPE_CHECKING:
     from osprofile.language.javaregex.pattern import (
@@ -40,8 +45,10 @@ __all__ = [
     "Pattern",
     "compile",
     "literal",
+    "literal_pair",
     "literal_replacement",
     "replace_all",
+    "replacing",
 ]
 
 

@@ -6,6 +6,10 @@ This module imports nothing, so that asking costs nothing at start-up.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SPECIAL = frozenset("\\^$.|?*+()[{")
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
@@ -57,6 +61,21 @@ def literal_replacement(replacement: str) -> str | None:
             return None
         out.append(plain)
     return "".join(out)
+
+
+def literal_pair(pattern: str, replacement: str) -> tuple[str, str] | None:
+    """Give old and new text where the two together are no more than `value.replace(old, new)`."""
+    old, new = literal(pattern), literal_replacement(replacement)
+    return None if old is None or new is None else (old, new)
+
+
+def replacing(old: str, new: str) -> Callable[[str], str]:
+    """Give the function that does it."""
+
+    def replace(value: str) -> str:
+        return value.replace(old, new) if old in value else value
+
+    return replace
 
 
 def _encodable(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 
 from osprofile.errors import JavaRegexError, shown
 from osprofile.language.javaregex.engines import NEVER, Engines
-from osprofile.language.javaregex.literals import literal, literal_replacement
+from osprofile.language.javaregex.literals import literal_pair, replacing
 from osprofile.language.javaregex.parser import parse
 from osprofile.language.javaregex.replacement import Part, parse_replacement
 from osprofile.language.javaregex.study import shortest
@@ -149,9 +149,9 @@ class Pattern:
         backslash at the end.
         """
         parts = parse_replacement(replacement, self.group_count, self.group_names)
-        old, new = literal(self.pattern), literal_replacement(replacement)
-        if old is not None and new is not None:
-            return _literal_replacer(old, new)
+        pair = literal_pair(self.pattern, replacement)
+        if pair is not None:
+            return replacing(*pair)
         fill, quick_fill = _filler(parts), _quick_filler(parts)
 
         def replace(value: str) -> str:
@@ -199,13 +199,6 @@ def _check(value: str) -> None:
         raise JavaRegexError(
             "a value with half of a surrogate pair is no text", text=value, index=error.start
         ) from None
-
-
-def _literal_replacer(old: str, new: str) -> Callable[[str], str]:
-    def replace(value: str) -> str:
-        return value.replace(old, new) if old in value else value
-
-    return replace
 
 
 def _filler(parts: tuple[Part, ...]) -> Callable[[str, Spans], str]:
