@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JavaRegexError, nearest, shown
+from osprofile.events.event import STATE_WORDS
 from osprofile.language import javaregex
+from osprofile.lint.declarations import declared_fields
 from osprofile.lint.rules import problem
 
 if TYPE_CHECKING:
@@ -49,12 +51,16 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
 }
 """By template, the fields that the engine reads; no body needs to use them."""
 
-STATES: Final = ("QUEUED", "RUNNING", "HELD", "DONE", "FAILED", "REMOVED")
-"""What the tags of STATE map a batch system's words to."""
+TIME_LIMIT: Final = "TIME_LIMIT"
+"""How long a template's script may take, in seconds; any template may have it, or all (global)."""
 
 
 def engine_data(view: View) -> Iterator[Problem]:
     """Judge the fields that the engine reads."""
+    for _template, declared in declared_fields(view):
+        if declared.name == TIME_LIMIT and not _is_seconds(declared.value):
+            message = "field TIME_LIMIT has no fixed Value that is a number of seconds"
+            yield problem("OSP406", message, declared.place, "as in <Value>120</Value>")
     for name, fields in ENGINE_FIELDS.items():
         template = view.profile.templates.get(name)
         if template is None:
@@ -67,12 +73,16 @@ def engine_data(view: View) -> Iterator[Problem]:
                 yield _missing(template, field_name, wanted)
 
 
+def _is_seconds(value: str | None) -> bool:
+    return value is not None and value.isascii() and value.isdigit() and int(value) > 0
+
+
 def _missing(template: Template, name: str, wanted: EngineField) -> Problem:
     message = f"template {template.name} has no field {name}, by which the engine reads its output"
     groups = ", ".join(f"(?<{group}>...)" for group in wanted.required)
     hint = f'declare it with isSettable="false" and a Value with {groups}'
     if not wanted.is_pattern:
-        hint = f'declare it with isSettable="false" and tags with values {", ".join(STATES)}'
+        hint = f'declare it with isSettable="false" and tags with values {", ".join(STATE_WORDS)}'
     return problem("OSP403", message, template.place, hint)
 
 
@@ -89,12 +99,12 @@ def _judge(field: Field, wanted: EngineField) -> Iterator[Problem]:
 def _states(field: Field) -> Iterator[Problem]:
     if not field.tags:
         message = "field STATE has no tags: every word of the batch system would be UNKNOWN"
-        hint = f'as in <Tag name="R">RUNNING</Tag>; the states are {", ".join(STATES)}'
+        hint = f'as in <Tag name="R">RUNNING</Tag>; the states are {", ".join(STATE_WORDS)}'
         yield problem("OSP403", message, field.place, hint)
     for tag in field.tags:
-        if tag.value not in STATES:
+        if tag.value not in STATE_WORDS:
             message = f"tag {shown(tag.name)} of STATE gives {shown(tag.value)}, which is no state"
-            hint = f"one of {', '.join(STATES)}; a word without a tag is UNKNOWN"
+            hint = f"one of {', '.join(STATE_WORDS)}; a word without a tag is UNKNOWN"
             yield problem("OSP404", message, tag.element.source_text.place(), hint)
 
 

@@ -10,7 +10,7 @@ from osprofile.incarnation import fields as engine
 from osprofile.incarnation.plan import BIN, START_PARTS
 from osprofile.language import body as bodies
 from osprofile.language.body import NAME
-from osprofile.lint.engine_data import ENGINE_FIELDS
+from osprofile.lint.engine_data import ENGINE_FIELDS, TIME_LIMIT
 from osprofile.lint.rules import problem
 
 if TYPE_CHECKING:
@@ -124,14 +124,14 @@ def unused(view: View) -> Iterator[Problem]:
     """Find the document's own fields that nothing uses (of inherited ones, its author hears)."""
     used = {name for text, found in view.uses() for name in _names(view, text, found)}
     for template in view.own.templates.values():
-        engine_reads = ENGINE_FIELDS.get(template.name, {})
+        engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT}
         for field in template.fields.values():
             known = field.name in engine_reads or (template.name, field.name) in used
             if not known and _NAME.fullmatch(field.name):
                 where = f"no variation of template {template.name}"
                 yield _unused(field, where)
     every = {name for _, name in used}
-    every |= {name for names in ENGINE_FIELDS.values() for name in names}
+    every |= {TIME_LIMIT, *(name for names in ENGINE_FIELDS.values() for name in names)}
     for field in view.own.global_fields.values():
         if field.name not in every:
             yield _unused(field, "no template of the resolved profile")

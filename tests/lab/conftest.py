@@ -29,7 +29,7 @@ PROFILES = Path(__file__).parents[2] / "profiles"
 INCARNATE = Path(sys.executable).with_name("incarnate")
 STARTED: set[Path] = set()
 """The links to the directories of all jobs, to remove in the end."""
-ENDED = {"DONE", "FAILED", "REMOVED"}
+ENDED = {"DONE", "FAILED", "FAILED/LIMIT", "REMOVED", "LOST"}
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>

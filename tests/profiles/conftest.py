@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 PROFILES = Path(__file__).parents[2] / "profiles"
-ENDED = {"DONE", "FAILED", "REMOVED"}
+ENDED = {"DONE", "FAILED", "FAILED/LIMIT", "REMOVED", "LOST"}
 
 
 def quoted(*words: str) -> str:

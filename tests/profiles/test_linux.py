@@ -246,7 +246,7 @@ def test_a_job_that_vanished_is_never_done(linux: Target) -> None:
         os.kill(pid, signal.SIGKILL)
     assert gone(job)
     status = job.status()
-    assert (status.state, status.exit, status.word) == ("FAILED", None, "vanished")
+    assert (status.state, status.exit, status.word) == ("LOST", None, "vanished")
 
 
 def test_a_job_whose_leader_was_killed_still_runs(linux: Target) -> None:
@@ -270,13 +270,13 @@ def test_a_job_of_another_machine_is_not_judged(linux: Target) -> None:
     assert (status.state, status.word) == ("UNKNOWN", "elsewhere")
     # the same machine, booted since
     (job.directory / ".gpe_host").write_text(f"{os.uname().nodename}\n")
-    assert linux.statuses("", JOB_ID=other)[other].state == "FAILED"
+    assert linux.statuses("", JOB_ID=other)[other].state == "LOST"
 
 
 def test_the_wall_time_ends_a_job(linux: Target) -> None:
     job = linux.start(**script("sleep 60 & sleep 60"), WALLTIME="1")
     status = job.wait()
-    assert (status.state, status.word) == ("FAILED", "limit")
+    assert (status.state, status.word) == ("FAILED/LIMIT", "limit")
     assert "wall time of 1 s" in (status.reason or "")
     assert gone(job)
 

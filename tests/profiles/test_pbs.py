@@ -173,7 +173,7 @@ def test_starts_at_the_same_time_submit_one_job(pbs: Target, server: Server) -> 
         ({"state": "F", "substate": 93, "exit": 255}, ("F/93", "DONE", 255, None)),
         ({"state": "F", "substate": 93, "exit": 137}, ("F", "FAILED", 137, 9)),
         ({"state": "F", "substate": 93, "exit": 271}, ("F", "FAILED", None, 15)),
-        ({"state": "F", "substate": 93, "exit": -29}, ("F/-29", "FAILED", None, None)),
+        ({"state": "F", "substate": 93, "exit": -29}, ("F/-29", "FAILED/LIMIT", None, None)),
         ({"state": "F", "substate": 91, "exit": 271}, ("F/91", "REMOVED", None, None)),
         ({"state": "F", "substate": 91}, ("F/91", "REMOVED", None, None)),
         # a dependency that can never be met: it never ran

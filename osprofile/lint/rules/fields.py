@@ -178,7 +178,8 @@ RULES: Final = (
     ),
     Rule(
         "OSP404", "error", "a tag of STATE that gives no state",
-        "The states are QUEUED RUNNING HELD DONE FAILED REMOVED. A word without a tag is UNKNOWN.",
+        "The states are QUEUED RUNNING HELD DONE FAILED REMOVED LOST, and FAILED/LIMIT for a job that a "
+        "limit of the system ended. A word without a tag is UNKNOWN.",
         _status("RUNS"),
         _status("RUNNING"),
     ),
@@ -188,6 +189,12 @@ RULES: Final = (
         "misspelled one would silently be nothing.",
         _list(fixed("ENTRY_PATTERN", _ENTRY + "(?<owner> .*)?")),
         _list(fixed("ENTRY_PATTERN", _ENTRY + "(?: .*)?")),
+    ),
+    Rule(
+        "OSP406", "error", "a time limit that is no number of seconds",
+        "TIME_LIMIT is a fixed field of a template, or of all: a script that takes longer is ended.",
+        template("hold", fixed("TIME_LIMIT", "1m")),
+        template("hold", fixed("TIME_LIMIT", "60")),
     ),
     Rule(
         "OSP501", "error", "a static script without the template BIN",
