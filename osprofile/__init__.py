@@ -15,23 +15,34 @@ from __future__ import annotations
 TYPE_CHECKING = False  # type checkers take it for True; `typing` would double the import's time
 if TYPE_CHECKING:
     from osprofile.errors import (
+        AlreadyRegisteredError,
         ApplicationNotFoundError,
         IncarnationError,
         InvalidProfileError,
         JavaRegexError,
         JavaRegexTimeoutError,
+        JobNotFoundError,
         MissingValueError,
+        MonitorError,
         NotFoundError,
+        NotRegisteredError,
         NotSettableError,
         OSProfileError,
+        OutputError,
         Problem,
         ProfileNotFoundError,
+        ScriptCutError,
         ScriptError,
+        ScriptFailedError,
+        ScriptTimeoutError,
         StorageNotFoundError,
+        StoreError,
+        TargetError,
         TemplateNotFoundError,
         UnknownFieldError,
         ValueRefusedError,
     )
+    from osprofile.events.event import JobEvent, JobState, JobStatus
     from osprofile.incarnation.context import new_context, working_directory
     from osprofile.incarnation.incarnate import (
         FieldValue,
@@ -43,12 +54,16 @@ if TYPE_CHECKING:
     from osprofile.incarnation.static_scripts import StaticScriptFile, deployment_script
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
+    from osprofile.target.job import JobDescription
+    from osprofile.target.store import Store
+    from osprofile.target.system import TargetSystem
 
 __version__ = "0.1.0"
 
 _ERRORS = "osprofile.errors"
 _INCARNATE = "osprofile.incarnation.incarnate"
 _EXPORTS = {
+    "AlreadyRegisteredError": _ERRORS,
     "ApplicationNotFoundError": _ERRORS,
     "FieldValue": _INCARNATE,
     "Incarnation": _INCARNATE,
@@ -56,17 +71,32 @@ _EXPORTS = {
     "InvalidProfileError": _ERRORS,
     "JavaRegexError": _ERRORS,
     "JavaRegexTimeoutError": _ERRORS,
+    "JobDescription": "osprofile.target.job",
+    "JobEvent": "osprofile.events.event",
+    "JobNotFoundError": _ERRORS,
+    "JobState": "osprofile.events.event",
+    "JobStatus": "osprofile.events.event",
     "MissingValueError": _ERRORS,
+    "MonitorError": _ERRORS,
     "NotFoundError": _ERRORS,
+    "NotRegisteredError": _ERRORS,
     "NotSettableError": _ERRORS,
     "OSProfileError": _ERRORS,
+    "OutputError": _ERRORS,
     "Problem": _ERRORS,
     "Profile": "osprofile.profile.model",
     "ProfileNotFoundError": _ERRORS,
     "Repository": "osprofile.profile.repository",
+    "ScriptCutError": _ERRORS,
     "ScriptError": _ERRORS,
+    "ScriptFailedError": _ERRORS,
+    "ScriptTimeoutError": _ERRORS,
     "StaticScriptFile": "osprofile.incarnation.static_scripts",
     "StorageNotFoundError": _ERRORS,
+    "Store": "osprofile.target.store",
+    "StoreError": _ERRORS,
+    "TargetError": _ERRORS,
+    "TargetSystem": "osprofile.target.system",
     "TemplateNotFoundError": _ERRORS,
     "UnknownFieldError": _ERRORS,
     "ValueRefusedError": _ERRORS,
@@ -79,6 +109,7 @@ _EXPORTS = {
 }
 
 __all__ = [
+    "AlreadyRegisteredError",
     "ApplicationNotFoundError",
     "FieldValue",
     "Incarnation",
@@ -86,17 +117,32 @@ __all__ = [
     "InvalidProfileError",
     "JavaRegexError",
     "JavaRegexTimeoutError",
+    "JobDescription",
+    "JobEvent",
+    "JobNotFoundError",
+    "JobState",
+    "JobStatus",
     "MissingValueError",
+    "MonitorError",
     "NotFoundError",
+    "NotRegisteredError",
     "NotSettableError",
     "OSProfileError",
+    "OutputError",
     "Problem",
     "Profile",
     "ProfileNotFoundError",
     "Repository",
+    "ScriptCutError",
     "ScriptError",
+    "ScriptFailedError",
+    "ScriptTimeoutError",
     "StaticScriptFile",
     "StorageNotFoundError",
+    "Store",
+    "StoreError",
+    "TargetError",
+    "TargetSystem",
     "TemplateNotFoundError",
     "UnknownFieldError",
     "ValueRefusedError",

@@ -6,6 +6,7 @@
      |   +- TemplateNotFoundError     a template, or a variation of one
      |   +- ApplicationNotFoundError
      |   +- StorageNotFoundError
+     |   +- JobNotFoundError          neither the batch system nor its own records know it
      +- InvalidProfileError           a profile is wrong: all that is, at once     exit code 3
      +- IncarnationError              a request cannot be incarnated               exit code 1
      |   +- MissingValueError         a field has no value
@@ -14,7 +15,18 @@
      |   +- ValueRefusedError         a value fails a limit, type or pattern
      +- JavaRegexError                Java would refuse the pattern, or we must    exit code 3
      |   +- JavaRegexTimeoutError     matching took longer than its deadline       exit code 1
-     +- ScriptError                   a script could not be run at all             exit code 125
+     +- TargetError                   a target system did not do it                exit code 1
+         +- ScriptError               a script could not be run at all, or was ended
+         |   +- ScriptCutError        it did not come to its end: what it did is not known
+         |       +- ScriptTimeoutError   it took longer than its time limit
+         +- ScriptFailedError         a script failed: the batch system's own words
+         +- OutputError               a script printed what the profile's pattern does not match
+         +- StoreError                the record of the jobs cannot be read or written
+         +- MonitorError              a job is watched, or is not, against expectation
+             +- AlreadyRegisteredError
+             +- NotRegisteredError
+
+Where a command passes on the exit code of a script or a program, it ends with 125 for all of them.
 
 A message says what, where, what was expected, and what to do. `str()` of an error is the whole
 block that a command prints: place, message, source line, caret, hint.
@@ -137,6 +149,10 @@ class StorageNotFoundError(NotFoundError):
     """The resolved profile has no such storage."""
 
 
+class JobNotFoundError(NotFoundError):
+    """The batch system does not know the job, and the job left no record of its end."""
+
+
 class InvalidProfileError(OSProfileError):
     """A profile is wrong; `problems` holds everything that is, in the order of the document."""
 
@@ -203,7 +219,53 @@ class JavaRegexTimeoutError(JavaRegexError):
     exit_code = 1
 
 
-class ScriptError(OSProfileError):
+class TargetError(OSProfileError):
+    """A target system did not do what it was asked for."""
+
+
+class ScriptError(TargetError):
     """A script could not be run: the shell is missing, could not be started, or did not end."""
 
-    exit_code = 125
+
+class ScriptCutError(ScriptError):
+    """A script was killed, or the connection broke: whether it did its work is not known."""
+
+
+class ScriptTimeoutError(ScriptCutError):
+    """A script took longer than its time limit and was ended; what it did until then stays."""
+
+
+class ScriptFailedError(TargetError):
+    """A script ended with another exit status than 0.
+
+    `template` names what was to be done; `exit_status` is 128+n for signal n; `output` holds what
+    the script said, the batch system's own words.
+    """
+
+    def __init__(
+        self, message: str, *, template: str, exit_status: int, output: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.template = template
+        self.exit_status = exit_status
+        self.output = output
+
+
+class OutputError(TargetError):
+    """A script printed what the profile's pattern does not match."""
+
+
+class StoreError(TargetError):
+    """The record of the jobs cannot be read or written."""
+
+
+class MonitorError(TargetError):
+    """A job is watched already, or is not watched at all."""
+
+
+class AlreadyRegisteredError(MonitorError):
+    """Somebody has asked for this job's events already."""
+
+
+class NotRegisteredError(MonitorError):
+    """Nobody has asked for this job's events."""

@@ -30,11 +30,20 @@ _DEPLOYMENT_FAILED: Final = 125
 @final
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a script ended: its exit code (128+n for signal n), and its output where captured."""
+    """How a script ended: its exit code (128+n for signal n), and its output where captured.
+
+    `killed` is the signal that killed the shell itself, 0 if none did.
+    """
 
     exit_code: int
     stdout: bytes = b""
     stderr: bytes = b""
+    killed: int = 0
+
+
+def finished(code: int, stdout: bytes, stderr: bytes) -> Finished:
+    """Give how a process ended that Python gives the return code `code` of."""
+    return Finished(code if code >= 0 else 128 - code, stdout, stderr, max(0, -code))
 
 
 def shell_words(profile: Profile, context: Mapping[str, str]) -> list[str]:
@@ -71,6 +80,12 @@ def wrapped(script: str) -> bytes:
     return f"{{\n{script}\n}} </dev/null\n".encode()
 
 
+def could_not_start(word: str, error: OSError) -> ScriptError:
+    """Give the error for a shell that cannot be started."""
+    message = f"cannot start {word!r}: {error.strerror}"
+    return ScriptError(message, hint="it is the first word of the profile's SHELL")
+
+
 def run(words: Sequence[str], script: str, *, capture: bool = False) -> Finished:
     """Run a script in the shell started by `words` and wait for its end.
 
@@ -81,10 +96,8 @@ def run(words: Sequence[str], script: str, *, capture: bool = False) -> Finished
     try:
         process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=pipe, stderr=pipe)
     except OSError as error:
-        message = f"cannot start {words[0]!r}: {error.strerror}"
-        raise ScriptError(message, hint="it is the first word of the profile's SHELL") from None
+        raise could_not_start(words[0], error) from None
     with process:
         # A shell that ends before it has read all leaves a broken pipe, which communicate ignores.
         stdout, stderr = process.communicate(wrapped(script))
-    code = process.returncode
-    return Finished(code if code >= 0 else 128 - code, stdout or b"", stderr or b"")
+    return finished(process.returncode, stdout or b"", stderr or b"")

@@ -1,0 +1,161 @@
+"""The job state monitor: what is known of the jobs that somebody asked about, and who is told.
+
+It has no source of its own: a poller and the readers of schedulers' logs feed it, in any order and
+both at once, and each change of a job is told once (Scheduler Event Generator, "Job State
+Monitor"). It knows no clock but the one it is given, and is for one thread.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
+from osprofile.events.event import JobEvent, JobState, JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+KEEP: Final = 600.0
+"""Seconds that events of a job that nobody registered are kept for a late registration."""
+RESOLUTION: Final = 1.0
+"""Seconds by which a log's timestamps are cut: an event may look that much older than it is."""
+_RANK: Final = {JobState.QUEUED: 0, JobState.HELD: 0, JobState.RUNNING: 1}
+
+
+@final
+@dataclass(slots=True)
+class _Registration:
+    key: Hashable
+    status: JobStatus
+    timestamp: float
+
+
+@final
+class Monitor:
+    """The registry of jobs, each with its owner's key.
+
+    `tell(event, key)` is called for each event of a registered job that says something new; the
+    event's status has all that is known, times included. A terminal event is the job's last.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[JobEvent, Hashable], None],
+        *,
+        keep: float = KEEP,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._tell = tell
+        self._keep = keep
+        self._clock = clock
+        self._registered: dict[str, _Registration] = {}
+        self._early: dict[str, tuple[float, list[JobEvent]]] = {}
+
+    def __contains__(self, job_id: str) -> bool:
+        return job_id in self._registered
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registered)
+
+    def __len__(self) -> int:
+        return len(self._registered)
+
+    def register(
+        self,
+        job_id: str,
+        key: Hashable = None,
+        known: JobStatus | None = None,
+        timestamp: float = 0.0,
+    ) -> None:
+        """Ask for a job's events; those that came before are told at once.
+
+        `known` is what the caller knows of it already, as of `timestamp`: it is not told again.
+        Raises `AlreadyRegisteredError`.
+        """
+        if job_id in self._registered:
+            message = f"job {job_id} is registered already"
+            raise AlreadyRegisteredError(message, hint="unregister it first")
+        known = known or JobStatus(job_id, JobState.UNKNOWN)
+        self._registered[job_id] = _Registration(key, known, timestamp)
+        for event in self._early.pop(job_id, (0, []))[1]:
+            self.feed(event)
+
+    def unregister(self, job_id: str) -> None:
+        """Ask for no more events of a job; raises `NotRegisteredError`."""
+        if self._registered.pop(job_id, None) is None:
+            message = f"job {job_id} is not registered"
+            raise NotRegisteredError(message, hint="it may have been unregistered before")
+
+    def status(self, job_id: str) -> JobStatus:
+        """Give what is known of a registered job; raises `NotRegisteredError`."""
+        found = self._registered.get(job_id)
+        if found is None:
+            raise NotRegisteredError(f"job {job_id} is not registered")
+        return found.status
+
+    def feed(self, event: JobEvent) -> bool:
+        """Take an event from a source; say whether it was told.
+
+        A word that is UNKNOWN is kept beside the last state, and is no event.
+        """
+        found = self._registered.get(event.job_id)
+        if found is None:
+            self._keep_early(event)
+            return False
+        last = found.status
+        if last.state.is_terminal or _is_stale(last.state, found.timestamp, event):
+            return False
+        if event.state is JobState.UNKNOWN:
+            found.status = replace(last, word=event.status.word, reason=event.status.reason)
+            return False
+        found.status = status = _merged(last, event)
+        found.timestamp = max(found.timestamp, event.timestamp)
+        if status.state is last.state:
+            return False
+        self._tell(JobEvent(event.timestamp, status), found.key)
+        return True
+
+    def expire(self) -> int:
+        """Drop the events that waited too long for a registration; give how many jobs' they were."""
+        old = self._clock() - self._keep
+        gone = [job_id for job_id, (since, _) in self._early.items() if since < old]
+        for job_id in gone:
+            del self._early[job_id]
+        return len(gone)
+
+    def _keep_early(self, event: JobEvent) -> None:
+        _, events = self._early.get(event.job_id, (0, []))
+        if not events or events[-1].state is not event.state:
+            events.append(event)
+        self._early[event.job_id] = (self._clock(), events)
+
+
+def _is_stale(last: JobState, timestamp: float, event: JobEvent) -> bool:
+    """Say whether an event tells what was before the last one.
+
+    A terminal one never does. Logs cut their timestamps to the second, so a step forward may look
+    a little older than it is.
+    """
+    if event.state.is_terminal:
+        return False
+    forward = _RANK.get(event.state, 0) > _RANK.get(last, -1)
+    return event.timestamp < timestamp - (RESOLUTION if forward else 0.0)
+
+
+def _merged(last: JobStatus, event: JobEvent) -> JobStatus:
+    """Give what is known of a job after an event, with the times at which it was seen."""
+    new = event.status
+    started, ended = new.started or last.started, new.ended
+    if new.state is JobState.RUNNING and started is None:
+        started = event.timestamp
+    if new.state.is_terminal and ended is None:
+        ended = event.timestamp
+    return replace(
+        new,
+        hosts=new.hosts or last.hosts,
+        submitted=new.submitted or last.submitted,
+        started=started,
+        ended=ended,
+    )

@@ -1,0 +1,166 @@
+"""What the templates' scripts print, read by the patterns that the profile gives for it.
+
+Every word about a batch system's output is the profile's: JOB_ID_PATTERN of START, STATUS_PATTERN
+and STATE of GET_JOB_STATUS, ENTRY_PATTERN of LIST (design: "The bundled profiles' conventions").
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+from urllib.parse import unquote_to_bytes
+
+from osprofile.errors import InvalidProfileError, OutputError, Problem, shown
+from osprofile.events.event import JobState, JobStatus, meaning
+from osprofile.language import javaregex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from osprofile.language.javaregex.pattern import Match, Pattern
+    from osprofile.profile.model import Profile
+
+_HOSTS: Final = re.compile(r"[,+\s]+")
+_NOTHING: Final[Mapping[str, JobStatus]] = {}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file as LIST tells it: `type` f, d, l or as ls has it; `mode` the permission bits.
+
+    `size` is in bytes, `mtime` in seconds since 1970. Bytes of `name` that are no UTF-8 are
+    surrogates, as in names that Python's `os` gives.
+    """
+
+    name: str
+    type: str
+    mode: int
+    size: int
+    mtime: int
+
+
+def pattern_of(profile: Profile, template: str, name: str) -> Pattern:
+    """Give the compiled pattern that a fixed field of a template holds.
+
+    Raises `TemplateNotFoundError`; `InvalidProfileError` where there is none.
+    """
+    found = profile.template(template)
+    field = profile.field(found, name)
+    if field is None or not field.value:
+        message = (
+            f"template {template} has no fixed field {name}, by which its output is understood"
+        )
+        hint = "incarnate lint tells what it must hold"
+        raise InvalidProfileError([Problem("OSP403", message, found.place, hint)])
+    return javaregex.compile(field.value)
+
+
+def time_limit_of(profile: Profile, template: str, default: float) -> float:
+    """Give how many seconds a template's script may take: its field TIME_LIMIT, or the default."""
+    field = profile.field(profile.template(template), "TIME_LIMIT")
+    value = field.value if field is not None else None
+    return float(value) if value and value.isascii() and value.isdigit() else default
+
+
+def job_id(pattern: Pattern, text: str) -> str | None:
+    """Give the id in what START printed; None if it printed none."""
+    found = pattern.find(text)
+    return found.group("id") or None if found else None
+
+
+def entries(pattern: Pattern, text: str) -> list[Entry]:
+    """Give the files in what LIST printed; `OutputError` for text without any."""
+    found = [_entry(match.groupdict()) for match in pattern.find_iter(text)]
+    if not found and text.strip():
+        raise not_understood("LIST", "ENTRY_PATTERN", text)
+    return found
+
+
+def not_understood(template: str, pattern: str, text: str) -> OutputError:
+    """Give the error for a script's output in which a pattern finds nothing."""
+    lines = text.strip().splitlines()
+    what = shown(lines[0][:200]) if lines else "nothing"
+    message = f"{template} printed {what}, in which {pattern} of the profile finds nothing"
+    return OutputError(message, hint="run the template by itself to see all of its output")
+
+
+def _entry(groups: Mapping[str, str | None]) -> Entry:
+    values = {name: value or "" for name, value in groups.items()}
+    name = os.fsdecode(unquote_to_bytes(values["name"]))
+    mode, size, mtime = int(values["mode"], 8), int(values["size"]), int(values["mtime"])
+    return Entry(name, values["type"], mode, size, mtime)
+
+
+@final
+class StatusReader:
+    """Reads what GET_JOB_STATUS printed.
+
+    The same text again costs a comparison; a job whose text is the same gives the same object.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._pattern = pattern_of(profile, "GET_JOB_STATUS", "STATUS_PATTERN")
+        state = profile.field(profile.template("GET_JOB_STATUS"), "STATE")
+        self._tags = {tag.name: tag.value for tag in state.tags} if state is not None else {}
+        self._text = ""
+        self._states = _NOTHING
+        self._known: dict[str, JobStatus] = {}
+
+    def read(self, text: str) -> Mapping[str, JobStatus]:
+        """Give the jobs by id; of two with one id the later counts.
+
+        `OutputError` for a text that is not empty and has no job in it.
+        """
+        if text == self._text:
+            return self._states
+        known: dict[str, JobStatus] = {}
+        for match in self._pattern.find_iter(text):
+            line = match.value[match.start : match.end]
+            known[line] = self._known.get(line) or self._status(match)
+        if not known and text.strip():
+            raise not_understood("GET_JOB_STATUS", "STATUS_PATTERN", text)
+        self._known, self._text = known, text
+        self._states = {status.job_id: status for status in known.values()}
+        return self._states
+
+    def _status(self, match: Match) -> JobStatus:
+        groups = match.groupdict()
+        state, substate = groups["state"] or "", groups.get("substate")
+        word = f"{state}/{substate}" if substate else state
+        tag = self._tags.get(word) or self._tags.get(state)
+        hosts = tuple(filter(None, _HOSTS.split(groups.get("host") or "")))
+        reason = (groups.get("reason") or "").strip()
+        found, limit = meaning(tag) if tag else (JobState.UNKNOWN, False)
+        code, signal = _number(groups.get("exit")), _number(groups.get("signal"))
+        found, code, signal = judged(found, limit=limit, code=code, signal=signal)
+        return JobStatus(groups["id"] or "", found, word, code, signal, limit, hosts, reason)
+
+
+def _number(text: str | None) -> int | None:
+    try:
+        return int(text) if text else None
+    except ValueError:
+        return None
+
+
+def judged(
+    state: JobState, *, limit: bool, code: int | None, signal: int | None
+) -> tuple[JobState, int | None, int | None]:
+    """Give state, exit code and signal of a job, of which the batch system told these.
+
+    A known exit code decides between DONE and FAILED. 129 to 192 is how a shell tells signal
+    n-128, and 256+n how some batch systems do, unless the signal is told beside it (0: by none).
+    What is negative is a failure of the batch system's own. A limit, a removal and a loss stand.
+    """
+    if state not in {JobState.DONE, JobState.FAILED}:
+        return state, None, None
+    if signal is None and code is not None:
+        signal = next((code - base for base in (128, 256) if base < code <= base + 64), None)
+    if limit or signal:
+        return JobState.FAILED, None, signal or None
+    if code is not None and 0 <= code <= 255:
+        return JobState.DONE, code, None
+    return state, None, None

@@ -1,0 +1,247 @@
+"""The poller: one query for any number of watched jobs, and the judgement of those that it lacks.
+
+A failed poll is a failed poll: states stay, the failure is logged, and the next one waits longer.
+A job that the query lacks is asked for by itself, which finds its own record of its end and the
+batch system's history; whom nobody knows for as long as the grace period is LOST, never DONE.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import OSProfileError
+from osprofile.events.event import JobEvent, JobState, JobStatus
+from osprofile.target.pace import Pace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from osprofile.target.pace import Timing
+    from osprofile.target.scripts import Scripts
+
+log: Final = logging.getLogger("osprofile.target")
+_NOTHING: Final[Mapping[str, JobStatus]] = {}
+UNHEARD_OF: Final = "the batch system does not know it, and it left no record of its end"
+_ASK_AGAIN: Final = 4
+"""Within the grace period a missing job is asked for so many times."""
+
+
+@final
+@dataclass(slots=True)
+class Watched:
+    """A job that has not ended: since when it is watched (monotonic), what is known of its end."""
+
+    since: float
+    walltime: float | None = None
+    started: float | None = None
+    aborted: float | None = None
+    missing: float | None = None
+    ask_again: float = 0.0
+
+
+@final
+class Poller:
+    """Asks for the states of the jobs it was given, and hands on what it hears.
+
+    `hear(event)` gets the state of a job whenever its line in the batch system's answer changed;
+    `miss(job_ids, since)` the jobs that nobody knows, for the record.
+    """
+
+    def __init__(
+        self,
+        scripts: Scripts,
+        timing: Timing,
+        hear: Callable[[JobEvent], object],
+        miss: Callable[[Iterable[str], float], None],
+    ) -> None:
+        self._scripts, self._timing, self._hear, self._miss = scripts, timing, hear, miss
+        self._pace = Pace(timing)
+        self._watched: dict[str, Watched] = {}
+        self._last = _NOTHING
+        self._missed: set[str] = set()
+        self._new = False
+        self._at_once = False
+        self._wake = asyncio.Event()
+        self._polling = asyncio.Lock()
+
+    def __contains__(self, job_id: str) -> bool:
+        return job_id in self._watched
+
+    @property
+    def failures(self) -> int:
+        """How many polls have failed one after the other."""
+        return self._pace.failures
+
+    def watch(self, job_id: str, watched: Watched) -> None:
+        """Ask for a job's state from now on, soon for the first time."""
+        self._watched[job_id] = watched
+        self._new = True
+        self.soon()
+
+    def unwatch(self, job_id: str) -> None:
+        """Ask no more for a job."""
+        self._watched.pop(job_id, None)
+
+    def aborted(self, job_id: str, when: float | None) -> None:
+        """Note that a job's removal was asked for, or was not after all (None)."""
+        if job_id in self._watched:
+            self._watched[job_id].aborted = when
+
+    def soon(self, *, at_once: bool = False) -> None:
+        """Poll soon, because something is going to change; or at once, because it did."""
+        self._pace.moved()
+        self._at_once = self._at_once or at_once
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Poll for ever, as long as there is something to ask for."""
+        last = -math.inf
+        while True:
+            while (wait := self._wait(last)) > 0:
+                await self._sleep(wait)
+            self._at_once = False
+            try:
+                await self.poll()
+            except OSProfileError as error:
+                log.warning("states stay; next try in %.0f s: %s", self._delay(), error)
+            except Exception:  # whatever it is, the other jobs go on
+                self._pace.failed()
+                log.exception("a poll failed by a fault of osprofile's")
+            last = time.monotonic()
+
+    def _wait(self, last: float) -> float:
+        if not self._watched:
+            return math.inf
+        return 0.0 if self._at_once else last + self._delay() - time.monotonic()
+
+    async def _sleep(self, seconds: float) -> None:
+        self._wake.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds if seconds < math.inf else None):
+                await self._wake.wait()
+
+    def _delay(self) -> float:
+        """Give the seconds until the next poll: sooner where a wall time or a grace period ends."""
+        now, wall = time.monotonic(), time.time()
+        jobs = self._watched.values()
+        ends = [w.started + w.walltime for w in jobs if w.started and w.walltime]
+        ends = [end for end in ends if end > wall - self._timing.slowest]
+        ends += [wall + w.ask_again - now for w in jobs if w.missing is not None]
+        return self._pace.delay(wall, min(ends, default=None))
+
+    async def poll(self) -> Mapping[str, JobStatus]:
+        """Ask once, hand on what changed, and give all that the batch system told.
+
+        Raises what `Scripts.states` does; then nothing is judged.
+        """
+        async with self._polling:
+            asked, begun = time.time(), time.monotonic()
+            try:
+                found = await self._scripts.states()
+            except OSProfileError:
+                self._pace.failed()
+                raise
+            took = time.monotonic() - begun
+            changed = self._compare(found, asked)
+            changed = await self._judge(self._missing(found, begun), found) or changed
+            self._pace.polled(changed=changed, took=took)
+            return found
+
+    def _compare(self, found: Mapping[str, JobStatus], asked: float) -> bool:
+        """Hand on what the batch system tells anew; say whether there was anything."""
+        last, self._last = self._last, found
+        if found is last and not self._new:
+            return False
+        again, self._new = self._new, False
+        news = [
+            status
+            for job_id, status in found.items()
+            if job_id in self._watched
+            and status.state is not JobState.LOST
+            and (again or status is not last.get(job_id))
+        ]
+        for status in news:
+            self._tell(status, asked)
+        return bool(news)
+
+    def _missing(self, found: Mapping[str, JobStatus], begun: float) -> list[str]:
+        """Give the jobs to ask for by themselves: the answer lacks them, or has them as LOST."""
+        lost = {job_id for job_id, status in found.items() if status.state is JobState.LOST}
+        missing = (self._watched.keys() - found.keys()) | (self._watched.keys() & lost)
+        for job_id in self._missed - missing:
+            if job_id in self._watched:
+                self._watched[job_id].missing = None
+        self._missed = missing
+        jobs = self._watched
+        return sorted(j for j in missing if jobs[j].since < begun and jobs[j].ask_again <= begun)
+
+    async def _judge(self, gone: Sequence[str], found: Mapping[str, JobStatus]) -> bool:
+        """Find out what became of jobs; say whether anything is known anew."""
+        if not gone:
+            return False
+        asked = time.time()
+        try:
+            known = await self._scripts.states_of(gone)
+        except OSProfileError as error:
+            log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
+            return False
+        for job_id in gone:
+            watched = self._watched.get(job_id)
+            if watched is None:
+                continue
+            watched.ask_again = time.monotonic() + self._timing.grace / _ASK_AGAIN
+            status = known.get(job_id)
+            if status is not None and status.state is not JobState.LOST:
+                watched.missing = None
+                self._tell(status, asked)
+            else:
+                self._vanished(job_id, watched, status or found.get(job_id), asked)
+        return True
+
+    def _vanished(
+        self, job_id: str, watched: Watched, status: JobStatus | None, now: float
+    ) -> None:
+        """Judge a job that nobody knows."""
+        if watched.missing is None:
+            watched.missing = now
+            self._miss((job_id,), now)
+        over = now - watched.missing >= self._timing.grace
+        ended = vanished(job_id, status, aborted=watched.aborted, over=over)
+        if ended is not None:
+            self._tell(ended, now)
+
+    def _tell(self, status: JobStatus, asked: float) -> None:
+        watched = self._watched[status.job_id]
+        if status.state is JobState.RUNNING and watched.started is None:
+            watched.started = asked
+        self._hear(JobEvent(asked, after_abort(status) if watched.aborted else status))
+
+
+def after_abort(status: JobStatus) -> JobStatus:
+    """Give the state of a job whose removal was asked for: a failure without a limit is that."""
+    if status.state is JobState.FAILED and not status.limit:
+        return replace(status, state=JobState.REMOVED, signal=None)
+    return status
+
+
+def vanished(
+    job_id: str,
+    status: JobStatus | None,
+    *,
+    aborted: float | None,
+    over: bool,
+) -> JobStatus | None:
+    """Give the end of a job that nobody knows; None as long as it may turn up.
+
+    One whose removal was asked for is REMOVED; any other is LOST when the grace period is `over`.
+    """
+    status = status or JobStatus(job_id, JobState.LOST, reason=UNHEARD_OF)
+    if aborted is not None:
+        return replace(status, state=JobState.REMOVED, reason="")
+    return replace(status, state=JobState.LOST) if over else None

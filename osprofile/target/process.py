@@ -1,0 +1,170 @@
+"""One process without a terminal, its input given at once, its output collected, its end awaited.
+
+asyncio's own subprocesses need a pipe and a task for the input, and wait for the end of the output:
+a daemon that a script leaves behind would hold them up for ever. Here the input is a file in memory
+and the end of the process is the end; what it had written until then is its output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import OutputError, ScriptTimeoutError
+from osprofile.target.shell import could_not_start, finished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import IO
+
+    from osprofile.target.shell import Finished
+
+MOST_OUTPUT: Final = 64 * 1024 * 1024
+"""Bytes of one stream that a script may write: the states of half a million jobs."""
+PATIENCE: Final = 2.0
+"""Seconds between the signals TERM and KILL to a script that is ended."""
+_BLOCK: Final = 256 * 1024
+
+
+async def finish(words: Sequence[str], data: bytes, time_limit: float) -> Finished:
+    """Run a command with `data` as its standard input and collect what it writes until its end.
+
+    It leads a session of its own, all of which is ended (TERM, KILL after PATIENCE) when
+    `time_limit` (s) is over, the output is longer than MOST_OUTPUT, or this task is cancelled.
+    Raises `ScriptError`, `ScriptTimeoutError`, `OutputError`.
+    """
+    with _file_of(data) as stdin:
+        try:
+            process = subprocess.Popen(  # noqa: ASYNC220  # it takes less than a thread would
+                words,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise could_not_start(words[0], error) from None
+    assert process.stdout is not None  # noqa: S101  # PIPE
+    assert process.stderr is not None  # noqa: S101
+    loop = asyncio.get_running_loop()
+    too_much = asyncio.Event()
+    stdout, stderr = (_Reader(loop, pipe, too_much) for pipe in (process.stdout, process.stderr))
+    try:
+        ended = asyncio.ensure_future(_end(loop, process))
+        noise = asyncio.ensure_future(too_much.wait())
+        try:
+            await asyncio.wait(
+                (ended, noise), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not ended.done():
+                _refuse(too_much, time_limit, stderr.text())
+        finally:
+            if not ended.done():
+                await asyncio.shield(_kill(process, ended))
+            noise.cancel()
+    finally:
+        stdout.close()
+        stderr.close()
+    return finished(process.returncode, stdout.text(), stderr.text())
+
+
+@contextlib.contextmanager
+def _file_of(data: bytes) -> Iterator[int]:
+    """Give a file descriptor at the beginning of a file that holds some bytes."""
+    if hasattr(os, "memfd_create"):
+        handle = os.memfd_create("script")
+    else:
+        with tempfile.TemporaryFile() as file:
+            handle = os.dup(file.fileno())
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.lseek(handle, 0, os.SEEK_SET)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _refuse(too_much: asyncio.Event, time_limit: float, said: bytes) -> None:
+    words = said.decode("utf-8", "replace").strip()
+    if too_much.is_set():
+        raise OutputError(f"printed more than {MOST_OUTPUT // 1024 // 1024} MiB and was ended")
+    message = f"did not end within {time_limit:g} s and was ended"
+    raise ScriptTimeoutError(f"{message}; it said: {words}" if words else message)
+
+
+async def _end(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of a process."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # another system, or a Linux before 5.3
+        await loop.run_in_executor(None, process.wait)
+        return
+    gone = loop.create_future()
+    loop.add_reader(handle, gone.cancel)
+    try:
+        await asyncio.wait((gone,))
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+    process.wait()
+
+
+async def _kill(process: subprocess.Popen[bytes], ended: asyncio.Future[None]) -> None:
+    """End a process and all of its session that did not leave its group."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        done, _ = await asyncio.wait((ended,), timeout=PATIENCE)
+        if done:
+            return
+    ended.cancel()  # not even KILL ends what waits for a dead file server
+
+
+@final
+class _Reader:
+    """Collects what comes through a pipe."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes], too_much: asyncio.Event
+    ) -> None:
+        self._loop, self._pipe, self._too_much = loop, pipe, too_much
+        self._blocks: list[bytes] = []
+        self._size = 0
+        os.set_blocking(pipe.fileno(), False)
+        loop.add_reader(pipe.fileno(), self._read)
+
+    def _read(self) -> bool:
+        """Take one block; False where there is none now."""
+        try:
+            block = os.read(self._pipe.fileno(), _BLOCK)
+        except BlockingIOError:
+            return False
+        if not block:
+            self._loop.remove_reader(self._pipe.fileno())
+            return False
+        self._size += len(block)
+        if self._size > MOST_OUTPUT:
+            self._too_much.set()
+            self._loop.remove_reader(self._pipe.fileno())
+            return False
+        self._blocks.append(block)
+        return True
+
+    def close(self) -> None:
+        """Take what is left, without waiting for more."""
+        while self._read():
+            pass
+        self._loop.remove_reader(self._pipe.fileno())
+        self._pipe.close()
+
+    def text(self) -> bytes:
+        """Give all that came."""
+        return b"".join(self._blocks)

@@ -1,0 +1,392 @@
+"""The record of the jobs that were started here: a cache with a memory, in SQLite.
+
+A job is written down before it is submitted, with the script that submits it, and again when its
+id is known. So a process that dies in between leaves a submission that another one can complete:
+START submits at most once for a directory. With the record gone, every command still works on
+live jobs; what is lost is how the ended ones ended.
+
+Any number of processes may use one record at a time. On a network file system SQLite's write-ahead
+log does not work, and its rollback journal is used instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import StoreError
+from osprofile.events.event import JobState, JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+VERSION: Final = 1
+PATIENCE: Final = 20.0
+"""Seconds to wait for another process that is writing."""
+ABROAD: Final = 600.0
+"""Seconds that a submission by a process of another host may take."""
+_SCHEMA: Final = """
+CREATE TABLE job (
+  number INTEGER PRIMARY KEY,
+  target TEXT NOT NULL,
+  directory TEXT NOT NULL,
+  job_id TEXT,      -- NULL: being submitted, or cut off while it was
+  key TEXT,         -- the caller's own name for the submission
+  name TEXT NOT NULL,
+  script TEXT,      -- what submits it, as long as job_id is NULL
+  owner TEXT,       -- the process that is submitting it
+  state TEXT NOT NULL, word TEXT NOT NULL, exit_code INTEGER, signal INTEGER,
+  by_limit INTEGER NOT NULL, hosts TEXT NOT NULL, reason TEXT NOT NULL,
+  submitted REAL, started REAL, ended REAL,
+  walltime REAL,
+  aborted REAL,     -- when its removal was asked for here
+  missing REAL      -- since when nobody knows it
+);
+CREATE UNIQUE INDEX job_directory ON job (target, directory);
+CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
+CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL;
+CREATE INDEX job_state ON job (state);
+"""
+_NETWORK: Final = frozenset(
+    {
+        "9p", "afs", "beegfs", "ceph", "cifs", "fuse.beegfs", "fuse.ceph", "fuse.glusterfs",
+        "fuse.juicefs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "orangefs",
+        "panfs", "pvfs2", "smb3", "smbfs",
+    }
+)  # fmt: skip
+_LIVE: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
+_UPDATE: Final = f"""
+UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
+  submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
+  missing = NULL
+WHERE target = ? AND job_id = ? AND {_LIVE}
+"""  # noqa: S608  # a constant
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A job as it is written down; `target` is the profile, and `@host` where that is another.
+
+    `status` has no job id as long as it is being submitted: `script` is then what submits it, and
+    `owner` the process that does. `walltime` is in s. `aborted`: when its removal was asked for
+    here; `missing`: since when nobody knows it.
+    """
+
+    number: int
+    target: str
+    directory: str
+    key: str | None
+    name: str
+    script: str | None
+    owner: str | None
+    status: JobStatus
+    walltime: float | None = None
+    aborted: float | None = None
+    missing: float | None = None
+
+    @property
+    def is_submitted(self) -> bool:
+        """Whether its id is known."""
+        return bool(self.status.job_id)
+
+
+def default_path() -> str:
+    """Give the path of a user's record: osprofile/jobs.db in the XDG state directory."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(state, "osprofile", "jobs.db")
+
+
+@final
+class Store:
+    """The record in one file (made where it is missing, for its owner only), or in memory.
+
+    Not for several threads. Each method raises `StoreError` where the file cannot be used.
+    """
+
+    def __init__(self, path: str = ":memory:") -> None:
+        self.path = path
+        with self._told():
+            self._db = self._open(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    # Submissions
+
+    def begin(
+        self,
+        target: str,
+        directory: str,
+        *,
+        script: str,
+        key: str | None = None,
+        name: str = "",
+        walltime: float | None = None,
+    ) -> Record:
+        """Write down a job that is about to be submitted by this process.
+
+        `StoreError` where the directory or the key has a job already.
+        """
+        with self._told():
+            try:
+                number = self._db.execute(
+                    "INSERT INTO job (target, directory, key, name, script, owner, walltime, state,"
+                    " word, by_limit, hosts, reason, submitted)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
+                    (target, directory, key, name, script, _me(), walltime, time.time()),
+                ).lastrowid
+            except sqlite3.IntegrityError:
+                message = f"{directory} is the working directory of another job"
+                hint = "each job needs one of its own: give another directory, or none"
+                raise StoreError(message, hint=hint) from None
+        return self._many("number = ?", (number,))[0]
+
+    def submitted(self, number: int, job_id: str) -> None:
+        """Write down a submission's job id; an older job of that id is forgotten."""
+        with self._told(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(
+                "DELETE FROM job WHERE job_id = ? AND number != ?"
+                " AND target = (SELECT target FROM job WHERE number = ?)",
+                (job_id, number, number),
+            )
+            self._db.execute(
+                "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?",
+                (job_id, number),
+            )
+
+    def release(self, number: int) -> None:
+        """Say that this process no longer submits: it was cut off, and may be completed."""
+        self._change("UPDATE job SET owner = NULL WHERE number = ?", (number,))
+
+    def take(self, number: int) -> bool:
+        """Make this process the one that submits; False if another one is, or it is done."""
+        with self._told(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            found = self._many("number = ? AND job_id IS NULL", (number,))
+            if not found or _is_at_work(found[0]):
+                return False
+            self._db.execute("UPDATE job SET owner = ? WHERE number = ?", (_me(), number))
+            return True
+
+    def forget(self, number: int) -> None:
+        """Remove a job from the record."""
+        self._change("DELETE FROM job WHERE number = ?", (number,))
+
+    # Jobs
+
+    def adopt(self, target: str, status: JobStatus) -> None:
+        """Write down a job that was not started here."""
+        with self._told():
+            self._db.execute(
+                "INSERT OR IGNORE INTO job (target, directory, job_id, name, state, word, by_limit,"
+                " hosts, reason) VALUES (?, ?, ?, '', 'QUEUED', '', 0, '', '')",
+                (target, f"job:{status.job_id}", status.job_id),
+            )
+        self.update(target, [status])
+
+    def update(self, target: str, statuses: Iterable[JobStatus]) -> None:
+        """Write down the states of jobs; what is written as ended stays so."""
+        rows = [
+            (
+                s.state.value, s.word, s.exit_code, s.signal, s.limit, " ".join(s.hosts), s.reason,
+                s.submitted, s.started, s.ended, target, s.job_id,
+            )
+            for s in statuses
+        ]  # fmt: skip
+        with self._told(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(_UPDATE, rows)
+
+    def aborted(self, target: str, job_id: str, when: float | None) -> None:
+        """Write down when a job's removal was asked for; None: it was not."""
+        self._change(
+            "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?", (when, target, job_id)
+        )
+
+    def missing(self, target: str, job_ids: Iterable[str], since: float) -> None:
+        """Write down since when jobs are known to nobody, for those of which it is new."""
+        with self._told(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(
+                "UPDATE job SET missing = ? WHERE target = ? AND job_id = ? AND missing IS NULL",
+                [(since, target, job_id) for job_id in job_ids],
+            )
+
+    # Questions
+
+    def find(self, target: str, job_id: str) -> Record | None:
+        """Give a job."""
+        return self._one("target = ? AND job_id = ?", (target, job_id))
+
+    def find_key(self, target: str, key: str) -> Record | None:
+        """Give the submission of a caller's own name."""
+        return self._one("target = ? AND key = ?", (target, key))
+
+    def find_directory(self, target: str, directory: str) -> Record | None:
+        """Give the job of a working directory."""
+        return self._one("target = ? AND directory = ?", (target, directory))
+
+    def by_id(self, job_id: str) -> list[Record]:
+        """Give the jobs with this id, on whatever target."""
+        return self._many("job_id = ?", (job_id,))
+
+    def cut(self, target: str) -> list[Record]:
+        """Give the submissions that nobody is at work on: their process has ended."""
+        found = self._many("target = ? AND job_id IS NULL", (target,))
+        return [record for record in found if not _is_at_work(record)]
+
+    def live(self, target: str) -> list[Record]:
+        """Give the jobs that were submitted and have not ended, oldest first."""
+        return self._many(f"target = ? AND job_id IS NOT NULL AND {_LIVE}", (target,))
+
+    def all(self) -> list[Record]:
+        """Give all jobs, oldest first."""
+        return self._many("1", ())
+
+    def prune(self, before: float) -> int:
+        """Forget the jobs that ended before a time; give how many."""
+        statement = f"DELETE FROM job WHERE ended < ? AND NOT ({_LIVE})"  # noqa: S608  # a constant
+        return self._change(statement, (before,))
+
+    def _one(self, where: str, values: tuple[object, ...]) -> Record | None:
+        return next(iter(self._many(where, values)), None)
+
+    def _many(self, where: str, values: tuple[object, ...]) -> list[Record]:
+        with self._told():
+            rows = self._db.execute(
+                f"SELECT * FROM job WHERE {where} ORDER BY number",  # noqa: S608  # constants
+                values,
+            ).fetchall()
+        return [_record(row) for row in rows]
+
+    def _change(self, statement: str, values: tuple[object, ...]) -> int:
+        with self._told():
+            return self._db.execute(statement, values).rowcount
+
+    def _open(self, path: str) -> sqlite3.Connection:
+        in_memory = path == ":memory:"
+        if not in_memory:
+            directory = os.path.dirname(os.path.abspath(path))
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            # SQLite gives its further files the mode of the first.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        try:
+            db.row_factory = sqlite3.Row
+            if not in_memory:
+                journal = "DELETE" if is_network(path) else "WAL"
+                db.execute(f"PRAGMA journal_mode = {journal}")
+                # A crash of this process loses nothing in either mode.
+                db.execute(f"PRAGMA synchronous = {'FULL' if journal == 'DELETE' else 'NORMAL'}")
+            self._prepare(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _prepare(self, db: sqlite3.Connection) -> None:
+        version = _version(db)
+        if version == 0:
+            db.execute("BEGIN IMMEDIATE")
+            if _version(db) == 0:  # another process may have been quicker
+                for statement in _SCHEMA.split(";\n"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {VERSION}")
+            db.execute("COMMIT")
+        elif version != VERSION:
+            message = f"{self.path} was written by another version of osprofile ({version})"
+            raise StoreError(message, hint="use that one, or another file")
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn what goes wrong with the file into our error."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            message = f"the record of the jobs, {self.path}: {error}"
+            hint = "free space on its disk, or see who else holds it"
+            if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
+                hint = "move it away: a new one is made, and jobs can still be reached by their ids"
+            raise StoreError(message, hint=hint) from error
+        except OSError as error:
+            message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
+            raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _record(row: sqlite3.Row) -> Record:
+    status = JobStatus(
+        row["job_id"] or "", JobState(row["state"]), row["word"], row["exit_code"], row["signal"],
+        bool(row["by_limit"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
+        row["started"], row["ended"],
+    )  # fmt: skip
+    return Record(
+        row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
+        row["owner"], status, row["walltime"], row["aborted"], row["missing"],
+    )  # fmt: skip
+
+
+def is_network(path: str, mounts: str = "/proc/self/mounts") -> bool:
+    """Say whether a file lies on a network file system, as far as the mount table tells."""
+    real = os.path.realpath(path)
+    best, kind = "", ""
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as table:
+            for line in table:
+                _, point, type_, *_ = line.split(" ")
+                point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+                inside = real == point or real.startswith(point.rstrip("/") + "/")
+                if inside and len(point) >= len(best):
+                    best, kind = point, type_
+    except (OSError, ValueError):
+        return False
+    return kind in _NETWORK
+
+
+def _me() -> str:
+    """Give this process's name in the record: host, boot, process id, start time."""
+    return f"{_here()} {os.getpid()} {_since(os.getpid())}"
+
+
+def _is_at_work(record: Record) -> bool:
+    """Say whether a submission's process is still there.
+
+    One of another host cannot be seen from here: it has ABROAD seconds.
+    """
+    if not record.owner:
+        return False
+    host, boot, pid, since = record.owner.split(" ")
+    here = _here().split(" ")
+    if host != here[0]:
+        return time.time() - (record.status.submitted or 0) < ABROAD
+    return boot == here[1] and _since(int(pid)) == since
+
+
+def _here() -> str:
+    boot = "-"
+    with (
+        contextlib.suppress(OSError),
+        open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file,
+    ):
+        boot = file.read().strip()
+    return f"{os.uname().nodename} {boot}"
+
+
+def _since(pid: int) -> str:
+    """Give when a process started, in clock ticks since the boot; `gone` where there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            words = file.read().rpartition(")")[2].split()
+    except OSError:
+        return "gone" if os.path.isdir("/proc/self") else "-"
+    return "gone" if words[0] in "ZX" else words[19]

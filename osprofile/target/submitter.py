@@ -1,0 +1,130 @@
+"""Submitting a job once: written down before, found again after whatever cut it off.
+
+START submits at most once for a working directory and can be repeated there. So a submission whose
+outcome is not known stays in the record, and is completed by running START again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.errors import (
+    OSProfileError,
+    OutputError,
+    ScriptCutError,
+    ScriptFailedError,
+    StoreError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from osprofile.target.job import JobDescription
+    from osprofile.target.scripts import Scripts
+    from osprofile.target.store import Record, Store
+
+log: Final = logging.getLogger("osprofile.target")
+
+
+@final
+class Recovered(NamedTuple):
+    """A submission that was cut off: its job's id, or why it still has none."""
+
+    record: Record
+    job_id: str | None
+    error: OSProfileError | None = None
+
+
+@final
+class Submitter:
+    """Submits the jobs of one target; `taken(record, job_id)` hears of each that has an id now."""
+
+    def __init__(
+        self, target: str, scripts: Scripts, store: Store, taken: Callable[[Record, str], None]
+    ) -> None:
+        self._target, self._scripts, self._store, self._taken = target, scripts, store, taken
+
+    async def submit(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+        """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
+        if key is not None and (record := self._store.find_key(self._target, key)) is not None:
+            return record.status.job_id or await self._complete(record)
+        made = self._scripts.submission(description, strict=strict)
+        record = self._store.begin(
+            self._target,
+            made.directory,
+            script=made.script,
+            key=key,
+            name=description.name or "",
+            walltime=description.walltime,
+        )
+        return await self._submit(record)
+
+    async def recover(self, *, resubmit: bool) -> list[Recovered]:
+        """Complete what was cut off; see `TargetSystem.recover`."""
+        found = []
+        for record in self._store.cut(self._target):
+            try:
+                job_id = await (self._complete(record) if resubmit else self._find(record))
+                found.append(Recovered(record, job_id))
+            except OSProfileError as error:
+                found.append(Recovered(record, None, error))
+        return found
+
+    async def _complete(self, record: Record) -> str:
+        if self._store.take(record.number):
+            return await self._submit(record)
+        again = self._store.find_directory(self._target, record.directory)
+        if again is not None and again.is_submitted:
+            return again.status.job_id
+        message = f"the job in {record.directory} is being submitted by another process"
+        raise StoreError(message, hint="try again when that has ended")
+
+    async def _find(self, record: Record) -> str | None:
+        job_id = await self._scripts.submitted_in(record.directory)
+        return self._done(record, job_id) if job_id else None
+
+    async def _submit(self, record: Record) -> str:
+        """Run START for a record that this process owns."""
+        settled = False
+        try:
+            job_id = await self._start(record)
+            settled = True
+        except ScriptCutError:
+            raise  # it may have been submitted
+        except OSProfileError:
+            settled = True
+            self._store.forget(record.number)
+            raise
+        finally:
+            if not settled:
+                self._store.release(record.number)
+        return self._done(record, job_id)
+
+    async def _start(self, record: Record) -> str:
+        script = record.script or ""
+        try:
+            return await self._scripts.submit(script)
+        except (ScriptFailedError, OutputError) as error:
+            # It may have failed after the batch system had taken the job.
+            try:
+                job_id = await self._scripts.submitted_in(record.directory)
+            except OSProfileError as second:
+                message = f"{error.message}; whether the job was submitted is not known: {second}"
+                raise ScriptCutError(message, hint=error.hint) from error
+            if job_id is None:
+                raise
+            log.warning("job %s was submitted, but: %s", job_id, error)
+            with contextlib.suppress(OSProfileError):
+                await self._scripts.submit(script)  # it completes what is missing
+            return job_id
+
+    def _done(self, record: Record, job_id: str) -> str:
+        """Write down a job's id; that it exists matters more than that it is written down."""
+        try:
+            self._store.submitted(record.number, job_id)
+        except StoreError as error:
+            log.error("job %s in %s is not recorded: %s", job_id, record.directory, error)  # noqa: TRY400
+        self._taken(record, job_id)
+        return job_id
