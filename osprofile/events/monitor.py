@@ -7,8 +7,9 @@ Monitor"). It knows no clock but the one it is given, and is for one thread.
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
@@ -30,6 +31,7 @@ class _Registration:
     key: Hashable
     status: JobStatus
     timestamp: float
+    told: dict[JobState, float] = field(default_factory=dict)
 
 
 @final
@@ -105,7 +107,7 @@ class Monitor:
             self._keep_early(event)
             return False
         last = found.status
-        if last.state.is_terminal or _is_stale(last.state, found.timestamp, event):
+        if last.state.is_terminal or _is_stale(found, event):
             return False
         if event.state is JobState.UNKNOWN:
             found.status = replace(last, word=event.status.word, reason=event.status.reason)
@@ -114,6 +116,7 @@ class Monitor:
         found.timestamp = max(found.timestamp, event.timestamp)
         if status.state is last.state:
             return False
+        found.told[status.state] = event.timestamp
         self._tell(JobEvent(event.timestamp, status), found.key)
         return True
 
@@ -132,16 +135,21 @@ class Monitor:
         self._early[event.job_id] = (self._clock(), events)
 
 
-def _is_stale(last: JobState, timestamp: float, event: JobEvent) -> bool:
-    """Say whether an event tells what was before the last one.
+def _is_stale(found: _Registration, event: JobEvent) -> bool:
+    """Say whether an event tells what was before the last one, or was told before.
 
     A terminal one never does. Logs cut their timestamps to the second, so a step forward may look
     a little older than it is.
     """
+    when = event.timestamp
     if event.state.is_terminal:
         return False
-    forward = _RANK.get(event.state, 0) > _RANK.get(last, -1)
-    return event.timestamp < timestamp - (RESOLUTION if forward else 0.0)
+    if when <= found.told.get(event.state, -math.inf):
+        return True
+    forward = _RANK.get(event.state, 0) > _RANK.get(found.status.state, -1)
+    if forward and when == int(when):
+        return when + RESOLUTION <= found.timestamp
+    return when < found.timestamp
 
 
 def _merged(last: JobStatus, event: JobEvent) -> JobStatus:

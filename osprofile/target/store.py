@@ -144,6 +144,9 @@ class Store:
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
                 hint = "each job needs one of its own: give another directory, or none"
+                if key is not None and self.find_key(target, key) is not None:
+                    message = f"another process has begun to submit the job with the key {key}"
+                    hint = "try again when it has ended"
                 raise StoreError(message, hint=hint) from None
         return self._many("number = ?", (number,))[0]
 
