@@ -283,27 +283,22 @@ class Store:
         db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
             db.row_factory = sqlite3.Row
+            self._check(db)
             if not in_memory:
                 journal = "DELETE" if is_network(path) else "WAL"
                 db.execute(f"PRAGMA journal_mode = {journal}")
                 # A crash of this process loses nothing in either mode.
                 db.execute(f"PRAGMA synchronous = {'FULL' if journal == 'DELETE' else 'NORMAL'}")
-            self._prepare(db)
+            _prepare(db)
         except BaseException:
             db.close()
             raise
         return db
 
-    def _prepare(self, db: sqlite3.Connection) -> None:
+    def _check(self, db: sqlite3.Connection) -> None:
+        """Refuse another program's file before anything is written to it."""
         version = _version(db)
-        if version == 0:
-            db.execute("BEGIN IMMEDIATE")
-            if _version(db) == 0:  # another process may have been quicker
-                for statement in _SCHEMA.split(";\n"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {VERSION}")
-            db.execute("COMMIT")
-        elif version != VERSION:
+        if version not in {0, VERSION}:
             message = f"{self.path} was written by another version of osprofile ({version})"
             raise StoreError(message, hint="use that one, or another file")
 
@@ -321,6 +316,18 @@ class Store:
         except OSError as error:
             message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
             raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    """Make the table where it is missing."""
+    if _version(db) == VERSION:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    if _version(db) == 0:  # another process may have been quicker
+        for statement in _SCHEMA.split(";\n"):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {VERSION}")
+    db.execute("COMMIT")
 
 
 def _version(db: sqlite3.Connection) -> int:

@@ -94,7 +94,9 @@ gpe_id=$TOYJOB
     <idb:Invocation name=""><idb:Body><![CDATA[id='<JOB_ID/'/'\\''>'
 toystat | grep "^job $id is " || {{ echo "toy: no job $id" >&2; exit 1; }}
 ]]></idb:Body></idb:Invocation>
-    <idb:Invocation name="ALL"><idb:Body>toystat</idb:Body></idb:Invocation>
+    <idb:Invocation name="ALL"><idb:Body><![CDATA[jobs=$(toystat) || exit
+printf '%s\n' "$jobs" | grep '^job ' || :
+]]></idb:Body></idb:Invocation>
     <idb:Field name="JOB_ID" ext:pattern="[0-9]+"><idb:Description>The number.</idb:Description></idb:Field>
     <idb:Field name="STATUS_PATTERN" isSettable="false">
       <idb:Value>(?m)^job (?&lt;id>[0-9]+) is (?&lt;state>[A-Z]+)(?: (?&lt;exit>[0-9]+))?$</idb:Value>

@@ -1,0 +1,223 @@
+"""The poller against a real batch system of scripts: one query a poll, honest ends, failures."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import JobNotFoundError, ScriptFailedError
+from osprofile.events.event import JobState
+from osprofile.target.pace import Pace, Timing
+from osprofile.target.store import Store
+from osprofile.target.system import TargetSystem
+from tests.target.conftest import QUICK, shell
+
+if TYPE_CHECKING:
+    from tests.target.conftest import Toy
+
+
+def test_one_query_a_poll(toy: Toy) -> None:
+    """Fifty jobs that wait: the batch system is asked once a poll, never once a job."""
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            jobs = [await target.submit(shell("true")) for _ in range(50)]
+            assert len(await target.statuses(jobs)) == 50
+            assert (target.queries, toy.asked) == (1, 1)
+            events = target.events()
+            while target.queries < 4:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            events.close()
+            assert toy.asked - target.queries in {0, 1}  # one may be under way
+
+    asyncio.run(main())
+
+
+def test_a_vanished_job_is_lost_after_the_grace_period_only(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            stays, goes, returns = [await target.submit(shell("true")) for _ in range(3)]
+            await target.statuses()
+            for job in (goes, returns):
+                toy.state(job, None)
+            await target.statuses()
+            record = store.find("toy", goes)
+            assert record is not None
+            assert record.missing is not None
+            known = await target.status(goes)
+            assert known.state is JobState.QUEUED
+            assert "does not know it" in known.reason
+            toy.state(returns, "GO")
+            lost = await target.wait(goes)
+            assert (lost.state, lost.exit_code) == (JobState.LOST, None)
+            assert lost.ended is not None
+            assert lost.ended - record.missing >= QUICK.grace
+            assert (await target.status(stays)).state is JobState.QUEUED
+            assert (await target.status(returns)).state is JobState.RUNNING
+            assert (await target.status(goes)).state is JobState.LOST  # and never anything else
+            toy.state(returns, "END 0")
+            assert (await target.wait(returns)).exit_code == 0
+
+    asyncio.run(main())
+
+
+def test_a_vanished_job_whose_removal_was_asked_for_is_removed(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            job = await target.submit(shell("true"))
+            await target.abort(job)
+            toy.state(job, None)
+            status = await target.wait(job)
+            assert (status.state, status.reason) == (JobState.REMOVED, "")
+
+    asyncio.run(main())
+
+
+def test_a_failure_after_a_removal_is_the_removal(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            killed, ended = [await target.submit(shell("true")) for _ in range(2)]
+            for job, word in ((killed, "END 137"), (ended, "END 4")):
+                await target.abort(job)
+                toy.state(job, word)
+            assert (await target.wait(killed)).state is JobState.REMOVED
+            assert (await target.wait(ended)).exit_code == 4  # it had ended by itself
+
+    asyncio.run(main())
+
+
+def test_failed_polls_change_nothing(toy: Toy, caplog: pytest.LogCaptureFixture) -> None:
+    (toy.path / "stopped").touch()
+    caplog.set_level(logging.WARNING)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            job = await target.submit(shell("true"))
+            await target.statuses()
+            (toy.path / "broken").write_text("toystat: the server is down\n")
+            events = target.events()
+            while len(caplog.records) < 5:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            with pytest.raises(ScriptFailedError, match="the server is down"):
+                await target.statuses()
+            with pytest.raises(ScriptFailedError, match="the server is down"):
+                await target.status(job)
+            assert target.monitor.status(job).state is JobState.QUEUED
+            record = target.store.find("toy", job)
+            assert record is not None
+            assert record.missing is None
+            (toy.path / "broken").unlink()
+            toy.state(job, "END 5")
+            event = await anext(events)
+            assert (event.state, event.status.exit_code) == (JobState.DONE, 5)
+
+    asyncio.run(main())
+    messages = [record.getMessage() for record in caplog.records]
+    assert all("the server is down" in message for message in messages)
+
+
+def test_our_own_action_asks_at_once(toy: Toy) -> None:
+    """Where nothing moves the next poll is an hour away; an action does not wait for it."""
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        slow = Timing(fastest=3600, slowest=3600)
+        async with TargetSystem(toy.profile, timing=slow) as target:
+            job = await target.submit(shell("true"))
+            events = target.events()
+            assert (await anext(events)).state is JobState.QUEUED
+            for do, state in (
+                (target.hold, JobState.HELD),
+                (target.resume, JobState.QUEUED),
+                (target.abort, JobState.REMOVED),
+            ):
+                await do(job)
+                assert (await asyncio.wait_for(anext(events), 30)).state is state
+
+    asyncio.run(main())
+
+
+def test_jobs_of_an_earlier_process(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            ends, goes_on = [await target.submit(shell("true")) for _ in range(2)]
+            await target.statuses()
+        toy.state(ends, "END 6")
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            events = target.events()
+            assert (await target.watch(ends)).state is JobState.QUEUED
+            event = await anext(events)
+            assert (event.job_id, event.status.exit_code) == (ends, 6)
+            assert (await target.watch(goes_on)).state is JobState.QUEUED
+        toy.state(ends, None)
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            assert (await target.status(ends)).exit_code == 6
+            assert (await target.watch(ends)).exit_code == 6
+            assert (await target.wait(ends)).exit_code == 6
+        # with the record gone, live jobs can still be reached
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            assert (await target.status(goes_on)).state is JobState.QUEUED
+            assert (await target.statuses([goes_on, "99"])).keys() == {goes_on}
+            with pytest.raises(JobNotFoundError, match="toy: no job 99"):
+                await target.status("99")
+            await target.abort(goes_on)
+            assert (await target.wait(goes_on)).state is JobState.REMOVED
+
+    asyncio.run(main())
+
+
+TIMING = Timing(fastest=1, slowest=60, failing=300)
+
+
+def delays(pace: Pace, polls: list[tuple[bool, float]]) -> list[float]:
+    found = []
+    for changed, took in polls:
+        pace.polled(changed=changed, took=took)
+        found.append(round(pace.delay(0, None), 2))
+    return found
+
+
+def test_the_pace() -> None:
+    pace = Pace(TIMING)
+    assert delays(pace, [(False, 0)] * 3) == [1.5, 2.25, 3.38]
+    assert delays(pace, [(True, 0), (False, 0)]) == [1, 1.5]
+    assert delays(pace, [(False, 0)] * 20)[-1] == 60
+    assert delays(pace, [(True, 2.0)]) == [18]  # a slow batch system is asked a tenth of the time
+    assert delays(pace, [(True, 100.0)]) == [900]
+    pace.moved()
+    assert delays(pace, [(True, 0.0)]) == [1]
+
+
+def test_the_pace_of_what_is_about_to_end() -> None:
+    pace = Pace(TIMING)
+    delays(pace, [(False, 0)] * 20)
+    assert pace.delay(100, 130) == 30
+    assert pace.delay(100, 190) == 60
+    assert pace.delay(100, 99) == 1
+    assert pace.delay(100, 30) == 60  # overdue for long: nothing is imminent any more
+
+
+def test_the_pace_of_failures() -> None:
+    pace = Pace(TIMING)
+    found = []
+    for _ in range(12):
+        pace.failed()
+        found.append(pace.delay(0, 1))
+    assert found[:4] == [2, 4, 8, 16]
+    assert found[-1] == 300
+    assert pace.failures == 12
+    assert delays(pace, [(True, 0)]) == [1]

@@ -1,0 +1,223 @@
+"""The record of the jobs: what it keeps, who may complete what, and files that cannot be used."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import StoreError
+from osprofile.events.event import JobState, JobStatus
+from osprofile.target import store as module
+from osprofile.target.store import Store, default_path, is_network
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OWNER = """
+import sys
+from osprofile.target.store import Store
+record = Store(sys.argv[1]).begin("t", "/d", script="s")
+print(record.number, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_job_from_submission_to_end() -> None:
+    store = Store()
+    record = store.begin("t", "/d", script="S", key="k", name="n", walltime=5)
+    assert (record.directory, record.script, record.key) == ("/d", "S", "k")
+    assert (record.name, record.walltime, record.is_submitted) == ("n", 5, False)
+    assert store.live("t") == []
+    store.submitted(record.number, "17")
+    found = store.find("t", "17")
+    assert found is not None
+    assert (found.script, found.owner, found.status.state) == (None, None, JobState.QUEUED)
+    assert [found] == store.live("t") == store.by_id("17") == store.all()
+    assert found == store.find_key("t", "k") == store.find_directory("t", "/d")
+    assert store.find("other", "17") is None
+    store.missing("t", ["17"], 1.0)
+    store.missing("t", ["17"], 2.0)
+    store.aborted("t", "17", 3.0)
+    again = store.find("t", "17")
+    assert again is not None
+    assert (again.missing, again.aborted) == (1.0, 3.0)
+    status = JobStatus("17", JobState.FAILED, "w", None, 9, True, ("a", "b"), "r", None, 2.0, 3.0)
+    store.update("t", [status])
+    ended = store.find("t", "17")
+    assert ended is not None
+    assert ended.status == replace(status, submitted=found.status.submitted)
+    assert ended.missing is None
+    store.update("t", [JobStatus("17", JobState.RUNNING)])
+    assert store.find("t", "17") == ended  # an end is an end
+    assert (store.prune(3.0), store.prune(3.1)) == (0, 1)
+    assert store.all() == []
+
+
+def test_a_directory_and_a_key_have_one_job(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "s"))
+    store.begin("t", "/d", script="")
+    with pytest.raises(StoreError, match="/d is the working directory of another job"):
+        store.begin("t", "/d", script="")
+    store.begin("t", "/e", script="", key="k")
+    with pytest.raises(StoreError, match="the job with the key k"):
+        store.begin("t", "/f", script="", key="k")
+    store.begin("u", "/d", script="", key="k")  # another target
+
+
+def test_an_id_that_comes_round_again_is_the_new_job() -> None:
+    store = Store()
+    for directory in ("/a", "/b"):
+        store.submitted(store.begin("t", directory, script="").number, "1")
+    assert [record.directory for record in store.all()] == ["/b"]
+
+
+def test_a_job_that_was_not_started_here() -> None:
+    store = Store()
+    status = JobStatus("9", JobState.RUNNING, "R")
+    store.adopt("t", status)
+    store.adopt("t", status)
+    (record,) = store.live("t")
+    assert record.status == status
+
+
+def test_only_the_submissions_of_ended_processes_are_cut(tmp_path: Path) -> None:
+    path = str(tmp_path / "s")
+    store = Store(path)
+    mine = store.begin("t", "/mine", script="")
+    assert store.cut("t") == []
+    assert not store.take(mine.number)  # this very process is at it
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        number = int(other.stdout.readline())
+        assert store.cut("t") == []
+        assert not store.take(number)
+        other.kill()
+        other.wait()
+    (cut,) = store.cut("t")
+    assert (cut.number, cut.script) == (number, "s")
+    assert store.take(number)
+    assert not store.take(number)
+    store.release(mine.number)
+    assert [record.number for record in store.cut("t")] == [mine.number]
+
+
+def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_here", lambda: "elsewhere boot")
+        store.begin("t", "/d", script="")
+    assert store.cut("t") == []
+    later = time.time() + module.ABROAD + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert len(store.cut("t")) == 1
+
+
+def test_the_file_is_its_owners_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = default_path()
+    assert path == str(tmp_path / "state/osprofile/jobs.db")
+    store = Store(path)
+    store.begin("t", "/d", script="")
+    modes = {name: os.stat(os.path.join(os.path.dirname(path), name)).st_mode & 0o777
+             for name in os.listdir(os.path.dirname(path))}  # fmt: skip
+    assert modes == dict.fromkeys(("jobs.db", "jobs.db-wal", "jobs.db-shm"), 0o600)
+    assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
+    store.close()
+    (again,) = Store(path).all()
+    assert again.directory == "/d"
+
+
+BAD_FILES = {
+    "no database": (b"not a database at all, but long enough to be taken for one" * 20, "move it"),
+    "another program's": (None, "another version of osprofile (99)"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_files_of_others(tmp_path: Path, name: str) -> None:
+    data, words = BAD_FILES[name]
+    file = tmp_path / "s"
+    if data is None:
+        with sqlite3.connect(file) as db:
+            db.execute("PRAGMA user_version = 99")
+        db.close()
+    else:
+        file.write_bytes(data)
+    before = file.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        Store(str(file))
+    assert words in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert file.read_bytes() == before
+
+
+def test_places_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file" / "s"):
+        with pytest.raises(StoreError) as caught:
+            Store(str(path))
+        assert "XDG_STATE_HOME" in str(caught.value)
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """SQLite's own limit on pages stands for the disk's: what was written stays readable."""
+    store = Store(str(tmp_path / "s"))
+    store._db.execute("PRAGMA max_page_count = 12")
+    written = 0
+    with pytest.raises(StoreError, match="full"):  # noqa: PT012
+        for written in range(1000):
+            store.begin("t", f"/{written}", script="x" * 1000)
+    assert 0 < written == len(store.all())
+
+
+def test_a_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    path = str(tmp_path / "s")
+    store, other = Store(path), sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="locked"):
+        store.begin("t", "/d", script="")
+    other.execute("ROLLBACK")
+    other.close()
+    store.begin("t", "/d", script="")
+
+
+MOUNTS = """\
+/dev/sda / ext4 rw 0 0
+server:/home /home nfs4 rw 0 0
+none /home/me/scratch tmpfs rw 0 0
+server:/a\\040b /mnt/a\\040b lustre rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/etc/x", False),
+        ("/home/you/s", True),
+        ("/home/me/scratch/s", False),
+        ("/homeless/s", False),
+        ("/mnt/a b/s", True),
+    ],
+)
+def test_network_file_systems(tmp_path: Path, path: str, expected: bool) -> None:
+    (tmp_path / "mounts").write_text(MOUNTS)
+    assert is_network(path, str(tmp_path / "mounts")) is expected
+    assert not is_network(path, str(tmp_path / "none"))
+
+
+def test_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "is_network", lambda _path: True)
+    store = Store(str(tmp_path / "s"))
+    store.begin("t", "/d", script="")
+    assert os.listdir(tmp_path) == ["s"]
+    assert len(Store(str(tmp_path / "s")).all()) == 1
