@@ -1,0 +1,121 @@
+"""Two hundred jobs with mixed ends on each of three systems: the table of expected against seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from osprofile.events.event import JobState
+from osprofile.profile.repository import Repository
+from osprofile.target.job import JobDescription
+from osprofile.target.pace import Timing
+from osprofile.target.system import TargetSystem
+from tests.lab.conftest import PROFILES, USER
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from osprofile.events.event import JobStatus
+
+EACH = 20
+ALL_CPUS = 64
+HOLD, RELEASE, ABORT = "hold", "release", "abort"
+
+
+class Kind(NamedTuple):
+    """What a job runs, what is done to it, and how it must end: state, exit code, signal, limit."""
+
+    text: str
+    end: tuple[str, int | None, int | None, bool]
+    steps: tuple[str, ...] = ()
+    walltime: int | None = None
+
+
+KINDS = {
+    "exit 0": Kind("exit 0", ("DONE", 0, None, False)),
+    "exit 1": Kind("exit 1", ("DONE", 1, None, False)),
+    "exit 3": Kind("exit 3", ("DONE", 3, None, False)),
+    "exit 127": Kind("no-such-command", ("DONE", 127, None, False)),
+    "signal 9": Kind("kill -s KILL $$", ("FAILED", None, 9, False)),
+    "signal 15": Kind("kill -s TERM $$", ("FAILED", None, 15, False)),
+    "over the time limit": Kind("exec sleep 600", ("FAILED", None, None, True), walltime=60),
+    "held and released": Kind("sleep 1; exit 4", ("DONE", 4, None, False), (HOLD, RELEASE)),
+    "cancelled before it ran": Kind(
+        "exec sleep 600", ("REMOVED", None, None, False), (HOLD, ABORT)
+    ),
+    "cancelled running": Kind("exec sleep 600", ("REMOVED", None, None, False), (ABORT,)),
+}
+# Slurm's qstat tells of a job that its limit ended no more than that it is over.
+OTHERWISE = {("torque", "over the time limit"): ("FAILED", None, None, False)}
+
+
+async def until_running(
+    events: AsyncIterator[object], target: TargetSystem, jobs: list[str]
+) -> None:
+    """Wait until jobs run; as many events are enough as there are jobs."""
+    while any(target.monitor.status(job).state is not JobState.RUNNING for job in jobs):
+        await anext(events)
+
+
+async def run(target: TargetSystem, batch: bool) -> dict[str, list[JobStatus]]:
+    """Submit all jobs, do to them what is to be done, and wait for their ends."""
+    events = target.events()
+    blocker = None
+    if batch:  # as long as it runs, jobs that want the whole machine wait
+        blocker = await target.submit(JobDescription(executable="sleep", arguments=("600",)))
+        await until_running(events, target, [blocker])
+
+    async def submit(kind: Kind) -> str:
+        waits = batch and HOLD in kind.steps
+        job = await target.submit(
+            JobDescription(
+                executable="/bin/sh",
+                arguments=("-c", kind.text),
+                walltime=kind.walltime if batch or kind.walltime is None else 1,
+                processes=ALL_CPUS if waits else None,
+            )
+        )
+        if HOLD in kind.steps:
+            await target.hold(job)
+        return job
+
+    jobs = {name: [await submit(kind) for _ in range(EACH)] for name, kind in KINDS.items()}
+    running = [j for name, kind in KINDS.items() if kind.steps == (ABORT,) for j in jobs[name]]
+    await until_running(events, target, running)
+    held = [j for name, kind in KINDS.items() if HOLD in kind.steps for j in jobs[name]]
+    assert {s.state for s in (await target.statuses(held)).values()} == {JobState.HELD}
+    for name, kind in KINDS.items():
+        if ABORT in kind.steps:
+            await asyncio.gather(*map(target.abort, jobs[name]))
+    if blocker is not None:
+        await target.abort(blocker)
+    for name, kind in KINDS.items():
+        if RELEASE in kind.steps:
+            await asyncio.gather(*map(target.resume, jobs[name]))
+    return {name: await asyncio.gather(*map(target.wait, some)) for name, some in jobs.items()}
+
+
+@pytest.mark.parametrize("profile", ["linux", "slurm", "torque"])
+def test_ends(site: Path, profile: str) -> None:
+    expected = {
+        name: Counter({OTHERWISE.get((profile, name), kind.end): EACH})
+        for name, kind in KINDS.items()
+    }
+    resolved = Repository([str(site), str(PROFILES)]).load(profile)
+
+    async def main() -> dict[str, Counter[tuple[str, int | None, int | None, bool]]]:
+        timing = Timing(fastest=0.5, slowest=5)
+        async with TargetSystem(resolved, {"USER_NAME": USER}, timing=timing) as target:
+            ended = await asyncio.wait_for(run(target, profile != "linux"), 400)
+            for record in target.store.all():
+                await target.delete(record.directory)
+        return {
+            name: Counter((s.state.value, s.exit_code, s.signal, s.limit) for s in statuses)
+            for name, statuses in ended.items()
+        }
+
+    assert asyncio.run(main()) == expected
