@@ -8,13 +8,16 @@ import typer
 from typer.core import TyperGroup
 
 from osprofile.cli import completion
-from osprofile.cli.common import guarded
-from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, parameters
+from osprofile.cli.common import GROUPS, guarded
+from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, parameters, takes_rest
 
 HELP = """Turn OS Profiles (GPE XML) into the scripts of a batch system, check them, show them.
 
 The word render can be left out: incarnate START --profile pbs.
 """
+GROUP_HELP = {
+    "job": "Run jobs on a target system: submit, watch, hold and end them.",
+}
 
 
 class Group(TyperGroup):
@@ -32,7 +35,7 @@ class Group(TyperGroup):
 
 
 def build(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
-    """Give the application of those verbs."""
+    """Give the application of those verbs; `job submit` is a verb of the group `job`."""
     app = typer.Typer(
         cls=Group,
         help=HELP,
@@ -59,9 +62,20 @@ def build(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
         pass
 
     command.__doc__ = HELP
+    groups = {name: _group(app, name) for name in GROUPS}
     for name, verb in verbs.items():
-        app.command(name)(_command(verb))
+        group, _, own = name.rpartition(" ")
+        settings = {"allow_interspersed_args": not takes_rest(parameters(verb))}
+        groups.get(group, app).command(own, context_settings=settings)(_command(verb))
     return app
+
+
+def _group(app: typer.Typer, name: str) -> typer.Typer:
+    """Add a first word of verbs that have two."""
+    group = typer.Typer(help=GROUP_HELP[name], rich_markup_mode=None)
+    group.callback()(lambda: None)  # a group, with however few verbs
+    app.add_typer(group, name=name)
+    return group
 
 
 def _command(verb: Verb) -> Callable[..., None]:
@@ -113,8 +127,10 @@ def _typer_parameter(parameter: Parameter) -> Any:
 
 def _completer(name: str) -> Callable[..., Any]:
     def complete(ctx: typer.Context, incomplete: str) -> Any:
-        # Behind an option that still lacks its value, the arguments are not sorted out yet.
-        template = ctx.params.get("template") or next(iter(ctx.args), None)
+        template = None
+        if any(parameter.name == "template" for parameter in ctx.command.params):
+            # Behind an option that still lacks its value, the arguments are not sorted out yet.
+            template = ctx.params.get("template") or next(iter(ctx.args), None)
         return completion.offers(name, {**ctx.params, "template": template}, incomplete)
 
     return complete

@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 VERBS = ("render", "lint", "show", "fields", "profiles", "deploy")
+GROUPS = {
+    "job": ("submit", "status", "list", "wait", "hold", "resume", "abort"),
+}
+"""The first word of the verbs that have two, and the second ones."""
 INTERNAL_ERROR = 1
 OUR_ERROR_BESIDE_A_SCRIPT = 125
-"""What a command that passes on a script's exit code ends with where the error is ours."""
+"""What a command that passes on a script's or job's exit code ends with where the error is ours."""
+INTERRUPTED = 130
 
 
 class UsageError(NotFoundError):
@@ -75,10 +80,11 @@ def put(text: str) -> None:
 
 
 def put_json(value: object) -> None:
-    """Print a result as JSON."""
+    """Print a result as JSON; what a terminal would act on is escaped in it."""
     import json
 
-    put(json.dumps(value, ensure_ascii=False, indent=2))
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    put("".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text))
 
 
 def tell(text: str) -> None:
@@ -86,12 +92,22 @@ def tell(text: str) -> None:
     sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
+def tell_error(error: OSProfileError, about: str = "") -> None:
+    """Print an error; `about` says what it befell, where its own words may not."""
+    told = str(error)
+    about = f"{about}: " if about else ""
+    # A profile's problems begin with their places, as a compiler's do.
+    tell(told if isinstance(error, InvalidProfileError) else f"incarnate: {about}{told}")
+
+
 def meant(word: str) -> str:
-    """Give a hint where a word is nearly a verb."""
+    """Give a hint where a word is nearly a verb, or is the second one of a verb that has two."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, VERBS, n=1, cutoff=0.6)
-    return f"did you mean the command {close[0]}?" if close else ""
+    commands = {second: f"{first} {second}" for first, words in GROUPS.items() for second in words}
+    commands |= {first: first for first in (*VERBS, *GROUPS)}
+    close = get_close_matches(word, commands, n=1, cutoff=0.6)
+    return f"did you mean the command {commands[close[0]]}?" if close else ""
 
 
 def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], first: str = "") -> int:
@@ -104,15 +120,14 @@ def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], first: str =
     except OSProfileError as error:
         if first and isinstance(error, NotFoundError):
             error.hint = f"{meant(first)} {error.hint}".strip()
-        told = str(error)
-        tell(told if isinstance(error, InvalidProfileError) else f"incarnate: {told}")
-        return OUR_ERROR_BESIDE_A_SCRIPT if arguments.get("run") else error.exit_code
+        tell_error(error)
+        return OUR_ERROR_BESIDE_A_SCRIPT if passes_on(verb, arguments) else error.exit_code
     except BrokenPipeError:
         # The reader has gone, as with `| head`: say nothing, now or when Python closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERNAL_ERROR
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     except OSError as error:
         tell(f"incarnate: {error.filename or 'output'}: {error.strerror}")
     except Exception as error:  # the last resort: a user gets a sentence
@@ -122,4 +137,9 @@ def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], first: str =
             f"incarnate: internal error: {type(error).__name__}: {error}\n"
             "    hint: this is a fault of osprofile's; OSPROFILE_DEBUG=1 shows where"
         )
-    return OUR_ERROR_BESIDE_A_SCRIPT if arguments.get("run") else INTERNAL_ERROR
+    return OUR_ERROR_BESIDE_A_SCRIPT if passes_on(verb, arguments) else INTERNAL_ERROR
+
+
+def passes_on(verb: Callable[..., int], arguments: Mapping[str, Any]) -> bool:
+    """Say whether a command's exit code is that of a script or job that it was asked to run."""
+    return bool(arguments.get("run") or arguments.get("wait") or verb.__name__ == "wait")

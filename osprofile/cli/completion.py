@@ -1,4 +1,4 @@
-"""What the shell offers at a TAB: names of profiles, templates, variations, applications, fields.
+"""What the shell offers at a TAB: names of profiles, templates, variations, applications, fields, jobs.
 
 Each function takes the values given so far, by parameter, and gives (word, help) pairs. Completion
 never fails: where a profile cannot be loaded, there is nothing to offer.
@@ -53,6 +53,19 @@ def assignments(given: Mapping[str, Any]) -> list[Offer]:
     template, variation = given.get("template") or "START", given.get("variation") or ""
     plan = plan_of(profile, template, variation, given.get("application"))
     return [(f"{name}=", plan.declared[name].description) for name in sorted(plan.settable)]
+
+
+def jobs(given: Mapping[str, Any]) -> list[Offer]:
+    """Give the ids of the jobs of the record that have not ended."""
+    import os.path
+
+    from osprofile.target.store import Store, default_path
+
+    path = given.get("store") or default_path()
+    if not os.path.exists(path):
+        return []
+    records = [r for r in Store(path).all() if r.is_submitted and not r.status.state.is_terminal]
+    return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
 
 
 def _profile(given: Mapping[str, Any], otherwise: str | None = None) -> Profile:

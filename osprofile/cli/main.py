@@ -2,7 +2,7 @@
 
 `render` is put in front of the first word unless that is a verb or an option of the command
 itself. Exit codes: 0 done; 1 could not be incarnated; 2 wrong usage, unknown profile or template;
-3 bad profile; with `--run` the script's own, and 125 for our errors.
+3 bad profile; with `--run` the script's own, with `job wait` the job's, and 125 for our errors.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common, options
-from osprofile.cli.common import VERBS
+from osprofile.cli.common import GROUPS, VERBS
+from osprofile.errors import nearest, told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 OWN_OPTIONS: Final = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _COMPLETE: Final = "_INCARNATE_COMPLETE"
@@ -31,6 +32,8 @@ def run(words: Sequence[str]) -> int:
     """Run a command line (without the command's name) and give the exit code."""
     if _COMPLETE in os.environ:
         return _complete()
+    if words and words[0] in GROUPS:
+        return _run_in_group(*words)
     implicit = bool(words) and words[0] not in VERBS and words[0] not in OWN_OPTIONS
     full = ["render", *words] if implicit else list(words)
     if full and full[0] in VERBS:
@@ -46,9 +49,31 @@ def run(words: Sequence[str]) -> int:
     return _with_typer(full)
 
 
+def _run_in_group(group: str, verb: str = "--help", *words: str) -> int:
+    """Run a verb of two words."""
+    if verb in GROUPS[group]:
+        function = load(f"{group} {verb}")
+        arguments = options.parse(function, words, os.environ)
+        if arguments is not None:
+            return common.guarded(function, arguments)
+    elif not verb.startswith("-"):
+        error = common.UsageError(
+            f"{group} has no command {told(verb)}", hint=nearest(verb, GROUPS[group])
+        )
+        common.tell_error(error)
+        return error.exit_code
+    return _with_typer([group, verb, *words])
+
+
 def load(verb: str) -> options.Verb:
-    """Give the function of a verb: of the same name, in the module of the same name."""
-    function: options.Verb = getattr(import_module(f"osprofile.cli.{verb}"), verb)
+    """Give the function of a verb: of the same name, in the module of the same name.
+
+    A verb of two words (`job submit`) is in the module `verbs` of the package `job`.
+    """
+    group, _, second = verb.rpartition(" ")
+    module = import_module(f"osprofile.cli.{group}.verbs" if group else f"osprofile.cli.{verb}")
+    # `list_`: a name that hides a type would be in the way of its own module.
+    function: options.Verb = getattr(module, f"{second}_" if second == "list" else second)
     return function
 
 
@@ -56,12 +81,21 @@ def _with_typer(words: Sequence[str]) -> int:
     from osprofile import __version__
     from osprofile.cli.app import build
 
-    app = build({verb: load(verb) for verb in VERBS}, __version__)
+    app = build({verb: load(verb) for verb in _needed(words)}, __version__)
     try:
         app(list(words) or ["--help"], prog_name="incarnate")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else common.INTERNAL_ERROR
     return 0
+
+
+def _needed(words: Sequence[str]) -> Iterator[str]:
+    """Give the verbs that a command line is about; to build all of them takes its time."""
+    of_group = [word for word in words[:1] if word in GROUPS]
+    if not of_group:
+        yield from VERBS
+    for group in of_group if words else GROUPS:
+        yield from (f"{group} {second}" for second in GROUPS[group])
 
 
 def _complete() -> int:
@@ -71,7 +105,7 @@ def _complete() -> int:
         words = os.environ.get(name, "").split(maxsplit=1)
         first = words[1].split()[0] if len(words) > 1 else ""
         begun = len(words) > 1 and words[1] == first
-        if first and not begun and first not in VERBS and first not in OWN_OPTIONS:
+        if first and not begun and first not in (*VERBS, *GROUPS, *OWN_OPTIONS):
             os.environ[name] = f"{words[0]}\nrender\n{words[1]}"
             if name == "COMP_WORDS":
                 os.environ["COMP_CWORD"] = str(int(os.environ.get("COMP_CWORD", "0")) + 1)

@@ -30,11 +30,15 @@ class Option(NamedTuple):
 
 @final
 class Argument(NamedTuple):
-    """A positional argument."""
+    """A positional argument.
+
+    `rest`: it takes all words from its first one on, those that begin with - too.
+    """
 
     help: str
     metavar: str
     complete: str = ""
+    rest: bool = False
 
 
 ProfileOption = Annotated[
@@ -108,6 +112,11 @@ def parameters(verb: Verb) -> list[Parameter]:
     return sorted(found, key=lambda p: isinstance(p.spec, Option))
 
 
+def takes_rest(known: Sequence[Parameter]) -> bool:
+    """Say whether all words from the first positional one on are arguments."""
+    return any(isinstance(p.spec, Argument) and p.spec.rest for p in known)
+
+
 def parse(
     verb: Verb, words: Sequence[str], environment: Mapping[str, str]
 ) -> dict[str, object] | None:
@@ -116,10 +125,14 @@ def parse(
     by_flag = {f: p for p in known if isinstance(p.spec, Option) for f in p.spec.flags}
     found: dict[str, Any] = {}
     positional, rest = list[str](), iter(words)
+    takes_the_rest = takes_rest(known)
     for word in rest:
         if not word.startswith("-") or word == "-":
-            positional.append(word)
+            positional += [word, *(rest if takes_the_rest else ())]
             continue
+        if word == "--":
+            positional += rest
+            break
         flag, equals, value = word.partition("=")
         parameter = by_flag.get(flag)
         if parameter is None or (equals and (parameter.switch or not flag.startswith("--"))):

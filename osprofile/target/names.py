@@ -1,0 +1,35 @@
+"""What the record calls a target system: its profile's name, and where that is another machine."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from osprofile.profile.model import Profile
+
+_PLACE: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::(.+))?", re.DOTALL)
+
+
+def target_name(profile: Profile, context: Mapping[str, str]) -> str:
+    """Give what the record calls a target: the profile's name, and `@host:port` of another one."""
+    host, port = context.get("SSH:HOST"), context.get("SSH:PORT")
+    if not host:
+        return profile.name
+    host = f"[{host}]" if ":" in host else host  # an IPv6 address
+    return f"{profile.name}@{host}:{port}" if port else f"{profile.name}@{host}"
+
+
+def context_of_target(name: str) -> tuple[str, dict[str, str]]:
+    """Give the profile's name and the context of a name that `target_name` gave."""
+    profile, _, place = name.partition("@")
+    return profile, host_context(place) if place else {}
+
+
+def host_context(place: str) -> dict[str, str]:
+    """Give SSH:HOST and SSH:PORT for `[user@]host[:port]`; an IPv6 address stands in brackets."""
+    found = _PLACE.fullmatch(place)
+    host, port = (found[1] or found[2], found[3]) if found else (place, None)
+    return {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}
