@@ -25,6 +25,7 @@ from osprofile.errors import (
 )
 from osprofile.events.event import JobEvent, JobState, JobStatus
 from osprofile.events.monitor import Monitor
+from osprofile.target.names import target_name
 from osprofile.target.pace import Timing
 from osprofile.target.poller import UNHEARD_OF, Poller, Watched, after_abort, log, vanished
 from osprofile.target.scripts import Scripts
@@ -67,13 +68,6 @@ class Events:
         """Get no more events."""
         self._target.drop(self)
         self.put(None)
-
-
-def target_name(profile: Profile, context: Mapping[str, str]) -> str:
-    """Give what the record calls a target: the profile's name, and `@host` of another one."""
-    host = context.get("SSH:HOST")
-    port = context.get("SSH:PORT")
-    return profile.name + (f"@{host}" if host else "") + (f":{port}" if host and port else "")
 
 
 @final
