@@ -13,6 +13,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OutputError, ScriptTimeoutError
@@ -29,6 +30,8 @@ MOST_OUTPUT: Final = 64 * 1024 * 1024
 PATIENCE: Final = 2.0
 """Seconds between the signals TERM and KILL to a script that is ended."""
 _BLOCK: Final = 256 * 1024
+_MOMENT: Final = 0.02
+"""Seconds between two looks whether what was ended is gone."""
 
 
 async def finish(words: Sequence[str], data: bytes, time_limit: float) -> Finished:
@@ -120,12 +123,24 @@ async def _end(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]
 async def _kill(process: subprocess.Popen[bytes], ended: asyncio.Future[None]) -> None:
     """End a process and all of its session that did not leave its group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, number)
-        done, _ = await asyncio.wait((ended,), timeout=PATIENCE)
-        if done:
-            return
+        if not _signal(process.pid, number):
+            break
+        until = time.monotonic() + PATIENCE
+        # The group may outlive its leader, whose number is given to nobody else until then.
+        while _signal(process.pid, 0) and time.monotonic() < until:  # noqa: ASYNC110
+            await asyncio.sleep(_MOMENT)
     ended.cancel()  # not even KILL ends what waits for a dead file server
+
+
+def _signal(group: int, number: int) -> bool:
+    """Send a signal to a process group; say whether it is there."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is there, and somebody else's
+        return True
+    return True
 
 
 @final

@@ -98,7 +98,7 @@ class Scripts:
     async def submitted_in(self, directory: str) -> str | None:
         """Give the id of the job that a working directory has; None if it has none."""
         script = f"cat -- {quoted(directory.rstrip('/') + '/' + _JOB_ID_FILE)} 2> /dev/null || :"
-        return (await self._run(START, script)).strip() or None
+        return outputs.job_id(self._job_id, await self._run(START, script))
 
     # Asking
 

@@ -95,12 +95,20 @@ class Submitter:
             raise  # it may have been submitted
         except OSProfileError:
             settled = True
-            self._store.forget(record.number)
+            self._put_down(self._store.forget, record)
             raise
         finally:
             if not settled:
-                self._store.release(record.number)
+                self._put_down(self._store.release, record)
         return self._done(record, job_id)
+
+    @staticmethod
+    def _put_down(change: Callable[[int], None], record: Record) -> None:
+        """Change the record of a submission that failed: why it failed is what matters."""
+        try:
+            change(record.number)
+        except StoreError as error:
+            log.error("the submission in %s is not recorded: %s", record.directory, error)  # noqa: TRY400
 
     async def _start(self, record: Record) -> str:
         script = record.script or ""
