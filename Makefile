@@ -1,5 +1,5 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
-# make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm
+# make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm and a real Grid Engine
 # make golden  write the golden files anew; make bench, the benchmarks
 PYTHON ?= python3
 VENV   ?= .venv
@@ -36,7 +36,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tests/shellcheck_scripts.py
-	$(BIN)/incarnate lint linux pbs torque slurm
+	$(BIN)/incarnate lint linux pbs torque slurm sge lsf
 
 golden: $(VENV)/.dev
 	$(BIN)/python -m pytest -q tests/golden --force-regen || $(BIN)/python -m pytest -q tests/golden

@@ -50,7 +50,7 @@ def test_the_profile_may_come_from_the_environment(
     assert incarnate("GREET", "-s", "TEXT=x", "--strict").out == "echo 'x' 1\n"
 
 
-@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm"])
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, name: str) -> None:
     ended = incarnate("START", "--profile", name)
     assert (ended.code, ended.err) == (0, "")

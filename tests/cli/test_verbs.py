@@ -44,7 +44,7 @@ def test_show_one_template_with_its_bodies(incarnate: Incarnate, site: Path) -> 
     assert incarnate("show", "GRET", "-p", str(site)).code == 2
 
 
-@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "{site}"])
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf", "{site}"])
 def test_a_flattened_profile_loads_again_to_the_same(
     incarnate: Incarnate, site: Path, tmp_path: Path, name: str
 ) -> None:
@@ -75,9 +75,18 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
     ended = incarnate("profiles", "--profiles", str(tmp_path))
     assert ended.code == 0
     lines = [line.split() for line in ended.out.splitlines()]
-    assert [line[0] for line in lines] == ["bad", "linux", "pbs", "site", "slurm", "torque"]
+    assert [line[0] for line in lines] == [
+        "bad",
+        "linux",
+        "lsf",
+        "pbs",
+        "sge",
+        "site",
+        "slurm",
+        "torque",
+    ]
     assert lines[0][1:3] == ["(bad:", "incarnate"]
-    assert lines[3][1:] == ["->", "linux", str(site)]
+    assert lines[5][1:] == ["->", "linux", str(site)]
 
 
 def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
@@ -108,7 +117,7 @@ def test_lint_tells_place_code_and_hint_and_ends_with_3(
 
 
 def test_the_bundled_profiles_lint_clean(incarnate: Incarnate) -> None:
-    ended = incarnate("lint", "linux", "pbs", "torque", "slurm")
+    ended = incarnate("lint", "linux", "pbs", "torque", "slurm", "sge", "lsf")
     assert (ended.out, ended.err, ended.code) == ("", "", 0)
 
 

@@ -191,7 +191,7 @@ def test_random_names(name: str, variation: str, application: str | None) -> Non
         told(error)
 
 
-@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm"])
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 @given(
     request=st.dictionaries(
         st.sampled_from(
@@ -217,7 +217,7 @@ def test_random_requests_to_the_bundled_profiles(name: str, request: dict[str, s
         told(error)
 
 
-BUNDLED = {name: load(name) for name in ("linux", "pbs", "torque", "slurm")}
+BUNDLED = {name: load(name) for name in ("linux", "pbs", "torque", "slurm", "sge", "lsf")}
 
 
 # What takes too long is refused, and so is what Java refuses

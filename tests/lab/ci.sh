@@ -1,5 +1,6 @@
 #!/bin/sh
-# The lab on a bare Debian: a real Slurm with PBS's commands over it, and a user for the jobs. Root only; can be repeated.
+# The lab on a bare Debian: a real Slurm with PBS's commands over it, a real Grid Engine, and a user for the jobs.
+# Root only; can be repeated.
 set -eu
 [ "$(id -u)" = 0 ] || { echo "ci.sh: must be root" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,4 +18,5 @@ if [ -n "$missing" ]; then
   rm -f "$out"
 fi
 sh "$here/up.sh"
+sh "$here/sge-up.sh"
 id "$user" > /dev/null 2>&1 || useradd -m -s /bin/bash "$user"

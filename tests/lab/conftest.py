@@ -1,6 +1,6 @@
-"""Jobs on a real Slurm, by the command `incarnate`, as a user who is not root.
+"""Jobs on a real Slurm and a real Grid Engine, by the command `incarnate`, as a user who is not root.
 
-`tests/lab/ci.sh` brings the Slurm up. The command itself runs as root here, and its scripts reach
+`tests/lab/ci.sh` brings them up. The command itself runs as root here, and its scripts reach
 the user the way a site's would: by a profile over ours that changes SHELL.
 """
 
@@ -33,13 +33,21 @@ ENDED = {"DONE", "FAILED", "FAILED/LIMIT", "REMOVED", "LOST"}
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
-  <osp:Delimiter>/</osp:Delimiter>
+  <osp:Delimiter>/</osp:Delimiter>{fields}
   <idb:Template name="SHELL">
-    <idb:Invocation name=""><idb:Body>runuser -l {user} -c "sh -s"</idb:Body></idb:Invocation>
-    <idb:Invocation name="SSH"><idb:Body>runuser -l {user} -c "sh -s"</idb:Body></idb:Invocation>
+    <idb:Invocation name=""><idb:Body>runuser -l {user} -c "{shell}"</idb:Body></idb:Invocation>
+    <idb:Invocation name="SSH"><idb:Body>runuser -l {user} -c "{shell}"</idb:Body></idb:Invocation>
   </idb:Template>
 </osp:Profile>
 """
+SHELLS = {"sge": ". /opt/sge/default/common/settings.sh; exec sh -s"}
+FIELDS = {
+    "sge": """
+  <idb:Template>
+    <idb:Field name="PE" isSettable="false"><idb:Value>smp</idb:Value></idb:Field>
+    <idb:Field name="PE_NODES" isSettable="false"><idb:Value>mpi%</idb:Value></idb:Field>
+  </idb:Template>"""
+}
 
 
 @dataclass(frozen=True)
@@ -144,9 +152,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     ):
         pytest.exit("the lab is not up: run tests/lab/ci.sh as root", returncode=4)
     directory = tmp_path_factory.mktemp("site")
-    for name in ("linux", "slurm", "torque"):
+    for name in ("linux", "slurm", "torque", "sge"):
         (directory / name).mkdir()
-        (directory / name / "profile.xml").write_text(SITE.format(name=name, user=USER))
+        shell, fields = SHELLS.get(name, "sh -s"), FIELDS.get(name, "")
+        (directory / name / "profile.xml").write_text(
+            SITE.format(name=name, user=USER, shell=shell, fields=fields)
+        )
     yield directory
     for link in STARTED:
         if link.is_symlink():

@@ -40,6 +40,6 @@ def test_every_quote_matters(name: str) -> None:
         name
         for name, field in repository.load(name).global_fields.items()
         if field.type == "integer"
-        or name in {"JOB_NAME", "QUEUE", "PROJECT", "ARGUMENTS", "ENVIRONMENT"}
+        or name in {"JOB_NAME", "QUEUE", "PROJECT", "ARGUMENTS", "ENVIRONMENT", "PE", "PE_NODES"}
     } | {"JOB_ID", "SSH"}
     assert {name.partition(":")[0] for name in missed} <= harmless

@@ -75,7 +75,7 @@ def test_the_first_hit_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         path = write(place, "linux")
         assert Repository([places[0]]).path("linux") == str(path)
     assert Repository([places[0]], standard=False).names() == ["linux"]
-    assert {"linux", "pbs", "slurm", "torque"} <= set(Repository().names())
+    assert {"linux", "lsf", "pbs", "sge", "slurm", "torque"} <= set(Repository().names())
 
 
 def test_a_profile_is_a_folder_or_a_file(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def again(resolved: Profile) -> Profile:
     return Repository(standard=False).load_bytes(to_xml(resolved).encode(), "flat.xml")
 
 
-@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm"])
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 def test_bundled_profiles(name: str) -> None:
     resolved = load(name)
     assert said(again(resolved)) == said(resolved)

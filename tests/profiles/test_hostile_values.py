@@ -122,7 +122,7 @@ def refused(target: Target, name: str, value: str) -> bool:
 
 
 @pytest.mark.parametrize("name", [*DIRECTIVES, *NUMBERS])
-@pytest.mark.parametrize("profile", ["linux", "pbs", "torque", "slurm"])
+@pytest.mark.parametrize("profile", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
 def test_a_value_for_a_directive_or_a_number_is_plain_or_refused(
     target_of: Callable[[str], Target], profile: str, name: str

@@ -38,7 +38,7 @@ def commands(tmp_path: Path) -> Commands:
     return Commands(tmp_path / "commands")
 
 
-def leave(target: Target, job: str, **files: str) -> None:
+def leave(target: Target, job: str, /, **files: str) -> None:
     """Leave files in the directory of a job, as its end does."""
     directory = target.home / ".gpe/jobs" / job
     directory.mkdir(parents=True)

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Ends what sge-up.sh started, by its pid files: first execd, then qmaster. Root only.
+set -u
+[ "$(id -u)" = 0 ] || { echo "sge-down.sh: must be root" >&2; exit 2; }
+spool=${SGE_ROOT:-/opt/sge}/spool
+stop() { # PIDFILE NAME
+  pid=$(cat "$1" 2> /dev/null)
+  there() { [ -n "$pid" ] && grep -q "^$pid ($1[^)]*) [^Z]" "/proc/$pid/stat" 2> /dev/null; }
+  if there "$2"; then
+    kill -s TERM "$pid"
+    left=150
+    while there "$2" && [ "$left" -gt 0 ]; do
+      left=$((left - 1))
+      sleep 0.1
+    done
+    there "$2" && kill -s KILL "$pid"
+    echo "$2: stopped"
+  else
+    echo "$2: not running"
+  fi
+  rm -f "$1"
+}
+stop "$spool/execd.pid" sge_execd
+stop "$spool/qmaster.pid" sge_qmaster

@@ -1,0 +1,317 @@
+"""Jobs by the profile `sge` on a real Grid Engine, as a plain user."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.lab.conftest import ENDED, SHELLS, USER
+from tests.lab.test_jobs import known, script
+from tests.profiles.conftest import exports, quoted
+from tests.profiles.test_hostile_values import PAYLOAD, VALUES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.lab.conftest import Job, Lab, Status
+
+WAITS = {"NODES": "2", "PROCESSES": "4"}
+"""Two slots on each of two nodes: the lab has one."""
+NO_JOB = 'job "{}" does not exist'
+
+
+def commands(text: str) -> str:
+    """Run shell text that calls Grid Engine's own commands, as the user."""
+    shell = ["runuser", "-l", USER, "-c", SHELLS["sge"]]
+    return subprocess.run(
+        shell, input=text, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine() -> None:
+    try:
+        commands("qstat")
+    except subprocess.CalledProcessError as error:
+        pytest.exit(f"Grid Engine is not up: run tests/lab/ci.sh as root\n{error.stderr}", 4)
+
+
+@pytest.fixture
+def sge(lab_of: Callable[[str], Lab]) -> Lab:
+    return lab_of("sge")
+
+
+@pytest.fixture
+def sge_request() -> Iterator[Callable[[str], None]]:
+    """Give a function that writes the user's own defaults for qsub."""
+    me = pwd.getpwnam(USER)
+    path = Path(me.pw_dir, ".sge_request")
+
+    def write(text: str) -> None:
+        path.write_text(text)
+        os.chown(path, me.pw_uid, me.pw_gid)
+
+    yield write
+    path.unlink(missing_ok=True)
+
+
+def test_a_job_from_start_to_end(sge: Lab) -> None:
+    job = sge.start(
+        **script('id -un; umask; pwd; echo "$GPE_JOB_ID $X"; echo err >&2; exit 7'),
+        ENVIRONMENT=exports(X="a 'b'"),
+    )
+    assert "exit=7" in job.wait("DONE").line
+    lines = [USER, "0022", str(job.directory), f"{job.id} a 'b'"]
+    assert job.read("stdout").splitlines() == lines
+    assert job.read("stderr") == "err\n"
+    assert job.read(".gpe_exit_status") == "7\n"
+    for verb in ("ABORT", "HOLD", "RESUME"):
+        assert NO_JOB.format(job.id) in sge.fails(verb, JOB_ID=job.id)
+    assert job.status().state == "DONE"
+    assert sge.ok("DELETE", PATH=str(job.directory)) == ""
+    assert not known(job.id)
+
+
+ENDS: dict[str, tuple[str, dict[str, str], str]] = {
+    "exit 0": ("DONE", {}, " exit=0"),
+    "exit 1": ("DONE", {}, " exit=1"),
+    "exit 3": ("DONE", {}, " exit=3"),
+    "exit 127": ("DONE", {}, " exit=127"),
+    # by these two a job tells Grid Engine to run it again, and that it cannot run
+    "exit 99": ("DONE", {}, " exit=99"),
+    "exit 100": ("DONE", {}, " exit=100"),
+    "kill -s KILL $$": ("FAILED", {}, " exit=137 signal=9"),
+    "kill -s TERM $$": ("FAILED", {}, " exit=143 signal=15"),
+    # the job script too, so that it leaves no exit status
+    "kill -s KILL $PPID $$": ("FAILED", {}, " exit=137 signal=9"),
+    "sleep 60": ("FAILED/LIMIT", {"WALLTIME": "1"}, "h_rt"),
+    "while :; do :; done": ("FAILED/LIMIT", {"CPUTIME": "1"}, " reason="),
+}
+
+
+def ended(job: Job) -> Status:
+    """Wait for a job's end; the accounting may know it a moment after qstat has forgotten it."""
+    for _ in range(150):
+        done = job.lab.incarnate("GET_JOB_STATUS", JOB_ID=job.id)
+        if done.returncode == 0 and job.status().state in ENDED:
+            return job.status()
+        assert done.returncode == 0 or "not found" in done.stderr
+        time.sleep(0.1)
+    raise AssertionError(done)
+
+
+def test_ends(sge: Lab) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        jobs = dict(
+            zip(
+                ENDS,
+                pool.map(lambda text: sge.start(**script(text), **ENDS[text][1]), ENDS),
+                strict=True,
+            )
+        )
+    for text, (state, _, words) in ENDS.items():
+        status = ended(jobs[text])
+        assert (text, status.state) == (text, state), status
+        assert words in status.line
+    assert not {job.id for job in jobs.values()} & {*sge.statuses()}
+
+
+def test_resources_reach_grid_engine(sge: Lab) -> None:
+    job = sge.start(
+        NODES="1",
+        PROCESSES="3",
+        CPUS="2",
+        MEMORY="10",
+        WALLTIME="90",
+        CPUTIME="60",
+        QUEUE="short.q",
+        PROJECT="acct",
+        JOB_NAME="a-name.1",
+        **script('echo "$NSLOTS $NHOSTS $PE $QUEUE $JOB_NAME $OMP_NUM_THREADS"; sleep 30'),
+    )
+    job.wait("RUNNING")
+    shown = dict(
+        line.split(":", 1) for line in commands(f"qstat -j {job.id}").splitlines() if ":" in line
+    )
+    asked = {*shown["hard resource_list"].strip().split(",")}
+    assert asked == {"mem_free=10M", "h_rt=90", "h_cpu=60"}
+    assert shown["project"].strip() == "acct"
+    sge.ok("ABORT", JOB_ID=job.id)
+    job.wait("REMOVED")
+    assert job.read("stdout") == "6 1 smp short.q a-name.1 2\n"
+
+
+def test_a_waiting_job_is_held_resumed_and_aborted(sge: Lab) -> None:
+    job = sge.start(**WAITS)
+    assert job.status().state == "QUEUED"
+    for _ in range(2):
+        assert sge.ok("HOLD", JOB_ID=job.id) == ""
+        assert job.status().state == "HELD"
+    assert sge.statuses()[job.id].state == "HELD"
+    for _ in range(2):
+        assert sge.ok("RESUME", JOB_ID=job.id) == ""
+        assert job.status().state == "QUEUED"
+    assert sge.ok("ABORT", JOB_ID=job.id) == ""
+    assert job.status().state == "REMOVED"
+    assert not (job.directory / "stdout").exists()
+    assert NO_JOB.format(job.id) in sge.fails("ABORT", JOB_ID=job.id)
+    assert job.status().state == "REMOVED"
+
+
+def test_a_running_job_is_suspended_resumed_and_aborted(sge: Lab) -> None:
+    job = sge.start(**script("trap '' TERM; echo up; sleep 60 & wait; wait"))
+    host = job.wait("RUNNING").line.rpartition("host=")[2]
+    assert host == os.uname().nodename.partition(".")[0]
+    assert sge.ok("RESUME", JOB_ID=job.id) == ""
+    for _ in range(2):
+        assert sge.ok("HOLD", JOB_ID=job.id) == ""
+        assert job.status().state == "HELD"
+    assert sge.ok("RESUME", JOB_ID=job.id) == ""
+    assert job.wait("RUNNING")
+    assert sge.ok("ABORT", JOB_ID=job.id) == ""
+    job.wait("REMOVED")
+    assert job.read("stdout") == "up\n"
+
+
+def test_a_job_that_cannot_run_says_why(
+    sge: Lab, sge_request: Callable[[str], None], tmp_path: Path
+) -> None:
+    sge_request(f"-wd {tmp_path}/nowhere\n")
+    job = sge.start()
+    status = job.wait("HELD")
+    assert status.line.startswith(f"{job.id} Eqw reason=")
+    assert "can't chdir to" in status.line
+    assert sge.ok("RESUME", JOB_ID=job.id) == ""  # it is tried again
+    sge.ok("ABORT", JOB_ID=job.id)
+    job.wait("REMOVED")
+
+
+def test_the_users_defaults_for_qsub_do_not_disturb(
+    sge: Lab, sge_request: Callable[[str], None]
+) -> None:
+    sge_request("-b y\n-j n\n-o /var/tmp\n-S /bin/false\n-V\n-now y\n-C x\n-h\n")
+    job = sge.start(**script("exit 3"))
+    sge.ok("RESUME", JOB_ID=job.id)
+    assert "exit=3" in job.wait("DONE").line
+
+
+def test_hostile_values_reach_the_payload(sge: Lab, directory: Path) -> None:
+    me = pwd.getpwnam(USER)
+    directory.mkdir(parents=True, mode=0o700)
+    (directory / "a * 'b' $JOB_ID").write_text(PAYLOAD)
+    (directory / "a * 'b' $JOB_ID").chmod(0o755)
+    values = [*VALUES, "a\n#$ -N x\n#$ -q nowhere", "$JOB_ID", "$TASK_ID"]
+    value = "".join(values)
+    (directory / "in\n'").write_text(value)
+    for path in (directory.parent, directory, *directory.iterdir()):
+        os.chown(path, me.pw_uid, me.pw_gid)
+    job = sge.start(
+        "--context",
+        f"WORKING_DIRECTORY={directory}",
+        EXECUTABLE="./a * 'b' $JOB_ID",
+        ARGUMENTS=quoted(*values),
+        ENVIRONMENT=exports(HOSTILE=value),
+        STDIN="in\n'",
+        STDOUT="$JOB_ID-\u2028",
+        STDERR="-e $(id)\r",
+    )
+    assert "exit=0" in job.wait("DONE").line
+    got = (directory / "got.arguments").read_bytes().split(b"\0")
+    assert got == [text.encode() for text in ("./a * 'b' $JOB_ID", *values, "")]
+    assert (directory / "got.environment").read_bytes() == value.encode()
+    assert (directory / "got.stdin").read_bytes() == value.encode()
+    assert (directory / "$JOB_ID-\u2028").read_text() == "out\n"
+    assert (directory / "-e $(id)\r").read_text() == "err\n"
+
+
+def test_starts_at_the_same_time_submit_one_job(sge: Lab, directory: Path) -> None:
+    option = ("--context", f"WORKING_DIRECTORY={directory}")
+    with ThreadPoolExecutor(3) as pool:
+        jobs = [*pool.map(lambda _: sge.start(*option, **script("echo run >> log")), range(3))]
+    assert len({job.id for job in jobs}) == 1
+    jobs[0].wait("DONE")
+    assert jobs[0].read("log") == "run\n"
+    assert sge.start(*option).id == jobs[0].id
+
+
+def test_a_job_whose_answer_was_lost_is_found_again(sge: Lab, directory: Path) -> None:
+    option = ("--context", f"WORKING_DIRECTORY={directory}")
+    others = [sge.start(**WAITS)]
+    job = sge.start(*option, **WAITS)
+    others.append(sge.start(**WAITS))
+    # what a machine leaves that stops between qsub and its answer
+    (directory / ".gpe_job_id").unlink()
+    (directory / ".gpe_submitting").touch()
+    assert sge.start(*option, **WAITS).id == job.id
+    for one in (job, *others):
+        sge.ok("ABORT", JOB_ID=one.id)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"QUEUE": "nowhere"}, 'unknown queue "nowhere"'),
+        ({"PROJECT": "nobody"}, 'project "nobody" does not exist'),
+        ({"NODES": "2"}, 'parallel environment "mpi1" does not exist'),
+    ],
+)
+def test_a_failed_submission_says_what_grid_engine_says(
+    sge: Lab, fields: dict[str, str], words: str
+) -> None:
+    assert words in sge.fails("START", **fields)
+
+
+def test_an_unknown_job_is_an_error(sge: Lab) -> None:
+    for verb in ("HOLD", "RESUME", "ABORT"):
+        assert NO_JOB.format("999999") in sge.fails(verb, JOB_ID="999999")
+    assert "job id 999999 not found" in sge.fails("GET_JOB_STATUS", JOB_ID="999999")
+
+
+def test_a_part_of_an_id_is_another_job(sge: Lab) -> None:
+    job = sge.start(**WAITS)
+    assert "not found" in sge.fails("GET_JOB_STATUS", JOB_ID=job.id[:-1])
+    assert "not found" in sge.fails("GET_JOB_STATUS", JOB_ID=job.id[1:].lstrip("0") or "1")
+    sge.ok("ABORT", JOB_ID=job.id)
+
+
+def test_what_was_deleted_behind_our_back(sge: Lab) -> None:
+    """Grid Engine tells a deletion by nothing but the signal, or not at all."""
+    waiting, running = sge.start(**WAITS), sge.start(**script("sleep 60"))
+    running.wait("RUNNING")
+    commands(f"qdel {waiting.id} {running.id}")
+    status = ended(running)
+    assert (status.state, "signal=9" in status.line) == ("FAILED", True)
+    assert waiting.id in sge.fails("GET_JOB_STATUS", JOB_ID=waiting.id)
+
+
+def test_list_and_delete(sge: Lab, directory: Path) -> None:
+    job = sge.start(
+        "--context", f"WORKING_DIRECTORY={directory}", **script("printf 12345 > 'a\nb'; mkdir d")
+    )
+    job.wait("DONE")
+    entries = sge.ok("LIST", variation="DIR", PATH=str(directory)).splitlines()
+    names = {line.rpartition(" ")[2]: line.split(" ")[:3] for line in entries}
+    assert names["a%0Ab"] == ["f", "0644", "5"]
+    sge.ok("DELETE", PATH=f"{directory}/d")
+    assert not (directory / "d").exists()
+
+
+def test_jobs_with_any_name_and_arrays_are_told(sge: Lab) -> None:
+    """Jobs that were not started here: their names and numbers confuse nothing."""
+    made = commands(
+        "for n in '<state>r' 'a&b' '\"'; do echo : | qsub -terse -h -N \"$n\" -o /dev/null -j y; done\n"
+        "echo : | qsub -terse -h -t 1-3 -o /dev/null -j y\n"
+    ).split()
+    try:
+        assert len(made) == 4
+        told = sge.statuses()
+        assert [told[name].state for name in made] == ["HELD"] * 4
+    finally:
+        commands("".join(f"qdel {name.partition('.')[0]}\n" for name in made))

@@ -1,0 +1,402 @@
+"""The profile lsf against what LSF 10.1 prints, after its documentation and published sessions."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.profiles.conftest import exports, quoted
+from tests.profiles.test_words import Commands, leave, user, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Job, Target
+
+BSUB = """#!/bin/sh
+# what silences LSF's answer, or moves it to stderr
+[ -z "$BSUB_QUIET" ] || exit 0
+[ -z "$BSUB_STDERR" ] || exec >&2
+for word in "$@"; do printf '%s\\n' "$word"; done > "$0.args"
+cat > "$0.script"
+cat "$0.out"
+cat "$0.err" >&2
+exit "$(cat "$0.rc")"
+"""
+SUBMITTED = "Job <7> is submitted to default queue <normal>.\n"
+NOT_FOUND = "Job <7> is not found\n"
+
+
+class Lsf(Commands):
+    """LSF's commands, with a bsub that reads the script from its standard input."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.bsub(SUBMITTED)
+        self.set("bjobs", stderr="No job found\n", code=255)
+        self.set("bhist", stderr="No matching job found\n", code=255)
+
+    def bsub(self, stdout: str = "", stderr: str = "", code: int = 0) -> None:
+        for name, text in (("out", stdout), ("err", stderr), ("rc", str(code))):
+            (self.directory / f"bsub.{name}").write_text(text)
+        (self.directory / "bsub").write_text(BSUB)
+        (self.directory / "bsub").chmod(0o700)
+
+    @property
+    def script(self) -> str:
+        return (self.directory / "bsub.script").read_bytes().decode()
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Lsf:
+    return Lsf(tmp_path / "commands")
+
+
+@pytest.fixture
+def lsf(target_of: Callable[..., Target], commands: Lsf) -> Target:
+    return target_of("lsf", commands.directory)
+
+
+def run(job: Job) -> int:
+    """Run a job's script as LSF does."""
+    return subprocess.run(
+        ["sh", ".gpe_job"],
+        env={**job.target.env, "LSB_JOBID": job.id},
+        cwd=job.directory,
+        check=False,
+        capture_output=True,
+    ).returncode
+
+
+def test_a_job_from_start_to_end(lsf: Target, commands: Lsf) -> None:
+    lsf.environment |= {"BSUB_QUIET": "y", "BSUB_STDERR": "y"}
+    job = lsf.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$GPE_JOB_ID"; exit 7'))
+    assert job.id == "7"
+    assert commands.args("bsub") == []
+    assert commands.script == job.read(".gpe_job")
+    assert run(job) == 7
+    assert job.read("stdout") == "7\n"
+    commands.set("bjobs", "7|0|EXIT|7|hostA|-\n")
+    assert words(lsf) == {"7": ("EXIT/exit", "DONE", 7, None)}
+    assert job.status() == lsf.statuses()["7"]
+
+
+def test_directives(lsf: Target, commands: Lsf) -> None:
+    lsf.start(JOB_NAME="n", QUEUE="q", PROJECT="p", MEMORY="100", WALLTIME="90", CPUTIME="3600")
+    assert commands.script.splitlines()[:9] == [
+        "#!/bin/sh",
+        "#BSUB -o /dev/null",
+        "#BSUB -e /dev/null",
+        "#BSUB -J n",
+        "#BSUB -q q",
+        "#BSUB -P p",
+        "#BSUB -M 100MB",
+        "#BSUB -W 2",
+        "#BSUB -c 60",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"NODES": "2"}, ["2", "1"]),
+        ({"PROCESSES": "4"}, ["4", "4"]),
+        ({"CPUS": "3"}, ["3", "3"]),
+        ({"NODES": "3", "PROCESSES": "7", "CPUS": "2"}, ["18", "6"]),
+    ],
+)
+def test_slots(lsf: Target, commands: Lsf, fields: dict[str, str], expected: list[str]) -> None:
+    lsf.start(**fields)
+    slots, each = expected
+    assert commands.args("bsub") == ["-n", slots, "-R", f"span[ptile={each}]"]
+
+
+def test_fewer_processes_than_nodes_are_refused(lsf: Target) -> None:
+    assert "cannot fill 3 nodes" in lsf.fails("START", NODES="3", PROCESSES="2")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("Job <12345678> is submitted to queue <q>.\n", "12345678"),
+        (
+            "Memory: 2 GB, project <9>\nJob <7> is submitted to queue <normal>.\nhave a nice day\n",
+            "7",
+        ),
+        (
+            "12\nfor Job <9> is submitted\nJob <7> is submitted to default queue <normal>.\n12\n",
+            "7",
+        ),
+    ],
+)
+def test_the_id_in_the_answer(lsf: Target, commands: Lsf, answer: str, expected: str) -> None:
+    commands.bsub(answer)
+    assert lsf.start().id == expected
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr"),
+    [
+        ("", "normal: No such queue. Job not submitted.\n"),
+        ("12\n", "Request aborted by esub. Job not submitted.\n"),
+        # whatever it said of a job, it failed
+        (SUBMITTED, "LSF is down.\n"),
+    ],
+)
+def test_a_failed_submission_keeps_bsubs_words_and_exit_code(
+    lsf: Target, commands: Lsf, stdout: str, stderr: str
+) -> None:
+    commands.bsub(stdout, stderr, 255)
+    directory = lsf.directory()
+    done = lsf.run("START", directory=directory)
+    assert (done.returncode, done.stdout) == (255, "")
+    assert stderr in done.stderr
+    commands.bsub(SUBMITTED)
+    assert lsf.start(directory).id == "7"
+
+
+@pytest.mark.parametrize("answer", ["", "Job not submitted.\n", "Job <x> is submitted\n"])
+def test_an_answer_without_an_id_is_a_failure(lsf: Target, commands: Lsf, answer: str) -> None:
+    commands.bsub(answer)
+    done = lsf.run("START")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "without a job id" in done.stderr
+
+
+def test_a_job_whose_answer_was_lost_is_found_again(lsf: Target, commands: Lsf) -> None:
+    directory = lsf.home / "it's $(id) |"
+    directory.mkdir(mode=0o700)
+    (directory / ".gpe_submitting").touch()
+    commands.set("bjobs", f"5|/else/where\n6|{directory}x\n8|$HOME/it's $(id) |\n9|{directory}\n")
+    assert lsf.start(directory).id == "8"
+    assert not (commands.directory / "bsub.script").exists()
+
+
+def test_a_value_is_no_directive(lsf: Target, commands: Lsf) -> None:
+    value = "a\n#BSUB -q x\n#BSUB\n#$ -q x\r\n"
+    job = lsf.start(
+        EXECUTABLE="/bin/sh",
+        ARGUMENTS=quoted("-c", 'printf "%s|" "$1" "$X" > got', "sh", value),
+        ENVIRONMENT=exports(X=value),
+    )
+    lines = [line for line in commands.script.splitlines() if line.startswith("#BSUB")]
+    assert lines == ["#BSUB -o /dev/null", "#BSUB -e /dev/null", "#BSUB -J gpe_job"]
+    assert run(job) == 0
+    assert (job.directory / "got").read_bytes().decode() == f"{value}|{value}|"
+
+
+OWNER = "TERM_OWNER: job killed by owner"
+BJOBS = {
+    "1|-|PEND|-|-|-": ("PEND", "QUEUED", None, None),
+    "2|0|RUN|-|4*hostA:4*hostB|-": ("RUN", "RUNNING", None, None),
+    "3|-|DONE|0|hostA|-": ("DONE", "DONE", 0, None),
+    "4|-|DONE|-|hostA|-": ("DONE", "DONE", 0, None),
+    "5|-|EXIT|3|hostA|-": ("EXIT/exit", "DONE", 3, None),
+    "6|-|EXIT|127|hostA|-": ("EXIT/exit", "DONE", 127, None),
+    "7|-|EXIT|137|hostA|-": ("EXIT", "FAILED", 137, 9),
+    "8|-|EXIT|137|hostA|TERM_EXTERNAL_SIGNAL: job killed by a signal external to LSF":
+        ("EXIT", "FAILED", 137, 9),
+    "9|-|EXIT|140|hostA|TERM_RUNLIMIT: job killed after reaching LSF run time limit":
+        ("EXIT/TERM_RUNLIMIT", "FAILED/LIMIT", None, None),
+    "10|-|EXIT|1|hostA|TERM_MEMLIMIT: job killed after reaching LSF memory usage limit":
+        ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None),
+    "11|-|EXIT|152|hostA|TERM_CPULIMIT: job killed after reaching LSF CPU usage limit":
+        ("EXIT/TERM_CPULIMIT", "FAILED/LIMIT", None, None),
+    f"12|-|EXIT|130|hostA|{OWNER}": ("EXIT/TERM_OWNER", "REMOVED", None, None),
+    "13|-|EXIT|143|hostA|TERM_ADMIN: job killed by root or LSF administrator":
+        ("EXIT/TERM_ADMIN", "REMOVED", None, None),
+    f"14|-|EXIT|-|-|{OWNER}": ("EXIT/TERM_OWNER", "REMOVED", None, None),
+    "15|-|EXIT|0|-|-": ("EXIT/removed", "REMOVED", None, None),
+    "16|-|EXIT|-|-|-": ("EXIT/removed", "REMOVED", None, None),
+    "17|-|EXIT|-|hostA|TERM_WINDOW: job killed after queue run window is closed":
+        ("EXIT/TERM_WINDOW", "FAILED", None, None),
+    "18|-|EXIT|-|hostA|-": ("EXIT", "FAILED", None, None),
+    "19|-|EXIT|143|hostA|-": ("EXIT/removed", "REMOVED", None, None),
+    "20|-|PSUSP|-|-|-": ("PSUSP", "HELD", None, None),
+    "21|-|USUSP|-|hostA|-": ("USUSP", "HELD", None, None),
+    "22|-|SSUSP|-|hostA|-": ("SSUSP", "HELD", None, None),
+    "23|-|WAIT|-|hostA|-": ("WAIT", "QUEUED", None, None),
+    "24|-|PROV|-|hostA|-": ("PROV", "QUEUED", None, None),
+    "25|-|ZOMBI|-|hostA|-": ("ZOMBI", "RUNNING", None, None),
+    "26|-|UNKWN|-|hostA|-": ("UNKWN", "UNKNOWN", None, None),
+}  # fmt: skip
+
+
+def test_states(lsf: Target, commands: Lsf) -> None:
+    leave(lsf, "19", removed="removed\n")
+    commands.set("bjobs", "\n".join(BJOBS) + "\n", "LSF is slow. Please wait ...\n")
+    assert words(lsf) == {line.partition("|")[0]: told for line, told in BJOBS.items()}
+    assert lsf.statuses()["12"].reason == OWNER
+    assert commands.args("bjobs")[0] == (
+        "-a -noheader -o jobid jobindex stat exit_code exec_host exit_reason delimiter='|'"
+    )
+    for line, told in BJOBS.items():
+        commands.set("bjobs", line + "\n")
+        job = line.partition("|")[0]
+        status = lsf.statuses("", JOB_ID=job)[job]
+        assert (status.word, status.state, status.exit, status.signal) == told
+
+
+def test_hosts_and_arrays(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", "2|3|RUN|-|4*node-1.example:2*b|-\n2|11|EXIT|-|-|-\n")
+    assert lsf.ok("GET_JOB_STATUS", "ALL").splitlines() == [
+        "2[3] RUN host=node-1.example",
+        "2[11] EXIT/removed",
+    ]
+    assert set(lsf.statuses()) == {"2[3]", "2[11]"}
+
+
+@pytest.mark.parametrize(
+    ("stderr", "code"),
+    [("No job found\n", 0), ("No job found\n", 255), ("No unfinished job found\n", 255), ("", 0)],
+)
+def test_no_jobs_are_an_empty_list(lsf: Target, commands: Lsf, stderr: str, code: int) -> None:
+    commands.set("bjobs", stderr=stderr, code=code)
+    assert lsf.statuses() == {}
+
+
+@pytest.mark.parametrize("verb", ["GET_JOB_STATUS", "HOLD", "RESUME", "ABORT"])
+@pytest.mark.parametrize("code", [0, 255])
+def test_an_unknown_job_is_an_error(lsf: Target, commands: Lsf, verb: str, code: int) -> None:
+    """By the site's choice, bjobs succeeds where it found nothing."""
+    commands.set("bjobs", stderr=NOT_FOUND, code=code)
+    assert lsf.fails(verb, JOB_ID="7") == NOT_FOUND
+
+
+def test_a_master_that_is_down_has_forgotten_nothing(lsf: Target, commands: Lsf) -> None:
+    down = "Failed in an LSF library call: LIM is down; try later\n"
+    commands.set("bjobs", stderr=down, code=255)
+    leave(lsf, "7", exit_status="0\n")
+    for verb in ("GET_JOB_STATUS", "HOLD", "RESUME", "ABORT"):
+        assert lsf.fails(verb, JOB_ID="7") == down
+    assert lsf.fails("GET_JOB_STATUS", "ALL") == down
+
+
+BHIST = """
+Job <{id}>, Job Name <gpe_job>, User <{user}>, Project <default>, Command <#!/bin/sh;#B
+                     SUB -o /dev/null;Thu Mar 13 17:32:06: Done successfully;
+                     Job <7>, User <{user}>>
+Thu Mar 13 17:30:00: Submitted from host <hostX>, to Queue <normal>, CWD </var/tmp/
+                     me/1>, Output File </dev/null>;
+Thu Mar 13 17:30:05: Dispatched to <hostA>;
+Thu Mar 13 17:30:05: Starting (Pid 258999);
+{end}
+Summary of time in seconds spent in various states by  Thu Mar 13 17:32:06
+  PEND     PSUSP    RUN      USUSP    SSUSP    UNKWN    TOTAL
+  5        0        121      0        0        0        126
+"""
+DONE = "Thu Mar 13 17:32:06: Done successfully. The CPU time used is 3.2 seconds;\n"
+EXITED = "Thu Mar 13 17:32:06: Exited with exit code {}. The CPU time used is 31911.0 seco\n" + (
+    " " * 21 + "nds;\n"
+)
+MEMLIMIT = "Thu Mar 13 17:32:06: Completed <exit>; TERM_MEMLIMIT: job killed after reaching\n" + (
+    " " * 22 + "LSF memory usage limit;\n"
+)
+AGAIN = "Thu Mar 13 17:32:09: Dispatched 1 Task(s) on Host(s) <hostB>, Allocated 1 Slot(s);\n"
+SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seconds;\n"
+
+
+@pytest.mark.parametrize(
+    ("end", "files", "expected"),
+    [
+        (DONE, {}, ("DONE", "DONE", 0, None)),
+        (EXITED.format(3), {}, ("EXIT/exit", "DONE", 3, None)),
+        (EXITED.format(143), {}, ("EXIT", "FAILED", 143, 15)),
+        (SIGNAL, {}, ("EXIT", "FAILED", 137, 9)),
+        (SIGNAL.replace("by signal", "by LSF signal"), {}, ("EXIT", "FAILED", 137, 9)),
+        (
+            EXITED.format(1) + "\n" + MEMLIMIT,
+            {},
+            ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None),
+        ),
+        (
+            SIGNAL + f"Thu Mar 13 17:32:06: Completed <exit>; {OWNER}.\n",
+            {},
+            ("EXIT/TERM_OWNER", "REMOVED", None, None),
+        ),
+        (EXITED.format(9) + AGAIN + DONE, {}, ("DONE", "DONE", 0, None)),
+        (EXITED.format(9) + AGAIN, {}, None),
+        ("", {}, None),
+        # what the job left counts, but for a signal that may have been a limit
+        (EXITED.format(3), {"exit_status": "7\n"}, ("exited", "DONE", 7, None)),
+        (
+            SIGNAL + MEMLIMIT,
+            {"exit_status": "137\n"},
+            ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None),
+        ),
+        ("", {"exit_status": "143\n"}, ("killed", "FAILED", 143, 15)),
+        ("", {"removed": "\n"}, ("removed", "REMOVED", None, None)),
+    ],
+)
+def test_a_job_that_bjobs_has_forgotten(
+    lsf: Target,
+    commands: Lsf,
+    end: str,
+    files: dict[str, str],
+    expected: tuple[object, ...] | None,
+) -> None:
+    commands.set("bjobs", stderr=NOT_FOUND, code=255)
+    commands.set("bhist", BHIST.format(id="7", user=user(), end=end))
+    leave(lsf, "7", **files)
+    if expected is None:
+        assert lsf.fails("GET_JOB_STATUS", JOB_ID="7") == NOT_FOUND
+    else:
+        status = lsf.statuses("", JOB_ID="7")["7"]
+        assert (status.word, status.state, status.exit, status.signal) == expected
+        if expected[0] == "EXIT/TERM_MEMLIMIT":
+            words = "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit"
+            assert status.reason == words
+
+
+def test_the_history_of_an_element_of_an_array(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", stderr="Job <7[3]> is not found\n", code=255)
+    commands.set("bhist", BHIST.format(id="7[3]", user=user(), end=DONE))
+    assert lsf.ok("GET_JOB_STATUS", JOB_ID="7[3]") == "7[3] DONE exit=0 host=hostA\n"
+    assert "is not found" in lsf.fails("GET_JOB_STATUS", JOB_ID="7")
+
+
+@pytest.mark.parametrize("other", [{"id": "77"}, {"user": "somebody"}])
+def test_the_history_of_another_job(lsf: Target, commands: Lsf, other: dict[str, str]) -> None:
+    commands.set("bjobs", stderr=NOT_FOUND, code=255)
+    commands.set("bhist", BHIST.format(**({"id": "7", "user": user(), "end": DONE} | other)))
+    assert lsf.fails("GET_JOB_STATUS", JOB_ID="7") == NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("verb", "command", "states"),
+    [
+        ("HOLD", "bstop", ["PEND", "RUN"]),
+        ("RESUME", "bresume", ["PSUSP", "USUSP"]),
+        ("ABORT", "bkill", ["PEND", "RUN", "USUSP", "UNKWN"]),
+    ],
+)
+def test_commands(lsf: Target, commands: Lsf, verb: str, command: str, states: list[str]) -> None:
+    said = "Job <7>: User permission denied\n"
+    leave(lsf, "7", job="")
+    for state in states:
+        commands.set("bjobs", f"7|-|{state}|-|-|-\n")
+        commands.set(command, stderr=said, code=255)
+        assert lsf.fails(verb, JOB_ID="7") == said
+        assert not (lsf.home / ".gpe/jobs/7/.gpe_removed").exists()
+    commands.set(command, "Job <7> is being told\n")
+    assert lsf.ok(verb, JOB_ID="7") == ""
+    assert commands.args(command) == ["7"] * (len(states) + 1)
+    assert (lsf.home / ".gpe/jobs/7/.gpe_removed").exists() == (verb == "ABORT")
+
+
+@pytest.mark.parametrize(("verb", "state"), [("HOLD", "PSUSP"), ("RESUME", "RUN")])
+def test_nothing_to_do(lsf: Target, commands: Lsf, verb: str, state: str) -> None:
+    commands.set("bjobs", f"7|-|{state}|-|-|-\n")
+    for command in ("bstop", "bresume"):
+        commands.set(command, code=1)
+    assert lsf.ok(verb, JOB_ID="7") == ""
+
+
+def test_an_ended_job_is_not_aborted(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", "7|-|DONE|0|hostA|-\n")
+    leave(lsf, "7", job="")
+    assert "already ended" in lsf.fails("ABORT", JOB_ID="7")
+    assert not (lsf.home / ".gpe/jobs/7/.gpe_removed").exists()

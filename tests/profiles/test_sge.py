@@ -1,0 +1,412 @@
+"""The profile sge against what Grid Engine 8.1.9 prints; tests/lab runs it on a real one."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.profiles.conftest import exports, quoted
+from tests.profiles.test_words import Commands, leave, user, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Job, Target
+
+JOB = """    <job_list state="{kind}">
+      <JB_job_number>{id}</JB_job_number>
+      <JAT_prio>0.50000</JAT_prio>
+      <JB_name>{name}</JB_name>
+      <JB_owner>me</JB_owner>
+      <state>{state}</state>
+      <JAT_start_time>2026-11-21T12:23:14</JAT_start_time>
+      <queue_name>{queue}</queue_name>
+      <slots>1</slots>{more}
+    </job_list>
+"""
+DOWN = """error: commlib error: got select error (Connection refused)
+error: unable to send message to qmaster using port 6444 on host "vm": got send error
+"""
+RECORD = """==============================================================
+qname        all.q               
+hostname     {host}                  
+group        users            
+owner        {owner}
+project      NONE                
+jobname      gpe_job                   
+jobnumber    {id}                   
+taskid       undefined
+account      sge                 
+qsub_time    {when}
+start_time   Sat Nov 21 12:20:03 2026
+granted_pe   NONE                
+slots        {slots}                   
+failed       {failed}
+exit_status  {code}
+ru_wallclock {wall}s
+cpu          {cpu}s
+category     {category}
+"""  # noqa: W291
+ENDED = {
+    "id": "7", "host": "vm", "when": "Sat Nov 21 12:20:03 2126", "failed": "0    ", "slots": "1",
+    "code": "0                   ", "wall": "4", "cpu": "0.007", "category": "NONE",
+}  # fmt: skip
+
+
+def listed(*jobs: dict[str, str]) -> str:
+    """Give qstat's answer for jobs."""
+    given = {"kind": "running", "name": "gpe_job", "queue": "all.q@vm", "more": ""}
+    text = "".join(JOB.format(**(given | job)) for job in jobs)
+    return (
+        "<?xml version='1.0'?>\n<job_info  xmlns:xsd=\"http://example.org/qstat.xsd\">\n"
+        f"  <queue_info>\n{text}  </queue_info>\n  <job_info>\n  </job_info>\n</job_info>\n"
+    )
+
+
+def record(**fields: str) -> str:
+    """Give a record of the accounting as qacct prints it."""
+    return RECORD.format(**(ENDED | {"owner": user()} | fields))
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    made = Commands(tmp_path / "commands")
+    made.set("qstat", listed())
+    made.set("qacct", stderr="error: job id 7 not found\n", code=1)
+    made.set("qsub", "7\n")
+    return made
+
+
+@pytest.fixture
+def sge(target_of: Callable[..., Target], commands: Commands) -> Target:
+    return target_of("sge", commands.directory)
+
+
+def run(job: Job) -> int:
+    """Run a job's script as Grid Engine does."""
+    return subprocess.run(
+        ["sh", ".gpe_job"],
+        env={**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": "undefined"},
+        cwd=job.directory,
+        check=False,
+        capture_output=True,
+    ).returncode
+
+
+def directives(job: Job) -> list[str]:
+    lines = job.read(".gpe_job").splitlines()
+    return [line for line in lines if line.startswith("#$")]
+
+
+def test_directives(sge: Target, commands: Commands) -> None:
+    job = sge.start(JOB_NAME="n", QUEUE="a.q@h", PROJECT="p", WALLTIME="90", CPUTIME="60")
+    head = ["#$ -S /bin/sh", "#$ -N n", "#$ -q a.q@h", "#$ -P p", "#$ -l h_rt=90", "#$ -l h_cpu=60"]
+    assert directives(job) == head
+    assert job.read(".gpe_job").splitlines()[:7] == ["#!/bin/sh", *head]
+    assert commands.args("qsub") == ["-terse -b n -now n -C #$ -j y -o /dev/null .gpe_job"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"NODES": "1", "PROCESSES": "1"}, ""),
+        ({"PE": "smp", "PROCESSES": "4"}, "-pe smp 4 "),
+        ({"PE": "smp", "CPUS": "3", "PE_NODES": "x"}, "-pe smp 3 "),
+        ({"PE_NODES": "mpi", "NODES": "2"}, "-pe mpi 2 "),
+        ({"PE_NODES": "mpi%-x", "NODES": "3", "PROCESSES": "7", "CPUS": "2"}, "-pe mpi6-x 18 "),
+        ({"MEMORY": "100"}, "-l mem_free=100M "),
+        ({"PE": "smp", "PROCESSES": "4", "MEMORY": "101"}, "-pe smp 4 -l mem_free=101M "),
+    ],
+)
+def test_resources(sge: Target, commands: Commands, fields: dict[str, str], expected: str) -> None:
+    sge.start(**fields)
+    (args,) = commands.args("qsub")
+    assert args.partition("/dev/null ")[2] == f"{expected}.gpe_job"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"PROCESSES": "2"}, "takes 2 slots needs a parallel environment: the field PE is empty"),
+        ({"CPUS": "2", "PE_NODES": "x"}, "the field PE is empty"),
+        ({"NODES": "2", "PE": "x"}, "2 nodes needs a parallel environment: the field PE_NODES is"),
+        ({"NODES": "3", "PROCESSES": "2", "PE_NODES": "x"}, "2 processes cannot fill 3 nodes"),
+    ],
+)
+def test_what_needs_a_parallel_environment_is_refused_without(
+    sge: Target, commands: Commands, fields: dict[str, str], reason: str
+) -> None:
+    assert reason in sge.fails("START", **fields)
+    assert not (commands.directory / "qsub.args").exists()
+
+
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="sge" extends="sge">
+  <osp:UspaceRoot>/scratch</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template>
+    <idb:Field name="PE" isSettable="false"><idb:Value>smp</idb:Value></idb:Field>
+    <idb:Field name="MEMORY_RESOURCE" isSettable="false"><idb:Value>h_vmem</idb:Value></idb:Field>
+    <idb:Field name="MEMORY_PER" isSettable="false"><idb:Value>slot</idb:Value></idb:Field>
+  </idb:Template>
+</osp:Profile>
+"""
+
+
+def test_a_site_says_what_is_its_own(sge: Target, commands: Commands, tmp_path: Path) -> None:
+    from osprofile.profile.repository import Repository
+    from tests.profiles.conftest import PROFILES
+
+    (tmp_path / "site" / "sge").mkdir(parents=True)
+    (tmp_path / "site" / "sge" / "profile.xml").write_text(SITE)
+    sge.profile = Repository([tmp_path / "site", PROFILES]).load("sge")
+    sge.start(PROCESSES="4", MEMORY="101")
+    assert commands.args("qsub")[0].endswith("-pe smp 4 -l h_vmem=26M .gpe_job")
+
+
+def test_a_failed_submission_says_what_grid_engine_says(sge: Target, commands: Commands) -> None:
+    said = 'Unable to run job: Job was rejected because job requests unknown queue "x"\nExiting.\n'
+    commands.set("qsub", stderr=said, code=1)
+    done = sge.run("START")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+@pytest.mark.parametrize("code", [0, 7, 99, 100, 127, 255])
+def test_the_exit_status_is_true_whatever_grid_engine_makes_of_it(sge: Target, code: int) -> None:
+    job = sge.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", f"exit {code}"))
+    # by 99 and 100 Grid Engine would run the job again, or take it for one that cannot run
+    assert run(job) == (1 if code in {99, 100} else code)
+    assert words_of(job) == ("exited", "DONE", code, None)
+
+
+def words_of(job: Job) -> tuple[object, ...]:
+    status = job.status()
+    return (status.word, status.state, status.exit, status.signal)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text", "expected"),
+    [
+        ("1", "ulimit -t 1; while :; do :; done", ("limit", "FAILED/LIMIT", None, None)),
+        ("1", "kill -s KILL $$", ("killed", "FAILED", 137, 9)),
+        ("", "kill -s KILL $$", ("killed", "FAILED", 137, 9)),
+    ],
+)
+def test_the_job_tells_that_its_processor_time_is_used_up(
+    sge: Target, limit: str, text: str, expected: tuple[object, ...]
+) -> None:
+    job = sge.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), CPUTIME=limit)
+    run(job)
+    assert words_of(job) == expected
+
+
+def test_a_value_is_no_directive(sge: Target) -> None:
+    value = "a\n#$ -q x\n#$-N y\n#PBS -q x\r\n#$"
+    job = sge.start(
+        EXECUTABLE="/bin/sh",
+        ARGUMENTS=quoted("-c", 'printf "%s|" "$1" "$X" > got', "sh", value),
+        ENVIRONMENT=exports(X=value),
+    )
+    assert directives(job) == ["#$ -S /bin/sh", "#$ -N gpe_job"]
+    assert run(job) == 0
+    assert (job.directory / "got").read_bytes().decode() == f"{value}|{value}|"
+
+
+STATES = {
+    "qw": "QUEUED", "Rq": "QUEUED", "Rqw": "QUEUED", "hqw": "HELD", "hRwq": "HELD", "Eqw": "HELD",
+    "Ehqw": "HELD", "t": "RUNNING", "r": "RUNNING", "Rr": "RUNNING", "Rt": "RUNNING", "hr": "RUNNING",
+    "s": "HELD", "st": "HELD", "ts": "HELD", "S": "HELD", "T": "HELD", "hs": "HELD", "Rs": "HELD",
+    "dr": "RUNNING", "dRt": "RUNNING", "dt": "RUNNING", "ds": "RUNNING", "P": "UNKNOWN",
+}  # fmt: skip
+
+
+def test_states(sge: Target, commands: Commands) -> None:
+    ids = {str(number): word for number, word in enumerate(STATES, 9999990)}
+    commands.set("qstat", listed(*({"id": i, "state": w} for i, w in ids.items())))
+    told = {job: status.state for job, status in sge.statuses().items()}
+    assert told == {i: STATES[w] for i, w in ids.items()}
+    assert commands.args("qstat") == [f"-xml -s prs -u {user()}"]
+
+
+def test_names_hosts_and_arrays(sge: Target, commands: Commands) -> None:
+    array = {"id": "12", "queue": "", "kind": "pending"}
+    commands.set(
+        "qstat",
+        listed(
+            {
+                "id": "1",
+                "state": "r",
+                "name": "%lt;state&gt;qw  r 7",
+                "queue": "all.q@node-1.example",
+            },
+            {**array, "state": "r", "more": "\n      <tasks>1</tasks>"},
+            {**array, "state": "qw", "more": "\n      <tasks>2-9:1,11</tasks>"},
+        ),
+    )
+    assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == [
+        "1 r host=node-1.example",
+        "12.1 r",
+        "12.2-9:1,11 qw",
+    ]
+    assert "no job 12;" in sge.fails("GET_JOB_STATUS", JOB_ID="12")
+    assert "no job 7;" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
+
+
+def test_no_jobs_are_an_empty_list(sge: Target) -> None:
+    assert sge.statuses() == {}
+
+
+@pytest.mark.parametrize("answer", ["", "garbage\n", "<?xml version='1.0'?>\n<job_info>\n"])
+def test_half_an_answer_is_an_error(sge: Target, commands: Commands, answer: str) -> None:
+    commands.set("qstat", answer)
+    for verb in ("HOLD", "RESUME", "ABORT", "GET_JOB_STATUS"):
+        sge.fails(verb, JOB_ID="7")
+    sge.fails("GET_JOB_STATUS", "ALL")
+
+
+def test_a_master_that_is_down_has_forgotten_nothing(sge: Target, commands: Commands) -> None:
+    commands.set("qstat", stderr=DOWN, code=1)
+    leave(sge, "7", exit_status="0\n")
+    for verb in ("HOLD", "RESUME", "ABORT", "GET_JOB_STATUS"):
+        assert sge.fails(verb, JOB_ID="7") == DOWN
+    assert sge.fails("GET_JOB_STATUS", "ALL") == DOWN
+    assert not (sge.home / ".gpe/jobs/7/.gpe_removed").exists()
+
+
+KILLED = {"failed": "100 : assumedly after job", "code": "137                  (Killed)"}
+LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ("ended/0", "DONE", 0, None)),
+        ({"code": "7 "}, ("ended/0", "DONE", 7, None)),
+        ({"code": "137 (Killed)"}, ("ended/signal", "FAILED", 137, 9)),
+        (KILLED, ("ended/signal", "FAILED", 137, 9)),
+        ({**KILLED, "failed": LIMIT}, ("ended/37", "FAILED/LIMIT", None, None)),
+        ({**KILLED, "category": "-l h_rt=4"}, ("ended/limit", "FAILED/LIMIT", None, None)),
+        ({**KILLED, "category": "-l h_rt=5"}, ("ended/signal", "FAILED", 137, 9)),
+        ({**KILLED, "category": "-l s_h_rt=4"}, ("ended/signal", "FAILED", 137, 9)),
+        (
+            {**KILLED, "category": "-l h_cpu=0:1:0,h_rt=90 -q x", "cpu": "59.99"},
+            ("ended/limit", "FAILED/LIMIT", None, None),
+        ),
+        (
+            {**KILLED, "category": "-l h_cpu=60 -pe smp 2", "cpu": "61", "slots": "2"},
+            ("ended/signal", "FAILED", 137, 9),
+        ),
+        ({"code": "152 (CPU)"}, ("ended/limit", "FAILED/LIMIT", None, None)),
+        ({"failed": "28  : changing into working directory"}, ("ended/28", "FAILED", None, None)),
+        ({"failed": "25  : rescheduling", "code": "99"}, ("ended/25", "FAILED", None, None)),
+        ({"when": "11/21/2126 12:20:03.123", "code": "3"}, ("ended/0", "DONE", 3, None)),
+        # another job that had the number long ago, or another user's
+        ({"when": "Sat Nov 21 12:20:03 2020"}, None),
+        ({"when": "11/21/2020 12:20:03.123"}, None),
+        ({"owner": "somebody"}, None),
+        ({"id": "77"}, None),
+    ],
+)
+def test_the_accounting(
+    sge: Target, commands: Commands, fields: dict[str, str], expected: tuple[object, ...] | None
+) -> None:
+    leave(sge, "7", job="#!/bin/sh\n")
+    commands.set("qacct", record(**fields))
+    if expected is None:
+        assert "no job 7; nor does the accounting" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
+    else:
+        status = sge.statuses("", JOB_ID="7")["7"]
+        assert (status.word, status.state, status.exit, status.signal) == expected
+        if fields.get("failed"):
+            assert status.reason
+
+
+def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands) -> None:
+    leave(sge, "7", job="#!/bin/sh\n")
+    first = record(failed="25  : rescheduling", code="99")
+    commands.set("qacct", first + record(code="3", host="n2") + record(owner="somebody"))
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 ended/0 exit=3 host=n2\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "account", "expected"),
+    [
+        ({"exit_status": "7\n"}, "", ("exited", "DONE", 7, None)),
+        # the job knows better than the accounting what its program's status was
+        ({"exit_status": "99\n"}, record(code="1"), ("exited", "DONE", 99, None)),
+        ({"exit_status": "143\n"}, "", ("killed", "FAILED", 143, 15)),
+        (
+            {"exit_status": "137\n"},
+            record(**{**KILLED, "failed": LIMIT}),
+            ("ended/37", "FAILED/LIMIT", None, None),
+        ),
+        ({"exit_status": "143\n", "removed": "\n"}, "", ("removed", "REMOVED", None, None)),
+        ({"removed": "\n"}, record(**KILLED), ("removed", "REMOVED", None, None)),
+    ],
+)
+def test_what_the_job_left(
+    sge: Target,
+    commands: Commands,
+    files: dict[str, str],
+    account: str,
+    expected: tuple[object, ...],
+) -> None:
+    leave(sge, "7", job="#!/bin/sh\n", **files)
+    if account:
+        commands.set("qacct", account)
+    status = sge.statuses("", JOB_ID="7")["7"]
+    assert (status.word, status.state, status.exit, status.signal) == expected
+
+
+def test_an_error_state_has_a_reason(sge: Target, commands: Commands) -> None:
+    commands.set("qstat", listed({"id": "7", "state": "Eqw", "queue": ""}))
+    said = "error reason          1:      11/21/2026 12:28:22 [1:2]: error: can't chdir to /x"
+    with (commands.directory / "qstat").open("a") as file:
+        file.write("\n")
+    script = (commands.directory / "qstat").read_text()
+    (commands.directory / "qstat").write_text(
+        script.replace("cat", f'[ "$1" != -j ] || {{ echo "{said}"; exit; }}\ncat', 1)
+    )
+    line = "7 Eqw reason=11/21/2026 12:28:22 [1:2]: error: can't chdir to /x\n"
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == line
+    assert words(sge) == {"7": ("Eqw", "HELD", None, None)}
+
+
+@pytest.mark.parametrize("verb", ["HOLD", "RESUME", "ABORT"])
+def test_an_ended_job_is_an_error_in_the_words_of_grid_engine(
+    sge: Target, commands: Commands, verb: str
+) -> None:
+    said = 'denied: job "7" does not exist\n'
+    for name in ("qhold", "qrls", "qdel"):
+        commands.set(name, said, code=1 if name == "qdel" else 3)
+    leave(sge, "7", exit_status="0\n")
+    assert sge.fails(verb, JOB_ID="7") == said
+    assert sge.statuses("", JOB_ID="7")["7"].state == "DONE"
+
+
+def test_a_job_that_grid_engine_does_not_let_go_is_not_removed(
+    sge: Target, commands: Commands
+) -> None:
+    commands.set("qstat", listed({"id": "7", "state": "r"}))
+    said = "me - you do not have the necessary privileges to delete the job 7\n"
+    commands.set("qdel", said, code=1)
+    leave(sge, "7", job="")
+    assert sge.fails("ABORT", JOB_ID="7") == said
+    assert not (sge.home / ".gpe/jobs/7/.gpe_removed").exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [("hqw", "another job holds it"), ("S", "its queue or the load suspends it")],
+)
+def test_what_stays_held_is_an_error(
+    sge: Target, commands: Commands, state: str, reason: str
+) -> None:
+    """The commands say yes, and nothing changes."""
+    commands.set("qstat", listed({"id": "7", "state": state, "queue": ""}))
+    for name in ("qrls", "qmod"):
+        commands.set(name, "modified hold of job 7\n")
+    assert reason in sge.fails("RESUME", JOB_ID="7")
+    assert state in sge.fails("RESUME", JOB_ID="7")
