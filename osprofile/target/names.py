@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import Profile
 
-_PLACE: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::(.+))?", re.DOTALL)
+_PLACE: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
 def target_name(profile: Profile, context: Mapping[str, str]) -> str:

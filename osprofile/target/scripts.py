@@ -6,9 +6,16 @@ A script's output is understood by the profile's patterns, its failure told in i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import OutputError, ScriptCutError, ScriptError, ScriptFailedError
+from osprofile.errors import (
+    IncarnationError,
+    OutputError,
+    ScriptCutError,
+    ScriptError,
+    ScriptFailedError,
+)
 from osprofile.incarnation.context import new_context, working_directory
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import quoted
@@ -128,7 +135,12 @@ class Scripts:
         return found
 
     async def _states_of(self, job_ids: Iterable[str]) -> Mapping[str, JobStatus]:
-        parts = [f"(\n{self._script(STATUS, JOB_ID=job_id)}\n) || :\n" for job_id in job_ids]
+        parts = []
+        for job_id in job_ids:
+            with contextlib.suppress(IncarnationError):  # no id of this batch system's: unknown
+                parts.append(f"(\n{self._script(STATUS, JOB_ID=job_id)}\n) || :\n")
+        if not parts:
+            return {}
         text = await self._run(STATUS, "".join(parts), times=len(parts))
         return dict(outputs.StatusReader(self.profile).read(text)) if text.strip() else {}
 

@@ -104,6 +104,7 @@ class TargetSystem:
         self._poller = Poller(self._scripts, self.timing, self._hear, self._miss)
         self._task: asyncio.Task[None] | None = None
         self._readers: set[Events] = set()
+        self._unwritten: dict[str, JobStatus] = {}
         self._waiting: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
 
     async def __aenter__(self) -> Self:
@@ -124,6 +125,7 @@ class TargetSystem:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
+        self._flush()
         for reader in list(self._readers):
             reader.close()
         for futures in self._waiting.values():
@@ -209,6 +211,10 @@ class TargetSystem:
                 result[job_id] = self.monitor.status(job_id)
         return {job_id: result[job_id] for job_id in ids if job_id in result}
 
+    async def poll(self) -> None:
+        """Ask for all watched jobs now, by one query, and tell what changed."""
+        await self._poller.poll()
+
     async def wait(self, job_id: str) -> JobStatus:
         """Wait for a job's end and give its last state."""
         status = await self.watch(job_id)
@@ -280,7 +286,10 @@ class TargetSystem:
 
     def _note_abort(self, job_id: str, when: float | None) -> None:
         self._poller.aborted(job_id, when)
-        self.store.aborted(self.name, job_id, when)
+        try:
+            self.store.aborted(self.name, job_id, when)
+        except StoreError as error:
+            log.error("the removal of job %s is not recorded: %s", job_id, error)
 
     async def _act(self, template: str, job_id: str) -> None:
         try:
@@ -358,10 +367,18 @@ class TargetSystem:
                     future.set_result(event.status)
 
     def _write(self, status: JobStatus) -> None:
+        """Have a state recorded, together with the others that came at the same time."""
+        if not self._unwritten:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._unwritten[status.job_id] = status
+
+    def _flush(self) -> None:
+        unwritten, self._unwritten = self._unwritten, {}
         try:
-            self.store.update(self.name, (status,))
+            if unwritten:
+                self.store.update(self.name, unwritten.values())
         except StoreError as error:
-            log.error("the state of job %s is not recorded: %s", status.job_id, error)
+            log.error("the states of %d jobs are not recorded: %s", len(unwritten), error)
 
     def _miss(self, job_ids: Iterable[str], since: float) -> None:
         try:

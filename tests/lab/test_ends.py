@@ -49,8 +49,8 @@ KINDS = {
     ),
     "cancelled running": Kind("exec sleep 600", ("REMOVED", None, None, False), (ABORT,)),
 }
-# Slurm's qstat tells of a job that its limit ended no more than that it is over.
-OTHERWISE = {("torque", "over the time limit"): ("FAILED", None, None, False)}
+# Slurm's qstat does not tell why a job is over; what it left tells the signal by which the limit ended it.
+OTHERWISE = {("torque", "over the time limit"): ("FAILED", None, 15, False)}
 
 
 async def until_running(

@@ -1,0 +1,170 @@
+"""The promises of jobs on a target system, on a real Slurm (root; tests/lab/ci.sh brings one up).
+
+Submitting: against a shell loop of `sh -s < script` with the same scripts and the same sbatch.
+Watching 2,000 held jobs: our own processor time of a poll against that of its query.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paired import Promise, compare, heading, rounds
+
+import osprofile
+from osprofile.events.event import JobState, JobStatus
+from osprofile.target.pace import Timing
+from osprofile.target.shell import wrapped
+from osprofile.target.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MANY, SOME = 2000, 100
+PARTITION = "bench-held"
+
+
+def call(*words: str) -> str:
+    """Run one of Slurm's commands."""
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
+    """Give the measures: seconds for so many jobs in a loop, one by one, eight at a time."""
+    profile = osprofile.load("slurm")
+    numbers = itertools.count()
+
+    def descriptions() -> list[osprofile.JobDescription]:
+        return [
+            osprofile.JobDescription(queue=PARTITION, directory=f"{root}/{next(numbers)}")
+            for _ in range(jobs)
+        ]
+
+    def loop() -> float:
+        scripts = Path(tempfile.mkdtemp(dir=root))
+        for job in descriptions():
+            start = osprofile.incarnate(
+                profile,
+                "START",
+                fields={"QUEUE": PARTITION},
+                context={**osprofile.new_context(profile), "WORKING_DIRECTORY": str(job.directory)},
+            )
+            (scripts / Path(str(job.directory)).name).write_bytes(wrapped(start.text))
+        text = f"for f in {scripts}/*; do sh -s < $f > /dev/null || exit; done"
+        begin = time.perf_counter()
+        subprocess.run(["sh", "-c", text], check=True)
+        return time.perf_counter() - begin
+
+    async def ours(at_once: int) -> float:
+        with tempfile.TemporaryDirectory(dir=root) as directory:
+            store = Store(f"{directory}/jobs.db")
+            async with osprofile.TargetSystem(profile, store=store, at_once=at_once) as target:
+                begin = time.perf_counter()
+                if at_once == 1:
+                    for job in descriptions():
+                        await target.submit(job)
+                else:
+                    await asyncio.gather(*map(target.submit, descriptions()))
+                took = time.perf_counter() - begin
+            store.close()
+        return took
+
+    return {
+        "loop": loop,
+        "one by one": lambda: asyncio.run(ours(1)),
+        "eight at a time": lambda: asyncio.run(ours(8)),
+    }
+
+
+def processor_time(who: int) -> float:
+    """Give the user and system seconds of this process, or of its children."""
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+async def watch(polls: int) -> bool:
+    """Watch many held jobs, where nothing changes and where each one does; say whether it held."""
+    line = (
+        f"seq {MANY} | xargs -P 4 -n 1 sh -c "
+        f"'sbatch --parsable --hold -p {PARTITION} -o /dev/null --wrap true'"
+    )
+    jobs = call("sh", "-c", line).split()
+    timing = Timing(fastest=3600, slowest=3600)
+    async with osprofile.TargetSystem(osprofile.load("slurm"), timing=timing) as target:
+        for job in jobs:
+            target.store.adopt(target.name, JobStatus(job, JobState.UNKNOWN))
+            await target.watch(job)
+        found = await target.statuses(jobs)
+        await target.poll()  # none that `watch` began is under way any more
+        assert {s.state for s in found.values()} == {JobState.HELD}  # noqa: S101
+        assert len(found) == MANY  # noqa: S101
+        promises = {"nothing changed": (0.1, 0), f"{SOME} changed": (0.5, SOME)}
+        held = []
+        for what, (limit, changed) in promises.items():
+            ratios, asked = await _polls(target, jobs[:changed], polls)
+            ratio = statistics.median(ratios)
+            held.append(ratio <= limit and asked == polls)
+            print(
+                f"a poll of {MANY} jobs, {what}: {ratio:.3f} times the query's processor time "
+                f"(at most {limit:g}: {'held' if held[-1] else 'BROKEN'}); "
+                f"{asked} queries in {polls} polls"
+            )
+        return all(held)
+
+
+async def _polls(
+    target: osprofile.TargetSystem,
+    changing: list[str],
+    polls: int,
+) -> tuple[list[float], int]:
+    """Poll so many times; give the ratios of our time to the queries', and the queries."""
+    ratios = []
+    queries = target.queries
+    for number in range(polls):
+        if changing:
+            call("scontrol", ("release", "hold")[number % 2], ",".join(changing))
+        mine, query = (processor_time(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        await target.poll()
+        ratios.append(
+            (processor_time(resource.RUSAGE_SELF) - mine)
+            / (processor_time(resource.RUSAGE_CHILDREN) - query)
+        )
+    return ratios, target.queries - queries
+
+
+def main() -> int:
+    """Compare and print; 1 where a promise is broken."""
+    heading()
+    count = rounds()
+    quick = count < 10
+    with tempfile.TemporaryDirectory(prefix="bench-jobs-") as directory:
+        os.environ["HOME"] = directory
+        call("scontrol", "create", f"PartitionName={PARTITION}", "Nodes=ALL", "State=DOWN")
+        try:
+            measures = submissions(Path(directory), 40 if quick else 100)
+            peer = "a loop of sh -s < script"
+            pairs = 3 if quick else 7
+            held = [
+                compare(Promise("submitting one by one", peer, 1 / 0.75), measures["one by one"],
+                        measures["loop"], pairs),
+                compare(Promise("submitting, 8 in flight", peer, 1 / 1.4),
+                        measures["eight at a time"], measures["loop"], pairs),
+                asyncio.run(watch(6 if quick else 20)),
+            ]  # fmt: skip
+        finally:
+            call("scancel", "--partition", PARTITION)
+            call("scontrol", "delete", f"PartitionName={PARTITION}")
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
