@@ -45,6 +45,7 @@ class Submitter:
         self, target: str, scripts: Scripts, store: Store, taken: Callable[[Record, str], None]
     ) -> None:
         self._target, self._scripts, self._store, self._taken = target, scripts, store, taken
+        self._unrecorded: dict[int, str] = {}
 
     async def submit(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
@@ -73,6 +74,8 @@ class Submitter:
         return found
 
     async def _complete(self, record: Record) -> str:
+        if record.number in self._unrecorded:
+            return self._done(record, self._unrecorded[record.number])
         if self._store.take(record.number):
             return await self._submit(record)
         again = self._store.find_directory(self._target, record.directory)
@@ -132,7 +135,9 @@ class Submitter:
         """Write down a job's id; that it exists matters more than that it is written down."""
         try:
             self._store.submitted(record.number, job_id)
+            self._unrecorded.pop(record.number, None)
         except StoreError as error:
+            self._unrecorded[record.number] = job_id
             log.error("job %s in %s is not recorded: %s", job_id, record.directory, error)  # noqa: TRY400
         self._taken(record, job_id)
         return job_id
