@@ -1,0 +1,498 @@
+"""`incarnate job` with real processes: what runs, what is printed, how each command ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.events.event import JobState, JobStatus
+from osprofile.target.store import Store, default_path
+from tests.cli.job.conftest import PATIENCE, template
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.job.conftest import Machine
+
+ENDS = [
+    ("exit 0", 0), ("exit 1", 1), ("exit 3", 3), ("exit 127", 127), ("kill -KILL $$", 137),
+    ("kill -TERM $$", 143),
+]  # fmt: skip
+KEYS = [
+    "id", "profile", "host", "target", "state", "word", "exit_code", "signal", "limit", "hosts",
+    "reason", "name", "key", "directory", "submitted", "started", "ended",
+]  # fmt: skip
+
+
+def test_submit_prints_the_id_alone_and_wait_ends_as_the_job_did(machine: Machine) -> None:
+    jobs = {machine.submit("sh", "-c", script): code for script, code in ENDS}
+    for job_id, code in jobs.items():
+        ended = machine.run("job", "wait", job_id)
+        assert (ended.code, ended.out, ended.err) == (code, "", "")
+    told = {job["id"]: job for job in machine.told("status", *jobs)}
+    assert [told[j]["exit_code"] for j in jobs] == [0, 1, 3, 127, None, None]
+    assert [told[j]["signal"] for j in jobs] == [None, None, None, None, 9, 15]
+    assert [told[j]["state"] for j in jobs] == ["DONE"] * 4 + ["FAILED"] * 2
+    lines = machine.run("job", "status", *jobs).out.splitlines()
+    assert [line.split()[3] for line in lines[1:]] == ["0", "1", "3", "127", "SIGKILL", "SIGTERM"]
+
+
+@pytest.mark.parametrize(("script", "code"), ENDS)
+def test_submit_and_wait(machine: Machine, script: str, code: int) -> None:
+    ended = machine.run("job", "submit", "-p", "here", "--wait", "sh", "-c", script)
+    assert (ended.code, ended.err) == (code, "")
+    assert ended.out.rstrip("\n") == (machine.directories[0] / ".gpe_job_id").read_text().rstrip()
+
+
+def test_several_end_with_the_first_code_that_is_not_0(machine: Machine) -> None:
+    one, three, zero = (machine.submit("sh", "-c", f"exit {n}") for n in (1, 3, 0))
+    assert machine.run("job", "wait", zero, three, one).code == 3
+    assert machine.run("job", "wait", one, three).code == 1
+    assert machine.run("job", "wait", zero, zero).code == 0
+
+
+def test_what_has_no_exit_code_of_its_own_is_125_and_told(machine: Machine) -> None:
+    limited, removed = machine.submit("-t", "1", "sleep", "100"), machine.submit("sleep", "100")
+    ended = machine.run("job", "abort", removed)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    ended = machine.run("job", "wait", removed)
+    message = f"incarnate: job {removed} has no exit code: it was removed\n"
+    assert (ended.code, ended.out, ended.err) == (125, "", message)
+    ended = machine.run("job", "wait", limited)
+    message = (
+        f"incarnate: job {limited} has no exit code: a limit ended it: over its wall time of 1 s\n"
+    )
+    assert (ended.code, ended.out, ended.err) == (125, "", message)
+    states = [(job["state"], job["limit"]) for job in machine.told("status", removed, limited)]
+    assert states == [("REMOVED", False), ("FAILED", True)]
+
+
+def test_a_timeout_is_124_and_the_job_goes_on(machine: Machine) -> None:
+    job_id = machine.submit("sleep", "100")
+    ended = machine.run("job", "wait", "--timeout", "0.5", job_id, "--json")
+    assert ended.code == 124
+    assert ended.err == f"incarnate: job {job_id} has not ended yet; it goes on\n"
+    assert [job["id"] for job in json.loads(ended.out)] == [job_id]
+    assert machine.told("status", job_id)[0]["state"] == "RUNNING"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_waiting_only(machine: Machine, number: signal.Signals) -> None:
+    machine.add_gated()
+    job_id = machine.run("job", "submit", "-p", "gated", "sleep", "100").out.strip()
+    (machine.root / "gate-before").touch()
+    waiting = machine.start("job", "wait", job_id)
+    machine.hung()
+    waiting.send_signal(number)
+    out, err = waiting.communicate(timeout=PATIENCE)
+    assert (waiting.returncode, out) == (128 + number, "")
+    assert err == "incarnate: interrupted: the jobs go on\n"
+    assert machine.told("status", job_id)[0]["state"] == "RUNNING"
+
+
+def test_hold_and_resume_say_nothing(machine: Machine) -> None:
+    job_id = machine.submit("sleep", "100")
+    for verb, state in (("hold", "HELD"), ("resume", "RUNNING")):
+        ended = machine.run("job", verb, job_id)
+        assert (ended.code, ended.out, ended.err) == (0, "", "")
+        assert machine.told("status", job_id)[0]["state"] == state
+    assert [job["state"] for job in machine.told("hold", job_id)] == ["HELD"]
+
+
+def test_a_refused_deed_is_told_in_the_batch_system_s_words(machine: Machine) -> None:
+    job_id, running = machine.submit("true"), machine.submit("sleep", "100")
+    assert machine.run("job", "wait", job_id).code == 0
+    ended = machine.run("job", "abort", job_id, running)
+    assert (ended.code, ended.out) == (1, "")
+    assert f"ABORT: job {job_id} has already ended" in ended.err
+    assert [job["state"] for job in machine.told("status", job_id, running)] == ["DONE", "REMOVED"]
+
+
+ARGUMENTS = [
+    "it's", "--", "-n", "--json", "a\nb", "", " ", "$HOME `id` \\", '"', "*", "日本", "\t", "a\rb", "#PBS x",
+]  # fmt: skip
+
+
+def test_hostile_values_arrive_unchanged(machine: Machine) -> None:
+    code = "import json, os, sys; print(json.dumps([sys.argv[1:], os.environ['V']]))"
+    value = "a 'b'\n\"$c\" --\n"
+    ended = machine.run(
+        "job", "submit", "-p", "here", "--wait", "--json", "-e", f"V={value}", "-N", "n.1",
+        "--stdout", "out's file", "--", sys.executable, "-c", code, *ARGUMENTS,
+    )  # fmt: skip
+    assert (ended.code, ended.err) == (0, "")
+    directory = json.loads(ended.out)[0]["directory"]
+    with open(f"{directory}/out's file", encoding="utf-8") as file:
+        assert json.load(file) == [ARGUMENTS, value]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--name", "a b\n", "true"), "field JOB_NAME"),
+        (("--queue", "-x", "true"), "field QUEUE"),
+        (("--", "-rf"), "field EXECUTABLE"),
+        (("-e", "1A=x", "true"), "field ENVIRONMENT"),
+        (("-t", "0", "true"), "field WALLTIME"),
+        (("-s", "EXECUTABLE=x", "true"), "field EXECUTABLE is given twice"),
+        (("-s", "NO_SUCH=x", "true"), "NO_SUCH"),
+        (("-a", "Nothing", "true"), "Nothing"),
+        (("--stdout", os.fsdecode(b"\xff"), "true"), "UTF-8"),
+    ],
+)
+def test_a_refused_request_submits_nothing(
+    machine: Machine, words: tuple[str, ...], said: str
+) -> None:
+    ended = machine.run("job", "submit", "-p", "here", *words)
+    assert (ended.code in {1, 2}, ended.out) == (True, "")
+    assert said in ended.err
+    assert machine.directories == []
+    assert machine.told("list", "--all") == []
+
+
+def test_without_an_executable_the_profile_s_own_runs(machine: Machine) -> None:
+    assert machine.run("job", "submit", "-p", "here", "--wait").code == 0
+    assert (machine.directories[0] / "stdout").read_text().strip() == os.uname().nodename
+
+
+def test_no_profile(machine: Machine) -> None:
+    for verb, words, code in (("submit", ("true",), 2), ("submit", ("--wait", "true"), 125)):
+        ended = machine.run("job", verb, *words)
+        assert (ended.code, ended.out) == (code, "")
+        assert "which profile?" in ended.err
+    ended = machine.run("job", "submit", "-p", "nowhere", "true")
+    assert ended.code == 2
+    assert "there is no profile 'nowhere'" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("verb", "code"), [("status", 2), ("hold", 2), ("resume", 2), ("abort", 2), ("wait", 125)]
+)
+def test_no_job(machine: Machine, verb: str, code: int) -> None:
+    ended = machine.run("job", verb)
+    assert (ended.code, ended.out) == (code, "")
+    assert "which job?" in ended.err
+
+
+def test_json(machine: Machine) -> None:
+    submitted = machine.told("submit", "-p", "here", "-N", "name", "--key", "k")[0]
+    assert list(submitted) == KEYS
+    assert (submitted["state"], submitted["ended"]) == ("QUEUED", None)
+    job_id = submitted["id"]
+    waited = json.loads(machine.run("job", "wait", job_id, "--json").out)[0]
+    assert list(waited) == KEYS
+    assert waited == machine.told("status", job_id)[0] == machine.told("list")[0]
+    known = {
+        "id": job_id, "profile": "here", "host": None, "target": "here", "state": "DONE",
+        "exit_code": 0, "signal": None, "limit": False, "reason": None, "name": "name", "key": "k",
+        "directory": str(machine.directories[0]), "word": "exited",
+    }  # fmt: skip
+    assert {name: waited[name] for name in known} == known
+    assert waited["submitted"] <= time.time()
+    assert waited["ended"] <= time.time()
+
+
+# Submitting once
+
+
+def test_a_key_is_submitted_once(machine: Machine) -> None:
+    marks = machine.root / "marks"
+    words = ("--key", "run 1'", "sh", "-c", f"echo x >> {marks}")
+    first = machine.submit(*words)
+    assert machine.run("job", "wait", first).code == 0
+    assert machine.submit(*words) == first
+    assert machine.submit("--key", "other", *words[2:]) != first
+    assert len(machine.directories) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("key", ["mine", ""])
+def test_a_submission_cut_before_its_work_is_listed_and_completed(
+    machine: Machine, number: signal.Signals, key: str
+) -> None:
+    machine.add_gated()
+    (machine.root / "gate-before").touch()
+    words = ("sh", "-c", f"echo x >> {machine.root}/marks")
+    given = ("--key", key) if key else ()
+    process = machine.start("job", "submit", "-p", "gated", *given, *words)
+    machine.hung()
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert out == ""
+    cut = machine.told("list")
+    assert [(job["state"], job["id"]) for job in cut] == [("CUT", None)]
+    if number is not signal.SIGKILL:
+        assert process.returncode == 128 + number
+        assert "interrupted while it was submitted" in err
+        assert f"--key {cut[0]['key']} completes it" in err
+    completion = cut[0]["reason"].partition("completes it: incarnate ")[2].split()
+    assert completion == ["job", "submit", "--profile", "gated", "--key", key or cut[0]["key"]]
+    ended = machine.run(*completion, "--wait")
+    assert (ended.code, ended.err) == (0, "")
+    assert machine.run(*completion).out == ended.out
+    assert (machine.root / "marks").read_text() == "x\n"
+    assert [job["state"] for job in machine.told("list")] == ["DONE"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_submission_cut_after_its_work_is_found(machine: Machine, number: signal.Signals) -> None:
+    machine.add_gated()
+    (machine.root / "gate-after").touch()
+    process = machine.start("job", "submit", "-p", "gated", "--key", "k", "sleep", "100")
+    machine.hung()
+    process.send_signal(number)
+    assert process.communicate(timeout=PATIENCE)[0] == ""
+    found = machine.told("list")
+    assert [(job["state"], job["key"]) for job in found] == [("RUNNING", "k")]
+    assert machine.run("job", "submit", "-p", "gated", "--key", "k").out.strip() == found[0]["id"]
+    assert len(machine.directories) == 1
+
+
+def test_one_that_is_being_submitted_is_listed_so(machine: Machine) -> None:
+    machine.add_gated()
+    (machine.root / "gate-before").touch()
+    process = machine.start("job", "submit", "-p", "gated", "--key", "k", "true")
+    machine.hung()
+    assert [job["state"] for job in machine.told("list")] == ["SUBMITTING"]
+    ended = machine.run("job", "submit", "-p", "gated", "--key", "k", "true")
+    assert ended.code == 1
+    assert "is being submitted by another process" in ended.err
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+
+
+def test_a_cut_connection_says_what_to_do(machine: Machine) -> None:
+    machine.add("cut", template("SHELL", "sh -c 'kill -KILL $$'"))
+    ended = machine.run("job", "submit", "-p", "cut", "--key", "a b", "true")
+    assert (ended.code, ended.out) == (1, "")
+    assert "killed by signal 9" in ended.err
+    assert "incarnate job list finds out; the same command with --key 'a b'" in ended.err
+
+
+# The record
+
+
+def test_without_its_record_each_verb_works_on_live_jobs(machine: Machine) -> None:
+    jobs = [machine.submit("sleep", "100"), machine.submit("sleep", "100")]
+    ended = machine.submit("sh", "-c", "exit 3")
+    other = {"OSPROFILE_STORE": str(machine.root / "other.db")}
+    lost = machine.run("job", "status", jobs[0], **other)
+    assert (lost.code, lost.out) == (2, "")
+    assert f"job {jobs[0]} is not in the record {machine.root}/other.db" in lost.err
+    for verb, state in (("hold", "HELD"), ("resume", "RUNNING"), ("abort", "REMOVED")):
+        assert machine.run("job", verb, "-p", "here", *jobs, **other).code == 0
+        told = json.loads(machine.run("job", "status", "-p", "here", "--json", *jobs, **other).out)
+        assert [(job["id"], job["state"]) for job in told] == [(j, state) for j in jobs]
+    assert machine.run("job", "wait", "-p", "here", ended, **other).code == 3
+    known = machine.run("job", "status", "--json", ended, OSPROFILE_PROFILE="here", **other)
+    assert json.loads(known.out)[0]["exit_code"] == 3
+
+
+def test_store_is_where_the_option_says(machine: Machine) -> None:
+    path = machine.root / "deep" / "jobs.db"
+    job_id = machine.submit("--store", str(path), "true")
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert machine.told("list") == []
+    assert machine.run("job", "wait", job_id, "--store", str(path)).code == 0
+    assert machine.told("list", "--store", str(path))[0]["id"] == job_id
+
+
+@pytest.mark.parametrize("broken", ["no place", "no database", "cut short", "a directory"])
+def test_a_record_that_cannot_be_used(machine: Machine, broken: str) -> None:
+    job_id = machine.submit("sleep", "100")
+    path = machine.root / "broken.db"
+    if broken == "no database":
+        path.write_text("this is none, and it is long enough to be looked at\n" * 100)
+    elif broken == "cut short":
+        path.write_bytes(b"SQLite format 3\0" + b"\xff" * 200)
+    elif broken == "a directory":
+        path.mkdir()
+    # Nobody can make a directory there, not even root.
+    store = {"OSPROFILE_STORE": "/proc/none/jobs.db" if broken == "no place" else str(path)}
+    for words in (
+        ("submit", "-p", "here", "true"),
+        ("list",),
+        ("status", job_id),
+        ("hold", job_id),
+    ):
+        ended = machine.run("job", *words, **store)
+        assert (ended.code, ended.out) == (1, "")
+        assert ended.err.startswith("incarnate: the record of the jobs, ")
+        assert "    hint: " in ended.err
+    assert len(machine.directories) == 1
+    assert machine.run("job", "wait", job_id, **store).code == 125
+    ended = machine.run("job", "status", job_id, "-p", "here", **store)
+    assert ended.code == 0
+    assert ended.err.startswith("incarnate: warning: going on without a record: ")
+    assert ended.out.splitlines()[1].split()[:3] == [job_id, "here", "RUNNING"]
+    assert machine.run("job", "abort", job_id, "-p", "here", **store).code == 0
+
+
+def test_one_unknown_job_among_several(machine: Machine) -> None:
+    jobs = [machine.submit("sh", "-c", f"exit {code}") for code in (0, 3)]
+    unknown = "1-2-0123abcd"
+    ended = machine.run("job", "wait", jobs[0], "nonsense", unknown, jobs[1])
+    assert ended.code == 125
+    assert ended.err.count("is not in the record") == 2
+    assert machine.run("job", "wait", jobs[1], unknown).code == 3
+    for words in ((unknown,), ("nonsense",), ("-p", "here", unknown), ("-p", "here", "nonsense")):
+        ended = machine.run("job", "status", *jobs, *words)
+        assert ended.code in {1, 2}
+        assert [line.split()[0] for line in ended.out.splitlines()] == ["JOB", *jobs]
+        assert ended.err.count(f"job {words[-1]}") >= 1
+        assert ended.err.count("incarnate: ") == 1
+
+
+def test_a_job_on_several_targets_is_asked_for_by_none(machine: Machine) -> None:
+    job_id = machine.submit("sleep", "100")
+    near = ("-p", "here", "--host", "me@near:22")
+    store = Store(default_path())
+    store.adopt("here@me@near:22", JobStatus(job_id, JobState.RUNNING))
+    store.close()
+    for verb in ("status", "abort"):
+        ended = machine.run("job", verb, job_id)
+        assert (ended.code, ended.out) == (2, "")
+        assert "is recorded on several target systems: here, here@me@near:22" in ended.err
+        assert "--profile here or --profile here --host me@near:22" in ended.err
+    assert machine.told("status", job_id, "--host", "me@near")[0]["host"] == "me@near"
+    assert machine.told("status", job_id, "-p", "here")[0]["host"] is None
+    assert [job["target"] for job in machine.told("list")] == ["here", "here@me@near:22"]
+    assert [job["target"] for job in machine.told("list", *near)] == ["here@me@near:22"]
+
+
+def test_a_wrong_target_is_answered_with_the_right_one(machine: Machine) -> None:
+    job_id = machine.run("job", "submit", "-p", "here", "--host", "near", "true").out.strip()
+    machine.add("empty", template("HOLD", "echo no such job >&2; exit 1\n"))
+    ended = machine.run("job", "hold", "-p", "empty", job_id)
+    assert ended.code == 1
+    assert "no such job" in ended.err
+    assert "the record has this id with --profile here --host near" in ended.err
+
+
+def test_a_recorded_profile_that_is_gone(machine: Machine, tmp_path: Path) -> None:
+    job_id = machine.submit("true")
+    path = machine.root / "profiles" / "here.xml"
+    moved = tmp_path / "moved.xml"
+    path.rename(moved)
+    ended = machine.run("job", "status", job_id)
+    assert (ended.code, ended.out) == (2, "")
+    assert "there is no profile 'here'" in ended.err
+    assert "--profile PATH says where its file is" in ended.err
+    assert machine.run("job", "wait", job_id, "-p", str(moved)).code == 0
+    assert machine.run("job", "wait", job_id, OSPROFILE_PROFILE=str(moved)).code == 0
+
+
+def test_the_record_goes_before_the_environment_s_profile(machine: Machine) -> None:
+    job_id = machine.submit("sh", "-c", "exit 3")
+    assert machine.run("job", "wait", job_id, OSPROFILE_PROFILE="linux").code == 3
+    assert machine.run("job", "status", job_id, OSPROFILE_PROFILE="slurm").code == 0
+
+
+# Lists
+
+
+def test_a_list_is_one_query_a_target(machine: Machine) -> None:
+    machine.add_gated()
+    for _ in range(3):
+        machine.run("job", "submit", "-p", "gated", "sleep", "100")
+    (machine.root / "shells").unlink()
+    assert [job["state"] for job in machine.told("list")] == ["RUNNING"] * 3
+    assert (machine.root / "shells").read_text() == "run\n"
+
+
+def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
+    here = machine.submit("sleep", "100")
+    there = [
+        machine.run("job", "submit", "-p", "here", "--host", "far", "sleep", "100").out.strip()
+        for _ in range(2)
+    ]
+    assert [job["state"] for job in machine.told("list")] == ["RUNNING"] * 3
+    (machine.root / "down").touch()
+    ended = machine.run("job", "list")
+    assert ended.code == 1
+    assert ended.err.count("No route to host") == 1
+    assert ended.err.startswith("incarnate: here@far: these are the last known states: ")
+    lines = [line.split() for line in ended.out.splitlines()]
+    assert [line[:3] for line in lines[1:]] == [
+        [here, "here", "RUNNING"], *([job_id, "here@far", "RUNNING"] for job_id in there)
+    ]  # fmt: skip
+    ended = machine.run("job", "status", *there)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.count("No route to host") == 1
+    (machine.root / "down").unlink()
+
+
+def test_a_list_forgets_what_ended_long_ago(machine: Machine) -> None:
+    import sqlite3
+
+    old, new = machine.submit("true"), machine.submit("true")
+    assert machine.run("job", "wait", old, new).code == 0
+    path = os.path.join(os.environ["HOME"], ".local/state/osprofile/jobs.db")
+    db = sqlite3.connect(path)
+    with db:
+        db.execute("UPDATE job SET ended = ended - 86401 WHERE job_id = ?", (old,))
+    db.close()
+    assert [job["id"] for job in machine.told("list")] == [new]
+    assert [job["id"] for job in machine.told("list", "--all")] == [old, new]
+    assert machine.told("list", "--all", "-p", "linux") == []
+
+
+def test_an_empty_list(machine: Machine) -> None:
+    ended = machine.run("job", "list")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == "JOB  NAME  PROFILE  STATE  EXIT  TIME  HOST  REASON\n"
+
+
+# What a batch system says
+
+SAYS = r"""
+id='<JOB_ID/'/'\\''>'
+printf '%s {word} reason=\033[2J[bold]{reason}\302\233\n' "$id"
+"""
+FIELDS = (
+    '<idb:Field name="JOB_ID"/><idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>'
+    "(?&lt;id>[^ ]+) (?&lt;state>[a-z]+) reason=(?&lt;reason>[^\\n]*)</idb:Value></idb:Field>"
+    '<idb:Field name="STATE" isSettable="false"><idb:Tag name="running">RUNNING</idb:Tag></idb:Field>'
+)
+
+
+@pytest.mark.parametrize(("word", "state"), [("weird", "UNKNOWN"), ("running", "RUNNING")])
+def test_a_batch_system_s_words_cannot_act_on_a_terminal(
+    machine: Machine, word: str, state: str
+) -> None:
+    body = SAYS.format(word=word, reason="x" * 300)
+    machine.add("says", template("GET_JOB_STATUS", body, FIELDS))
+    ended = machine.run("job", "status", "-p", "says", "7")
+    assert ended.code == 0
+    assert all(c == "\n" or c.isprintable() for c in ended.out)
+    line = ended.out.splitlines()[1]
+    assert line.split()[:3] == ["7", "says", state]
+    assert f"[bold]{'x' * 300}" in line
+    told = machine.told("status", "-p", "says", "7")[0]
+    assert (told["state"], told["word"]) == (state, word)
+    assert "\x1b[2J[bold]xxx" in told["reason"]
+
+
+def test_warnings_are_told_without_a_traceback(machine: Machine) -> None:
+    """A poll that fails is a warning, and the waiting goes on."""
+    machine.add_gated()
+    job_id = machine.run("job", "submit", "-p", "gated", "sleep", "100").out.strip()
+    body = "<idb:Body>echo out of order >&amp;2; exit 4</idb:Body>"
+    every = f'<idb:Invocation name="ALL">{body}</idb:Invocation>'
+    machine.add("gated", template("GET_JOB_STATUS", "exit 4\n", every + FIELDS))
+    waiting = machine.start("job", "wait", job_id)
+    assert waiting.stderr is not None
+    line = waiting.stderr.readline()
+    assert waiting.poll() is None
+    waiting.send_signal(signal.SIGINT)
+    out, err = waiting.communicate(timeout=PATIENCE)
+    assert (waiting.returncode, out) == (130, "")
+    assert line.startswith("incarnate: warning: states stay; next try in ")
+    assert line.endswith("out of order\n")
+    assert "Traceback" not in err

@@ -1,0 +1,114 @@
+"""What people see on a terminal: the colours of a table, the progress of waiting."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.job.conftest import COMMAND
+
+if TYPE_CHECKING:
+    from tests.cli.job.conftest import Machine
+
+
+def on_terminal(
+    *words: str, stream: str, columns: int = 100, lines: int = 24, **environment: str
+) -> tuple[int, str, str]:
+    """Run the command with one stream on a terminal; give the code, what that saw, and the other."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: inner}
+    without = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
+    process = subprocess.Popen(
+        [*COMMAND, *words], **streams, text=True, env={**without, **environment}
+    )
+    os.close(inner)
+    seen = b""
+    while True:
+        try:
+            block = os.read(outer, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not block:
+            break
+        seen += block
+    os.close(outer)
+    out, err = process.communicate()
+    return process.returncode, seen.decode(), out or err or ""
+
+
+def test_states_have_colours_on_a_terminal_only(machine: Machine) -> None:
+    good, bad = machine.submit("true"), machine.submit("false")
+    assert machine.run("job", "wait", good, bad).code == 1
+    for words in (("job", "list"), ("job", "status", good, bad)):
+        code, seen, _ = on_terminal(*words, stream="stdout")
+        assert code == 0
+        assert "\x1b[32mDONE" in seen
+        assert "\x1b[31mDONE" in seen
+        assert "\x1b" not in machine.run(*words).out
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        code, seen, _ = on_terminal("job", "list", stream="stdout", **environment)
+        assert code == 0
+        assert "DONE" in seen
+        assert "\x1b" not in seen
+
+
+def test_waiting_shows_each_job_on_standard_error(machine: Machine) -> None:
+    jobs = [machine.submit("sh", "-c", f"sleep 1; exit {code}") for code in (0, 3)]
+    code, seen, out = on_terminal("job", "wait", *jobs, stream="stderr")
+    assert (code, out) == (3, "")
+    for job_id in jobs:
+        assert job_id in seen
+    last = seen.rpartition(jobs[0])[2]
+    assert last.count("DONE") == 2
+    assert "\x1b[32m" in seen
+    assert seen.rstrip().endswith("\x1b[?25h")  # the cursor is back
+
+
+def test_submit_shows_its_waiting_too(machine: Machine) -> None:
+    code, seen, out = on_terminal(
+        "job", "submit", "-p", "here", "--wait", "sh", "-c", "kill -KILL $$", stream="stderr"
+    )
+    assert code == 137
+    assert out.strip() in seen
+    assert "SIGKILL" in seen
+    assert machine.told("list")[0]["id"] == out.strip()
+
+
+def test_waiting_without_colours(machine: Machine) -> None:
+    job_id = machine.submit("true")
+    code, seen, _ = on_terminal("job", "wait", job_id, stream="stderr", NO_COLOR="1")
+    assert code == 0
+    assert "DONE" in seen
+    assert "\x1b[3" not in seen
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_dumb_terminal_gets_no_progress(machine: Machine, stream: str) -> None:
+    job_id = machine.submit("true")
+    code, seen, other = on_terminal("job", "wait", job_id, stream=stream, TERM="dumb")
+    assert (code, seen, other) == (0, "", "")
+
+
+def test_many_jobs_are_counted_in_one_line(machine: Machine) -> None:
+    jobs = [machine.submit("true") for _ in range(8)]
+    code, seen, _ = on_terminal("job", "wait", *jobs, stream="stderr", lines=8)
+    assert code == 0
+    assert "and 3 more: 3 DONE" in seen
+
+
+def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None:
+    job_id = machine.submit("sleep", "1")
+    code, seen, _ = on_terminal(
+        "job", "wait", job_id, "1-2-0123abcd", "-p", "here", stream="stderr"
+    )
+    assert code == 125
+    assert "no job 1-2-0123abcd is known here" in seen.replace("\r\n", " ").replace("  ", " ")
+    assert "DONE" in seen.rpartition(job_id)[2]

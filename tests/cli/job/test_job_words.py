@@ -1,0 +1,383 @@
+"""The words of `incarnate job`: parsing, help, numbers and times, names of targets, tables."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import osprofile
+from osprofile.cli import common, main, options
+from osprofile.cli.job import rows, words
+from osprofile.cli.job.waiting import exit_code_of, overall
+from osprofile.errors import OSProfileError
+from osprofile.events.event import JobState, JobStatus
+from osprofile.target import names
+from osprofile.target.store import Record, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+VERBS = [f"job {verb}" for verb in common.GROUPS["job"]]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_tells_options_exit_codes_and_examples(incarnate: Incarnate, verb: str) -> None:
+    ended = incarnate(*verb.split(), "--help")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Exit codes: " in ended.out
+    assert f"Examples:\n    incarnate {verb}" in ended.out
+    for parameter in options.parameters(main.load(verb)):
+        if isinstance(parameter.spec, options.Option):
+            assert all(flag in ended.out for flag in parameter.spec.flags)
+
+
+@pytest.mark.parametrize("line", [("job",), ("job", "--help"), ("job", "-h")])
+def test_help_lists_the_verbs(incarnate: Incarnate, line: tuple[str, ...]) -> None:
+    ended = incarnate(*line)
+    assert ended.code == 0
+    assert all(f"\n  {verb}  " in ended.out for verb in common.GROUPS["job"])
+
+
+def test_the_command_s_help_lists_job(incarnate: Incarnate) -> None:
+    assert "\n  job " in incarnate("--help").out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both give a verb the same arguments for the same words."""
+    seen: list[dict[str, object]] = []
+    function = main.load(verb)
+
+    def record(**arguments: object) -> int:
+        seen.append(arguments)
+        return 0
+
+    record.__annotations__ = function.__annotations__
+    record.__kwdefaults__ = function.__kwdefaults__  # type: ignore[assignment]
+    monkeypatch.setattr(main, "load", lambda _verb: record)
+    given_words = []
+    for parameter in options.parameters(function):
+        if isinstance(parameter.spec, options.Option):
+            value = () if parameter.switch else ("x=1",)
+            for flag in parameter.spec.flags if parameter.many else parameter.spec.flags[-1:]:
+                given_words += [flag, *value]
+    lines = [
+        [],
+        ["a", "b"],
+        [*given_words, "a", "b"],
+        ["--", "a", "b"],
+        [*given_words, "--", "a", "-b", "--", "c"],
+        ["a", "--", "-b"],
+    ]
+    if verb == "job submit":
+        lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
+    elif verb == "job list":
+        lines = [[], given_words]
+    else:
+        lines += [["a", "--json", "b"]]
+    environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    for line in lines:
+        quick = options.parse(function, line, environment)
+        assert quick is not None
+        main._with_typer([*verb.split(), *line])
+        assert seen.pop() == quick
+        if verb == "job submit" and "-b" in line and "--" not in line[:1]:
+            assert "-b" in quick["command"]  # type: ignore[operator]
+
+
+def test_words_behind_the_executable_are_its_own() -> None:
+    line = ["-n", "2", "prog", "--json", "-p", "x", "--", "--help"]
+    quick = options.parse(main.load("job submit"), line, {})
+    assert quick is not None
+    assert (quick["processes"], quick["json"], quick["profile"]) == ("2", False, None)
+    assert quick["command"] == ["prog", "--json", "-p", "x", "--", "--help"]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (("job", "sumbit"), "did you mean submit?"),
+        (("job", "xyz"), "known: abort, hold, list, resume, status, submit, wait"),
+        (("jbo", "submit", "x"), "did you mean the command job?"),
+        (("submit", "-p", "linux"), "did you mean the command job submit?"),
+        (("stauts", "-p", "linux"), "did you mean the command job status?"),
+    ],
+)
+def test_did_you_mean(incarnate: Incarnate, line: tuple[str, ...], hint: str) -> None:
+    ended = incarnate(*line)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"hint: {hint}" in ended.err
+
+
+def test_job_wins_over_a_template_of_that_name(incarnate: Incarnate, site: Path) -> None:
+    site.write_text(site.read_text().replace('name="NEEDS"', 'name="job"'))
+    ended = incarnate("job", "-p", str(site))
+    assert (ended.code, ended.out) == (2, "")
+    assert "Usage: incarnate job" in ended.err
+    assert incarnate("render", "job", "-p", str(site), "-s", "NEEDED=x").out == "x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("0", 0), ("600", 600), ("90s", 90), ("10m", 600), ("2h", 7200), ("1h30m", 5400), ("2d", 172800),
+        ("1d2h3m4s", 93784), ("01:30:00", 5400), ("100:00:01", 360001), ("2-12:00:00", 216000),
+    ],
+)  # fmt: skip
+def test_times(text: str, seconds: int) -> None:
+    assert words.seconds("--walltime", text) == seconds
+    assert words.patience("--timeout", text) == seconds if seconds else True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " 1", "1 ", "-1", "+1", "1.5", "10:00", "1:60:00", "1:00:60", "30m1h", "1h30", "h", "1e3",
+        "٣", "1\n", "1-2", "9" * 40, "1w", "0x10",
+    ],
+)  # fmt: skip
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(common.UsageError, match=r"--walltime .*: a time is needed"):
+        words.seconds("--walltime", text)
+
+
+def test_patience_is_above_zero_and_may_have_decimals() -> None:
+    assert words.patience("--timeout", "1.5") == 1.5
+    assert words.patience("--timeout", None) is None
+    for text in ("0", "0.0", "0s", "00:00:00"):
+        with pytest.raises(common.UsageError, match="above 0"):
+            words.patience("--timeout", text)
+    for text in ("nan", "inf", "1.", ".5", "-1.5"):
+        with pytest.raises(common.UsageError):
+            words.patience("--timeout", text)
+
+
+@pytest.mark.parametrize("option", ["--nodes", "--processes", "--cpus", "--memory"])
+@pytest.mark.parametrize("value", ["x", "1.5", "-1", "", "4G"])
+def test_what_is_no_number(incarnate: Incarnate, option: str, value: str) -> None:
+    ended = incarnate("job", "submit", "-p", "linux", f"{option}={value}", "true")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"incarnate: {option} {value!r}: a whole number is needed\n")
+
+
+@pytest.mark.parametrize("host", ["", ":22"])
+def test_an_empty_host_is_not_this_machine(incarnate: Incarnate, host: str) -> None:
+    ended = incarnate("job", "submit", "-p", "linux", f"--host={host}", "true")
+    assert (ended.code, ended.out) == (2, "")
+    assert "a host is needed" in ended.err
+
+
+HOSTS = st.from_regex(r"\A(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9:][A-Za-z0-9:.-]*\Z")
+PORTS = st.integers(1, 65535).map(str)
+
+
+@given(host=HOSTS, port=st.none() | PORTS)
+def test_a_target_s_name_tells_its_context(host: str, port: str | None) -> None:
+    context = {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}
+    name = names.target_name(osprofile.load("linux"), {**context, "USER_NAME": "u"})
+    assert names.context_of_target(name) == ("linux", context)
+
+
+def test_a_local_target_s_name() -> None:
+    assert names.target_name(osprofile.load("pbs"), {"SSH:PORT": "22"}) == "pbs"
+    assert names.context_of_target("pbs") == ("pbs", {})
+
+
+@pytest.mark.parametrize(
+    ("place", "host", "port"),
+    [
+        ("a", "a", None), ("a:22", "a", "22"), ("me@a:22", "me@a", "22"), ("::1", "::1", None),
+        ("[::1]:22", "::1", "22"), ("[me@::1]", "me@::1", None), ("fe80::1:22", "fe80::1:22", None),
+    ],
+)  # fmt: skip
+def test_hosts(place: str, host: str, port: str | None) -> None:
+    expected = {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}
+    assert names.host_context(place) == expected
+
+
+def status(state: JobState = JobState.DONE, **known: object) -> JobStatus:
+    return JobStatus("7", state, **known)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "words"),
+    [
+        (status(exit_code=0), 0, ""),
+        (status(exit_code=3), 3, ""),
+        (status(exit_code=255), 255, ""),
+        (status(), 125, "its exit code is not known"),
+        (status(JobState.FAILED, signal=9), 137, ""),
+        (status(JobState.FAILED, signal=64), 192, ""),
+        (status(JobState.FAILED, signal=200), 125, "the system ended it"),
+        (status(JobState.FAILED), 125, "the system ended it"),
+        (status(JobState.FAILED, signal=9, limit=True), 125, "a limit ended it"),
+        (status(JobState.REMOVED), 125, "it was removed"),
+        (status(JobState.LOST), 125, "it was lost"),
+    ],
+)
+def test_exit_code_of_an_end(found: JobStatus, code: int, words: str) -> None:
+    told, why = exit_code_of(found)
+    assert told == code
+    assert words in why
+    assert bool(words) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [((), 0), ((0, 0), 0), ((0, 3, 1), 3), ((125, 3), 125), ((3, 124), 124), ((0, 124, 0), 124)],
+)
+def test_exit_code_of_several(codes: tuple[int, ...], code: int) -> None:
+    assert overall(codes) == code
+
+
+HOSTILE = "\x1b[31m[bold red]x[/]\x07\x9b2J\u202e\n\ttail\udcff"
+
+
+def test_a_table_has_nothing_that_a_terminal_would_act_on() -> None:
+    found = JobStatus("\x1b]0;t\x07", JobState.UNKNOWN, HOSTILE, hosts=(HOSTILE,), reason=HOSTILE)
+    record = Record(1, "linux", "/w", None, HOSTILE, None, None, found)
+    text = rows.table([rows.Row("linux", found, record)])
+    assert text.count("\n") == 1
+    assert all(c == "\n" or c.isprintable() for c in text)
+    assert text.count("[bold red]x[/]") == 4
+    assert text.count("tail") == 4
+
+
+@pytest.mark.parametrize("reason", [HOSTILE, "", "plain"])
+def test_json_has_nothing_that_a_terminal_would_act_on(
+    capfdbinary: pytest.CaptureFixture[bytes], reason: str
+) -> None:
+    rows.put([rows.Row("linux", status(JobState.FAILED, reason=reason))], json=True)
+    text = capfdbinary.readouterr().out.decode()
+    assert all(c == "\n" or c.isprintable() for c in text)
+    assert json.loads(text)[0]["reason"] == (reason or None)
+
+
+def test_a_narrow_terminal_gets_reasons_on_lines_of_their_own() -> None:
+    long = status(JobState.FAILED, reason="over " * 20 + "now")
+    text = rows.table([rows.Row("linux", long), rows.Row("linux", status(exit_code=0))], columns=60)
+    lines = text.splitlines()
+    assert [line.split()[0] for line in lines] == ["JOB", "7", "over", "7"]
+    assert lines[2] == f"    {long.reason}"
+    assert "REASON" not in lines[0]
+    wide = rows.table([rows.Row("linux", long)], columns=400)
+    assert wide.splitlines()[1].endswith(f"  {long.reason}")
+
+
+def test_wide_characters_keep_the_columns_straight() -> None:
+    found = [
+        rows.Row(
+            "linux", status(exit_code=0), Record(1, "linux", "/w", None, n, None, None, status())
+        )
+        for n in ("日本", "abcd", "e\u0301bcd")
+    ]
+    cells = [rows._width(line.partition("linux")[0]) for line in rows.table(found).splitlines()[1:]]
+    assert len(set(cells)) == 1
+
+
+@pytest.mark.parametrize("state", [*JobState, rows.CUT, rows.SUBMITTING])
+def test_each_state_has_a_colour(state: str) -> None:
+    record = Record(1, "linux", "/w", "k", "", "x", None, JobStatus("", JobState.QUEUED))
+    unsubmitted = state if state in {rows.CUT, rows.SUBMITTING} else ""
+    found = JobStatus("", JobState.QUEUED if unsubmitted else JobState(state))
+    row = rows.Row("linux", found, record, unsubmitted)
+    assert row.state == state
+    assert f"m{state}" in rows.table([row], coloured=True)
+    assert "\x1b" not in rows.table([row])
+
+
+def in_python(code: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split("MODULES ")[1].split())
+
+
+HEAVY = {"asyncio", "sqlite3", "rich", "osprofile.target.system"}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import osprofile.cli.main",
+        "from osprofile.cli import main; main.run(['START', '-p', 'linux'])",
+        "from osprofile.cli import main; main.run(['fields', '-p', 'linux'])",
+        "from osprofile.cli import main; main.run(['profiles'])",
+        "import osprofile.cli.job.verbs",
+    ],
+)
+def test_other_verbs_load_nothing_of_the_jobs(code: str) -> None:
+    loaded = in_python(f"{code}; import sys; print('MODULES', *sys.modules)")
+    assert "osprofile.cli.common" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_a_table_is_printed_without_rich() -> None:
+    code = "from osprofile.cli import main; main.run(['job', 'list'])"
+    loaded = in_python(f"{code}; import sys; print('MODULES', *sys.modules)")
+    assert "sqlite3" in loaded
+    assert "rich" not in loaded
+
+
+def test_ids_of_live_jobs_are_offered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from osprofile.cli import completion
+
+    path = home / "jobs.db"
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "none"))
+    assert list(completion.offers("jobs", {}, "")) == []
+    assert not (home / "none").exists()
+    store = Store(str(path))
+    store.adopt("linux", JobStatus("11", JobState.RUNNING))
+    store.adopt("pbs", JobStatus("12", JobState.DONE))
+    store.begin("pbs", "/w", script="x")
+    store.close()
+    assert list(completion.offers("jobs", {"store": str(path)}, "1")) == [("11", "linux")]
+    path.write_text("no database")
+    assert list(completion.offers("jobs", {"store": str(path)}, "1")) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("incarnate jo", {"job"}),
+        ("incarnate job su", {"submit"}),
+        ("incarnate job submit -p to", {"torque"}),
+        ("incarnate job submit -p torque --set WALL", {"WALLTIME="}),
+        ("incarnate job submit -p torque -a Exe", {"Executable", "Executable/1.0"}),
+    ],
+)
+def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
+    environment = {
+        "_INCARNATE_COMPLETE": "complete_bash",
+        "COMP_WORDS": line.replace(" ", "\n"),
+        "COMP_CWORD": str(len(line.split()) - 1),
+        "_TYPER_COMPLETE_ARGS": line,
+        "HOME": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "osprofile"],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert set(done.stdout.split()) == offers
+
+
+def test_an_error_names_its_job_and_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
+    from osprofile.cli.job.session import Failures
+
+    failures, error = Failures(), OSProfileError("no answer")
+    failures.add(error, "pbs")
+    failures.add(error, "pbs")
+    assert capfd.readouterr().err == "incarnate: pbs: no answer\n"
+    assert failures.exit_code == 1
