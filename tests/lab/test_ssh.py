@@ -66,10 +66,10 @@ Host *
   StrictHostKeyChecking yes
 Host cluster
   HostName 127.0.0.1
-  HostKeyAlias [127.0.0.1]:{port}
+  Port {port}
   User {user}
 """
-SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+SITE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" xmlns:ext="urn:osprofile:extension"
     name="{name}" extends="{name}">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
@@ -77,10 +77,10 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <idb:Template name="SHELL">
     <idb:Invocation name=""><idb:Body>false</idb:Body></idb:Invocation>
     <idb:Invocation name="SSH">
-      <idb:Body>ssh -F {here}/config -T -o BatchMode=yes -o ConnectTimeout=20 -p &lt;SSH:PORT> -- &lt;SSH:HOST> PATH={here}/bin:/usr/bin:/bin sh -s</idb:Body>
+      <idb:Body><![CDATA[ssh -F {here}/config -T -o BatchMode=yes -o ConnectTimeout=20 <SSH:PORT/(?s)^(.+)\z/-p $1> -- <SSH:HOST> PATH={here}/bin:/usr/bin:/bin sh -s]]></idb:Body>
     </idb:Invocation>
     <idb:Field name="SSH:HOST" isSettable="false" ext:pattern="(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9:][A-Za-z0-9:.-]*"/>
-    <idb:Field name="SSH:PORT" isSettable="false" ext:type="integer"/>
+    <idb:Field name="SSH:PORT" isSettable="false" ext:type="integer"><idb:Default/></idb:Field>
   </idb:Template>
 </osp:Profile>
 """  # noqa: E501
@@ -208,7 +208,7 @@ def target_of(
 
     def make(host: str = f"{USER}@127.0.0.1", **context: str) -> TargetSystem:
         stores.append(Store(str(tmp_path / "jobs.db")))
-        context |= {"SSH:HOST": host, "SSH:PORT": str(server.port)}
+        context = {"SSH:HOST": host, "SSH:PORT": str(server.port)} | context
         return TargetSystem(profile, context, store=stores[-1], timing=QUICK)
 
     yield make
@@ -284,7 +284,7 @@ def test_a_job_is_held_released_and_removed(
 
 def test_a_name_of_the_ssh_configuration(target_of: Callable[..., TargetSystem]) -> None:
     async def main() -> None:
-        async with target_of("cluster", USER_NAME=USER) as target:
+        async with target_of("cluster", **{"USER_NAME": USER, "SSH:PORT": ""}) as target:
             assert (await target.wait(await target.submit(shell("exit 5")))).exit_code == 5
 
     run(main())
