@@ -13,17 +13,20 @@ from typing import TYPE_CHECKING, Final, final
 from urllib.parse import unquote_to_bytes
 
 from osprofile.errors import InvalidProfileError, OutputError, Problem, shown
-from osprofile.events.event import JobState, JobStatus, meaning
+from osprofile.events.event import STATE_WORDS, JobState, JobStatus, meaning
 from osprofile.language import javaregex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from osprofile.language.javaregex.pattern import Match, Pattern
     from osprofile.profile.model import Profile
 
 _HOSTS: Final = re.compile(r"[,+\s]+")
 _NOTHING: Final[Mapping[str, JobStatus]] = {}
+ENTRY_GROUPS: Final = ("type", "mode", "size", "mtime", "name")
+_TOO_LARGE: Final = 2**31
+"""No exit code and no signal is that large: what tells so is not understood."""
 
 
 @final
@@ -42,10 +45,10 @@ class Entry:
     mtime: int
 
 
-def pattern_of(profile: Profile, template: str, name: str) -> Pattern:
-    """Give the compiled pattern that a fixed field of a template holds.
+def pattern_of(profile: Profile, template: str, name: str, groups: Sequence[str]) -> Pattern:
+    """Give the compiled pattern that a fixed field of a template holds, which has these groups.
 
-    Raises `TemplateNotFoundError`; `InvalidProfileError` where there is none.
+    Raises `TemplateNotFoundError`; `InvalidProfileError` where there is none, `JavaRegexError`.
     """
     found = profile.template(template)
     field = profile.field(found, name)
@@ -55,7 +58,13 @@ def pattern_of(profile: Profile, template: str, name: str) -> Pattern:
         )
         hint = "incarnate lint tells what it must hold"
         raise InvalidProfileError([Problem("OSP403", message, found.place, hint)])
-    return javaregex.compile(field.value)
+    pattern = javaregex.compile(field.value)
+    missing = [group for group in groups if group not in pattern.group_names]
+    if missing:
+        message = f"{name} of template {template} has no group (?<{missing[0]}>...)"
+        hint = f"its output is understood by {', '.join(groups)}"
+        raise InvalidProfileError([Problem("OSP402", message, field.place_of("Value"), hint)])
+    return pattern
 
 
 def time_limit_of(profile: Profile, template: str, default: float) -> float:
@@ -72,8 +81,8 @@ def job_id(pattern: Pattern, text: str) -> str | None:
 
 
 def entries(pattern: Pattern, text: str) -> list[Entry]:
-    """Give the files in what LIST printed; `OutputError` for text without any."""
-    found = [_entry(match.groupdict()) for match in pattern.find_iter(text)]
+    """Give the files in what LIST printed; `OutputError` for text without any, or with no sense."""
+    found = [_entry(match) for match in pattern.find_iter(text)]
     if not found and text.strip():
         raise not_understood("LIST", "ENTRY_PATTERN", text)
     return found
@@ -87,10 +96,15 @@ def not_understood(template: str, pattern: str, text: str) -> OutputError:
     return OutputError(message, hint="run the template by itself to see all of its output")
 
 
-def _entry(groups: Mapping[str, str | None]) -> Entry:
-    values = {name: value or "" for name, value in groups.items()}
+def _entry(match: Match) -> Entry:
+    values = {name: value or "" for name, value in match.groupdict().items()}
     name = os.fsdecode(unquote_to_bytes(values["name"]))
-    mode, size, mtime = int(values["mode"], 8), int(values["size"]), int(values["mtime"])
+    try:
+        mode, size, mtime = int(values["mode"], 8), int(values["size"]), int(values["mtime"])
+    except ValueError:
+        message = f"LIST printed {shown(match.group() or '')}, which tells no mode, size and mtime"
+        hint = "ENTRY_PATTERN of the profile must take octal digits and numbers"
+        raise OutputError(message, hint=hint) from None
     return Entry(name, values["type"], mode, size, mtime)
 
 
@@ -98,16 +112,17 @@ def _entry(groups: Mapping[str, str | None]) -> Entry:
 class StatusReader:
     """Reads what GET_JOB_STATUS printed.
 
-    The same text again costs a comparison; a job whose text is the same gives the same object.
+    The same text again costs a comparison, and a pattern of lines reads only those that are new. A
+    job whose text is the same gives the same object.
     """
 
     def __init__(self, profile: Profile) -> None:
-        self._pattern = pattern_of(profile, "GET_JOB_STATUS", "STATUS_PATTERN")
-        state = profile.field(profile.template("GET_JOB_STATUS"), "STATE")
-        self._tags = {tag.name: tag.value for tag in state.tags} if state is not None else {}
+        self._pattern = pattern_of(profile, "GET_JOB_STATUS", "STATUS_PATTERN", ("id", "state"))
+        self._tags = _tags(profile)
+        self._by_line = self._pattern.is_of_lines
         self._text = ""
         self._states = _NOTHING
-        self._known: dict[str, JobStatus] = {}
+        self._known: dict[str, list[JobStatus]] = {}
 
     def read(self, text: str) -> Mapping[str, JobStatus]:
         """Give the jobs by id; of two with one id the later counts.
@@ -116,15 +131,30 @@ class StatusReader:
         """
         if text == self._text:
             return self._states
-        known: dict[str, JobStatus] = {}
-        for match in self._pattern.find_iter(text):
-            line = match.value[match.start : match.end]
-            known[line] = self._known.get(line) or self._status(match)
-        if not known and text.strip():
+        lines = text.split("\n") if self._by_line and "\r" not in text else [text]
+        known = self._read(lines)
+        states = {status.job_id: status for line in lines for status in known[line]}
+        if not states and text.strip():
             raise not_understood("GET_JOB_STATUS", "STATUS_PATTERN", text)
-        self._known, self._text = known, text
-        self._states = {status.job_id: status for status in known.values()}
-        return self._states
+        self._known, self._text, self._states = known, text, states
+        return states
+
+    def _read(self, lines: Sequence[str]) -> dict[str, list[JobStatus]]:
+        """Give the jobs by line; a text whose pattern is not of lines is all one."""
+        before = self._known
+        known = {line: before[line] for line in lines if line in before}
+        new = [line for line in lines if line not in known]
+        known.update((line, []) for line in new)
+        text = "\n".join(new)
+        same = {s: s for found in before.values() for s in found} if len(lines) == 1 else {}
+        for match in self._pattern.find_iter(text):
+            status = self._status(match)
+            line = text
+            if len(lines) > 1:
+                end = text.find("\n", match.end)
+                line = text[text.rfind("\n", 0, match.start) + 1 : end if end >= 0 else None]
+            known[line].append(same.get(status, status))
+        return known
 
     def _status(self, match: Match) -> JobStatus:
         groups = match.groupdict()
@@ -139,11 +169,27 @@ class StatusReader:
         return JobStatus(groups["id"] or "", found, word, code, signal, limit, hosts, reason)
 
 
+def _tags(profile: Profile) -> dict[str, str]:
+    """Give what the tags of the field STATE say; `InvalidProfileError` for what is no state."""
+    field = profile.field(profile.template("GET_JOB_STATUS"), "STATE")
+    if field is None:
+        return {}
+    for tag in field.tags:
+        if tag.value not in STATE_WORDS:
+            message = (
+                f"tag {shown(tag.name)} of STATE gives {shown(tag.value)}, which is no state"
+            )
+            hint = f"one of {', '.join(STATE_WORDS)}"
+            raise InvalidProfileError([Problem("OSP404", message, field.place, hint)])
+    return {tag.name: tag.value for tag in field.tags}
+
+
 def _number(text: str | None) -> int | None:
     try:
-        return int(text) if text else None
+        number = int(text) if text else None
     except ValueError:
         return None
+    return number if number is not None and abs(number) < _TOO_LARGE else None
 
 
 def judged(

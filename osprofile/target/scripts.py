@@ -68,7 +68,7 @@ class Scripts:
         self._free = asyncio.Semaphore(at_once)
         self._words = shell_words(profile, self.context)
         self._all, self._one = outputs.StatusReader(profile), outputs.StatusReader(profile)
-        self._job_id = outputs.pattern_of(profile, START, "JOB_ID_PATTERN")
+        self._job_id = outputs.pattern_of(profile, START, "JOB_ID_PATTERN", ("id",))
         self.queries = 0
         """How many times all jobs' states were asked for."""
 
@@ -167,7 +167,8 @@ class Scripts:
 
     async def _entries(self, path: str, variation: str) -> list[Entry]:
         text = await self._run("LIST", self._script("LIST", variation=variation, PATH=path))
-        return outputs.entries(outputs.pattern_of(self.profile, "LIST", "ENTRY_PATTERN"), text)
+        pattern = outputs.pattern_of(self.profile, "LIST", "ENTRY_PATTERN", outputs.ENTRY_GROUPS)
+        return outputs.entries(pattern, text)
 
     def _script(self, template: str, variation: str = "", **fields: str) -> str:
         return script_of(

@@ -12,7 +12,7 @@ from osprofile.language.javaregex.engines import NEVER, Engines
 from osprofile.language.javaregex.literals import literal_pair, replacing
 from osprofile.language.javaregex.parser import parse
 from osprofile.language.javaregex.replacement import Part, parse_replacement
-from osprofile.language.javaregex.study import shortest
+from osprofile.language.javaregex.study import is_of_lines, shortest
 
 if TYPE_CHECKING:
     import re
@@ -96,6 +96,11 @@ class Pattern:
 
     def __repr__(self) -> str:
         return f"<Pattern {self.pattern!r}>"
+
+    @property
+    def is_of_lines(self) -> bool:
+        """Whether it finds in lines one by one what it finds in their text, if that has no CR."""
+        return self.min_length > 0 and is_of_lines(self._parsed.tree)
 
     def matches(self, value: str) -> Match | None:
         """Match the whole value, as Java's `Matcher.matches()`; None if it does not.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from osprofile.language.javaregex.syntax import (
     UNBOUNDED,
     Alt,
+    Assertion,
     Atomic,
     BackRef,
     Chars,
@@ -16,9 +17,11 @@ from osprofile.language.javaregex.syntax import (
     Form,
     Group,
     LineBreak,
+    Look,
     Node,
     Repeat,
     Seq,
+    Where,
 )
 
 
@@ -152,3 +155,29 @@ def shortest(node: Node) -> int:
         case Repeat(body, least):
             return shortest(body) * least
     return 0
+
+
+_OF_THE_WHOLE = frozenset(
+    {Where.BEGIN, Where.END, Where.LAST_LINE_END, Where.UNIX_LAST_LINE_END, Where.LAST_MATCH,
+     Where.CLUSTER_EDGE}
+)  # fmt: skip
+
+
+def is_of_lines(node: Node) -> bool:
+    """Say whether a node finds in each line by itself what it finds in a text of many.
+
+    It does if it neither takes a newline nor asks for one or for an end of the text. Lines are
+    what is between newlines; in a text with carriage returns `$` may see the difference still.
+    """
+    match node:
+        case Chars(chars):
+            return "\n" not in chars
+        case Seq(nodes) | Alt(nodes):
+            return all(map(is_of_lines, nodes))
+        case Group(body) | Atomic(body) | Look(body) | Repeat(body):
+            return is_of_lines(body)
+        case Assertion(where):
+            return where not in _OF_THE_WHOLE
+        case LineBreak() | Cluster():
+            return False
+    return True  # the text of a group, which has no newline in it

@@ -153,3 +153,34 @@ def test_the_patterns_of_profiles_need_no_other_engine() -> None:
     mine = {name.rpartition(".")[2] for name in loaded if "javaregex." in name}
     assert not mine & {"machine", "program", "unicode13", "clusters"}
     assert "regex" not in loaded
+
+
+OF_LINES = r"(?<![^\n])(?<id>[0-9]+) (?<state>\w+)(?: reason=(?<reason>[^\n]*))?(?![^\n])"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "of_lines"),
+    [
+        (OF_LINES, True),
+        (r"(?m)^(?<id>\S+) (?<state>\w)$", True),
+        (r"(?dm)^a.*$", True),
+        (r"\b(a)\1(?>b|c)\B", True),
+        (r"a[^\s]", True),
+        ("a*", False),  # the empty text between two newlines is a match more
+        (r"a\s", False),
+        (r"a[^b]", False),
+        (r"(?s)a.", False),
+        (r"a(?=\n)", False),
+        (r"a(?!\s)", False),
+        (r"\Aa", False),
+        (r"a$", False),
+        (r"a\z", False),
+        (r"a\Z", False),
+        (r"\Ga", False),
+        (r"a\R", False),
+        (r"a\X", False),
+        (r"^a", False),
+    ],
+)
+def test_is_of_lines(pattern: str, *, of_lines: bool) -> None:
+    assert javaregex.compile(pattern).is_of_lines is of_lines
