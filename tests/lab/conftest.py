@@ -95,9 +95,10 @@ class Lab:
 
     def statuses(self, variation: str = "ALL", **fields: str) -> dict[str, Status]:
         text = self.ok("GET_JOB_STATUS", variation=variation, **fields)
-        return {status.id: status for status in map(self._status, text.splitlines())}
+        return {status.id: status for status in map(self.status, text.splitlines())}
 
-    def _status(self, line: str) -> Status:
+    def status(self, line: str) -> Status:
+        """Read a line of GET_JOB_STATUS."""
         job, word = line.split(" ")[:2]
         state = self.tags.get(word) or self.tags.get(word.partition("/")[0]) or "UNKNOWN"
         return Status(job, state, line)

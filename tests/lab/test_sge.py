@@ -100,9 +100,12 @@ def ended(job: Job) -> Status:
     """Wait for a job's end; the accounting may know it a moment after qstat has forgotten it."""
     for _ in range(150):
         done = job.lab.incarnate("GET_JOB_STATUS", JOB_ID=job.id)
-        if done.returncode == 0 and job.status().state in ENDED:
-            return job.status()
-        assert done.returncode == 0 or "not found" in done.stderr
+        if done.returncode == 0:
+            status = job.lab.status(done.stdout.rstrip("\n"))
+            if status.state in ENDED:
+                return status
+        else:
+            assert "not found" in done.stderr
         time.sleep(0.1)
     raise AssertionError(done)
 
@@ -183,14 +186,21 @@ def test_a_running_job_is_suspended_resumed_and_aborted(sge: Lab) -> None:
 def test_a_job_that_cannot_run_says_why(
     sge: Lab, sge_request: Callable[[str], None], tmp_path: Path
 ) -> None:
-    sge_request(f"-wd {tmp_path}/nowhere\n")
-    job = sge.start()
-    status = job.wait("HELD")
-    assert status.line.startswith(f"{job.id} Eqw reason=")
-    assert "can't chdir to" in status.line
-    assert sge.ok("RESUME", JOB_ID=job.id) == ""  # it is tried again
-    sge.ok("ABORT", JOB_ID=job.id)
-    job.wait("REMOVED")
+    home = Path("/var/tmp", f"{USER}-{tmp_path.name}-{os.getpid()}")
+    sge_request(f"-wd {home}\n")
+    jobs = [sge.start(**script("exit 3")) for _ in range(2)]
+    for job in jobs:
+        status = job.wait("HELD")
+        assert status.line.startswith(f"{job.id} Eqw reason=")
+        assert "can't chdir to" in status.line
+    sge.ok("ABORT", JOB_ID=jobs[1].id)
+    jobs[1].wait("REMOVED")
+    home.mkdir()
+    try:
+        assert sge.ok("RESUME", JOB_ID=jobs[0].id) == ""  # it is tried again
+        assert "exit=3" in jobs[0].wait("DONE").line
+    finally:
+        home.rmdir()
 
 
 def test_the_users_defaults_for_qsub_do_not_disturb(
