@@ -25,6 +25,10 @@
          +- MonitorError              a job is watched, or is not, against expectation
              +- AlreadyRegisteredError
              +- NotRegisteredError
+     +- RequestError                  a client of an executor asks for what cannot be   exit code 1
+         +- ClassAdError              a ClassAd that cannot be read
+         +- AttributeRefusedError     an attribute of a job has a value that cannot be honoured
+         +- JobIdError                a job id that no executor gives
 
 Where a command passes on the exit code of a script or a program, it ends with 125 for all of them.
 
@@ -269,3 +273,35 @@ class AlreadyRegisteredError(MonitorError):
 
 class NotRegisteredError(MonitorError):
     """Nobody has asked for this job's events."""
+
+
+class RequestError(OSProfileError):
+    """A client of an executor asks for what cannot be."""
+
+
+class ClassAdError(RequestError):
+    """A ClassAd that cannot be read.
+
+    `offset` counts characters from the start of the text, `line` and `column` count from 1;
+    `expected` says what could have stood there, or is empty.
+    """
+
+    def __init__(self, message: str, text: str, offset: int, *, expected: str = "") -> None:
+        self.offset = offset
+        self.line = text.count("\n", 0, offset) + 1
+        self.column = offset - text.rfind("\n", 0, offset)
+        self.expected = expected
+        wanted = f", but {expected} was expected" if expected else ""
+        super().__init__(f"line {self.line}, column {self.column}: {message}{wanted}")
+
+
+class AttributeRefusedError(RequestError):
+    """An attribute of a job has a value that cannot be honoured; `attribute` is its name."""
+
+    def __init__(self, message: str, *, attribute: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.attribute = attribute
+
+
+class JobIdError(RequestError):
+    """A job id that no executor gives."""

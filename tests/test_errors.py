@@ -9,10 +9,13 @@ from osprofile import errors
 from osprofile.errors import (
     AlreadyRegisteredError,
     ApplicationNotFoundError,
+    AttributeRefusedError,
+    ClassAdError,
     IncarnationError,
     InvalidProfileError,
     JavaRegexError,
     JavaRegexTimeoutError,
+    JobIdError,
     JobNotFoundError,
     MissingValueError,
     MonitorError,
@@ -23,6 +26,7 @@ from osprofile.errors import (
     OutputError,
     Problem,
     ProfileNotFoundError,
+    RequestError,
     ScriptCutError,
     ScriptError,
     ScriptFailedError,
@@ -67,6 +71,10 @@ TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [
     (MonitorError, TargetError, 1),
     (AlreadyRegisteredError, MonitorError, 1),
     (NotRegisteredError, MonitorError, 1),
+    (RequestError, OSProfileError, 1),
+    (ClassAdError, RequestError, 1),
+    (AttributeRefusedError, RequestError, 1),
+    (JobIdError, RequestError, 1),
 ]
 PLACE = Place(Source("f.xml", b"<a>\n  <b/>"), 6)
 
