@@ -176,9 +176,7 @@ def _tags(profile: Profile) -> dict[str, str]:
         return {}
     for tag in field.tags:
         if tag.value not in STATE_WORDS:
-            message = (
-                f"tag {shown(tag.name)} of STATE gives {shown(tag.value)}, which is no state"
-            )
+            message = f"tag {shown(tag.name)} of STATE gives {shown(tag.value)}, which is no state"
             hint = f"one of {', '.join(STATE_WORDS)}"
             raise InvalidProfileError([Problem("OSP404", message, field.place, hint)])
     return {tag.name: tag.value for tag in field.tags}

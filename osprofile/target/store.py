@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import StoreError
 from osprofile.events.event import JobState, JobStatus
+from osprofile.target.owner import is_at_work, me
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 VERSION: Final = 1
 PATIENCE: Final = 20.0
 """Seconds to wait for another process that is writing."""
-ABROAD: Final = 600.0
-"""Seconds that a submission by a process of another host may take."""
 _SCHEMA: Final = """
 CREATE TABLE job (
   number INTEGER PRIMARY KEY,
@@ -94,6 +93,11 @@ class Record:
         """Whether its id is known."""
         return bool(self.status.job_id)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether the process that is submitting it still lives."""
+        return is_at_work(self.owner, self.status.submitted or 0.0)
+
 
 def default_path() -> str:
     """Give the path of a user's record: osprofile/jobs.db in the XDG state directory."""
@@ -139,7 +143,7 @@ class Store:
                     "INSERT INTO job (target, directory, key, name, script, owner, walltime, state,"
                     " word, by_limit, hosts, reason, submitted)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
-                    (target, directory, key, name, script, _me(), walltime, time.time()),
+                    (target, directory, key, name, script, me(), walltime, time.time()),
                 ).lastrowid
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
@@ -173,9 +177,9 @@ class Store:
         with self._told(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             found = self._many("number = ? AND job_id IS NULL", (number,))
-            if not found or _is_at_work(found[0]):
+            if not found or found[0].is_at_work:
                 return False
-            self._db.execute("UPDATE job SET owner = ? WHERE number = ?", (_me(), number))
+            self._db.execute("UPDATE job SET owner = ? WHERE number = ?", (me(), number))
             return True
 
     def forget(self, number: int) -> None:
@@ -243,7 +247,7 @@ class Store:
     def cut(self, target: str) -> list[Record]:
         """Give the submissions that nobody is at work on: their process has ended."""
         found = self._many("target = ? AND job_id IS NULL", (target,))
-        return [record for record in found if not _is_at_work(record)]
+        return [record for record in found if not record.is_at_work]
 
     def live(self, target: str) -> list[Record]:
         """Give the jobs that were submitted and have not ended, oldest first."""
@@ -361,42 +365,3 @@ def is_network(path: str, mounts: str = "/proc/self/mounts") -> bool:
     except (OSError, ValueError):
         return False
     return kind in _NETWORK
-
-
-def _me() -> str:
-    """Give this process's name in the record: host, boot, process id, start time."""
-    return f"{_here()} {os.getpid()} {_since(os.getpid())}"
-
-
-def _is_at_work(record: Record) -> bool:
-    """Say whether a submission's process is still there.
-
-    One of another host cannot be seen from here: it has ABROAD seconds.
-    """
-    if not record.owner:
-        return False
-    host, boot, pid, since = record.owner.split(" ")
-    here = _here().split(" ")
-    if host != here[0]:
-        return time.time() - (record.status.submitted or 0) < ABROAD
-    return boot == here[1] and _since(int(pid)) == since
-
-
-def _here() -> str:
-    boot = "-"
-    with (
-        contextlib.suppress(OSError),
-        open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file,
-    ):
-        boot = file.read().strip()
-    return f"{os.uname().nodename} {boot}"
-
-
-def _since(pid: int) -> str:
-    """Give when a process started, in clock ticks since the boot; `gone` where there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            words = file.read().rpartition(")")[2].split()
-    except OSError:
-        return "gone" if os.path.isdir("/proc/self") else "-"
-    return "gone" if words[0] in "ZX" else words[19]

@@ -6,6 +6,7 @@ outcome is not known stays in the record, and is completed by running START agai
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from typing import TYPE_CHECKING, Final, NamedTuple, final
@@ -64,14 +65,15 @@ class Submitter:
 
     async def recover(self, *, resubmit: bool) -> list[Recovered]:
         """Complete what was cut off; see `TargetSystem.recover`."""
-        found = []
-        for record in self._store.cut(self._target):
-            try:
-                job_id = await (self._complete(record) if resubmit else self._find(record))
-                found.append(Recovered(record, job_id))
-            except OSProfileError as error:
-                found.append(Recovered(record, None, error))
-        return found
+        work = (self._recover(record, resubmit) for record in self._store.cut(self._target))
+        return await asyncio.gather(*work)
+
+    async def _recover(self, record: Record, resubmit: bool) -> Recovered:
+        try:
+            job_id = await (self._complete(record) if resubmit else self._find(record))
+        except OSProfileError as error:
+            return Recovered(record, None, error)
+        return Recovered(record, job_id)
 
     async def _complete(self, record: Record) -> str:
         if record.number in self._unrecorded:

@@ -30,6 +30,7 @@ from osprofile.target.pace import Timing
 from osprofile.target.poller import UNHEARD_OF, Poller, Watched, after_abort, log, vanished
 from osprofile.target.scripts import Scripts
 from osprofile.target.store import Store
+from osprofile.target.stream import Events
 from osprofile.target.submitter import Submitter
 
 if TYPE_CHECKING:
@@ -41,33 +42,6 @@ if TYPE_CHECKING:
     from osprofile.target.outputs import Entry
     from osprofile.target.store import Record
     from osprofile.target.submitter import Recovered
-
-
-@final
-class Events:
-    """A stream of job events: `async for event in target.events()`. `close` ends it."""
-
-    def __init__(self, target: TargetSystem) -> None:
-        self._target = target
-        self._queue: asyncio.Queue[JobEvent | None] = asyncio.Queue()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> JobEvent:
-        event = await self._queue.get()
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    def put(self, event: JobEvent | None) -> None:
-        """Hand an event to the reader; None: there are no more."""
-        self._queue.put_nowait(event)
-
-    def close(self) -> None:
-        """Get no more events."""
-        self._target.drop(self)
-        self.put(None)
 
 
 @final
@@ -199,6 +173,7 @@ class TargetSystem:
                 result[job_id] = record.status
             elif record is not None and job_id not in self._poller:
                 self._watch(record)
+        found: Mapping[str, JobStatus] = {}
         if len(result) < len(ids):
             found = await self._poller.poll()
             strangers = [j for j in ids if j not in result and j not in self.monitor]
@@ -208,7 +183,7 @@ class TargetSystem:
             )
         for job_id in ids:
             if job_id in self.monitor:
-                result[job_id] = self.monitor.status(job_id)
+                result[job_id] = self._known(job_id, found.get(job_id))
         return {job_id: result[job_id] for job_id in ids if job_id in result}
 
     async def poll(self) -> None:
@@ -254,14 +229,10 @@ class TargetSystem:
 
     def events(self) -> Events:
         """Give a stream of the events of all watched jobs, from now on."""
-        reader = Events(self)
+        reader = Events(self._readers.discard)
         self._readers.add(reader)
         self._start_polling()
         return reader
-
-    def drop(self, reader: Events) -> None:
-        """Hand no more events to a stream."""
-        self._readers.discard(reader)
 
     # Doing
 
@@ -386,9 +357,17 @@ class TargetSystem:
         except StoreError as error:
             log.error("%s", error)
 
-    def _known(self, job_id: str, found: JobStatus) -> JobStatus:
-        """Give what is known of a job; an UNKNOWN word goes before what was known until then."""
+    def _known(self, job_id: str, found: JobStatus | None) -> JobStatus:
+        """Give what is known of a job that the batch system told so.
+
+        An UNKNOWN word goes before what was known until then. Where it told nothing, or that it
+        lost the job, the last state stands for the grace period.
+        """
         known = self.monitor.status(job_id)
+        if known.state.is_terminal:
+            return known
+        if found is None or found.state is JobState.LOST:
+            return replace(known, reason=UNHEARD_OF)
         return replace(known, state=found.state) if found.state is JobState.UNKNOWN else known
 
     def _vanished(self, job_id: str, found: JobStatus | None) -> JobStatus:
@@ -403,5 +382,4 @@ class TargetSystem:
         ended = vanished(job_id, found, aborted=aborted, over=over)
         if ended is not None:
             self._hear(JobEvent(now, ended))
-            return self.monitor.status(job_id)
-        return replace(self.monitor.status(job_id), reason=UNHEARD_OF)
+        return self._known(job_id, found)

@@ -13,7 +13,7 @@ import os
 import shutil
 import signal
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +30,7 @@ from osprofile.events.event import JobState
 from osprofile.profile.repository import Repository
 from osprofile.target import process, store
 from osprofile.target.pace import Timing
+from osprofile.target.poller import UNHEARD_OF
 from osprofile.target.store import Store
 from osprofile.target.system import TargetSystem
 from tests.profiles.test_pbs import OPENPBS
@@ -285,7 +286,8 @@ def test_an_empty_answer(site: Site) -> None:
             before = await target.statuses()
             events = target.events()
             site.put(site.asks, "#!/bin/sh\n")
-            assert await target.statuses() == before
+            (found,) = (await target.statuses()).values()
+            assert found == replace(before[job], reason=UNHEARD_OF)
             while target.queries < 6:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             assert target.monitor.status(job) == before[job]
@@ -318,7 +320,7 @@ def test_an_unknown_word_and_a_broken_line(
             site.end(good)
             assert (await target.wait(good)).exit_code == 3
             known = await target.statuses()
-            assert known[strange].state is JobState.QUEUED
+            assert (known[strange].state, known[strange].word) == (JobState.UNKNOWN, "PURPLE")
             assert known[broken].state is JobState.QUEUED
             now = await target.status(strange)
             assert (now.state, now.word) == (JobState.UNKNOWN, "PURPLE")

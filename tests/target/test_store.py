@@ -14,6 +14,7 @@ import pytest
 
 from osprofile.errors import StoreError
 from osprofile.events.event import JobState, JobStatus
+from osprofile.target import owner
 from osprofile.target import store as module
 from osprofile.target.store import Store, default_path, is_network
 
@@ -113,10 +114,10 @@ def test_only_the_submissions_of_ended_processes_are_cut(tmp_path: Path) -> None
 def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     with monkeypatch.context() as patched:
-        patched.setattr(module, "_here", lambda: "elsewhere boot")
+        patched.setattr(owner, "_here", lambda: "elsewhere boot")
         store.begin("t", "/d", script="")
     assert store.cut("t") == []
-    later = time.time() + module.ABROAD + 1
+    later = time.time() + owner.ABROAD + 1
     monkeypatch.setattr(time, "time", lambda: later)
     assert len(store.cut("t")) == 1
 
