@@ -1,0 +1,1 @@
+"""The protocols that run jobs on target systems; none knows another."""

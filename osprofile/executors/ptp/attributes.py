@@ -1,0 +1,219 @@
+"""Attributes: what they are called, of which type they are, and which values they may have.
+
+An attribute's value goes over the wire as `ID=value`. What the original client knows by itself is
+in PREDEFINED; an agent defines others by ATTR_DEF, and what nobody defined is a STRING. The client
+drops what has a value that its definition forbids: nothing of that kind is sent. Sources: seed,
+"Attributes"; the protocol page, "Predefined attributes" and "Events".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import shown, told
+from osprofile.executors.ptp.errors import LocalError
+from osprofile.executors.ptp.wire import ascii_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+Value = str | int | float | bool
+"""What an attribute may have for a value; text stands for any of them."""
+
+LARGEST_INTEGER: Final = 2**31 - 1
+"""The client's INTEGER is signed and has 32 bits; BIGINTEGER has no end."""
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}\Z")
+_ID: Final = re.compile(r"[^=\s]+\Z")
+
+
+@final
+class AttributeType(StrEnum):
+    """The types of attributes (seed, "Attribute Definition"; BIGINTEGER is the protocol page's)."""
+
+    ARRAY = "ARRAY"
+    BIGINTEGER = "BIGINTEGER"
+    BOOLEAN = "BOOLEAN"
+    DATE = "DATE"
+    DOUBLE = "DOUBLE"
+    ENUMERATED = "ENUMERATED"
+    INTEGER = "INTEGER"
+    STRING = "STRING"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeDefinition:
+    """What is known of an attribute, as ATTR_DEF tells it.
+
+    `minimum` and `maximum` are for numbers, both or neither; `values` are those of an ENUMERATED.
+    `display`: whether the client shows it. Raises `LocalError` where the client would refuse it.
+    """
+
+    id: str
+    type: AttributeType = AttributeType.STRING
+    name: str = ""
+    description: str = ""
+    display: bool = True
+    default: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    values: tuple[str, ...] = ()
+
+    def check(self, value: Value) -> str:
+        """Give a value as text; raise `LocalError` where the definition forbids it."""
+        text = ascii_text(_text(value))
+        wrong = _RULES[self.type](self, text)
+        if wrong:
+            raise LocalError(f"attribute {told(self.id)}: {shown(text)} {wrong}")
+        return text
+
+    def arguments(self) -> list[str]:
+        """Give what ATTR_DEF says of it: how many arguments follow, and these.
+
+        Raises `LocalError` for a type that the original client refuses or reads by half, and for a
+        default that the definition itself forbids.
+        """
+        if self.type in _NEVER_DEFINED:
+            raise LocalError(f"attribute {told(self.id)}: the client reads no {self.type} here")
+        if not _ID.match(self.id) or not self.id.isascii():
+            raise LocalError(f"{shown(self.id)} is no id of an attribute", hint="no '=', no blank")
+        texts = [self.id, self.type.value, self.name or self.id, self.description]
+        texts += ["true" if self.display else "false", self.check(self.default)]
+        if self.minimum is not None and self.maximum is not None:
+            texts += [_number(self, self.minimum), _number(self, self.maximum)]
+        texts += self.values
+        return [str(len(texts)), *map(ascii_text, texts)]
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else str(value)
+
+
+def _number(definition: AttributeDefinition, limit: float) -> str:
+    return repr(float(limit)) if definition.type is AttributeType.DOUBLE else str(int(limit))
+
+
+def _outside(definition: AttributeDefinition, number: float) -> str:
+    low, high = definition.minimum, definition.maximum
+    if (low is not None and number < low) or (high is not None and number > high):
+        return f"is outside {low} to {high}"
+    return ""
+
+
+def _any(_definition: AttributeDefinition, _text: str) -> str:
+    return ""
+
+
+def _big_integer(definition: AttributeDefinition, text: str) -> str:
+    return _outside(definition, int(text)) if _INTEGER.match(text) else "is no integer"
+
+
+def _integer(definition: AttributeDefinition, text: str) -> str:
+    if _INTEGER.match(text) and not -LARGEST_INTEGER <= int(text) <= LARGEST_INTEGER:
+        return "does not fit into 32 bits"
+    return _big_integer(definition, text)
+
+
+def _double(definition: AttributeDefinition, text: str) -> str:
+    try:
+        number = float(text)
+    except ValueError:
+        return "is no number"
+    return _outside(definition, number) if math.isfinite(number) else "is not finite"
+
+
+def _boolean(_definition: AttributeDefinition, text: str) -> str:
+    return "" if text in {"true", "false"} else "is neither true nor false"
+
+
+def _enumerated(definition: AttributeDefinition, text: str) -> str:
+    return "" if text in definition.values else f"is none of {' '.join(definition.values)}"
+
+
+def _never(_definition: AttributeDefinition, _text: str) -> str:
+    return "would be split into characters by the client: it is never sent"
+
+
+_RULES: Final[Mapping[AttributeType, Callable[[AttributeDefinition, str], str]]] = MappingProxyType(
+    {
+        AttributeType.ARRAY: _never,
+        AttributeType.BIGINTEGER: _big_integer,
+        AttributeType.BOOLEAN: _boolean,
+        AttributeType.DATE: _any,
+        AttributeType.DOUBLE: _double,
+        AttributeType.ENUMERATED: _enumerated,
+        AttributeType.INTEGER: _integer,
+        AttributeType.STRING: _any,
+    }
+)
+"""By type, what is wrong with a value, or nothing."""
+_NEVER_DEFINED: Final = frozenset({AttributeType.ARRAY, AttributeType.DATE})
+
+_ENUMERATIONS: Final = {
+    "jobState": "STARTING RUNNING SUSPENDED COMPLETED",
+    "machineState": "UP DOWN ALERT ERROR UNKNOWN",
+    "messageLevel": "FATAL ERROR WARNING INFO DEBUG UNDEFINED",
+    "nodeState": "UP DOWN ERROR UNKNOWN",
+    "processState": "STARTING RUNNING SUSPENDED COMPLETED",
+    "queueState": "NORMAL STOPPED",
+    "rmState": "STARTING STARTED STOPPING STOPPED SUSPENDED ERROR",
+}
+_OTHERS: Final = {
+    AttributeType.ARRAY: "debugArgs env progArgs",
+    AttributeType.BOOLEAN: "debug debugStopInMain filterChildren launchedByPTP",
+    AttributeType.INTEGER: (
+        "ioForwarding jobNumProcs messageCode nodeNumber numNodes processExitCode processIndex "
+        "processPID"
+    ),
+    AttributeType.STRING: (
+        "errorMsg execName execPath id jobId jobStatus jobStatusMessage jobSubId messageText name "
+        "nodeStatus processNodeId processSignalName processStatus processStderr processStdout "
+        "queueId queueStatus rmDescription rmID rmType userId workingDir"
+    ),
+}
+
+
+def _predefined() -> Iterable[AttributeDefinition]:
+    for id_, values in _ENUMERATIONS.items():
+        kind = AttributeType.ENUMERATED
+        yield AttributeDefinition(id=id_, type=kind, values=tuple(values.split()))
+    for kind, ids in _OTHERS.items():
+        for id_ in ids.split():
+            yield AttributeDefinition(id=id_, type=kind)
+    # -1 would lose the event
+    kind, limit = AttributeType.INTEGER, LARGEST_INTEGER
+    yield AttributeDefinition(id="errorCode", type=kind, minimum=0, maximum=limit)
+
+
+PREDEFINED: Final[Mapping[str, AttributeDefinition]] = MappingProxyType(
+    {definition.id: definition for definition in _predefined()}
+)
+"""What the original client knows without ATTR_DEF; to define one of these has no effect on it."""
+
+
+def encode(id_: str, value: Value) -> str:
+    """Give `ID=value` as the wire carries it.
+
+    What is not US-ASCII is escaped. Raises `LocalError` for what the client would drop: a value
+    that a predefined attribute cannot have, an array, an id that is none.
+    """
+    definition = PREDEFINED.get(id_)
+    if definition is not None:
+        return f"{id_}={definition.check(value)}"
+    if not _ID.match(id_):
+        raise LocalError(f"{shown(id_)} is no id of an attribute", hint="no '=', no blank")
+    return ascii_text(f"{id_}={_text(value)}")
+
+
+def decode(argument: str) -> tuple[str, str] | None:
+    """Give id and value of an argument `ID=value`; None for an argument that is no attribute."""
+    id_, separator, value = argument.partition("=")
+    return (id_, value) if separator and id_ else None
