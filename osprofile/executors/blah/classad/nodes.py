@@ -1,0 +1,193 @@
+"""What the parser makes of a ClassAd: a tree of expressions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Undefined(Enum):
+    """The type of `UNDEFINED`."""
+
+    UNDEFINED = "undefined"
+
+    def __repr__(self) -> str:
+        return "UNDEFINED"
+
+
+UNDEFINED: Final = Undefined.UNDEFINED
+"""The value of an attribute that does not exist."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The value `error`; `why` is for people. All of them are equal."""
+
+    why: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Failure)
+
+    def __hash__(self) -> int:
+        return hash(Failure)
+
+
+Constant: TypeAlias = "bool | int | float | str | Undefined | Failure"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant. Integers fit 64 bits."""
+
+    value: Constant
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """`NAME`, `BASE.NAME`, or `.NAME` (absolute: looked for in the outermost ad only)."""
+
+    name: str
+    base: Expression | None = None
+    absolute: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Subscript:
+    """`BASE[INDEX]`."""
+
+    base: Expression
+    index: Expression
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-`, `+`, `!` or `~` before an operand."""
+
+    operator: str
+    operand: Expression
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """`FIRST OP A OP B ...`: operators of one precedence, from left to right."""
+
+    first: Expression
+    rest: tuple[tuple[str, Expression], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`CONDITION ? THEN : OTHERWISE`; `CONDITION ?: OTHERWISE` has no THEN."""
+
+    condition: Expression
+    then: Expression | None
+    otherwise: Expression
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`NAME(ARGUMENTS)`."""
+
+    name: str
+    arguments: tuple[Expression, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """`{ITEMS}`."""
+
+    items: tuple[Expression, ...]
+
+
+class Attribute(NamedTuple):
+    """An attribute of an ad; `offset` is where its name stands in the text."""
+
+    name: str
+    expression: Expression
+    offset: int = 0
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Ad:
+    """`[ NAME = EXPRESSION; ... ]`; `attributes` has the names in lower case as its keys."""
+
+    attributes: Mapping[str, Attribute]
+
+    def __getitem__(self, name: str) -> Expression:
+        return self.attributes[name.lower()].expression
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self.attributes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ad) and self._expressions() == other._expressions()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.attributes))
+
+    def _expressions(self) -> dict[str, Expression]:
+        return {name: found.expression for name, found in self.attributes.items()}
+
+
+Expression: TypeAlias = (
+    "Literal | Reference | Subscript | Unary | Chain | Conditional | Call | ListOf | Ad"
+)
+
+
+def parts(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # one a kind
+    """Give the expressions that one is made of, not those within them."""
+    match node:
+        case Reference(base=base):
+            return (base,) if base is not None else ()
+        case Subscript():
+            return (node.base, node.index)
+        case Unary():
+            return (node.operand,)
+        case Chain():
+            return (node.first, *(operand for _, operand in node.rest))
+        case Conditional():
+            found = (node.condition, node.then, node.otherwise)
+            return [part for part in found if part is not None]
+        case Call():
+            return node.arguments
+        case ListOf():
+            return node.items
+        case Ad():
+            return [found.expression for found in node.attributes.values()]
+        case Literal():
+            return ()
+
+
+PRECEDENCE: Final[tuple[tuple[str, ...], ...]] = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("==", "!=", "=?=", "=!=", "is", "isnt"),
+    ("<", "<=", ">", ">="),
+    ("<<", ">>", ">>>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+"""The operators between two operands, the weakest first; `?:` is weaker than all of them."""
+
+LEVEL: Final = {operator: level for level, row in enumerate(PRECEDENCE) for operator in row}
+"""Each operator's place in PRECEDENCE."""
+
+KEYWORDS: Final = frozenset({"true", "false", "undefined", "error", "is", "isnt"})
+"""Words that are no names of attributes, unless in single quotes."""

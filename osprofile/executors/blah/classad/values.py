@@ -1,0 +1,66 @@
+"""What an expression of a ClassAd evaluates to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, final
+
+from osprofile.executors.blah.classad.nodes import UNDEFINED, Failure, Undefined
+
+if TYPE_CHECKING:
+    from osprofile.executors.blah.classad.nodes import Ad
+
+__all__ = [
+    "UNDEFINED",
+    "Failure",
+    "Scope",
+    "Undefined",
+    "Value",
+    "type_name",
+    "undecided",
+    "wrapped",
+]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """An ad as a value: with the ad that it stands in, where names are looked for next."""
+
+    ad: Ad
+    parent: Scope | None = None
+
+
+Value: TypeAlias = "bool | int | float | str | Undefined | Failure | tuple[Value, ...] | Scope"
+"""A list is a tuple."""
+
+_BITS: Final = 64
+_TYPES: Final = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a real number",
+    str: "a string",
+    tuple: "a list",
+    Scope: "an ad",
+    Undefined: "undefined",
+    Failure: "an error",
+}
+
+
+def undecided(*values: Value) -> Undefined | Failure | None:
+    """Give the first error of some values; else undefined, if one is; else None."""
+    for value in values:
+        if isinstance(value, Failure):
+            return value
+    return UNDEFINED if any(value is UNDEFINED for value in values) else None
+
+
+def wrapped(number: int) -> int:
+    """Give an integer as 64 bits hold it."""
+    half = 1 << (_BITS - 1)
+    return (number + half) % (1 << _BITS) - half
+
+
+def type_name(value: Value) -> str:
+    """Give a value's type for a message."""
+    return _TYPES[type(value)]
