@@ -65,11 +65,13 @@ async def finish(words: Sequence[str], data: bytes, time_limit: float) -> Finish
             await asyncio.wait(
                 (ended, noise), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
             )
-            if not ended.done():
+            if process.poll() is None:
                 _refuse(too_much, time_limit, stderr.text())
         finally:
-            if not ended.done():
-                await asyncio.shield(_kill(process, ended))
+            # The end of the event loop cancels `ended` as it does this task: it tells nothing.
+            if process.poll() is None:
+                await asyncio.shield(_kill(process))
+            ended.cancel()
             noise.cancel()
     finally:
         stdout.close()
@@ -120,16 +122,22 @@ async def _end(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]
     process.wait()
 
 
-async def _kill(process: subprocess.Popen[bytes], ended: asyncio.Future[None]) -> None:
+async def _kill(process: subprocess.Popen[bytes]) -> None:
     """End a process and all of its session that did not leave its group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not _signal(process.pid, number):
             break
         until = time.monotonic() + PATIENCE
         # The group may outlive its leader, whose number is given to nobody else until then.
-        while _signal(process.pid, 0) and time.monotonic() < until:  # noqa: ASYNC110
+        # Not even KILL ends what waits for a dead file server.
+        while _is_there(process) and time.monotonic() < until:  # noqa: ASYNC110
             await asyncio.sleep(_MOMENT)
-    ended.cancel()  # not even KILL ends what waits for a dead file server
+
+
+def _is_there(process: subprocess.Popen[bytes]) -> bool:
+    """Say whether anything of a process's group is there; its leader is waited for."""
+    process.poll()
+    return _signal(process.pid, 0)
 
 
 def _signal(group: int, number: int) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+import osprofile
 from osprofile.errors import InvalidProfileError, OutputError
 from osprofile.events.event import JobState
 from osprofile.language import javaregex
@@ -144,3 +147,40 @@ def test_time_limits(load: Callable[[str], Profile], value: str | None, seconds:
 <idb:Template name="HOLD"><idb:Invocation name=""><idb:Body>x</idb:Body></idb:Invocation></idb:Template>"""
     )
     assert outputs.time_limit_of(profile, "HOLD", 120.0) == seconds
+
+
+ODD = st.text(st.sampled_from("12RFT okx-/\r\n\x85\u2028é:=.[]_"), max_size=12)
+LINES = st.lists(
+    st.one_of(
+        ODD,
+        st.builds(
+            "{} {}{}".format,
+            st.integers(1, 5),
+            st.sampled_from(("R", "F/ok", "T", "PENDING", "F exit=3", "run signal=9 reason=a b")),
+            ODD,
+        ),
+    ),
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("name", ["", "linux", "pbs", "torque", "slurm", "sge", "lsf"])
+@given(answers=st.lists(LINES, min_size=2, max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_was_read_before_changes_nothing(
+    profile_of: Callable[[str], Profile], name: str, answers: list[list[str]]
+) -> None:
+    """Whatever a batch system prints is read, or refused, as by a reader that never read before."""
+    profile = osprofile.load(name) if name else profile_of(STATUS)
+    reader = outputs.StatusReader(profile)
+    for lines in answers:
+        text = "\n".join(lines)
+        fresh = outputs.StatusReader(profile)
+        fresh._by_line = False  # all of the text at once
+        try:
+            expected = dict(fresh.read(text))
+        except OutputError:
+            with pytest.raises(OutputError):
+                reader.read(text)
+            continue
+        assert reader.read(text) == expected

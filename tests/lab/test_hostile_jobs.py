@@ -1,0 +1,147 @@
+"""Hostile values in every field of a job, through each profile, on the real system.
+
+Each reaches the payload unchanged, or is refused by an error that names the field. No third.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import IncarnationError
+from osprofile.events.event import JobState
+from osprofile.profile.repository import Repository
+from osprofile.target.job import FIELD_OF, JobDescription
+from osprofile.target.pace import Timing
+from osprofile.target.system import TargetSystem
+from tests.lab.conftest import PROFILES, USER
+from tests.profiles.test_hostile_values import PAYLOAD, VALUES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.profile.model import Profile
+
+SYSTEMS = ["linux", "slurm", "torque", "sge"]
+PLAIN = ("name", "queue", "project")
+NUMBERS = ("nodes", "processes", "cpus", "memory", "walltime", "cputime")
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """Give a directory of the jobs' user, with the payload in it."""
+    path = Path("/var/tmp", USER, f"hostile-{uuid.uuid4().hex[:8]}")
+    path.mkdir(parents=True)
+    (path / "payload").write_text(PAYLOAD)
+    (path / "payload").chmod(0o755)
+    given(path.parent)
+    given(path)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def profile(request: pytest.FixtureRequest, site: Path) -> Profile:
+    return Repository([str(site), str(PROFILES)]).load(request.param)
+
+
+def given(path: Path) -> None:
+    """Give a file to the jobs' user."""
+    user = pwd.getpwnam(USER)
+    os.lchown(path, user.pw_uid, user.pw_gid)
+
+
+def description(root: Path, number: int, value: str) -> JobDescription:
+    """Give a job that has a value wherever it can stand, with its working directory made."""
+    name = value.replace("/", "_")
+    directory = root / f"{number} {'_'.join(name.splitlines())}"  # a line end there is refused
+    for path in (directory, directory / "programs"):
+        path.mkdir()
+        given(path)
+    program = directory / "programs" / f"{name}x"
+    program.symlink_to(root / "payload")
+    (directory / f"{name}.in").write_bytes(value.encode())
+    return JobDescription(
+        executable=f"programs/{name}x",
+        arguments=[value, "", f"{value}{value}"],
+        environment={"HOSTILE": value},
+        stdin=f"{name}.in",
+        stdout=f"{name}.out",
+        stderr=f"{name}.err",
+        directory=str(directory),
+        walltime=600,
+    )
+
+
+async def submitted(target: TargetSystem, job: JobDescription) -> tuple[JobDescription, str]:
+    """Submit a job; a name that is refused, and is told so, is replaced by a harmless one."""
+    harmless = {
+        "EXECUTABLE": "executable",
+        "STDIN": "stdin",
+        "STDOUT": "stdout",
+        "STDERR": "stderr",
+    }
+    while True:
+        try:
+            return job, await target.submit(job)
+        except IncarnationError as error:
+            attribute = harmless.pop(error.field or "")  # what else is refused fails the test
+            name = getattr(job, attribute)
+            assert name.startswith("-")
+            job = replace(job, **{attribute: f"./{name}"})
+
+
+def check(job: JobDescription, value: str) -> None:
+    """Compare what the payload got with what was given."""
+    here = Path(str(job.directory))
+    name, *arguments, end = (here / "got.arguments").read_bytes().split(b"\0")
+    assert os.path.basename(name) == os.path.basename(str(job.executable)).encode()
+    assert arguments == [word.encode() for word in job.arguments]
+    assert end == b""
+    assert (here / "got.environment").read_bytes() == value.encode()
+    assert (here / "got.stdin").read_bytes() == value.encode()
+    assert (here / str(job.stdout)).read_text() == "out\n"
+    assert (here / str(job.stderr)).read_text() == "err\n"
+
+
+@pytest.mark.parametrize("profile", SYSTEMS, indirect=True)
+def test_values_reach_the_payload(profile: Profile, root: Path) -> None:
+    async def main() -> None:
+        timing = Timing(fastest=0.5, slowest=2)
+        async with TargetSystem(profile, {"USER_NAME": USER}, timing=timing) as target:
+            jobs = [description(root, number, value) for number, value in enumerate(VALUES)]
+            started = await asyncio.gather(*(submitted(target, job) for job in jobs))
+            ends = await asyncio.gather(*(target.wait(job_id) for _, job_id in started))
+            for value, (job, _), end in zip(VALUES, started, ends, strict=True):
+                assert (end.state, end.exit_code) == (JobState.DONE, 0), (value, end)
+                check(job, value)
+
+    asyncio.run(asyncio.wait_for(main(), 300))
+
+
+@pytest.mark.parametrize("profile", SYSTEMS, indirect=True)
+def test_other_values_are_plain_or_refused(profile: Profile, root: Path) -> None:
+    """What a directive or a number would hold; nothing of it is submitted."""
+
+    async def main() -> None:
+        async with TargetSystem(profile, {"USER_NAME": USER}) as target:
+            for attribute in (*PLAIN, *NUMBERS):
+                for value in [*VALUES, "1;id", "1\n", "1 2", "0x10", "010", "١"]:
+                    job = JobDescription(directory=str(root), **{attribute: value})  # type: ignore[arg-type]
+                    if attribute in PLAIN and value.replace("-", "a").isalnum() and value.isascii():
+                        continue
+                    with pytest.raises(IncarnationError) as raised:
+                        await target.submit(job)
+                    assert raised.value.field == FIELD_OF[attribute], (attribute, value)
+            assert target.store.all() == []
+
+    asyncio.run(main())
+    assert [path.name for path in root.iterdir()] == ["payload"]
