@@ -12,6 +12,7 @@ import math
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
@@ -92,9 +93,9 @@ class AttributeDefinition:
 
 
 def _text(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return str(value)  # of a StrEnum, too
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _number(definition: AttributeDefinition, limit: float) -> str:
@@ -205,12 +206,25 @@ def encode(id_: str, value: Value) -> str:
     What is not US-ASCII is escaped. Raises `LocalError` for what the client would drop: a value
     that a predefined attribute cannot have, an array, an id that is none.
     """
-    definition = PREDEFINED.get(id_)
-    if definition is not None:
-        return f"{id_}={definition.check(value)}"
-    if not _ID.match(id_):
+    kind = _KINDS.get(id_)
+    if kind is AttributeType.ENUMERATED:
+        return _encode_word(id_, value)
+    if kind is None and not _ID.match(id_):
         raise LocalError(f"{shown(id_)} is no id of an attribute", hint="no '=', no blank")
-    return ascii_text(f"{id_}={_text(value)}")
+    if kind is None or kind is AttributeType.STRING:
+        return ascii_text(f"{id_}={value if isinstance(value, str) else _text(value)}")
+    if type(value) is int and 0 <= value <= LARGEST_INTEGER and kind is AttributeType.INTEGER:
+        return f"{id_}={value}"  # none of these has narrower limits
+    return f"{id_}={PREDEFINED[id_].check(value)}"
+
+
+_KINDS: Final = {id_: definition.type for id_, definition in PREDEFINED.items()}
+
+
+@lru_cache(maxsize=256)
+def _encode_word(id_: str, value: Value) -> str:
+    """Remember the few words that there are: a model says each of them for thousands of nodes."""
+    return f"{id_}={PREDEFINED[id_].check(value)}"
 
 
 def decode(argument: str) -> tuple[str, str] | None:

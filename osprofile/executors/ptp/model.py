@@ -263,9 +263,10 @@ class Model:
         if len(there) < len(before):
             gone = RangeSet.of(range(len(there), len(before)))
             yield Remove(Element.PROCESS, gone, known.id)
-        groups = _new_processes(there, len(before), self._process_attributes(there))
+        attributes = self._process_attributes((*before, *there))
+        groups = _new_processes(there, len(before), attributes)
         yield from _new(Element.PROCESS, known.id, groups)
-        changes = _changed_processes(before, there, self._process_attributes((*before, *there)))
+        changes = _changed_processes(before, there, attributes)
         if changes:
             yield Change(Element.PROCESS, _groups(changes), known.id)
 
