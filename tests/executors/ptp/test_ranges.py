@@ -1,0 +1,126 @@
+"""The range set notation (seed, "Range Set Notation"; protocol page, "Grammar")."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.executors.ptp.errors import LocalError
+from osprofile.executors.ptp.ranges import LARGEST_ID, RangeSet
+
+# (text as it may come, its numbers, the shortest text)
+SETS: list[tuple[str, list[int], str]] = [
+    # The seed's example; its text drops 41 (protocol page, Differences 2).
+    (
+        "1,2,3,4,5,6,7,34,35,36,37,38,41,55,56,57",
+        [1, 2, 3, 4, 5, 6, 7, 34, 35, 36, 37, 38, 41, 55, 56, 57],
+        "1-7,34-38,41,55-57",
+    ),
+    # The seed's second example: overlapping and unsorted, the numbers 1 to 12.
+    ("1-10,4-12,3", list(range(1, 13)), "1-12"),
+    # Protocol page, Grammar.
+    ("16777218-16777219", [16777218, 16777219], "16777218-16777219"),
+    ("7", [7], "7"),
+    ("9-3", [], ""),
+    ("9-3,5", [5], "5"),
+    ("55-57,1", [1, 55, 56, 57], "1,55-57"),
+    ("0", [0], "0"),
+    ("00007-0008", [7, 8], "7-8"),
+    ("1-2,3-4", [1, 2, 3, 4], "1-4"),
+    ("1-9,2-3,5", list(range(1, 10)), "1-9"),
+    ("5-5", [5], "5"),
+    (str(LARGEST_ID), [LARGEST_ID], str(LARGEST_ID)),
+]
+
+
+@pytest.mark.parametrize(("text", "numbers", "shortest"), SETS)
+def test_both_directions(text: str, numbers: list[int], shortest: str) -> None:
+    found = RangeSet.parse(text)
+    assert list(found) == numbers
+    assert str(found) == shortest
+    assert RangeSet.of(reversed(numbers)) == found
+    assert len(found) == len(numbers)
+    assert all(number in found for number in numbers)
+    assert -1 not in found
+    assert "7" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "character"),
+    [
+        ("", 1),
+        (",", 1),
+        ("1,", 3),
+        (",1", 1),
+        ("1,,2", 3),
+        ("a", 1),
+        ("1,b", 3),
+        ("1 ,2", 1),
+        ("1, 2", 3),
+        ("-1", 1),
+        ("1-", 1),
+        ("1--2", 1),
+        ("1-2-3", 1),
+        ("+1", 1),
+        ("1_0", 1),
+        ("\u0661", 1),
+        ("1\n", 1),
+        ("0x10", 1),
+        ("2147483648", 1),
+        ("1,1-2147483648", 3),
+        ("9" * 5000, 1),
+    ],
+)
+def test_what_is_no_set(text: str, character: int) -> None:
+    """Protocol page, Grammar: "" and non-numbers are rejected."""
+    with pytest.raises(ValueError, match=rf"character {character} of "):
+        RangeSet.parse(text)
+
+
+def test_what_is_no_id() -> None:
+    for numbers in ([-1, 5], [LARGEST_ID + 1], range(-3, 2)):
+        with pytest.raises(LocalError, match="is no id"):
+            RangeSet.of(numbers)
+
+
+def test_a_hundred_thousand_are_short() -> None:
+    numbers = list(range(16_777_217, 16_877_217))
+    assert str(RangeSet.of(numbers)) == "16777217-16877216"
+    assert RangeSet.of(range(16_777_217, 16_877_217)) == RangeSet.of(numbers)
+    every_other = RangeSet.of(numbers[::2])
+    assert len(every_other.spans) == 50_000
+    assert RangeSet.parse(str(every_other)) == every_other
+
+
+def test_a_wide_range_costs_nothing() -> None:
+    found = RangeSet.parse(f"0-{LARGEST_ID}," * 1000 + "5")
+    assert len(found) == LARGEST_ID + 1
+    assert found.spans == ((0, LARGEST_ID),)
+
+
+@given(st.sets(st.integers(0, 60) | st.integers(0, LARGEST_ID)))
+def test_sets_come_back(numbers: set[int]) -> None:
+    found = RangeSet.of(numbers)
+    assert list(found) == sorted(numbers)
+    assert len(found) == len(numbers)
+    assert all(b[0] > a[1] + 1 for a, b in zip(found.spans, found.spans[1:], strict=False))
+    if numbers:
+        assert RangeSet.parse(str(found)) == found
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1))
+def test_any_order_and_overlap(pairs: list[tuple[int, int]]) -> None:
+    found = RangeSet.parse(",".join(f"{low}-{high}" for low, high in pairs))
+    numbers = {n for low, high in pairs for n in range(low, high + 1)}
+    assert set(found) == numbers
+    assert found == RangeSet.of(numbers)
+
+
+@given(st.text(st.sampled_from("0123456789-,, x"), max_size=20) | st.text(max_size=10))
+def test_any_text(text: str) -> None:
+    try:
+        found = RangeSet.parse(text)
+    except ValueError:
+        return
+    assert RangeSet.parse(str(found) or "1-0") == found
