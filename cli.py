@@ -1,6 +1,18 @@
-"""Run from a checkout what the installed command `incarnate` runs: `python cli.py START ...`."""
+"""Run from a checkout what the installed commands run: `python cli.py START ...`.
 
-from osprofile.cli.main import main
+That is `incarnate`; any other command by its name: `python cli.py ng_invoke_server.osprofile -l LOG`.
+"""
+
+import sys
+from importlib import import_module
+
+COMMANDS = {
+    "incarnate": "osprofile.cli.main",
+    "ng_invoke_server.osprofile": "osprofile.executors.ninfg.main",
+}
 
 if __name__ == "__main__":
-    main()
+    name = sys.argv[1] if sys.argv[1:] and sys.argv[1] in COMMANDS else ""
+    if name:
+        del sys.argv[1]
+    import_module(COMMANDS[name or "incarnate"]).main()

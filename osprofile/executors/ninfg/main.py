@@ -1,0 +1,99 @@
+"""The executable `ng_invoke_server.osprofile`: `ng_invoke_server.osprofile [-l LOGFILE]`.
+
+A client starts it with three pipes, and with whatever else it has open. Nothing but protocol may
+reach stdout and stderr: both are moved away, and what anything else writes there goes to the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, Final, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME: Final = "ng_invoke_server.osprofile"
+USAGE: Final = f"""\
+usage: {NAME} [-l LOGFILE]
+
+The Ninf-G Invoke Server over OS Profiles, to be started by a Ninf-G client. The profile of a job is
+the attribute jobmanager, else the option "profile NAME", else linux.
+
+  -l LOGFILE   append a log to this file
+  -h, --help   print this
+  --version    print the version
+"""
+
+
+def main() -> NoReturn:
+    """Run as this process, with its command line, and end it."""
+    log_file = _log_file(sys.argv[1:])
+    _close_others()
+    handles = _take_pipes(log_file)
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO if log_file else logging.WARNING,
+        format="%(asctime)s %(process)d %(levelname)s %(message)s",
+    )
+    from osprofile.executors.ninfg.server import Server
+
+    async def serve() -> int:
+        return await Server(*handles).run()
+
+    sys.exit(asyncio.run(serve()))
+
+
+def _log_file(words: Sequence[str]) -> str | None:
+    """Give the value of -l; ends the process for anything else."""
+    if words in (["-h"], ["--help"]):
+        sys.stdout.write(USAGE)
+        sys.exit(0)
+    if words == ["--version"]:
+        from osprofile import __version__
+
+        sys.stdout.write(f"{NAME} {__version__}\n")
+        sys.exit(0)
+    if not words:
+        return None
+    if len(words) == 2 and words[0] == "-l":
+        return words[1]
+    if len(words) == 1 and words[0].startswith("-l") and len(words[0]) > 2:
+        return words[0][2:]
+    sys.stderr.write(f"{NAME}: wrong usage: {' '.join(words)}\n{USAGE}")
+    sys.exit(2)
+
+
+def _close_others() -> None:
+    """Close all that the client left open but the three pipes."""
+    try:
+        numbers = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        numbers = [*range(1024)]
+    for number in numbers:
+        if number > 2:
+            with contextlib.suppress(OSError):  # the one that listed them
+                os.close(number)
+
+
+def _take_pipes(log_file: str | None) -> tuple[int, int, int]:
+    """Move the pipes to descriptors that no child gets; put a log, or nothing, in their places."""
+    try:
+        log = os.open(log_file or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        stdin, stdout, stderr = (os.dup(number) for number in range(3))
+    except OSError as error:
+        sys.stderr.write(f"{NAME}: {error.filename or 'stdin, stdout, stderr'}: {error.strerror}\n")
+        sys.exit(2)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, number in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, number)
+    os.close(nothing)
+    os.close(log)
+    return stdin, stdout, stderr
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The three pipes to the client, without a thread and without blocking.
+
+None of the descriptors is made non-blocking: others, a terminal's shell for instance, may share
+them. A pipe that is ready takes PIPE_BUF bytes at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+from typing import TYPE_CHECKING, Final, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BLOCK: Final = 64 * 1024
+MOST_UNREAD: Final = 1024 * 1024
+"""Bytes that the client may leave unread before no more requests are read."""
+
+
+@final
+class Output:
+    """A pipe to the client. `gone` is called when it has closed its end."""
+
+    def __init__(self, handle: int, gone: Callable[[], None]) -> None:
+        self._handle, self._gone = handle, gone
+        self._loop = asyncio.get_running_loop()
+        self._ready = select.poll()
+        self._ready.register(handle, select.POLLOUT)
+        self._unsent = bytearray()
+        self._is_open, self._is_waiting = True, False
+        self._emptied = asyncio.Event()
+        self._emptied.set()
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes the client has not taken yet."""
+        return len(self._unsent)
+
+    def send(self, data: bytes) -> None:
+        """Send bytes, now or as soon as the client reads; nothing where it is gone."""
+        if self._is_open and data:
+            self._unsent += data
+            self._emptied.clear()
+            if not self._is_waiting:
+                self._write()
+
+    async def flush(self) -> None:
+        """Wait until all is sent, or the client gone."""
+        await self._emptied.wait()
+
+    def _write(self) -> None:
+        try:
+            while self._unsent and self._ready.poll(0):
+                sent = os.write(self._handle, self._unsent[: select.PIPE_BUF])
+                del self._unsent[:sent]
+        except OSError:
+            self._is_open = False
+            self._unsent.clear()
+            self._gone()
+        waits = bool(self._unsent)
+        if waits != self._is_waiting:
+            self._is_waiting = waits
+            if waits:
+                self._loop.add_writer(self._handle, self._write)
+            else:
+                self._loop.remove_writer(self._handle)
+        if not waits:
+            self._emptied.set()
+
+
+@final
+class Input:
+    """The pipe from the client. `take` gets its bytes; the empty ones are the end."""
+
+    def __init__(self, handle: int, take: Callable[[bytes], None]) -> None:
+        self._handle, self._take = handle, take
+        self._loop = asyncio.get_running_loop()
+        self._is_reading = False
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._is_reading:
+            return
+        self._is_reading = True
+        try:
+            self._loop.add_reader(self._handle, self._read)
+        except PermissionError:  # a regular file, which is always ready
+            self._loop.call_soon(self._read_file)
+
+    def pause(self) -> None:
+        """Read no more for now."""
+        if self._is_reading:
+            self._is_reading = False
+            self._loop.remove_reader(self._handle)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._handle, _BLOCK)
+        except OSError:
+            data = b""
+        if not data:
+            self.pause()
+        self._take(data)
+
+    def _read_file(self) -> None:
+        if self._is_reading:
+            self._read()
+            self._loop.call_soon(self._read_file)

@@ -1,0 +1,255 @@
+"""A place for jobs: a target system, and the files that go there and come back.
+
+Files travel through the profile's SHELL, as scripts do, so that they reach every place that a job
+can reach, also over ssh and as another user.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import logging
+import os
+import posixpath
+import socket
+import tempfile
+import time
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import (
+    ApplicationNotFoundError,
+    AttributeRefusedError,
+    IncarnationError,
+    OSProfileError,
+    ScriptCutError,
+    ScriptError,
+    ScriptFailedError,
+    StoreError,
+)
+from osprofile.executors.ninfg.attributes import BIN, attributes_of, sentence
+from osprofile.incarnation.context import unique_name, user_name, working_directory
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.incarnation.static_scripts import quoted
+from osprofile.target.job import request_of
+from osprofile.target.pace import Timing
+from osprofile.target.process import finish
+from osprofile.target.shell import shell_words, wrapped
+from osprofile.target.system import TargetSystem
+
+if TYPE_CHECKING:
+    from typing import IO
+
+    from osprofile.executors.ninfg.attributes import Order, Place
+    from osprofile.executors.ninfg.job import Job
+    from osprofile.profile.repository import Repository
+
+log: Final = logging.getLogger("osprofile.ninfg")
+FASTEST, SLOWEST = 0.2, 5.0
+"""Seconds between two polls where the client leaves that to us: it waits for a job's last state."""
+AT_ONCE: Final = 8
+"""How many jobs are submitted, and how many files are fetched, at a time."""
+_SLOWEST_LINE: Final = 64 * 1024
+"""Bytes a second that a transfer makes at least."""
+_TRANSFER: Final = 60.0
+"""Seconds that a transfer may take beside."""
+
+
+def is_this_host(name: str) -> bool:
+    """Say whether a host's name, or address, is one of this machine's; may ask the name service."""
+    here = os.uname().nodename.lower()
+    plain = name.lower().rstrip(".")
+    if plain in {"localhost", "127.0.0.1", "::1", here, here.partition(".")[0]}:
+        return True
+    if "@" in name:
+        return False
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError):  # a name that only ssh knows
+        return False
+    return any(_is_ours(family, address) for family, _, _, _, address in found)
+
+
+def _is_ours(family: int, address: object) -> bool:
+    """Say whether an address can be bound to: nothing is sent."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind(address)  # type: ignore[arg-type]  # as getaddrinfo gave it
+    except OSError:
+        return False
+    return True
+
+
+def context_of(place: Place, *, here: bool) -> dict[str, str]:
+    """Give the context of a place's jobs; `here`: it is this machine."""
+    context = {"SUBJECT": place.subject} if place.subject else {}
+    if here:
+        return context
+    context["SSH:HOST"] = place.hostname
+    if place.port:
+        context["SSH:PORT"] = str(place.port)
+    return context
+
+
+@final
+class Site:
+    """One place, open; `jobs` are those that it has, by their ids there."""
+
+    def __init__(self, place: Place, repository: Repository, *, here: bool) -> None:
+        """Raise `AttributeRefusedError` for a place that cannot be."""
+        context = context_of(place, here=here)
+        name = "jobmanager"
+        try:
+            self.profile = repository.load(place.profile)
+            name = "hostname"
+            polling = float(place.polling)
+            timing = Timing(fastest=polling or FASTEST, slowest=polling or SLOWEST)
+            self.system = TargetSystem(self.profile, context, timing=timing, at_once=AT_ONCE)
+            self._words = shell_words(self.profile, context)
+        except OSProfileError as error:
+            raise refused(error, name) from error
+        at = context.get("SSH:HOST", "").rpartition("@")[0]
+        self._user = at or user_name()
+        self._context = {"USER_NAME": self._user, **context}
+        self._is_remote = not here
+        self._reached = here
+        self.jobs: dict[str, Job] = {}
+        self.submitting, self._fetching = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
+
+    def new_directory(self) -> str:
+        """Give a path for the working directory of one more job."""
+        return working_directory(self.profile, self._user, unique_name())
+
+    def check(self, order: Order, directory: str) -> None:
+        """Raise `AttributeRefusedError` for an order that this profile cannot fulfil."""
+        description = order.description(directory)
+        context = {**self._context, "WORKING_DIRECTORY": directory}
+        try:
+            incarnate(
+                self.profile,
+                "START",
+                fields=request_of(description),
+                application=description.application,
+                context=context,
+                strict=True,
+            )
+        except OSProfileError as error:
+            name = "backend" if isinstance(error, ApplicationNotFoundError) else "jobmanager"
+            raise refused(error, name) from error
+
+    async def reach(self) -> None:
+        """Connect once where that is needed, so that no later failure means a wrong address.
+
+        Raises `TargetError`.
+        """
+        if not self._reached:
+            await self._run(":", "the connection", _TRANSFER)
+            self._reached = True
+
+    async def stage(self, path: str, directory: str) -> None:
+        """Bring an executable of this machine into a new working directory.
+
+        Raises `TargetError`, and OSError where it cannot be read here.
+        """
+        script = await asyncio.to_thread(_staging, path, directory)
+        await self._run(script, f"staging {path}", _TRANSFER + len(script) / _SLOWEST_LINE)
+
+    async def _run(self, script: str, what: str, time_limit: float) -> None:
+        try:
+            finished = await finish(self._words, wrapped(script), time_limit)
+        except OSProfileError as error:
+            error.message = f"{what}: {error.message}"
+            raise
+        if finished.exit_code:
+            raise self._failure(what, finished.exit_code, finished.stderr, finished.killed)
+
+    async def fetch(self, path: str, file: str) -> None:
+        """Write a file of the target system into one of this machine; one that is not there is empty.
+
+        Raises `TargetError`, and OSError for the file here.
+        """
+        script = f'f={quoted(path)}\n[ ! -e "$f" ] || exec cat -- "$f"'
+        async with self._fetching:
+            with (
+                tempfile.TemporaryFile() as stdin,
+                tempfile.TemporaryFile() as stderr,
+                opened(file) as stdout,
+            ):
+                stdin.write(wrapped(script))
+                stdin.seek(0)
+                try:
+                    process = await asyncio.create_subprocess_exec(
+                        *self._words,
+                        stdin=stdin,
+                        stdout=stdout,
+                        stderr=stderr,
+                        start_new_session=True,
+                    )
+                except OSError as error:
+                    raise ScriptError(f"cannot start {self._words[0]!r}: {error}") from None
+                code = await _end_of(process)
+                if code:
+                    stderr.seek(0)
+                    raise self._failure(f"fetching {path}", code, stderr.read(), max(0, -code))
+
+    def _failure(self, what: str, code: int, stderr: bytes, killed: int) -> OSProfileError:
+        words = stderr.decode("utf-8", "replace").strip()
+        message = f"{what} failed (exit status {code}): {words}"
+        if killed or (code == 255 and self._is_remote):
+            return ScriptCutError(message)
+        return ScriptFailedError(message, template="SHELL", exit_status=code, output=words)
+
+    def forget(self, job_id: str | None) -> None:
+        """Keep nothing of a job that has ended: a server may have thousands, one by one."""
+        if job_id is not None and self.jobs.pop(job_id, None) is not None:
+            self.system.unwatch(job_id)
+            with contextlib.suppress(StoreError):
+                self.system.store.prune(time.time())
+
+    async def remove(self, directory: str) -> None:
+        """Remove a job's working directory; what fails is logged."""
+        try:
+            await self.system.delete(directory)
+        except OSProfileError as error:
+            log.warning("%s is left behind: %s", directory, sentence(error))
+
+
+def _staging(path: str, directory: str) -> str:
+    """Give the script that writes an executable; its text is in the script."""
+    with open(path, "rb") as file:
+        data = file.read()
+    there = posixpath.join(directory, BIN, posixpath.basename(path))
+    return (
+        f"umask 077\nd={quoted(directory)} f={quoted(there)}\n"
+        f'mkdir -p -- "${{d%/*}}" && mkdir -- "$d" "$d/{BIN}" || exit 1\n'
+        'base64 -d > "$f" << \'END\' && chmod 700 -- "$f" || exit 1\n'
+        f"{base64.encodebytes(data).decode()}END"
+    )
+
+
+async def _end_of(process: asyncio.subprocess.Process) -> int:
+    """Wait for a process; it is killed when this task is cancelled."""
+    try:
+        return await process.wait()
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+
+
+def opened(file: str) -> IO[bytes]:
+    """Open a file for output, empty; a pipe that nobody reads is an OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+    handle = os.open(file, flags, 0o600)
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "wb", buffering=0)
+
+
+def refused(error: OSProfileError, otherwise: str) -> AttributeRefusedError:
+    """Give an error of a profile's field as one of the attributes that the field comes from."""
+    name = otherwise
+    if isinstance(error, IncarnationError):
+        name = " or ".join(attributes_of(error.field)) or otherwise
+    return AttributeRefusedError(
+        f"attribute {name}: {error.message}", attribute=name, hint=error.hint
+    )
