@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Literal, TypeAlias, TypeVar, final
 
+from osprofile.errors import ClassAdError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -90,6 +92,13 @@ class SubmitResult:
     def failed(cls, text: str, code: int = 1) -> SubmitResult:
         """Give the result of a failure; HTCondor makes the text the reason for holding the job."""
         return cls(code, text)
+
+    @classmethod
+    def refused(cls, error: OSProfileError) -> SubmitResult:
+        """Give the result of a submission that an error ended."""
+        text = told_error(error)
+        is_syntax = isinstance(error, ClassAdError)
+        return cls(1, f"Error parsing classad: {text}" if is_syntax else text)
 
 
 @final

@@ -1,0 +1,79 @@
+"""CERequirements: what a job demands of its place, translated to fields (page).
+
+Of the conjuncts, `a == v` gives A, `a >= v` gives A_MIN and `a <= v` gives A_MAX. With whole numbers
+`>` and `<` are the next one. Any other conjunct is told as a warning, and is not kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from osprofile.executors.blah.classad import (
+    Chain,
+    Evaluator,
+    Expression,
+    Literal,
+    Reference,
+    unparse,
+)
+from osprofile.executors.blah.classad.writer import constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SUFFIX: Final = {
+    "==": "",
+    "=?=": "",
+    "is": "",
+    ">=": "_MIN",
+    ">": "_MIN",
+    "<=": "_MAX",
+    "<": "_MAX",
+}
+_MIRRORED: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
+_STEP: Final = {">": 1, "<": -1}
+
+
+def fields_of(node: Expression, evaluator: Evaluator) -> tuple[dict[str, str], list[str]]:
+    """Give what an expression demands, by the names of fields, and the warnings."""
+    found: dict[str, str] = {}
+    warnings = []
+    for conjunct in _conjuncts(node):
+        demand = _demand(conjunct, evaluator)
+        if demand is None:
+            if conjunct != Literal(value=True):
+                warnings.append(f"CERequirements: {unparse(conjunct)!r} cannot be translated")
+        elif found.setdefault(demand[0], demand[1]) != demand[1]:
+            warnings.append(f"CERequirements: {unparse(conjunct)!r} contradicts what is before it")
+    return found, warnings
+
+
+def _conjuncts(node: Expression) -> Iterator[Expression]:
+    if isinstance(node, Chain) and node.rest[0][0] == "&&":
+        for part in (node.first, *(operand for _, operand in node.rest)):
+            yield from _conjuncts(part)
+    else:
+        yield node
+
+
+def _demand(node: Expression, evaluator: Evaluator) -> tuple[str, str] | None:
+    """Give the field and the value of one comparison."""
+    if not isinstance(node, Chain) or len(node.rest) != 1:
+        return None
+    left, (operator, right) = node.first, node.rest[0]
+    if not isinstance(left, Reference):
+        left, operator, right = right, _MIRRORED.get(operator, operator), left
+    if not isinstance(left, Reference) or operator not in _SUFFIX:
+        return None
+    text = _bound(operator, right, evaluator)
+    return None if text is None else (left.name.upper() + _SUFFIX[operator], text)
+
+
+def _bound(operator: str, node: Expression, evaluator: Evaluator) -> str | None:
+    value = evaluator.evaluate(node)
+    if operator in _STEP:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return str(value + _STEP[operator]) if whole and isinstance(value, int) else None
+    if isinstance(value, str):
+        return value
+    return constant(value) if isinstance(value, bool | int | float) else None
