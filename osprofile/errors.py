@@ -29,6 +29,7 @@
          +- ClassAdError              a ClassAd that cannot be read
          +- AttributeRefusedError     an attribute of a job has a value that cannot be honoured
          +- JobIdError                a job id that no executor gives
+     +- EventError                    the event generator cannot begin, or an event be told   exit code 1
 
 Where a command passes on the exit code of a script or a program, it ends with 125 for all of them.
 
@@ -305,3 +306,7 @@ class AttributeRefusedError(RequestError):
 
 class JobIdError(RequestError):
     """A job id that no executor gives."""
+
+
+class EventError(OSProfileError):
+    """A source of events or the generator's command line is wrong, or an event cannot be told."""

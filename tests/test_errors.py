@@ -11,6 +11,7 @@ from osprofile.errors import (
     ApplicationNotFoundError,
     AttributeRefusedError,
     ClassAdError,
+    EventError,
     IncarnationError,
     InvalidProfileError,
     JavaRegexError,
@@ -75,6 +76,7 @@ TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [
     (ClassAdError, RequestError, 1),
     (AttributeRefusedError, RequestError, 1),
     (JobIdError, RequestError, 1),
+    (EventError, OSProfileError, 1),
 ]
 PLACE = Place(Source("f.xml", b"<a>\n  <b/>"), 6)
 
