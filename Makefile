@@ -44,6 +44,7 @@ golden: $(VENV)/.dev
 lab: $(VENV)/.dev
 	sh tests/lab/ci.sh
 	$(BIN)/python -m pytest tests/lab $(PYTEST)
+	$(BIN)/python benchmarks/jobs.py $(BENCH)
 
 bench: $(VENV)/.dev
 	for script in render load start; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done

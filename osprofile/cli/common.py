@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 VERBS = ("render", "lint", "show", "fields", "profiles", "deploy")
 GROUPS = {
-    "job": ("submit", "status", "list", "wait", "hold", "resume", "abort"),
+    "job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget"),
 }
 """The first word of the verbs that have two, and the second ones."""
 INTERNAL_ERROR = 1

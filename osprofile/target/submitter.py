@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from osprofile.target.store import Record, Store
 
 log: Final = logging.getLogger("osprofile.target")
+REMEMBERED: Final = 90 * 86400.0
+"""Seconds for which the ends of jobs stay in the record."""
 
 
 @final
@@ -47,12 +50,14 @@ class Submitter:
     ) -> None:
         self._target, self._scripts, self._store, self._taken = target, scripts, store, taken
         self._unrecorded: dict[int, str] = {}
+        self._pruned = False
 
     async def submit(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is not None and (record := self._store.find_key(self._target, key)) is not None:
             return record.status.job_id or await self._complete(record)
         made = self._scripts.submission(description, strict=strict)
+        self._prune()
         record = self._store.begin(
             self._target,
             made.directory,
@@ -62,6 +67,12 @@ class Submitter:
             walltime=description.walltime,
         )
         return await self._submit(record)
+
+    def _prune(self) -> None:
+        """Forget what ended long ago, once a process: who adds to the record keeps it small."""
+        if not self._pruned:
+            self._pruned = True
+            self._store.prune(time.time() - REMEMBERED)
 
     async def recover(self, *, resubmit: bool) -> list[Recovered]:
         """Complete what was cut off; see `TargetSystem.recover`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import subprocess
@@ -17,9 +18,13 @@ from osprofile.events.event import JobState, JobStatus
 from osprofile.target import owner
 from osprofile.target import store as module
 from osprofile.target.store import Store, default_path, is_network
+from osprofile.target.system import TargetSystem
+from tests.target.conftest import QUICK, shell
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.target.conftest import Toy
 
 OWNER = """
 import sys
@@ -222,3 +227,19 @@ def test_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     store.begin("t", "/d", script="")
     assert os.listdir(tmp_path) == ["s"]
     assert len(Store(str(tmp_path / "s")).all()) == 1
+
+
+def test_what_ended_long_ago_is_forgotten(toy: Toy, tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "jobs.db"))
+    old, recent, live = JobState.DONE, JobState.FAILED, JobState.RUNNING
+    now = time.time()
+    for number, (state, days) in enumerate([(old, 91), (recent, 89), (live, 400)]):
+        status = JobStatus(str(1000 + number), state, ended=now - days * 86400)
+        store.adopt("toy", status)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            await target.submit(shell("true"))
+
+    asyncio.run(main())
+    assert [r.status.job_id for r in store.all()] == ["1001", "1002", "1"]

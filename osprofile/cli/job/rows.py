@@ -80,7 +80,7 @@ def remedy(target: str, record: Record) -> str:
     """Say what became of a submission that was cut off, and what completes it."""
     message = f"cut off while it was submitted, in {record.directory}"
     if record.key is None:
-        return message
+        return f"{message}; incarnate job forget drops it"
     import shlex
 
     words = f"incarnate job submit {options_of(target)} --key {shlex.quote(record.key)}"

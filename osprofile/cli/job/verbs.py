@@ -328,6 +328,34 @@ def abort(
     )
 
 
+def forget(
+    *,
+    jobs: Annotated[
+        list[str],
+        Argument("The jobs' ids, or the working directories of cut submissions.", "JOB..."),
+    ] = [],
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+) -> int:
+    """Remove jobs from the record that have ended, and submissions that were cut off.
+
+    A submission that was cut off (CUT in the list) may have become a job: look there first. Jobs
+    that ended three months ago are forgotten by themselves.
+
+    Exit codes: 0 all are forgotten; 1 one has not ended; 2 one is not known.
+
+    Examples:
+      incarnate job forget 12069-304973-7d90afd1
+      incarnate job forget /home/ada/.gpe/uspace/ada/1732-55
+    """
+    from osprofile.cli.job import forgetting
+
+    return forgetting.forget(_given(profile, host, context, profiles, store), _some(jobs))
+
+
 def _given(
     profile: str | None,
     host: str | None,

@@ -496,3 +496,36 @@ def test_warnings_are_told_without_a_traceback(machine: Machine) -> None:
     assert line.startswith("incarnate: warning: states stay; next try in ")
     assert line.endswith("out of order\n")
     assert "Traceback" not in err
+
+
+def test_what_is_over_can_be_forgotten(machine: Machine) -> None:
+    ended, running = machine.submit("true"), machine.submit("sleep", "100")
+    assert machine.run("job", "wait", ended).code == 0
+    refused = machine.run("job", "forget", running, "/no/job/here", ended)
+    assert (refused.code, refused.out) == (1, "")
+    assert f"job {running} has not ended" in refused.err
+    assert "/no/job/here is no job and no working directory" in refused.err
+    assert [job["id"] for job in machine.told("list")] == [running]
+    assert machine.run("job", "forget", ended).code == 2
+    assert machine.run("job", "abort", running).code == 0
+    assert machine.run("job", "wait", running).code == 125
+    assert machine.run("job", "forget", running).code == 0
+    assert machine.told("list") == []
+
+
+def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
+    machine.add_gated()
+    (machine.root / "gate-before").touch()
+    process = machine.start("job", "submit", "-p", "gated", "true")
+    machine.hung()
+    store = Store(default_path())
+    (begun,) = store.all()
+    store.close()
+    refused = machine.run("job", "forget", begun.directory)
+    assert refused.code == 1
+    assert "is being submitted just now" in refused.err
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    assert [job["state"] for job in machine.told("list")] == ["CUT"]
+    assert machine.run("job", "forget", begun.directory).code == 0
+    assert machine.told("list") == []

@@ -84,7 +84,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
     elif verb == "job list":
         lines = [[], given_words]
-    else:
+    elif verb != "job forget":
         lines += [["a", "--json", "b"]]
     environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
     for name, value in environment.items():
@@ -110,7 +110,7 @@ def test_words_behind_the_executable_are_its_own() -> None:
     ("line", "hint"),
     [
         (("job", "sumbit"), "did you mean submit?"),
-        (("job", "xyz"), "known: abort, hold, list, resume, status, submit, wait"),
+        (("job", "xyz"), "known: abort, forget, hold, list, resume, status, submit, wait"),
         (("jbo", "submit", "x"), "did you mean the command job?"),
         (("submit", "-p", "linux"), "did you mean the command job submit?"),
         (("stauts", "-p", "linux"), "did you mean the command job status?"),
