@@ -32,6 +32,9 @@ WITHIN: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
 """How a program is run in the client's working directory: arguments of `sh`, before the directory,
 the program and its arguments. A job's own directory is fresh for each job; the client's is not."""
 
+_FORM_FIRST: Final = ("queue", "processes", "nodes", "walltime")
+"""What a client sends in the protocol's own attributes whether its user chose it or not."""
+
 _PREFIX: Final = "profile_"
 """Stands before a field's name that the protocol has for something else."""
 
@@ -84,8 +87,9 @@ class Form:
         """Give the job that the arguments of SUBMIT_JOB describe.
 
         `queue_of` gives the queue's name for an element id, None for the profile's default queue.
-        Raises `ValueRefusedError` for a number that is none, and for a field that is set twice;
-        whatever else is wrong, the engine finds at the submission.
+        Where the form and the protocol's own attribute differ about the queue, the time or a
+        number, the form is right. Raises `ValueRefusedError` for a number that is none and for a
+        variable without a value; whatever else is wrong, the engine finds at the submission.
         """
         pairs = [pair for pair in map(decode, arguments) if pair is not None]
         own = _Own(queue_of)
@@ -101,7 +105,8 @@ class Form:
         description = own.description()
         given = {FIELD_OF[name] for name in FIELD_OF if getattr(description, name)}
         chosen = {self._fields[i].name: v for i, v in fields.items() if self._is_given(i, v, given)}
-        description = replace(description, application=self._application, fields=chosen)
+        before: dict[str, Any] = {own: None for own in _FORM_FIRST if FIELD_OF[own] in chosen}
+        description = replace(description, application=self._application, fields=chosen, **before)
         return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
 
     def _is_given(self, id_: str, value: str, given: set[str]) -> bool:

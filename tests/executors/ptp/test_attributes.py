@@ -1,0 +1,218 @@
+"""Attributes: definitions, values, what is never sent (seed, "Attributes"; protocol page)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.executors.ptp.attributes import (
+    PREDEFINED,
+    AttributeDefinition,
+    AttributeType,
+    Value,
+    decode,
+    encode,
+)
+from osprofile.executors.ptp.errors import LocalError
+
+T = AttributeType
+
+
+class Word(StrEnum):
+    UP = "UP"
+
+
+# (section, id, value, what goes over the wire)
+VALUES: list[tuple[str, str, Value, str]] = [
+    ("seed, Attribute Value", "machineState", "ALERT", "machineState=ALERT"),
+    ("seed, Attribute Value", "execName", "-a 2 -b 4", "execName=-a 2 -b 4"),
+    ("page, Predefined: any", "name", "vm", "name=vm"),
+    ("page, Predefined: any", "id", 16777217, "id=16777217"),
+    ("page, Predefined: node", "nodeState", Word.UP, "nodeState=UP"),
+    ("page, Predefined: node", "nodeNumber", 0, "nodeNumber=0"),
+    ("page, Predefined: job booleans", "debug", True, "debug=true"),
+    ("page, Predefined: job booleans", "debug", "false", "debug=false"),
+    ("page, Predefined: process", "processExitCode", -1, "processExitCode=-1"),
+    ("page, Predefined: process", "processNodeId", 16777218, "processNodeId=16777218"),
+    ("page, Predefined: error", "errorCode", 2**31 - 1, "errorCode=2147483647"),
+    ("page, Predefined: message", "messageLevel", "INFO", "messageLevel=INFO"),
+    ("page, Events: undefined ids become STRING", "WALLTIME", 60, "WALLTIME=60"),
+    ("page, Events: undefined ids become STRING", "X", False, "X=false"),
+    ("page, Events: undefined ids become STRING", "X", 1.5, "X=1.5"),
+    ("page, Grammar: values may hold spaces, '=', newlines", "name", "a=b\nc d", "name=a=b\nc d"),
+    ("page, Grammar: US-ASCII only", "name", "caf\u00e9", r"name=caf\xe9"),
+    ("page, Grammar: US-ASCII only", "X", "\u2019", r"X=\u2019"),
+]
+
+
+@pytest.mark.parametrize(("section", "id_", "value", "text"), VALUES)
+def test_values(section: str, id_: str, value: Value, text: str) -> None:
+    assert encode(id_, value) == text, section
+    assert decode(text) == (id_, text[len(id_) + 1 :])
+
+
+ENUMERATIONS = [
+    ("jobState", "STARTING RUNNING SUSPENDED COMPLETED", "QUEUED"),
+    ("processState", "STARTING RUNNING SUSPENDED COMPLETED", "EXITED"),
+    ("machineState", "UP DOWN ALERT ERROR UNKNOWN", "up"),
+    ("nodeState", "UP DOWN ERROR UNKNOWN", "ALERT"),
+    ("queueState", "NORMAL STOPPED", "UP"),
+    ("rmState", "STARTING STARTED STOPPING STOPPED SUSPENDED ERROR", "UP"),
+    ("messageLevel", "FATAL ERROR WARNING INFO DEBUG UNDEFINED", "info"),
+]
+
+
+@pytest.mark.parametrize(("id_", "words", "wrong"), ENUMERATIONS)
+def test_enumerations_are_enforced(id_: str, words: str, wrong: str) -> None:
+    """Protocol page, Predefined attributes; an illegal enum value would be dropped."""
+    for word in words.split():
+        assert encode(id_, word) == f"{id_}={word}"
+    for word in (wrong, "", "UP DOWN"):
+        with pytest.raises(LocalError, match=f"attribute {id_}: .* is none of {words}"):
+            encode(id_, word)
+
+
+@pytest.mark.parametrize(
+    ("id_", "value", "text"),
+    [
+        ("errorCode", -1, "attribute errorCode: '-1' is outside 0 to 2147483647"),
+        ("errorCode", 2**31, "attribute errorCode: '2147483648' does not fit into 32 bits"),
+        ("nodeNumber", 2**31, "attribute nodeNumber: '2147483648' does not fit into 32 bits"),
+        ("nodeNumber", "one", "attribute nodeNumber: 'one' is no integer"),
+        ("nodeNumber", "", "attribute nodeNumber: '' is no integer"),
+        ("nodeNumber", "1\n", r"attribute nodeNumber: '1\\n' is no integer"),
+        ("nodeNumber", "\u0661", r"attribute nodeNumber: .* is no integer"),
+        ("debug", "yes", "attribute debug: 'yes' is neither true nor false"),
+        ("debug", 1, "attribute debug: '1' is neither true nor false"),
+        ("progArgs", "-a", "attribute progArgs: '-a' would be split into characters"),
+        ("env", "A=b", "attribute env: 'A=b' would be split into characters"),
+        ("a=b", "c", "'a=b' is no id of an attribute"),
+        ("a b", "c", "'a b' is no id of an attribute"),
+        ("", "c", "'' is no id of an attribute"),
+    ],
+)
+def test_what_is_never_sent(id_: str, value: Value, text: str) -> None:
+    with pytest.raises(LocalError, match=text):
+        encode(id_, value)
+
+
+def test_all_that_the_page_names_is_known() -> None:
+    names = """id name messageLevel messageCode messageText errorCode errorMsg filterChildren
+        jobState processState machineState nodeState queueState rmState
+        jobId jobSubId queueId userId execName execPath workingDir jobStatus jobStatusMessage
+        jobNumProcs ioForwarding debug debugStopInMain launchedByPTP env progArgs debugArgs
+        nodeNumber nodeStatus numNodes queueStatus rmDescription rmID rmType
+        processExitCode processStatus processSignalName processStdout processStderr processNodeId
+        processPID processIndex"""
+    assert set(names.split()) == set(PREDEFINED)
+
+
+# (section, definition, what ATTR_DEF says)
+DEFINITIONS: list[tuple[str, AttributeDefinition, list[str]]] = [
+    (
+        "page, Events: STRING has 6",
+        AttributeDefinition(id="A", name="The A", description="What A is.", default="x"),
+        ["6", "A", "STRING", "The A", "What A is.", "true", "x"],
+    ),
+    (
+        "page, Events: BOOLEAN has 6; DISPLAY is true or false",
+        AttributeDefinition(id="A", type=T.BOOLEAN, display=False, default="true"),
+        ["6", "A", "BOOLEAN", "A", "", "false", "true"],
+    ),
+    (
+        "page, Events: INTEGER has 6",
+        AttributeDefinition(id="A", type=T.INTEGER, default="5"),
+        ["6", "A", "INTEGER", "A", "", "true", "5"],
+    ),
+    (
+        "page, Events: INTEGER has 8 with MIN MAX",
+        AttributeDefinition(id="A", type=T.INTEGER, default="5", minimum=1.0, maximum=64.0),
+        ["8", "A", "INTEGER", "A", "", "true", "5", "1", "64"],
+    ),
+    (
+        "page, Events: BIGINTEGER has 8 with MIN MAX",
+        AttributeDefinition(id="A", type=T.BIGINTEGER, default="0", minimum=0, maximum=2**40),
+        ["8", "A", "BIGINTEGER", "A", "", "true", "0", "0", "1099511627776"],
+    ),
+    (
+        "page, Events: DOUBLE has 8 with MIN MAX",
+        AttributeDefinition(id="A", type=T.DOUBLE, default="1.5", minimum=1, maximum=2.25),
+        ["8", "A", "DOUBLE", "A", "", "true", "1.5", "1.0", "2.25"],
+    ),
+    (
+        "page, Events: ENUMERATED has 6+n",
+        AttributeDefinition(id="A", type=T.ENUMERATED, default="y", values=("x", "y", "z")),
+        ["9", "A", "ENUMERATED", "A", "", "true", "y", "x", "y", "z"],
+    ),
+    (
+        "page, Grammar: US-ASCII only",
+        AttributeDefinition(id="A", description="caf\u00e9"),
+        ["6", "A", "STRING", "A", r"caf\xe9", "true", ""],
+    ),
+]
+
+
+@pytest.mark.parametrize(("section", "definition", "texts"), DEFINITIONS)
+def test_definitions(section: str, definition: AttributeDefinition, texts: list[str]) -> None:
+    assert definition.arguments() == texts, section
+
+
+@pytest.mark.parametrize(
+    ("definition", "text"),
+    [
+        (AttributeDefinition(id="A", type=T.DATE), "the client reads no DATE here"),
+        (AttributeDefinition(id="A", type=T.ARRAY), "the client reads no ARRAY here"),
+        (AttributeDefinition(id="A", type=T.INTEGER), "'' is no integer"),
+        (AttributeDefinition(id="A", type=T.DOUBLE, default="nan"), "is not finite"),
+        (AttributeDefinition(id="A", type=T.DOUBLE, default="x"), "is no number"),
+        (AttributeDefinition(id="A", type=T.ENUMERATED, values=("x",)), "is none of x"),
+        (AttributeDefinition(id="A", type=T.BOOLEAN), "is neither true nor false"),
+        (
+            AttributeDefinition(id="A", type=T.INTEGER, default="9", minimum=1, maximum=8),
+            "is outside 1 to 8",
+        ),
+        (AttributeDefinition(id="a=b"), "is no id"),
+        (AttributeDefinition(id="caf\u00e9"), "is no id"),
+    ],
+)
+def test_definitions_that_the_client_would_not_take(
+    definition: AttributeDefinition, text: str
+) -> None:
+    with pytest.raises(LocalError, match=text):
+        definition.arguments()
+
+
+def test_a_date_has_any_text() -> None:
+    assert AttributeDefinition(id="A", type=T.DATE).check("1 May 2010") == "1 May 2010"
+
+
+@pytest.mark.parametrize("argument", ["", "3", "=x", "=", "no attribute"])
+def test_what_is_no_attribute(argument: str) -> None:
+    """Protocol page, Events: arguments without '=' are skipped."""
+    assert decode(argument) is None
+
+
+@given(st.from_regex(r"[A-Za-z][A-Za-z0-9_.:-]{0,20}", fullmatch=True), st.text())
+def test_any_text_can_be_said(id_: str, value: str) -> None:
+    if id_ in PREDEFINED:
+        return
+    found = decode(encode(id_, value))
+    assert found is not None
+    assert found[0] == id_
+    assert found[1].isascii()
+    if value.isascii():
+        assert found[1] == value
+
+
+@given(st.sampled_from(sorted(PREDEFINED)), st.text() | st.integers() | st.booleans())
+def test_any_value_is_said_or_refused(id_: str, value: Value) -> None:
+    try:
+        text = encode(id_, value)
+    except LocalError as error:
+        assert id_ in str(error)  # noqa: PT017
+    else:
+        assert text.startswith(f"{id_}=")
+        assert text.isascii()

@@ -1,0 +1,338 @@
+"""A profile's fields as attribute definitions, and SUBMIT_JOB's attributes as a job."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import osprofile
+from osprofile.errors import OSProfileError, ValueRefusedError
+from osprofile.executors.ptp.form import OWN, WITHIN, Form
+from osprofile.target.job import JobDescription, request_of
+from tests.strategies import field, invocation, profile, template
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUEUES = {"16777218": "batch", "16777219": ""}
+
+
+@pytest.fixture(scope="module")
+def linux() -> Form:
+    return Form(osprofile.load("linux"))
+
+
+def describe(form: Form, *arguments: str) -> JobDescription:
+    return form.submission(arguments, QUEUES.get).description
+
+
+# Definitions
+
+
+def describes(content: str, attributes: str = "", name: str = "X") -> list[str]:
+    """Give what ATTR_DEF says of the one field of a profile's START."""
+    text = f"<idb:Description>What it is.</idb:Description>{content}"
+    start = template("START", invocation(f"<{name}>"), field(name, text, attributes))
+    (definition,) = Form(profile(start)).definitions
+    return definition.arguments()
+
+
+INTEGER = 'ext:type="integer"'
+LIMITS = "<idb:Min>1</idb:Min><idb:Max>64</idb:Max>"
+EMPTY = "<idb:Default></idb:Default>"
+TAGS = "".join(
+    f'<idb:Tag name="{name}">{value}</idb:Tag>' for name, value in {"a": "1", "b": "2"}.items()
+)
+DEFAULT = "<idb:Default>{}</idb:Default>"
+
+# (what, the field's content, its attributes, what ATTR_DEF says after the id)
+FIELDS: list[tuple[str, str, str, list[str]]] = [
+    ("text", DEFAULT.format("d"), "", ["STRING", "X", "What it is.", "true", "d"]),
+    ("text, empty", EMPTY, 'ext:type="text"', ["STRING", "X", "What it is.", "true", ""]),
+    ("text, required", "", "", ["STRING", "X", "What it is.", "true", ""]),
+    (
+        "integer with limits",
+        LIMITS + DEFAULT.format("2"),
+        INTEGER,
+        ["INTEGER", "X", "What it is.", "true", "2", "1", "64"],
+    ),
+    (
+        "integer that may be empty: 0 says so",
+        LIMITS + EMPTY,
+        INTEGER,
+        ["INTEGER", "X", "What it is. 1 to 64; 0: not given.", "true", "0", "0", "64"],
+    ),
+    (
+        "integer that must be given: 0 does not",
+        LIMITS,
+        INTEGER,
+        ["INTEGER", "X", "What it is. 1 to 64; 0: not given.", "true", "0", "0", "64"],
+    ),
+    (
+        "integer without limits",
+        DEFAULT.format("2"),
+        INTEGER,
+        ["BIGINTEGER", "X", "What it is.", "true", "2"],
+    ),
+    (
+        "integer with one limit, of which ATTR_DEF has no form",
+        "<idb:Max>9</idb:Max>" + DEFAULT.format("2"),
+        INTEGER,
+        ["INTEGER", "X", "What it is.", "true", "2"],
+    ),
+    (
+        "integer beyond 32 bits",
+        f"<idb:Min>0</idb:Min><idb:Max>{2**40}</idb:Max>" + DEFAULT.format("2"),
+        INTEGER,
+        ["BIGINTEGER", "X", "What it is.", "true", "2", "0", str(2**40)],
+    ),
+    (
+        "integer that may be empty and may be 0: no number says so",
+        "<idb:Min>0</idb:Min><idb:Max>9</idb:Max>" + EMPTY,
+        INTEGER,
+        ["STRING", "X", "What it is. 0 to 9.", "true", ""],
+    ),
+    (
+        "integer whose default is none",
+        LIMITS + DEFAULT.format("many"),
+        INTEGER,
+        ["STRING", "X", "What it is. 1 to 64.", "true", "many"],
+    ),
+    (
+        "integer whose default is outside",
+        LIMITS + DEFAULT.format("65"),
+        INTEGER,
+        ["STRING", "X", "What it is. 1 to 64.", "true", "65"],
+    ),
+    (
+        "number by its limits",
+        "<idb:Min>0.5</idb:Min><idb:Max>2</idb:Max>" + DEFAULT.format("1e0"),
+        "",
+        ["DOUBLE", "X", "What it is.", "true", "1e0", "0.5", "2.0"],
+    ),
+    (
+        "number by its type",
+        DEFAULT.format("1.5"),
+        'ext:type="number"',
+        ["DOUBLE", "X", "What it is.", "true", "1.5"],
+    ),
+    (
+        "tags",
+        TAGS + DEFAULT.format("a"),
+        "",
+        ["ENUMERATED", "X", "What it is.", "true", "a", "a", "b"],
+    ),
+    (
+        "tags, and a default that is none of them",
+        TAGS + DEFAULT.format("c"),
+        "",
+        ["ENUMERATED", "X", "What it is.", "true", "c", "a", "b", "c"],
+    ),
+    (
+        "tags, and no default",
+        TAGS + EMPTY,
+        "",
+        ["STRING", "X", "What it is. Known: a, b.", "true", ""],
+    ),
+    (
+        "tags beside numbers",
+        LIMITS + TAGS + DEFAULT.format("7"),
+        INTEGER,
+        ["STRING", "X", "What it is. 1 to 64. Known: a, b.", "true", "7"],
+    ),
+    (
+        "true and false",
+        '<idb:Tag name="true">-v</idb:Tag><idb:Tag name="false"></idb:Tag>'
+        + DEFAULT.format("true"),
+        "",
+        ["BOOLEAN", "X", "What it is.", "true", "true"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("what", "content", "attributes", "texts"), FIELDS)
+def test_a_field_is_told(what: str, content: str, attributes: str, texts: list[str]) -> None:
+    """Protocol page, Events: ATTR_DEF; issue: type, limits, default and description."""
+    assert describes(content, attributes) == [str(len(texts) + 1), "X", *texts], what
+
+
+def test_the_name_is_for_people() -> None:
+    assert describes(EMPTY, name="JOB_NAME")[3] == "Job name"
+
+
+@pytest.mark.parametrize("name", ["name", "jobId", "execName", "queueId"])
+def test_a_field_whose_name_the_protocol_has(name: str) -> None:
+    """Protocol page, Events: redefining a predefined id has no effect."""
+    assert describes(EMPTY, name=name)[1] == f"profile_{name}"
+    start = template("START", invocation(f"<{name}>"), field(name, EMPTY))
+    found = describe(Form(profile(start)), f"profile_{name}=v")
+    assert found.fields == {name: "v"}
+
+
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
+def test_every_settable_field_of_the_bundled_profiles(name: str) -> None:
+    form = Form(osprofile.load(name))
+    ids = [definition.id for definition in form.definitions]
+    assert ids == sorted(ids)
+    assert {"EXECUTABLE", "NODES", "QUEUE", "WALLTIME"} <= set(ids)
+    assert not {"JOB_ID", "JOB_SCRIPT", "JOB_ID_PATTERN", "WORKING_DIRECTORY"} & set(ids)
+    for definition in form.definitions:
+        texts = definition.arguments()
+        assert int(texts[0]) == len(texts) - 1
+        assert all(text.isascii() for text in texts)
+
+
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
+def test_a_form_left_as_it_was_is_an_ordinary_job(name: str) -> None:
+    """A client may send each default back: that must be the same as to send nothing."""
+    loaded = osprofile.load(name)
+    form = Form(loaded)
+    sent = [f"{definition.id}={definition.default}" for definition in form.definitions]
+    context = osprofile.new_context(loaded)
+    texts = [
+        osprofile.incarnate(
+            loaded, "START", fields=request_of(describe(form, *arguments)), context=context
+        ).text
+        for arguments in (sent, ["execName=/bin/date"], [*sent, "execName=/bin/date"], [])
+    ]
+    assert texts[0] == texts[3]
+    assert texts[1] == texts[2]
+    assert texts[0] != texts[1]
+
+
+# Submissions
+
+# (section, arguments, attributes of the description)
+JOBS: list[tuple[str, list[str], dict[str, object]]] = [
+    ("page, Commands: execName", ["execName=a.out"], {"executable": "a.out"}),
+    (
+        "page, Commands: execPath is a directory",
+        ["execPath=/home/u/", "execName=a.out"],
+        {"executable": "/home/u/a.out"},
+    ),
+    ("execName with a path", ["execName=/b/a", "execPath=/home/u"], {"executable": "/b/a"}),
+    ("execPath alone", ["execPath=/home/u"], {}),
+    (
+        "page, Commands: progArgs, one per argument",
+        ["progArgs=-a 2 -b 4", "execName=a", "progArgs=", "progArgs=x=y"],
+        {"executable": "a", "arguments": ("-a 2 -b 4", "", "x=y")},
+    ),
+    (
+        "page, Commands: env=NAME=value, one per variable",
+        ["env=A=b=c d", "env=B="],
+        {"environment": {"A": "b=c d", "B": ""}},
+    ),
+    ("page, Commands: queueId is an element id", ["queueId=16777218"], {"queue": "batch"}),
+    ("the default queue", ["queueId=16777219"], {}),
+    ("a queue that is gone", ["queueId=99"], {}),
+    ("page, Commands: jobPartition", ["jobPartition=long", "queueId=16777218"], {"queue": "long"}),
+    ("page, Commands: jobPartition", ["queueId=16777218", "jobPartition=long"], {"queue": "long"}),
+    ("page, Commands: jobNumProcs", ["jobNumProcs=8"], {"processes": 8}),
+    ("page, Commands: jobNumNodes", ["jobNumNodes=2"], {"nodes": 2}),
+    ("page, Commands: jobTimeLimit, in minutes", ["jobTimeLimit=5"], {"walltime": 300}),
+    ("a number that was not filled in", ["jobNumProcs=0", "jobNumNodes="], {}),
+    ("a field of the form", ["MEMORY=100"], {"fields": {"MEMORY": "100"}}),
+    ("an empty field of the form", ["MEMORY=", "NODES=0"], {}),
+    (
+        "the form goes before what a client sends anyhow",
+        ["queueId=16777218", "QUEUE=long", "jobNumProcs=1", "PROCESSES=4", "jobTimeLimit=1",
+         "WALLTIME=90", "NODES=3"],
+        {"fields": {"QUEUE": "long", "PROCESSES": "4", "WALLTIME": "90", "NODES": "3"}},
+    ),
+    (
+        "a form's default does not",
+        ["queueId=16777218", "QUEUE=", "jobNumProcs=2", "PROCESSES=0"],
+        {"queue": "batch", "processes": 2},
+    ),
+    ("a form's default", ["EXECUTABLE=hostname"], {"fields": {"EXECUTABLE": "hostname"}}),
+    ("beside execName", ["EXECUTABLE=hostname", "execName=a"], {"executable": "a"}),
+    (
+        "page, Commands: workingDir",
+        ["workingDir=/home/u/w", "execName=a.out", "execPath=/b", "progArgs=x"],
+        {"executable": "sh", "arguments": (*WITHIN, "/home/u/w", "/b/a.out", "x")},
+    ),
+    ("workingDir of the default program", ["workingDir=/home/u/w"], {}),
+    ("what looks like an option", ["workingDir=/w", "execName=-x"], {"executable": "-x"}),
+    ("what is for others", ["launchedByPTP=true", "debugStopInMain=true"], {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("section", "arguments", "attributes"), JOBS)
+def test_a_job(
+    linux: Form, section: str, arguments: list[str], attributes: dict[str, object]
+) -> None:
+    expected = JobDescription(**attributes)  # type: ignore[arg-type]
+    assert describe(linux, *arguments) == expected, section
+
+
+def test_what_is_not_about_the_job(linux: Form) -> None:
+    arguments = ["jobSubId=JOB_17952490019820", "debug=true", "foo=1", "no attribute", "foo=2"]
+    found = linux.submission(arguments, QUEUES.get)
+    assert found.sub_id == "JOB_17952490019820"
+    assert found.debug
+    assert found.ignored == ("foo",)
+    assert found.description == JobDescription()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "text"),
+    [
+        (["jobNumProcs=many"], "PROCESSES", "attribute jobNumProcs: 'many' is no number"),
+        (["jobNumNodes=-1"], "NODES", "attribute jobNumNodes: '-1' is no number"),
+        (["jobTimeLimit=" + "9" * 19], "WALLTIME", "is no number"),
+        (["env=A"], "ENVIRONMENT", "attribute env: 'A' is no environment variable"),
+        (["env=A-B=c"], "ENVIRONMENT", "A-B is no name of an environment variable"),
+        (["execName=a", "EXECUTABLE=b"], "EXECUTABLE", "field EXECUTABLE is given twice"),
+        (["progArgs=a", "ARGUMENTS=b"], "ARGUMENTS", "field ARGUMENTS is given twice"),
+    ],
+)
+def test_what_is_refused(linux: Form, arguments: list[str], name: str, text: str) -> None:
+    with pytest.raises(ValueRefusedError, match=text) as caught:
+        request_of(describe(linux, *arguments))
+    assert caught.value.field == name
+
+
+def test_what_the_engine_refuses() -> None:
+    """Issue: values that arrive are checked by the engine."""
+    linux = osprofile.load("linux")
+    request = request_of(describe(Form(linux), "NODES=x; rm -rf /"))
+    with pytest.raises(ValueRefusedError, match="field NODES"):
+        osprofile.incarnate(linux, "START", fields=request, context=osprofile.new_context(linux))
+
+
+def test_a_program_runs_in_the_clients_directory(tmp_path: Path) -> None:
+    """The directory, the program and the arguments reach a real shell as they are."""
+    directory = tmp_path / "it's $HOME -n"
+    directory.mkdir()
+    program = directory / "my program"
+    program.write_text('#!/bin/sh\npwd\nprintf "[%s]" "$@"\n')
+    program.chmod(0o700)
+    for path in (str(program), "./my program"):
+        words = ["sh", *WITHIN, str(directory), path, "a b", "", "$(id)"]
+        found = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert found.stdout == f"{directory}\n[a b][][$(id)]"
+    words = ["sh", *WITHIN, str(tmp_path / "none"), str(program)]
+    assert subprocess.run(words, capture_output=True, check=False).returncode != 0
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*OWN, "NODES", "EXECUTABLE", "x", "="]),
+            st.text(st.characters(max_codepoint=127), max_size=10)
+            | st.sampled_from(["0", "1", "", "16777218", "A=b", "/d"]),
+        ).map("=".join),
+        max_size=8,
+    )
+)
+def test_any_submission_is_a_job_or_is_refused(arguments: list[str]) -> None:
+    linux = osprofile.load("linux")
+    try:
+        request = request_of(describe(Form(linux), *arguments))
+        osprofile.incarnate(linux, "START", fields=request, context=osprofile.new_context(linux))
+    except OSProfileError as error:
+        assert str(error)  # noqa: PT017
