@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar, final
 from osprofile.errors import shown
 from osprofile.executors.blah import requests as r
 from osprofile.executors.blah.framing import LONGEST_LINE, Lines, TooLong, line, words
+from osprofile.executors.blah.results import AnyResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,7 +36,7 @@ _REQUEST_ID: Final = re.compile(r"[+-]?0{0,18}[1-9][0-9]{0,18}\Z")
 _SIGNAL: Final = re.compile(r"[1-9][0-9]?\Z")
 
 Event: TypeAlias = r.AnyRequest | r.Immediate | r.Quit
-_R = TypeVar("_R", bound=r.AnyResult)
+_R = TypeVar("_R", bound=AnyResult)
 
 
 class _Refused(Exception):  # noqa: N818  # it never leaves this module
@@ -114,7 +115,7 @@ class Connection:
         self._received: deque[bytes | TooLong] = deque()
         self._ready: deque[Event] = deque()
         self._unanswered: r.Immediate | None = None
-        self._taken: dict[r.Request[r.AnyResult], int] = {}
+        self._taken: dict[r.Request[AnyResult], int] = {}
         self._bytes = 0
         self._results: list[bytes] = []
         self._notifies = self._notified = False

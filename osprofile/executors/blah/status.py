@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.events.event import JobState
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
-from osprofile.executors.blah.requests import (
+from osprofile.executors.blah.results import (
     COMPLETED,
     HELD,
     IDLE,
