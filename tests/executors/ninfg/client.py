@@ -1,0 +1,275 @@
+"""A GridRPC client's side of the three pipes, as unforgiving as the real one.
+
+What makes the real client hang, or deaf, is an error here: a line without CR LF, a second end of a
+job, an end after EXIT, anything that is no protocol. It matches by prefix, as that does, and drops
+notifies of jobs that it does not know yet.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+PATIENCE = 120.0
+SERVER = (sys.executable, "-m", "osprofile.executors.ninfg.main")
+TERMINAL = ("DONE", "FAILED")
+STATES = ("PENDING", "ACTIVE", *TERMINAL)
+
+# What the C client of version 5.0.0 sends, in its order.
+PLAIN: Mapping[str, str] = {
+    "hostname": "localhost",
+    "port": "0",
+    "client_name": "client.example.org",
+    "executable_path": "/bin/true",
+    "backend": "NORMAL",
+    "count": "1",
+    "staging": "false",
+    "argument": "--client=client.example.org:4000",
+    "work_directory": "/",
+    "redirect_enable": "false",
+    "status_polling": "0",
+    "refresh_credential": "0",
+}
+
+
+class HungError(AssertionError):
+    """The real client would wait for ever, or misunderstand."""
+
+
+def attributes(
+    *more: tuple[str, str], without: Iterable[str] = (), **changed: str | Sequence[str] | None
+) -> list[tuple[str, str]]:
+    """Give the attributes of a job: the plain ones, changed; a sequence is sent one by one."""
+    pairs: list[tuple[str, str]] = [*more]
+    for name, value in {**PLAIN, **changed}.items():
+        if name in without or value is None:
+            continue
+        pairs += [(name, v) for v in ([value] if isinstance(value, str) else value)]
+    return pairs
+
+
+def shell(text: str, **changed: str | Sequence[str] | None) -> list[tuple[str, str]]:
+    """Give the attributes of a job that runs shell text."""
+    return attributes(executable_path="/bin/sh", argument=["-c", text], **changed)
+
+
+def block(request_id: str, pairs: Iterable[tuple[str, str]]) -> bytes:
+    """Give a JOB_CREATE as the client sends it."""
+    lines = [f"JOB_CREATE {request_id}", *map(" ".join, pairs), "JOB_CREATE_END", ""]
+    return "\r\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+@dataclass
+class Client:
+    """A client that has started a server; used with `with`, it ends it whatever happens."""
+
+    environment: Mapping[str, str] = field(default_factory=dict)
+    words: Sequence[str] = ()
+    log: Path | None = None
+    command: Sequence[str] = SERVER
+    pass_fds: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        log = ["-l", str(self.log)] if self.log else []
+        self.process = subprocess.Popen(
+            [*self.command, *log, *self.words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, **self.environment},
+            pass_fds=self.pass_fds,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self._stdin, self._stdout = self.process.stdin, self.process.stdout
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self.process.stdout, selectors.EVENT_READ, "out")
+        self._selector.register(self.process.stderr, selectors.EVENT_READ, "err")
+        self.raw = {"out": b"", "err": b""}
+        self._rest = {"out": b"", "err": b""}
+        self.replies: list[str] = []
+        self.created: dict[str, str] = {}
+        self.refused: dict[str, str] = {}
+        self.states: dict[str, list[str]] = {}
+        self.texts: dict[str, str] = {}
+        self._has_sent_exit = False
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self.process.poll() is None:
+            self.hang_up()
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.hang_up()
+        self._selector.close()
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
+
+    # Hearing
+
+    def hear(self, seconds: float = PATIENCE) -> bool:
+        """Take what comes within some time; False if nothing came."""
+        ready = self._selector.select(seconds)
+        for key, _ in ready:
+            data = os.read(key.fd, 65536)
+            if not data:
+                self._selector.unregister(key.fileobj)
+            self.raw[key.data] += data
+            *lines, self._rest[key.data] = (self._rest[key.data] + data).split(b"\n")
+            for line in lines:
+                if not line.endswith(b"\r"):
+                    message = f"a line without CR LF on std{key.data}: {line!r}"
+                    raise HungError(message)
+                text = line[:-1].decode()
+                if key.data == "out":
+                    self.replies.append(text)
+                else:
+                    self._notify(text)
+        return bool(ready)
+
+    def _notify(self, line: str) -> None:
+        words = line.split(" ", 3)
+        if line.startswith("CREATE_NOTIFY ") and words[2] == "S":
+            self.created[words[1]] = words[3]
+            self.states[words[3]] = []
+        elif line.startswith("CREATE_NOTIFY ") and words[2] == "F":
+            self.refused[words[1]] = words[3]
+        elif line.startswith("STATUS_NOTIFY "):
+            self._status(words[1], words[2], words[3] if len(words) > 3 else "")
+        else:
+            message = f"this is no notify: {line!r}"
+            raise HungError(message)
+
+    def _status(self, job: str, state: str, text: str) -> None:
+        known = self.states.get(job)
+        if known is None:  # too early: the real client drops it
+            return
+        if state not in STATES:
+            message = f"{state!r} is no state"
+            raise HungError(message)
+        if known and known[-1] in TERMINAL:
+            message = f"job {job} had ended already: {known}, {state}"
+            raise HungError(message)
+        if state in TERMINAL and self._has_sent_exit:
+            message = f"job {job} ended after EXIT: the client is deadlocked"
+            raise HungError(message)
+        known.append(state)
+        self.texts[job] = text
+
+    def _until(self, what: str) -> Iterator[None]:
+        until = time.monotonic() + PATIENCE
+        while True:
+            yield
+            left = until - time.monotonic()
+            if left < 0 or not self._selector.get_map():
+                message = f"no {what}; heard {self.raw}"
+                raise HungError(message)
+            self.hear(left)
+
+    # Saying
+
+    def send(self, data: bytes) -> None:
+        """Send bytes."""
+        self._stdin.write(data)
+
+    def reply(self) -> str:
+        """Wait for the next reply's line."""
+        for _ in self._until("reply"):
+            if self.replies:
+                return self.replies.pop(0)
+        raise AssertionError
+
+    def ask(self, request: str) -> str:
+        """Send a request of one line and give the reply."""
+        self.send(request.encode() + b"\r\n")
+        return self.reply()
+
+    def query_features(self) -> list[str]:
+        """Ask for the features as a client of version 5 does."""
+        lines = [self.ask("QUERY_FEATURES")]
+        while lines[0].startswith("SM") and not lines[-1].startswith("REPLY_END"):
+            lines.append(self.reply())
+        return lines
+
+    def create(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """Create a job and give its id, as handle_init does."""
+        self._number += 1
+        request_id = str(self._number)
+        self.send(block(request_id, pairs))
+        reply = self.reply()
+        assert reply == "S", reply
+        for _ in self._until(f"CREATE_NOTIFY {request_id}"):
+            if request_id in self.created:
+                return self.created[request_id]
+        raise AssertionError
+
+    def wait(self, job: str, *states: str) -> str:
+        """Wait until a job is in one of these states; without any, for its end."""
+        for _ in self._until(f"STATUS_NOTIFY {job}"):
+            if self.states[job] and self.states[job][-1] in (states or TERMINAL):
+                return self.states[job][-1]
+        raise AssertionError
+
+    def run(self, pairs: Iterable[tuple[str, str]]) -> str:
+        """Create a job, wait for its end, and destroy it, as handle_destruct does."""
+        job = self.create(pairs)
+        end = self.wait(job)
+        assert self.ask(f"JOB_DESTROY {job}") == "S"
+        return end
+
+    def exit(self) -> int:
+        """Send EXIT, which must be answered, and give the server's exit code."""
+        self._has_sent_exit = True
+        assert self.ask("EXIT") == "S"
+        return self.end()
+
+    def hang_up(self) -> None:
+        """Close the pipe to the server."""
+        if not self._stdin.closed:
+            self._stdin.close()
+
+    def end(self) -> int:
+        """Wait for the server's end; nothing may be left half said."""
+        while self._selector.get_map():
+            if not self.hear():
+                message = "the server does not end"
+                raise HungError(message)
+        assert self._rest == {"out": b"", "err": b""}
+        return self.process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        """Do what a killed client does: all of its ends are closed at once."""
+        self.hang_up()
+        for key in list(self._selector.get_map().values()):
+            self._selector.unregister(key.fileobj)
+            assert not isinstance(key.fileobj, int)
+            key.fileobj.close()
+
+    def terminate(self) -> None:
+        """Send the server SIGTERM."""
+        self.process.send_signal(signal.SIGTERM)
