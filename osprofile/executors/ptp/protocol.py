@@ -279,8 +279,8 @@ class Connection:
         if type(event) not in ANSWERS[kind]:
             raise LocalError(f"{_name(event)} does not answer {kind}")
         if kind in _ENDS_EVENTS and self._start is not None:
-            frame = _encoded(Ok(self._start), self._start) + frame
-            self._open.pop(self._start, None)
+            if self._open.pop(self._start) is CommandKind.START_EVENTS:
+                frame = _encoded(Ok(self._start), self._start) + frame
             self._start = None
         self._open.pop(event.tid, None)
         data = self._out(frame)

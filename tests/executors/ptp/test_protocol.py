@@ -1,0 +1,682 @@
+"""Sessions: phases, transactions, answers; each case names its section."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.executors.ptp import protocol
+from osprofile.executors.ptp.attributes import AttributeDefinition, AttributeType, encode
+from osprofile.executors.ptp.commands import (
+    COMMANDS,
+    SEED_COMMANDS,
+    Command,
+    CommandKind,
+    Discarded,
+    Signal,
+)
+from osprofile.executors.ptp.errors import LocalError, RemoteError
+from osprofile.executors.ptp.events import (
+    Answer,
+    Change,
+    Define,
+    Element,
+    Error,
+    Event,
+    Group,
+    Level,
+    Message,
+    New,
+    Ok,
+    Remove,
+    RemoveAll,
+    Shutdown,
+    SubmitJobError,
+    TerminateJobError,
+)
+from osprofile.executors.ptp.protocol import ANSWERS, LEGAL, Connection, Phase
+from osprofile.executors.ptp.ranges import RangeSet
+from osprofile.executors.ptp.wire import Frame
+from osprofile.executors.ptp.wire import encode as frame
+from tests.executors.ptp import client as strict
+
+K = CommandKind
+NUMBERS = {kind: number for number, kind in COMMANDS.items()}
+INIT = ("version=2.0", "baseId=16777216")
+
+
+def ask(connection: Connection, kind: K | int, tid: int, *arguments: str) -> object:
+    """Have the client say something; give what the connection makes of it."""
+    number = kind if isinstance(kind, int) else NUMBERS[kind]
+    connection.receive_data(frame(number, tid, arguments))
+    found = connection.next_event()
+    assert connection.next_event() is Signal.NEED_DATA
+    return found
+
+
+def connected(phase: Phase = Phase.NORMAL, start: int = 0) -> Connection:
+    """Give a session in that phase: NORMAL or before, or SUSPENDED."""
+    connection = Connection()
+    steps: list[tuple[Phase, K, tuple[str, ...], bool]] = [
+        (Phase.CONNECTED, K.INIT, INIT, False),
+        (Phase.INITIALIZE, K.INIT, (), True),
+        (Phase.INITIALIZED, K.MODEL_DEF, (), False),
+        (Phase.DISCOVERY, K.MODEL_DEF, (), True),
+        (Phase.SUSPENDED, K.START_EVENTS, (), False),
+    ]
+    for before, kind, arguments, answered in steps:
+        assert connection.phase is before
+        if before is phase:
+            return connection
+        if answered:
+            connection.send(Ok(0))
+        else:
+            tid = start if kind is K.START_EVENTS else 0
+            assert ask(connection, kind, tid, *arguments) == Command(kind, tid, arguments)
+    assert connection.phase is phase is Phase.NORMAL
+    return connection
+
+
+def phase_of(connection: Connection) -> Phase:
+    return connection.phase  # a type checker takes a property for a constant
+
+
+def wants(connection: Connection) -> bool:
+    return connection.wants_events
+
+
+# The wire of events
+
+ONE = RangeSet(((16777217, 16777217),))
+
+
+def group(ids: str, **attributes: str | int) -> Group:
+    return Group(RangeSet.parse(ids), tuple(encode(k, v) for k, v in attributes.items()))
+
+
+# (section, event, its bytes in a session whose START_EVENTS has transaction 0)
+EVENTS: list[tuple[str, Event, bytes]] = [
+    (
+        "page, Grammar: NEW_MACHINE",
+        New(Element.MACHINE, 16777216, [group("16777217", name="vm", machineState="UP")]),
+        (b"0000007b 00dd:00000000:00000006 00000008:16777216 00000001:1 00000008:16777217 "
+        b"00000001:2 00000007:name=vm 0000000f:machineState=UP"),
+    ),
+    (
+        "page, Grammar: NEW_JOB",
+        New(
+            Element.JOB,
+            16777221,
+            [group("16777222", jobSubId="JOB_17952490019820", name="job01", jobState="STARTING")],
+        ),
+        (b"000000a5 00dc:00000000:00000007 00000008:16777221 00000001:1 00000008:16777222 "
+        b"00000001:3 0000001b:jobSubId=JOB_17952490019820 0000000a:name=job01 "
+        b"00000011:jobState=STARTING"),
+    ),
+    (
+        "page, Grammar: NEW_PROCESS",
+        New(
+            Element.PROCESS,
+            16777222,
+            [group("0", name="0", processState="STARTING", processIndex=0)],
+        ),
+        (b"00000091 00df:00000000:00000007 00000008:16777222 00000001:1 00000001:0 00000001:3 "
+        b"00000006:name=0 00000015:processState=STARTING 0000000e:processIndex=0"),
+    ),
+    (
+        "page, Grammar: CHANGE_NODE",
+        Change(Element.NODE, [group("16777218-16777219", nodeState="UP", nodeStatus="IDLE")]),
+        (b"00000077 00e8:00000000:00000005 00000001:1 00000011:16777218-16777219 00000001:2 "
+        b"0000000c:nodeState=UP 0000000f:nodeStatus=IDLE"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("section", "event", "data"), EVENTS)
+def test_the_bytes_of_events(section: str, event: Event, data: bytes) -> None:
+    assert connected().send(event) == data, section
+
+
+# (section, event, number in hexadecimal, arguments)
+ARGUMENTS: list[tuple[str, Event, str, list[str]]] = [
+    ("page, Events: 240", RemoveAll(), "00f0", []),
+    ("page, Events: 241", Remove(Element.JOB, ONE), "00f1", ["16777217"]),
+    ("page, Events: 242", Remove(Element.MACHINE, ONE), "00f2", ["16777217"]),
+    ("page, Events: 243", Remove(Element.NODE, ONE), "00f3", ["16777217"]),
+    ("page, Events: 244", Remove(Element.PROCESS, RangeSet.parse("0-9"), 5), "00f4", ["5", "0-9"]),
+    ("page, Events: 245", Remove(Element.QUEUE, ONE), "00f5", ["16777217"]),
+    (
+        "page, Events: 222",
+        New(Element.NODE, 7, [group("8", nodeState="UP"), group("9-10", nodeState="DOWN")]),
+        "00de",
+        ["7", "2", "8", "1", "nodeState=UP", "9-10", "1", "nodeState=DOWN"],
+    ),
+    (
+        "page, Events: 224",
+        New(Element.QUEUE, 7, [group("8", queueState="NORMAL")]),
+        "00e0",
+        ["7", "1", "8", "1", "queueState=NORMAL"],
+    ),
+    (
+        "page, Events: 230",
+        Change(Element.JOB, [group("8", jobState="COMPLETED")]),
+        "00e6",
+        ["1", "8", "1", "jobState=COMPLETED"],
+    ),
+    (
+        "page, Events: 231",
+        Change(Element.MACHINE, [group("8", machineState="ALERT")]),
+        "00e7",
+        ["1", "8", "1", "machineState=ALERT"],
+    ),
+    (
+        "page, Events: 233; RANGE is ranks",
+        Change(Element.PROCESS, [group("0-99999", processState="RUNNING")], 16777222),
+        "00e9",
+        ["16777222", "1", "0-99999", "1", "processState=RUNNING"],
+    ),
+    (
+        "page, Events: 234",
+        Change(Element.QUEUE, [group("8", queueState="STOPPED")]),
+        "00ea",
+        ["1", "8", "1", "queueState=STOPPED"],
+    ),
+    (
+        "page, Events: 235",
+        Change(Element.RM, [group("16777216", rmState="STARTED")]),
+        "00eb",
+        ["1", "16777216", "1", "rmState=STARTED"],
+    ),
+    (
+        "page, Events: 1",
+        Message(Level.WARNING, "What?", 3),
+        "0001",
+        ["3", "messageLevel=WARNING", "messageCode=3", "messageText=What?"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("section", "event", "number", "arguments"), ARGUMENTS)
+def test_the_arguments_of_events(
+    section: str, event: Event, number: str, arguments: list[str]
+) -> None:
+    expected = bytes(Frame(int(number, 16), 0, tuple(arguments)))
+    assert connected().send(event) == expected, section
+
+
+DEFINITION = AttributeDefinition(
+    id="NODES", type=AttributeType.INTEGER, name="Nodes", default="1", minimum=1, maximum=64
+)
+
+# (section, command, its number, answer to its transaction 1, number, arguments)
+REPLIES: list[tuple[str, K, Answer, str, list[str]]] = [
+    ("page, Events: 0", K.SUBMIT_JOB, Ok(1), "0000", []),
+    (
+        "page, Events: 211",
+        K.SUBMIT_JOB,
+        SubmitJobError(1, "JOB_1", "Invalid job configuration"),
+        "00d3",
+        ["3", "jobSubId=JOB_1", "errorCode=1202", "errorMsg=Invalid job configuration"],
+    ),
+    ("page, Events: 0", K.TERMINATE_JOB, Ok(1), "0000", []),
+    (
+        "page, Events: 212",
+        K.TERMINATE_JOB,
+        TerminateJobError(1, "16777222", "No such job", 4),
+        "00d4",
+        ["3", "jobId=16777222", "errorCode=4", "errorMsg=No such job"],
+    ),
+    *[
+        ("page, Commands: answer them with OK", kind, Ok(1), "0000", [])
+        for kind in (
+            K.FILTER_EVENTS,
+            K.SUSPEND_EVENTS,
+            K.RESUME_EVENTS,
+            K.SET_FILTERS,
+            K.CLEAR_FILTERS,
+            K.GET_ATTRIBUTES,
+            K.QUERY_ATTRIBUTES,
+        )
+    ],
+]
+
+
+@pytest.mark.parametrize(("section", "kind", "answer", "number", "arguments"), REPLIES)
+def test_answers(section: str, kind: K, answer: Answer, number: str, arguments: list[str]) -> None:
+    connection = connected()
+    assert ask(connection, kind, 1, "a=b") == Command(kind, 1, ("a=b",))
+    assert connection.open == {0: K.START_EVENTS, 1: kind}
+    expected = bytes(Frame(int(number, 16), 1, tuple(arguments)))
+    assert connection.send(answer) == expected, section
+    assert connection.open == {0: K.START_EVENTS}
+    with pytest.raises(LocalError, match="transaction 1 is not open"):
+        connection.send(answer)
+
+
+# Sessions
+
+
+def test_the_seeds_phase_example() -> None:
+    """Seed, Phase Example, with START_EVENTS's OK where the page has it (Differences 4)."""
+    connection = Connection()
+    new = [group("16777217", name="vm", machineState="UP")]
+    assert ask(connection, K.INIT, 1, *INIT) == Command(K.INIT, 1, INIT)
+    assert phase_of(connection) is Phase.INITIALIZE
+    assert connection.send(Ok(1)) == b"00000017 0000:00000001:00000000"
+    assert ask(connection, K.MODEL_DEF, 2) == Command(K.MODEL_DEF, 2)
+    assert phase_of(connection) is Phase.DISCOVERY
+    expected = ["1", "8", "NODES", "INTEGER", "Nodes", "", "true", "1", "1", "64"]
+    for _ in range(2):
+        sent = connection.send(Define(2, [DEFINITION]))
+        assert sent == bytes(Frame(0xFB, 2, tuple(expected)))
+    assert connection.send(Ok(2)) == b"00000017 0000:00000002:00000000"
+    assert ask(connection, K.START_EVENTS, 3) == Command(K.START_EVENTS, 3)
+    assert phase_of(connection) is Phase.NORMAL
+    assert connection.send(New(Element.MACHINE, 16777216, new))[9:22] == b"00dd:00000003"
+    assert connection.send(New(Element.NODE, 16777217, new))[9:22] == b"00de:00000003"
+    assert ask(connection, K.STOP_EVENTS, 4) == Command(K.STOP_EVENTS, 4)
+    both = b"00000017 0000:00000003:00000000" + b"00000017 0000:00000004:00000000"
+    assert connection.send(Ok(4)) == both
+    assert phase_of(connection) is Phase.SUSPENDED
+    assert ask(connection, K.START_EVENTS, 5) == Command(K.START_EVENTS, 5)
+    assert connection.send(New(Element.QUEUE, 16777216, new))[9:22] == b"00e0:00000005"
+    assert ask(connection, K.QUIT, 6) == Command(K.QUIT, 6)
+    both = b"00000017 0000:00000005:00000000" + b"00000017 0006:00000006:00000000"
+    assert connection.send(Shutdown(6)) == both
+    assert phase_of(connection) is Phase.CLOSED
+    assert connection.next_event() is Signal.CLOSED
+
+
+def test_transaction_0_and_reuse() -> None:
+    """Page, Commands: INIT 0, MODEL_DEF 0, START_EVENTS 0, then 1, 1, 1; TID 0 is valid."""
+    connection = connected()
+    for number in range(3):
+        ask(connection, K.SUBMIT_JOB, 1, f"jobSubId={number}")
+        assert connection.send(Ok(1)) == b"00000017 0000:00000001:00000000"
+    ask(connection, K.QUIT, 1)
+    assert connection.send(Shutdown(1)).endswith(b"0006:00000001:00000000")
+
+
+def test_several_commands_wait() -> None:
+    """Seed, Transaction IDs: no order is assumed."""
+    connection = connected(start=9)
+    for tid in (0xFFFFFFFF, 0, 5):
+        ask(connection, K.SUBMIT_JOB, tid)
+    assert connection.send(Ok(5))[9:] == b"0000:00000005:00000000"
+    assert connection.send(SubmitJobError(0xFFFFFFFF, "J", "no"))[9:22] == b"00d3:ffffffff"
+    assert connection.open == {9: K.START_EVENTS, 0: K.SUBMIT_JOB}
+
+
+@pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.CLOSED])
+@pytest.mark.parametrize("kind", list(COMMANDS.values()))
+def test_every_command_in_every_phase(phase: Phase, kind: K) -> None:
+    """Seed, Protocol Phases: illegal commands are discarded, and change nothing."""
+    connection = in_phase(phase)
+    before = dict(connection.open)
+    found = ask(connection, kind, 77, *(INIT if kind is K.INIT else ()))
+    if kind in LEGAL[phase]:
+        assert isinstance(found, Command)
+        assert connection.phase is LEGAL[phase][kind]
+        return
+    assert found == Discarded(f"{kind} is out of phase in {phase.value}", 77)
+    assert connection.phase is phase
+    assert connection.open == before
+
+
+def in_phase(phase: Phase) -> Connection:
+    if phase is Phase.STOPPING:
+        connection = connected()
+        ask(connection, K.STOP_EVENTS, 1)
+    elif phase is Phase.QUITTING:
+        connection = connected()
+        ask(connection, K.QUIT, 1)
+    else:
+        connection = connected(phase)
+    assert connection.phase is phase
+    return connection
+
+
+def test_which_commands_the_phases_take() -> None:
+    """Seed, Protocol Phases: the order is INIT, MODEL_DEF, {START_EVENTS, STOP_EVENTS}."""
+    taken = {phase: sorted(set(LEGAL[phase]) - {K.QUIT}) for phase in Phase}
+    assert taken[Phase.CONNECTED] == [K.INIT]
+    assert taken[Phase.INITIALIZED] == [K.MODEL_DEF]
+    assert taken[Phase.SUSPENDED] == [K.START_EVENTS]
+    assert set(taken[Phase.NORMAL]) == set(K) - {K.QUIT, K.INIT, K.MODEL_DEF, K.START_EVENTS}
+    for phase in (Phase.INITIALIZE, Phase.DISCOVERY, Phase.STOPPING, Phase.QUITTING):
+        assert taken[phase] == []
+    assert all((K.QUIT in LEGAL[p]) is (p not in {Phase.QUITTING, Phase.CLOSED}) for p in Phase)
+
+
+def test_the_seeds_numbers_of_three_commands() -> None:
+    """Page, Differences 1: 7, 8 and 9 collide; the default is the page's."""
+    for number, ours, seeds in [
+        (7, K.FILTER_EVENTS, K.MOVE_JOB),
+        (8, K.SUSPEND_EVENTS, K.CHANGE_JOB),
+        (9, K.RESUME_EVENTS, K.LIST_FILTERS),
+    ]:
+        assert COMMANDS[number] is ours
+        assert SEED_COMMANDS[number] is seeds
+        for option, kind in ((False, ours), (True, seeds)):
+            connection = Connection(seed_commands=option)
+            for asked in (K.INIT, K.MODEL_DEF):
+                ask(connection, asked, 0, *INIT)
+                connection.send(Ok(0))
+            ask(connection, K.START_EVENTS, 0)
+            found = ask(connection, number, 1, "jobId=16777222", "queueId=16777221")
+            assert isinstance(found, Command)
+            assert found.kind is kind
+            assert found.value("queueId") == "16777221"
+            assert connection.send(Ok(1)) == b"00000017 0000:00000001:00000000"
+
+
+@pytest.mark.parametrize("number", [14, 100, 0xFFFF])
+def test_an_unknown_command(number: int) -> None:
+    found = ask(connected(), number, 3)
+    assert found == Discarded(f"no command has the number {number:04x}", 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("version=2.1", "baseId=16777216"), "version '2.1' of the protocol; this is 2.0"),
+        (("baseId=16777216",), "version '' of the protocol"),
+        (("2.0", "16777216"), "version '' of the protocol"),
+        (("version=2.0",), "the base id '', which is no number"),
+        (("version=2.0", "baseId=x"), "the base id 'x', which is no number"),
+        (("version=2.0", "baseId=-1"), "the base id '-1'"),
+        (("version=2.0", "baseId=2147483647"), "the base id '2147483647'"),
+        (("version=2.0", "baseId=" + "9" * 5000), "characters"),
+    ],
+)
+def test_a_wrong_init(arguments: tuple[str, ...], text: str) -> None:
+    """Page, A good agent: refuses version != 2.0 with ERROR, which has errorCode and errorMsg."""
+    connection = Connection()
+    found = ask(connection, K.INIT, 0, *arguments)
+    assert isinstance(found, Discarded)
+    assert text in found.reason
+    assert found.reply[8:22] == b" 0005:00000000"
+    assert b" 00000001:2 0000000b:errorCode=1 " in found.reply
+    assert f"errorMsg={found.reason}".encode() in found.reply
+    assert connection.phase is Phase.CONNECTED
+    assert connection.open == {}
+    assert ask(connection, K.INIT, 0, *INIT) == Command(K.INIT, 0, INIT)
+    assert connection.base_id == 16777216
+
+
+def test_init_and_model_def_that_fail() -> None:
+    """Page, A good agent: ERROR only in INIT and MODEL_DEF."""
+    connection = connected(Phase.INITIALIZE)
+    expected = bytes(Frame(5, 0, ("2", "errorCode=2", "errorMsg=no")))
+    assert connection.send(Error(0, 2, "no")) == expected
+    assert connection.phase is Phase.CONNECTED
+    connection = connected(Phase.DISCOVERY)
+    assert connection.send(Error(0, 2, "no")) == expected
+    assert connection.phase is Phase.INITIALIZED
+
+
+# What the client would not survive
+
+WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
+    ("OK as the answer to QUIT", K.QUIT, Ok(1), "Ok does not answer QUIT"),
+    ("ERROR for SUBMIT", K.SUBMIT_JOB, Error(1, 1, "x"), "Error does not answer SUBMIT_JOB"),
+    ("ERROR for TERMINATE", K.TERMINATE_JOB, Error(1, 1, "x"), "Error does not answer TERMINATE"),
+    ("ERROR for START_EVENTS", K.SUBMIT_JOB, Error(0, 1, "x"), "Error does not answer START"),
+    ("a lone OK for START_EVENTS", K.SUBMIT_JOB, Ok(0), "Ok does not answer START_EVENTS"),
+    ("211 for TERMINATE", K.TERMINATE_JOB, SubmitJobError(1, "J", "x"), "does not answer TERM"),
+    ("212 for SUBMIT", K.SUBMIT_JOB, TerminateJobError(1, "5", "x"), "does not answer SUBMIT"),
+    ("SHUTDOWN for SUBMIT", K.SUBMIT_JOB, Shutdown(1), "Shutdown does not answer SUBMIT_JOB"),
+    ("ATTR_DEF for SUBMIT", K.SUBMIT_JOB, Define(1, []), "Define does not answer SUBMIT_JOB"),
+    ("a TID of no open command", K.SUBMIT_JOB, Ok(7), "transaction 7 is not open"),
+    ("MESSAGE, likewise", K.SUBMIT_JOB, Message(Level.INFO, "x", tid=7), "transaction 7 is not"),
+    ("errorCode -1", K.SUBMIT_JOB, SubmitJobError(1, "J", "x", -1), "'-1' is outside 0 to"),
+    ("model events after QUIT", K.QUIT, RemoveAll(), "RemoveAll is out of phase in QUITTING"),
+    ("model events after STOP", K.STOP_EVENTS, RemoveAll(), "out of phase in STOPPING"),
+    ("no RANGE", K.SUBMIT_JOB, Remove(Element.NODE, RangeSet()), "an empty range set"),
+    ("REMOVE_PROCESS with one argument", K.SUBMIT_JOB, Remove(Element.PROCESS, ONE), "the job's"),
+    ("REMOVE_NODE with two", K.SUBMIT_JOB, Remove(Element.NODE, ONE, 5), "need the job's id"),
+    ("CHANGE_PROCESS of no job", K.SUBMIT_JOB, Change(Element.PROCESS, []), "need the job's id"),
+    ("NEW_RM", K.SUBMIT_JOB, New(Element.RM, 1, []), "no client knows NEW_RM"),
+    ("REMOVE_RM", K.SUBMIT_JOB, Remove(Element.RM, ONE), "no client knows REMOVE_RM"),
+]
+
+
+@pytest.mark.parametrize(("what", "kind", "event", "text"), WRONG_ANSWERS)
+def test_what_is_never_sent(what: str, kind: K, event: Event, text: str) -> None:
+    """Page, What the original client does with bad or late replies."""
+    connection = connected()
+    ask(connection, kind, 1)
+    before = connection.phase, dict(connection.open)
+    with pytest.raises(LocalError, match=text):
+        connection.send(event)
+    assert (connection.phase, dict(connection.open)) == before, what
+    right = Shutdown(1) if kind is K.QUIT else Ok(1)
+    assert connection.send(right).endswith(b":00000001:00000000")
+
+
+def test_nothing_after_shutdown() -> None:
+    connection = connected()
+    ask(connection, K.SUBMIT_JOB, 1)
+    ask(connection, K.QUIT, 2)
+    assert connection.send(Ok(1)) == b"00000017 0000:00000001:00000000"
+    connection.send(Shutdown(2))
+    for event in (Ok(1), Shutdown(2), RemoveAll(), Message(Level.INFO, "x")):
+        with pytest.raises(LocalError):
+            connection.send(event)
+    connection.receive_data(frame(5, 3))
+    assert connection.next_event() is Signal.CLOSED
+
+
+@pytest.mark.parametrize("phase", [p for p in Phase if p not in {Phase.QUITTING, Phase.CLOSED}])
+def test_quit_in_any_phase(phase: Phase) -> None:
+    connection = in_phase(phase)
+    start = b"" if K.START_EVENTS not in connection.open.values() else bytes(Frame(0, 0))
+    ask(connection, K.QUIT, 5)
+    assert connection.send(Shutdown(5)) == start + b"00000017 0006:00000005:00000000"
+    assert connection.phase is Phase.CLOSED
+
+
+@pytest.mark.parametrize("phase", [p for p in Phase if p not in {Phase.QUITTING, Phase.CLOSED}])
+def test_quit_with_the_transaction_of_another_command(phase: Phase) -> None:
+    """It gets no OK then: an OK as the answer to QUIT would be none."""
+    connection = in_phase(phase)
+    ask(connection, K.QUIT, 0)
+    assert connection.send(Shutdown(0)) == b"00000017 0006:00000000:00000000"
+
+
+def test_silence_while_stopped() -> None:
+    """Page, A good agent: sends nothing while stopped. A late answer waits for START_EVENTS."""
+    connection = connected()
+    ask(connection, K.SUBMIT_JOB, 1)
+    ask(connection, K.TERMINATE_JOB, 2)
+    ask(connection, K.STOP_EVENTS, 3)
+    assert connection.send(Ok(2)) == b"00000017 0000:00000002:00000000"
+    both = b"00000017 0000:00000000:00000000" + b"00000017 0000:00000003:00000000"
+    assert connection.send(Ok(3)) == both
+    assert connection.send(SubmitJobError(1, "J", "late")) == b""
+    with pytest.raises(LocalError):
+        connection.send(RemoveAll())
+    assert not connection.wants_events
+    ask(connection, K.START_EVENTS, 0)
+    data = connection.send(RemoveAll())
+    assert data[9:22] == b"00d3:00000001"
+    assert data.endswith(b"00000017 00f0:00000000:00000000")
+    assert connection.send(RemoveAll()) == b"00000017 00f0:00000000:00000000"
+
+
+def test_a_late_answer_comes_before_shutdown() -> None:
+    connection = connected()
+    ask(connection, K.SUBMIT_JOB, 1)
+    ask(connection, K.STOP_EVENTS, 2)
+    connection.send(Ok(2))
+    connection.send(Ok(1))
+    ask(connection, K.QUIT, 2)
+    expected = b"00000017 0000:00000001:00000000" + b"00000017 0006:00000002:00000000"
+    assert connection.send(Shutdown(2)) == expected
+
+
+def test_a_pause() -> None:
+    """Page, Commands: clients of July send SUSPEND_EVENTS and RESUME_EVENTS."""
+    connection = connected()
+    assert wants(connection)
+    ask(connection, K.SUSPEND_EVENTS, 1)
+    connection.send(Ok(1))
+    assert not wants(connection)
+    assert connection.send(RemoveAll())
+    ask(connection, K.RESUME_EVENTS, 1)
+    assert wants(connection)
+    connection.send(Ok(1))
+    ask(connection, K.SUSPEND_EVENTS, 1)
+    connection.send(Ok(1))
+    ask(connection, K.STOP_EVENTS, 1)
+    connection.send(Ok(1))
+    ask(connection, K.START_EVENTS, 1)
+    assert wants(connection)
+
+
+def test_a_transaction_that_is_open_already() -> None:
+    """Seed, Transaction IDs: TIDs are unique for uncompleted commands."""
+    connection = connected()
+    ask(connection, K.SUBMIT_JOB, 1)
+    found = ask(connection, K.TERMINATE_JOB, 1, "jobId=5")
+    assert found == Discarded("TERMINATE_JOB: transaction 1 is SUBMIT_JOB, and open", 1)
+    found = ask(connection, K.SUBMIT_JOB, 0)
+    assert found == Discarded("SUBMIT_JOB: transaction 0 is START_EVENTS, and open", 0)
+
+
+def test_too_many_commands_wait() -> None:
+    connection = Connection(max_open=3)
+    for kind in (K.INIT, K.MODEL_DEF):
+        ask(connection, kind, 0, *INIT)
+        connection.send(Ok(0))
+    ask(connection, K.START_EVENTS, 0)
+    assert isinstance(ask(connection, K.SUBMIT_JOB, 1), Command)
+    assert isinstance(ask(connection, K.SUBMIT_JOB, 2), Command)
+    found = ask(connection, K.SUBMIT_JOB, 3)
+    assert found == Discarded("SUBMIT_JOB: 3 commands wait already", 3)
+    assert isinstance(ask(connection, K.QUIT, 3), Command)
+
+
+def test_messages() -> None:
+    connection = connected(Phase.DISCOVERY)
+    with pytest.raises(LocalError, match="transaction None is not open"):
+        connection.send(Message(Level.INFO, "x"))
+    assert connection.send(Message(Level.INFO, "x", tid=0))[9:22] == b"0001:00000000"
+    assert connected(start=4).send(Message(Level.INFO, "caf\u00e9"))[9:22] == b"0001:00000004"
+
+
+def test_a_bad_frame_is_discarded() -> None:
+    connection = connected()
+    connection.receive_data(b"00000017 0005:0000000x:00000000" + frame(5, 1))
+    found = connection.next_event()
+    assert isinstance(found, Discarded)
+    assert found.reason.endswith("TID must have 8 hexadecimal digits")
+    assert connection.next_event() == Command(K.SUBMIT_JOB, 1)
+
+
+def test_five_bad_frames_end_the_session() -> None:
+    """Page, What the original client does: 5 undecodable events close the session; so do we."""
+    connection = connected()
+    connection.receive_data(b"00000017 0005:0000000x:00000000" * 5 + frame(5, 1))
+    for _ in range(protocol.MAX_UNREADABLE - 1):
+        assert isinstance(connection.next_event(), Discarded)
+    with pytest.raises(RemoteError, match="TID must have"):
+        connection.next_event()
+    assert connection.phase is Phase.CLOSED
+    assert connection.next_event() is Signal.CLOSED
+
+
+def test_a_bad_length_ends_the_session() -> None:
+    connection = connected()
+    connection.receive_data(b"Content-Length: 5\r\n")
+    with pytest.raises(RemoteError, match="LENGTH must have 8 hexadecimal digits"):
+        connection.next_event()
+    assert connection.phase is Phase.CLOSED
+
+
+def test_the_client_goes_away() -> None:
+    connection = connected()
+    connection.receive_data(frame(5, 1))
+    connection.receive_data(b"")
+    assert connection.next_event() == Command(K.SUBMIT_JOB, 1)
+    assert connection.next_event() is Signal.CLOSED
+
+
+def test_a_command_in_pieces() -> None:
+    connection = Connection()
+    data = frame(1, 0, INIT)
+    for at in range(len(data)):
+        assert connection.next_event() is Signal.NEED_DATA
+        connection.receive_data(data[at : at + 1])
+    assert connection.next_event() == Command(K.INIT, 0, INIT)
+
+
+def test_every_command_has_an_answer() -> None:
+    assert set(ANSWERS) == set(K)
+    assert [kind for kind in K if not ANSWERS[kind]] == [K.START_EVENTS]
+
+
+def test_attributes_of_a_command() -> None:
+    command = Command(K.SUBMIT_JOB, 1, ("env=A=b", "no", "env=C=", "=x"))
+    assert command.attributes == (("env", "A=b"), ("env", "C="))
+    assert command.value("env") == "A=b"
+    assert command.value("queueId") == ""
+
+
+# Any client at all
+
+steps = st.lists(
+    st.one_of(
+        st.builds(
+            frame,
+            st.integers(0, 14),
+            st.integers(0, 3),
+            st.lists(st.sampled_from([*INIT, "jobId=1", "x"]), max_size=3).map(tuple)
+            | st.just(INIT),
+        ),
+        st.just(b"answer"),
+        st.just(b"events"),
+        st.binary(min_size=1, max_size=40),
+    ),
+    max_size=30,
+)
+
+
+@given(steps)
+def test_any_client(sent: list[bytes]) -> None:
+    """An agent that answers what it is given never breaks a rule, whatever the client does."""
+    connection = Connection()
+    client = strict.Client()
+    for step in sent:
+        if step == b"answer":
+            answer_all(connection, client)
+        elif step == b"events" and connection.wants_events:
+            client.receive(connection.send(RemoveAll()))
+        else:
+            connection.receive_data(step)
+        try:
+            while not isinstance(found := connection.next_event(), Signal):
+                follow(client, found)
+        except RemoteError:
+            assert connection.phase is Phase.CLOSED
+            return
+    answer_all(connection, client)
+
+
+def follow(client: strict.Client, found: Command | Discarded) -> None:
+    """Have the strict client know of the transactions that were taken."""
+    if isinstance(found, Command):
+        client.open[found.tid] = NUMBERS[found.kind]
+    elif found.reply and found.tid is not None:
+        client.open[found.tid] = strict.INIT
+        client.receive(found.reply)
+
+
+def answer_all(connection: Connection, client: strict.Client) -> None:
+    for tid, kind in list(connection.open.items()):
+        if kind is K.QUIT:
+            client.receive(connection.send(Shutdown(tid)))
+            return
+        if kind is not K.START_EVENTS and tid in connection.open:
+            client.receive(connection.send(Ok(tid)))
