@@ -48,12 +48,12 @@ class HungError(AssertionError):
 
 
 def attributes(
-    *more: tuple[str, str], without: Iterable[str] = (), **changed: str | Sequence[str] | None
+    *more: tuple[str, str], **changed: str | Sequence[str] | None
 ) -> list[tuple[str, str]]:
     """Give the attributes of a job: the plain ones, changed; a sequence is sent one by one."""
     pairs: list[tuple[str, str]] = [*more]
     for name, value in {**PLAIN, **changed}.items():
-        if name in without or value is None:
+        if value is None:
             continue
         pairs += [(name, v) for v in ([value] if isinstance(value, str) else value)]
     return pairs
@@ -267,8 +267,9 @@ class Client:
         self.hang_up()
         for key in list(self._selector.get_map().values()):
             self._selector.unregister(key.fileobj)
-            assert not isinstance(key.fileobj, int)
-            key.fileobj.close()
+        for pipe in (self.process.stdout, self.process.stderr):
+            assert pipe is not None
+            pipe.close()
 
     def terminate(self) -> None:
         """Send the server SIGTERM."""

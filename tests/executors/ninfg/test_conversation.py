@@ -362,7 +362,7 @@ def test_pipelined_requests(machine: Machine) -> None:
 def test_a_mandatory_attribute_is_missing(machine: Machine, name: str) -> None:
     """Rule 14, seed 2.2.2.4's table; no `argument` at all is an error too."""
     with machine.client() as client:
-        client.send(block("1", attributes(without=[name], **HERE)))
+        client.send(block("1", attributes(**{**HERE, name: None})))
         assert client.reply() == f"F attribute {name}: mandatory, and missing"
         assert client.exit() == 0
         assert client.raw["err"] == b""

@@ -1,0 +1,195 @@
+"""The table of attributes: seed 2.2.2.4, and the page's "Attributes as sent"."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import AttributeRefusedError
+from osprofile.executors.ninfg.attributes import (
+    ATTRIBUTES,
+    MANDATORY,
+    Order,
+    Place,
+    attributes_of,
+    order_of,
+)
+from osprofile.target.job import FIELD_OF, JobDescription
+from tests.executors.ninfg.client import PLAIN, attributes
+
+
+def order(*more: tuple[str, str], **changed: str | list[str] | None) -> Order:
+    return order_of(attributes(*more, **changed))
+
+
+def test_the_plain_job() -> None:
+    assert order() == Order(
+        place=Place("linux", "localhost"),
+        executable="/bin/true",
+        staged=False,
+        run_in="/",
+        stdout=None,
+        stderr=None,
+        job=JobDescription(arguments=(PLAIN["argument"],), environment={}),
+    )
+
+
+# Attribute, value, attribute of JobDescription, its value.
+MEANINGS = [
+    ("argument", "", "arguments", ("--client=client.example.org:4000", "")),
+    ("environment", "A", "environment", {"A": ""}),
+    ("environment", "A=b=c d", "environment", {"A": "b=c d"}),
+    ("tmp_dir", "/scratch", "environment", {"TMPDIR": "/scratch"}),
+    ("max_time", "3", "walltime", 180),
+    ("max_wall_time", "1", "walltime", 60),
+    ("max_cpu_time", "2", "cputime", 120),
+    ("max_cpu_time", "0", "cputime", None),
+    ("min_memory", "100", "memory", 100),
+    ("max_memory", "200", "memory", 200),
+    ("host_count", "2", "nodes", 2),
+    ("queue_name", "long", "queue", "long"),
+    ("project", "p", "project", "p"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "attribute", "wanted"), MEANINGS)
+def test_meanings(name: str, value: str, attribute: str, wanted: object) -> None:
+    pairs = [*attributes(), (name, value)]
+    assert getattr(order_of(pairs).job, attribute) == wanted
+    assert ATTRIBUTES[name].becomes == attribute
+    assert name in attributes_of(FIELD_OF[attribute])
+
+
+@pytest.mark.parametrize(
+    ("backend", "count", "application", "processes"),
+    [("NORMAL", "1", None, None), ("NORMAL", "3", "Processes", 3), ("MPI", "1", "MPI", 1),
+     ("MPI", "4", "MPI", 4), ("BLACS", "2", "BLACS", 2), ("mpi", "2", "MPI", 2)],
+)  # fmt: skip
+def test_backends(backend: str, count: str, application: str | None, processes: int | None) -> None:
+    job = order(backend=backend, count=count).job
+    assert (job.application, job.processes) == (application, processes)
+
+
+def test_of_two_times_the_wall_time_counts_and_of_two_memories_the_larger() -> None:
+    job = order(max_time="5", max_wall_time="2", min_memory="10", max_memory="20").job
+    assert (job.walltime, job.memory) == (120, 20)
+    assert order(min_memory="30", max_memory="20").job.memory == 30
+
+
+def test_a_variable_goes_before_tmp_dir() -> None:
+    assert order(environment="TMPDIR=/x", tmp_dir="/y").job.environment == {"TMPDIR": "/x"}
+
+
+@pytest.mark.parametrize(
+    ("more", "changed", "profile"),
+    [
+        ([], {}, "linux"),
+        ([], {"jobmanager": "slurm"}, "slurm"),
+        ([("profile", "slurm")], {}, "slurm"),  # an option is sent verbatim
+        ([("option", "profile slurm")], {}, "slurm"),
+        ([("invoke_server_option", " profile  slurm ")], {}, "slurm"),
+        ([("option", "profile pbs"), ("invoke_server_option", "profile slurm")], {}, "slurm"),
+        ([("option", "profile slurm")], {"jobmanager": "pbs"}, "pbs"),
+        ([("option", "profile slurm")], {"jobmanager": ""}, "slurm"),
+        ([("option", "colour red"), ("option", "")], {}, "linux"),
+    ],
+)
+def test_profiles(more: list[tuple[str, str]], changed: dict[str, str], profile: str) -> None:
+    """Issue, 1: jobmanager, else an option, else linux."""
+    assert order(*more, **changed).place.profile == profile
+
+
+def test_places() -> None:
+    place = order(hostname="h", port="2222", subject="/CN=x", status_polling="7").place
+    assert place == Place("linux", "h", 2222, "/CN=x", 7)
+
+
+def test_where_it_runs() -> None:
+    """Page: the executable's directory, when staging is false."""
+    assert order(work_directory=None).run_in == "/bin"
+    assert order(work_directory="").run_in == "/bin"
+    assert order(work_directory=None, staging="true").run_in is None
+    assert order(work_directory="d", staging="true").run_in == "d"
+
+
+def test_descriptions() -> None:
+    asked = order(
+        staging="true",
+        work_directory=None,
+        redirect_enable="true",
+        stdout_file="/here/o",
+        stderr_file="/here/e",
+        argument=["a", "b c"],
+    )
+    made = asked.description("/there/1")
+    assert (made.executable, made.arguments) == ("/there/1/bin/true", ("a", "b c"))
+    assert (made.directory, made.stdout, made.stderr) == ("/there/1", "stdout", "stderr")
+    one = order(redirect_enable="true", stdout_file="/o", stderr_file="/o").description("/d")
+    assert (one.stdout, one.stderr) == ("stdout", "stdout")
+    none = order(redirect_enable="false", stdout_file="/o", stderr_file="/o").description("/d")
+    assert (none.stdout, none.stderr) == ("/dev/null", "/dev/null")
+    only = order(redirect_enable="true", stderr_file="/o").description("/d")
+    assert (only.stdout, only.stderr) == ("/dev/null", "stderr")
+    assert only.executable == "/bin/sh"
+    assert only.arguments[2:] == ("sh", "/", "/bin/true", PLAIN["argument"])
+
+
+BAD = [
+    ("hostname", "", "it has no value"),
+    ("port", "x", "'x' is no number from 0 to 999999999"),
+    ("port", "65536", "65536 is no port: at most 65535, and 0 for the default"),
+    ("executable_path", "true", "'true' is no absolute path of a file"),
+    ("executable_path", "/bin/", "'/bin/' is no absolute path of a file"),
+    ("backend", "GPU", "'GPU' is none of NORMAL, MPI, BLACS"),
+    ("count", "0", "at least one process is needed"),
+    ("count", "-1", "'-1' is no number from 0 to 999999999"),
+    ("count", "\u0661", "'\u0661' is no number from 0 to 999999999"),
+    (
+        "count",
+        "1" * 5000,
+        "'{}'... (5000 characters) is no number from 0 to 999999999".format("1" * 80),
+    ),
+    ("staging", "yes", "'yes' is neither true nor false"),
+    ("redirect_enable", "", "'' is neither true nor false"),
+    ("status_polling", "1.5", "'1.5' is no number from 0 to 999999999"),
+    ("max_time", "one", "'one' is no number from 0 to 999999999"),
+    ("option", "profile", "it names no profile"),
+    ("argument", "a\0b", "it has a NUL byte in it"),
+    ("argument", "\udcff", "'\\udcff' is no UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "message"), BAD)
+def test_bad_values(name: str, value: str, message: str) -> None:
+    with pytest.raises(AttributeRefusedError) as caught:
+        order_of([*attributes(), (name, value)])
+    assert caught.value.message == f"attribute {name}: {message}"
+    assert caught.value.attribute == name
+
+
+def test_mandatory_is_what_the_seed_says() -> None:
+    table = {
+        "hostname", "port", "client_name", "executable_path", "backend", "count", "staging",
+        "argument", "redirect_enable", "status_polling", "refresh_credential",
+    }  # fmt: skip
+    assert {*MANDATORY} == table
+
+
+def test_fields_of_a_target_that_are_no_part_of_a_job() -> None:
+    assert attributes_of("SSH:HOST") == ("hostname",)
+    assert attributes_of("SSH:PORT") == ("port",)
+    assert attributes_of("UNHEARD_OF") == ()
+
+
+@given(st.lists(st.tuples(st.sampled_from([*ATTRIBUTES, "other"]), st.text())))
+def test_any_values(pairs: list[tuple[str, str]]) -> None:
+    """A job, or an error that names an attribute."""
+    refused = None
+    try:
+        assert order_of([*attributes(), *pairs]).description("/d").arguments
+    except AttributeRefusedError as error:
+        refused = error
+    if refused is not None:
+        assert refused.attribute in ATTRIBUTES
+        assert refused.attribute in refused.message

@@ -1,0 +1,194 @@
+"""Bytes to requests, replies and notifies to bytes: each case by the grammar of the protocol page."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import JobNotFoundError
+from osprofile.executors.ninfg import protocol
+from osprofile.executors.ninfg.protocol import (
+    MOST_ATTRIBUTES,
+    MOST_LINE,
+    MOST_TEXT,
+    BadRequest,
+    Conversation,
+    Exit,
+    JobCreate,
+    JobDestroy,
+    JobStatus,
+    QueryFeatures,
+    Request,
+    RequestReader,
+    Status,
+)
+
+# What the client sends, and what it means; each is read from every split of its bytes.
+CASES: list[tuple[bytes, list[Request]]] = [
+    (b"QUERY_FEATURES\r\n", [QueryFeatures()]),
+    (b"JOB_STATUS 12321\r\n", [JobStatus("12321")]),
+    (b"JOB_DESTROY a.B/c\r\n", [JobDestroy("a.B/c")]),
+    (b"EXIT\r\nEXIT\n", [Exit(), Exit()]),
+    (b"JOB_CREATE 1\r\nJOB_CREATE_END\r\n", [JobCreate("1", ())]),
+    (b"JOB_CREATE 1\r\nJOB_CREATE_DONE\r\n", [JobCreate("1", ())]),
+    (
+        b"JOB_CREATE 42\nargument  two  blanks \nargument\nargument \r\nk\tv w\nJOB_CREATE_END\n",
+        [
+            JobCreate(
+                "42",
+                (("argument", " two  blanks "), ("argument", ""), ("argument", ""), ("k\tv", "w")),
+            )
+        ],
+    ),
+    (
+        "JOB_CREATE 2\r\nargument \u00e9\rx\r\nEXIT\r\nJOB_CREATE_END \r\nEXIT\r\n".encode(),
+        [JobCreate("2", (("argument", "\u00e9\rx"), ("EXIT", ""))), Exit()],
+    ),
+    (b"JOB_CREATE 3\r\na \xff\r\nJOB_CREATE_END\r\n", [JobCreate("3", (("a", "\udcff"),))]),
+]
+BAD = [
+    (b"JOB_CREATE\r\na b\r\nJOB_CREATE_END\r\n", "JOB_CREATE needs a request id, a decimal number, not ''"),
+    (b"JOB_CREATE 1 2\r\nJOB_CREATE_END\r\n", "JOB_CREATE needs a request id, a decimal number, not '1 2'"),
+    (b"JOB_CREATE -1\r\nJOB_CREATE_END\r\n", "JOB_CREATE needs a request id, a decimal number, not '-1'"),
+    ("JOB_CREATE \u0661\r\nJOB_CREATE_END\r\n".encode(), "JOB_CREATE needs a request id, a decimal number, not '\u0661'"),
+    (b"JOB_STATUS \r\n", "JOB_STATUS needs a job id"),
+    (b"JOB_DESTROY\n", "JOB_DESTROY needs a job id"),
+    (b"\xff\0\r\n", "unknown request '\\udcff\\x00': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
+    (b"EXIT 1\r\n", "unknown request 'EXIT 1': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
+    (b"x" * (MOST_LINE + 1) + b"\r\n", f"a line is longer than {MOST_LINE} bytes"),
+    (b"JOB_CREATE 1\r\na " + b"x" * MOST_LINE + b"\r\nJOB_CREATE_END\r\n", f"a line is longer than {MOST_LINE} bytes"),
+    (
+        b"JOB_CREATE 1\r\n" + (b"a " + b"x" * (MOST_LINE - 10) + b"\r\n") * (MOST_ATTRIBUTES // MOST_LINE + 2) + b"JOB_CREATE_END\r\n",
+        f"the attributes of a job are longer than {MOST_ATTRIBUTES} bytes",
+    ),
+]  # fmt: skip
+
+
+def read(*pieces: bytes) -> list[Request]:
+    reader = RequestReader()
+    return [request for piece in pieces for request in reader.receive(piece)]
+
+
+@pytest.mark.parametrize(("data", "requests"), CASES)
+def test_every_split(data: bytes, requests: list[Request]) -> None:
+    assert read(data) == requests
+    assert read(*(data[i : i + 1] for i in range(len(data)))) == requests
+    for at in range(len(data) + 1):
+        assert read(data[:at], data[at:]) == requests
+
+
+@pytest.mark.parametrize(("data", "error"), BAD)
+def test_bad_requests(data: bytes, error: str) -> None:
+    """One reply for one request, and the next one is understood."""
+    assert read(data, b"EXIT\r\n") == [BadRequest(error), Exit()]
+    half = len(data) // 2
+    assert read(data[:half], data[half:] + b"EXIT\r\n") == [BadRequest(error), Exit()]
+
+
+def test_the_longest_line() -> None:
+    value = "x" * (MOST_LINE - 3)
+    data = f"JOB_CREATE 1\r\na {value}\r\nJOB_CREATE_END\r\n".encode()
+    for pieces in ((data,), (data[:100000], data[100000:200000], data[200000:])):
+        assert read(*pieces) == [JobCreate("1", (("a", value),))]
+
+
+def test_what_is_too_long_is_not_kept() -> None:
+    reader = RequestReader()
+    for _ in range(100):
+        assert list(reader.receive(b"x" * 65536)) == []
+        assert len(reader._rest) <= MOST_LINE + 65536
+    assert list(reader.receive(b"\n")) == [BadRequest(f"a line is longer than {MOST_LINE} bytes")]
+
+
+@given(st.lists(st.binary(max_size=30), max_size=8))
+def test_the_split_never_matters(pieces: list[bytes]) -> None:
+    assert read(*pieces) == read(b"".join(pieces))
+
+
+WORDS = [
+    b"JOB_CREATE 1", b"JOB_CREATE", b"JOB_CREATE_END", b"EXIT", b"QUERY_FEATURES", b"JOB_STATUS 1",
+    b"a b", b"", b"\0", b"\xff",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=20))
+def test_one_reply_for_each_request(lines: list[bytes]) -> None:
+    """Lines outside of a JOB_CREATE are one request each, a block of attributes is one."""
+    wanted, inside = 0, False
+    for line in lines:
+        if inside:
+            inside = line != b"JOB_CREATE_END"
+            wanted += not inside
+        elif line.startswith(b"JOB_CREATE") and line != b"JOB_CREATE_END":
+            inside = True
+        else:
+            wanted += 1
+    assert len(read(b"".join(line + b"\r\n" for line in lines))) == wanted
+
+
+def test_replies() -> None:
+    assert protocol.succeeded() == b"S\r\n"
+    assert protocol.failed("no\r\nS") == b"F no S\r\n"
+    assert protocol.in_state(Status.ACTIVE) == b"S ACTIVE\r\n"
+    assert protocol.features().startswith(b"SM\r\nprotocol_version 2.0\r\n")
+    assert protocol.features().endswith(b"\r\nREPLY_END\r\n")
+
+
+@given(st.text())
+def test_texts_stay_on_one_line(text: str) -> None:
+    data = protocol.failed(text)
+    assert data.startswith(b"F ")
+    assert data.endswith(b"\r\n")
+    assert not any(byte < 32 for byte in data[:-2])
+    assert len(data) <= MOST_TEXT + 4
+    data.decode()
+
+
+def test_long_texts_are_cut() -> None:
+    assert protocol.failed("\u00e9" * 1000) == b"F " + "\u00e9".encode() * 398 + b"...\r\n"
+
+
+ORDER = {None: 0, Status.PENDING: 1, Status.ACTIVE: 2, Status.DONE: 3, Status.FAILED: 3}
+
+
+@pytest.mark.parametrize("steps", list(itertools.product(Status, repeat=4)))
+def test_states_go_forward(steps: tuple[Status, ...]) -> None:
+    """Rules 4 and 5: every sequence of four states; what is told rises, and ends at the first end."""
+    conversation = Conversation()
+    assert conversation.created("1", "7.1") == b"CREATE_NOTIFY 1 S 7.1\r\n"
+    told: list[Status] = []
+    for step in steps:
+        data = conversation.changed("7.1", step, "why")
+        if data:
+            assert data == f"STATUS_NOTIFY 7.1 {step} why\r\n".encode()
+            told.append(step)
+    ranks = [ORDER[step] for step in told]
+    assert ranks == sorted(set(ranks))
+    ends = [step for step in steps if ORDER[step] == 3]
+    assert [step for step in told if ORDER[step] == 3] == ends[:1]
+    assert conversation.status("7.1") is told[-1]
+
+
+def test_nothing_after_exit() -> None:
+    """Rule 6; what became of the job is known all the same."""
+    conversation = Conversation()
+    conversation.created("1", "a")
+    conversation.exit()
+    assert conversation.is_over
+    assert conversation.changed("a", Status.DONE) == b""
+    assert conversation.status("a") is Status.DONE
+    assert conversation.created("2", "b") == b""
+
+
+def test_a_job_that_was_not_created() -> None:
+    conversation = Conversation()
+    assert "a" not in conversation
+    with pytest.raises(JobNotFoundError, match="there is no job 'a'"):
+        conversation.changed("a", Status.DONE)
+    with pytest.raises(JobNotFoundError):
+        conversation.status("a")
+    conversation.created("1", "a")
+    assert conversation.status("a") is Status.PENDING
