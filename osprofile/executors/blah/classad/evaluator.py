@@ -91,11 +91,17 @@ class Evaluator:
             case Conditional():
                 return self._conditional(node, scope)
             case ListOf():
-                return tuple(self._value(item, scope) for item in node.items)
+                return self._list(tuple(self._value(item, scope) for item in node.items))
             case Subscript():
                 return self._subscript(node, scope)
             case Ad():
                 return self._inner(node, scope)
+
+    def _list(self, items: tuple[Value, ...]) -> Value:
+        """Count a list as large as it is: of lists that hold one another twice few are small."""
+        size = _size(items)
+        self._charge(size // 16)
+        return items if size <= _LONGEST else Failure("a list is too large")
 
     def _inner(self, ad: Ad, parent: Scope) -> Scope:
         """Give an ad as a value: the same one each time, so that its attributes are known once."""

@@ -59,9 +59,10 @@ def parse_ad(text: str) -> Ad:
     `ClassAdError` for anything else, the old syntax without brackets too.
     """
     ad, rest = read_ad(text)
-    if rest.strip():
-        offset = text.rindex(rest) + len(rest) - len(rest.lstrip())
-        raise ClassAdError("there is more text behind the ad", text, offset, expected="nothing")
+    behind = Lexer(text, len(text) - len(rest)).next()
+    if behind.kind != "end":
+        message = "there is more text behind the ad"
+        raise ClassAdError(message, text, behind.offset, expected="nothing")
     return ad
 
 

@@ -1,0 +1,424 @@
+"""The protocol to the byte. Sections are those of seed 003 and of the page on BLAH."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import ClassAdError, OSProfileError
+from osprofile.executors.blah import requests as r
+from osprofile.executors.blah.protocol import COMMANDS, USUAL_COMMANDS, Connection
+from osprofile.executors.blah.results import (
+    IDLE,
+    REMOVED,
+    AdsResult,
+    AnyResult,
+    Result,
+    SignalResult,
+    StatusResult,
+    SubmitResult,
+    in_state,
+    one_line,
+    told_error,
+)
+from tests.executors.blah.client import Client, command, fields
+
+BANNER = b"$GahpVersion: 1.8.0 Mar 31 2008 osprofile\\ blahpd\\ (poly,new_esc_format) $"
+LISTED = (
+    b"S ASYNC_MODE_OFF ASYNC_MODE_ON BLAH_JOB_CANCEL BLAH_JOB_HOLD BLAH_JOB_REFRESH_PROXY"
+    b" BLAH_JOB_RESUME BLAH_JOB_SEND_PROXY_TO_WORKER_NODE BLAH_JOB_SIGNAL BLAH_JOB_STATUS"
+    b" BLAH_JOB_STATUS_ALL BLAH_JOB_STATUS_SELECT BLAH_JOB_SUBMIT BLAH_PING COMMANDS QUIT"
+    b" RESULTS VERSION"
+)
+
+# What is sent, what is answered.
+SAID: dict[str, tuple[bytes, list[bytes]]] = {
+    "page, Replies: VERSION": (b"VERSION\r\n", [b"S " + BANNER]),
+    "page, Replies: COMMANDS": (b"COMMANDS\r\n", [LISTED]),
+    "page, Replies: RESULTS": (b"RESULTS\r\n", [b"S 0"]),
+    "page, Replies: ASYNC_MODE_ON": (b"ASYNC_MODE_ON\r\n", [b"S Async\\ mode\\ on"]),
+    "page, Replies: ASYNC_MODE_OFF": (b"ASYNC_MODE_OFF\r\n", [b"S Async\\ mode\\ off"]),
+    "page, Replies: QUIT": (b"QUIT\r\n", [b"S Server\\ exiting"]),
+    "page, Replies: unknown": (b"NOSUCH\r\n", [b"E Unknown\\ command"]),
+    "page, Replies: argument count": (b"VERSION extra\n", [b"E expected\\ 0\\ parameters,\\ 1\\ found"]),
+    "2.2: too few arguments": (b"BLAH_JOB_STATUS 1\n", [b"E expected\\ 2\\ parameters,\\ 1\\ found"]),
+    "2.2: no arguments": (b"BLAH_JOB_SUBMIT\n", [b"E expected\\ 2\\ parameters,\\ 0\\ found"]),
+    "2.2: commands in any case": (b"vErSiOn\n", [b"S " + BANNER]),
+    "2.1: LF alone": (b"RESULTS\n", [b"S 0"]),
+    "2.5: request id 0": (b"BLAH_PING 0 slurm\n", [b"E request\\ id\\ '0'\\ is\\ no\\ integer\\ other\\ than\\ 0"]),
+    "2.5: request id 00": (b"BLAH_PING 00 slurm\n", [b"E request\\ id\\ '00'\\ is\\ no\\ integer\\ other\\ than\\ 0"]),
+    "2.5: request id x": (b"BLAH_PING x slurm\n", [b"E request\\ id\\ 'x'\\ is\\ no\\ integer\\ other\\ than\\ 0"]),
+    "2.5: request ids": (b"BLAH_PING 00001 s\nBLAH_PING -7 s\nBLAH_PING 2147483647 s\n", [b"S", b"S", b"S"]),
+    "page, fault 1: a line of blanks": (b"  \r\n", [b"E Unknown\\ command"]),
+    "an empty line": (b"\r\n\r\n", []),
+    "page, Commands: what is not configured": (
+        b"CACHE_PROXY_FROM_FILE a b\nUSE_CACHED_PROXY a\nBLAH_SET_SUDO_ID u\nBLAH_GET_HOSTPORT 1\n",
+        [b"E Unknown\\ command"] * 4,
+    ),
+    "issue: not listed, and unknown": (b"CONDOR_VERSION x\nRESPONSE_PREFIX G:\n", [b"E Unknown\\ command"] * 2),
+    "a word that is no text": (b"\xff\n", [b"E Unknown\\ command"]),
+    "a letter that another one is in capitals": ("\u017fersion\n".encode(), [b"E Unknown\\ command"]),
+    "seed, BLAH_JOB_SIGNAL: no number": (b"BLAH_JOB_SIGNAL 1 a KILL\n", [b"E 'KILL'\\ is\\ no\\ signal's\\ number"]),
+    "nothing behind QUIT": (b"QUIT\nVERSION\n", [b"S Server\\ exiting"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_said(name: str) -> None:
+    sent, expected = SAID[name]
+    assert Client().say(sent) == expected
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_said_when_cut_at_every_byte(name: str) -> None:
+    sent, expected = SAID[name]
+    for at in range(len(sent) + 1):
+        client = Client()
+        assert client.say(sent[:at]) + client.say(sent[at:]) == expected
+
+
+def test_the_banner_comes_first() -> None:
+    # 2.4: identical to the output of VERSION without the beginning "S "
+    assert Client().banner == BANNER + b"\r\n"
+
+
+# What is sent, and what is to be done.
+AD = '[ Cmd = "/bin/sleep"; GridType = "pbs"; Args = "100" ]'
+ASKED: list[tuple[tuple[str, ...], r.Request[AnyResult]]] = [
+    (("BLAH_JOB_SUBMIT", "1", AD), r.Submit("1", AD)),
+    (("BLAH_JOB_STATUS", "2", "pbs/20250101/7"), r.Status("2", "pbs/20250101/7")),
+    (("BLAH_JOB_CANCEL", "3", "id"), r.Cancel("3", "id")),
+    (("BLAH_JOB_HOLD", "4", "id"), r.Hold("4", "id")),
+    (("BLAH_JOB_RESUME", "5", "id"), r.Resume("5", "id")),
+    (("BLAH_JOB_REFRESH_PROXY", "6", "id", "/a b"), r.RefreshProxy("6", "id", "/a b")),
+    (
+        ("BLAH_JOB_SEND_PROXY_TO_WORKER_NODE", "7", "id", "f", "n"),
+        r.SendProxy("7", "id", "f", "n"),
+    ),
+    (("BLAH_PING", "8", "slurm"), r.Ping("8", "slurm")),
+    (("BLAH_GET_HOSTPORT", "9"), r.HostPort("9")),
+    (("BLAH_JOB_STATUS_ALL", "10"), r.StatusAll("10")),
+    (("BLAH_JOB_STATUS_SELECT", "11", "JobStatus == 2"), r.StatusSelect("11", "JobStatus == 2")),
+    (("BLAH_JOB_SIGNAL", "12", "id", "15"), r.Signal("12", "id", 15)),
+    # page, "Commands": several ids in one argument
+    (("BLAH_JOB_STATUS", "13", " a "), r.Status("13", "a")),
+    (("BLAH_JOB_STATUS", "14", " "), r.Status("14", "")),
+]
+
+
+@pytest.mark.parametrize(("sent", "expected"), ASKED, ids=lambda v: repr(v)[:40])
+def test_asked(sent: tuple[str, ...], expected: r.Request[AnyResult]) -> None:
+    client = Client(Connection(COMMANDS))
+    (event,) = client.events(command(*sent))
+    assert repr(event) == repr(expected)
+    assert client.said() == [b"S"]
+    assert isinstance(event, r.Request)
+    client.connection.finish(event, event.failed("no"))
+    (_, result) = client.say(b"RESULTS\n")
+    assert fields(result)[:3] == [event.reqid, "1", "no"]
+
+
+def test_several_jobs_in_one_argument() -> None:
+    # Page, "Commands": one result each, reqid.0, reqid.1; fault 1: more than 10 are none too many.
+    for name, kind in (
+        ("STATUS", r.Status), ("CANCEL", r.Cancel), ("HOLD", r.Hold), ("RESUME", r.Resume),
+    ):  # fmt: skip
+        client = Client()
+        ids = [f"pbs/20250101/{n}" for n in range(12)]
+        events = client.events(command(f"BLAH_JOB_{name}", "7", "  ".join(ids)))
+        assert [repr(e) for e in events] == [repr(kind(f"7.{n}", i)) for n, i in enumerate(ids)]
+        assert client.said() == [b"S"]
+    many = "a " * 1001
+    assert Client().say(command("BLAH_JOB_STATUS", "1", many)) == [
+        b"E expected\\ at\\ most\\ 1000\\ job\\ ids,\\ 1001\\ found"
+    ]
+
+
+# Page, "Replies": the results to the byte, and how many fields the client counts.
+RESULTS: list[tuple[tuple[str, ...], AnyResult, bytes, int]] = [
+    (("BLAH_JOB_SUBMIT", "1", AD), SubmitResult.submitted("pbs/20250101/778241608"),
+     b"1 0 No\\ error pbs/20250101/778241608", 4),
+    (("BLAH_JOB_SUBMIT", "1", "x"), SubmitResult.failed("Error parsing classad"),
+     b"1 1 Error\\ parsing\\ classad N/A", 4),
+    (("BLAH_JOB_STATUS", "2", "id"), StatusResult.told(1, '[ JobStatus = 1; BatchJobId = "778241608" ]'),
+     b'2 0 No\\ Error 1 [\\ JobStatus\\ =\\ 1;\\ BatchJobId\\ =\\ "778241608"\\ ]', 5),
+    (("BLAH_JOB_STATUS", "6", "id"),
+     StatusResult.told(4, '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]'),
+     b'6 0 No\\ Error 4 [\\ ExitCode\\ =\\ 0;\\ JobStatus\\ =\\ 4;\\ BatchJobId\\ =\\ "1078850800"\\ ]', 5),
+    (("BLAH_JOB_STATUS", "1", "id"), StatusResult.failed("no such job"), b"1 1 no\\ such\\ job 0 N/A", 5),
+    (("BLAH_JOB_STATUS", "2", "id"), StatusResult.failed("Malformed", 255), b"2 255 Malformed 0 N/A", 5),
+    (("BLAH_JOB_CANCEL", "8", "id"), Result(), b"8 0 No\\ error", 3),
+    (("BLAH_JOB_REFRESH_PROXY", "6", "id", "f"), Result(text="Proxy renewed"), b"6 0 Proxy\\ renewed", 3),
+    (("BLAH_JOB_HOLD", "5", "id"), in_state(5, "pbs/20250101/7", code=0),
+     b"5 0 Job\\ Held\\ jobId\\ pbs/20250101/7", 3),
+    (("BLAH_JOB_HOLD", "10", "id"), in_state(REMOVED, "pbs/20250101/7"),
+     b"10 1 Job\\ Removed\\ jobId\\ pbs/20250101/7", 3),
+    (("BLAH_JOB_RESUME", "7", "id"), in_state(IDLE, "pbs/20250101/7"),
+     b"7 1 Job\\ Idle\\ jobId\\ pbs/20250101/7", 3),
+    (("BLAH_JOB_STATUS_ALL", "1"), AdsResult.told(["[ a = 1 ]", "[ b = 2 ]"]),
+     b"1 0 No\\ error [[\\ a\\ =\\ 1\\ ];[\\ b\\ =\\ 2\\ ]]", 4),
+    (("BLAH_JOB_STATUS_ALL", "1"), AdsResult.told([]), b"1 0 No\\ error []", 4),
+    (("BLAH_JOB_STATUS_SELECT", "1", "("), AdsResult.failed("no"), b"1 1 no N/A", 4),
+    (("BLAH_JOB_SIGNAL", "1", "id", "9"), SignalResult.sent(2), b"1 0 No\\ error 2", 4),
+    (("BLAH_JOB_SIGNAL", "1", "id", "9"), SignalResult.failed("no"), b"1 1 no 0", 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sent", "result", "expected", "count"), RESULTS)
+def test_results(sent: tuple[str, ...], result: AnyResult, expected: bytes, count: int) -> None:
+    client = Client()
+    (request,) = client.events(command(*sent))
+    assert isinstance(request, r.Request)
+    client.connection.finish(request, result)
+    assert client.say(b"RESULTS\r\n") == [b"S", b"S 1", expected]
+    assert len(fields(expected)) == count
+    assert client.say(b"RESULTS\r\n") == [b"S 0"]
+
+
+KINDS = {"SUBMIT": 4, "STATUS": 5, "CANCEL": 3, "HOLD": 3, "RESUME": 3}
+
+
+@given(st.sampled_from(list(KINDS)), st.text(), st.text(), st.integers())
+def test_a_result_has_as_many_fields_whatever_it_says(
+    kind: str, text: str, more: str, number: int
+) -> None:
+    # Page, faults 2 and 3: HTCondor's gridmanager aborts at any other number of fields.
+    client = Client()
+    (request,) = client.events(command(f"BLAH_JOB_{kind}", "1", "x"))
+    assert isinstance(request, r.Request)
+    results: dict[str, AnyResult] = {
+        "SUBMIT": SubmitResult(number, text, more),
+        "STATUS": StatusResult(number, text, number, more),
+    }
+    client.connection.finish(request, results.get(kind, Result(number, text)))
+    assert [len(fields(said)) for said in client.say(b"RESULTS\n")] == [1, 2, KINDS[kind]]
+
+
+def test_a_result_of_another_kind_is_refused() -> None:
+    client = Client()
+    (request,) = client.events(command("BLAH_JOB_STATUS", "1", "x"))
+    assert isinstance(request, r.Status)
+    with pytest.raises(TypeError, match=r"Status needs a StatusResult, not Result\("):
+        client.connection.finish(request, Result())  # type: ignore[misc]
+    client.connection.finish(request, StatusResult.failed("no"))
+    with pytest.raises(ValueError, match="Status 1 is not outstanding"):
+        client.connection.finish(request, StatusResult.failed("no"))
+    with pytest.raises(ValueError, match="Ping 1 is not outstanding"):
+        client.connection.finish(r.Ping("1", "x"), Result())
+
+
+def pings(client: Client, *reqids: str) -> list[r.Request[Result]]:
+    data = b"".join(command("BLAH_PING", reqid, "slurm") for reqid in reqids)
+    return [e for e in client.events(data) if isinstance(e, r.Ping)]
+
+
+def test_results_come_in_the_order_of_completion() -> None:
+    # 2.5, RESULTS: "in the exact order in which they were queued"
+    client = Client()
+    requests = pings(client, "1", "2", "2", "3")
+    client.said()
+    for at in (2, 0, 3, 1):
+        client.connection.finish(requests[at], Result(text=f"n{at}"))
+    assert client.say(b"RESULTS\n") == [b"S 4", b"2 0 n2", b"1 0 n0", b"3 0 n3", b"2 0 n1"]
+
+
+def test_async_mode_to_the_letter() -> None:
+    # 2.5, ASYNC_MODE_ON
+    client = Client()
+    first, second, third, fourth, fifth = pings(client, *"12345")
+    client.said()
+    client.connection.finish(first, Result())
+    assert client.said() == []  # the default is off
+    assert client.say(b"ASYNC_MODE_ON\n") == [b"S Async\\ mode\\ on"]  # no word of what is pending
+    client.connection.finish(second, Result())
+    assert client.said() == [b"R"]
+    client.connection.finish(third, Result())
+    assert client.said() == []  # once between successive RESULTS
+    assert client.say(b"RESULTS\n")[0] == b"S 3"
+    assert client.say(b"RESULTS\n") == [b"S 0"]
+    client.connection.finish(fourth, Result())
+    assert client.said() == [b"R"]
+    assert client.say(b"RESULTS\n")[0] == b"S 1"
+    assert client.say(b"ASYNC_MODE_OFF\n") == [b"S Async\\ mode\\ off"]
+    client.connection.finish(fifth, Result())
+    assert client.said() == []
+
+
+def test_the_seeds_example_of_async_mode() -> None:
+    client = Client()
+    assert client.say(b"ASYNC_MODE_ON\n") == [b"S Async\\ mode\\ on"]
+    one = client.events(b"BLAH_JOB_CANCEL 00001 123.bbq.mi.infn.it\r\n")
+    two = client.events(b"BLAH_JOB_CANCEL 00002 124.bbq.mi.infn.it\r\n")
+    for request in (*one, *two):
+        assert isinstance(request, r.Cancel)
+        client.connection.finish(request, Result())
+    assert client.said() == [b"S", b"S", b"R"]
+    assert client.say(b"RESULTS\n") == [b"S 2", b"00001 0 No\\ error", b"00002 0 No\\ error"]
+
+
+def test_r_is_told_once_though_the_mode_is_switched() -> None:
+    client = Client()
+    requests = pings(client, "1", "2")
+    client.say(b"ASYNC_MODE_ON\n")
+    client.connection.finish(requests[0], Result())
+    assert client.said() == [b"R"]
+    client.say(b"ASYNC_MODE_OFF\nASYNC_MODE_ON\n")
+    client.connection.finish(requests[1], Result())
+    assert client.said() == []
+
+
+def test_the_window() -> None:
+    # Page, "Commands": F Threads\ limit\ reached, in the extreme, while a request is outstanding
+    client = Client(Connection(window=3))
+    requests = pings(client, "1", "2", "3", "4")
+    assert len(requests) == 3
+    assert client.said() == [b"S", b"S", b"S", b"F Threads\\ limit\\ reached"]
+    assert (client.connection.outstanding, client.connection.unfinished) == (3, 3)
+    client.connection.finish(requests[0], Result())
+    assert (client.connection.outstanding, client.connection.unfinished) == (3, 2)
+    assert client.say(command("BLAH_PING", "5", "x")) == [b"F Threads\\ limit\\ reached"]
+    assert client.say(b"RESULTS\n")[0] == b"S 1"
+    assert client.say(command("BLAH_PING", "5", "x")) == [b"S"]
+    assert client.say(b"VERSION\n") == [b"S " + BANNER]
+
+
+def test_never_f_while_nothing_is_outstanding() -> None:
+    client = Client(Connection(window=3))
+    assert len(client.events(command("BLAH_JOB_STATUS", "1", "a b c d e"))) == 5
+    assert client.said() == [b"S"]
+    assert client.say(command("BLAH_PING", "5", "x")) == [b"F Threads\\ limit\\ reached"]
+
+
+def test_the_window_counts_bytes_too() -> None:
+    client = Client()
+    ad = "x" * 15_000_000
+    answers = [client.say(command("BLAH_JOB_SUBMIT", str(n), ad)) for n in (1, 2, 3)]
+    assert answers == [[b"S"], [b"S"], [b"F Threads\\ limit\\ reached"]]
+    # but one that is alone is taken, and those that are done do not count
+    client = Client(Connection(longest_line=64 * 1024 * 1024))
+    for _ in range(2):
+        (request,) = client.events(command("BLAH_JOB_SUBMIT", "1", "x" * 40_000_000))
+        assert isinstance(request, r.Submit)
+        client.connection.finish(request, SubmitResult.failed("no"))
+        assert len(client.say(b"RESULTS\n")) == 3
+
+
+IMMEDIATE: list[tuple[tuple[str, ...], r.Immediate]] = [
+    (("BLAH_SET_SUDO_ID", "u"), r.SetSudoId("u")),
+    (("BLAH_SET_SUDO_OFF",), r.SetSudoOff()),
+    (("BLAH_SET_GLEXEC_DN", "p", "c", "0"), r.SetGlexecDn("p", "c", "0")),
+    (("BLAH_SET_GLEXEC_OFF",), r.SetGlexecOff()),
+    (("CACHE_PROXY_FROM_FILE", "1", "/p q"), r.CacheProxy("1", "/p q")),
+    (("USE_CACHED_PROXY", "1"), r.UseCachedProxy("1")),
+    (("UNCACHE_PROXY", "1"), r.UncacheProxy("1")),
+]
+
+
+@pytest.mark.parametrize(("sent", "expected"), IMMEDIATE)
+def test_what_is_answered_at_once_keeps_the_order(
+    sent: tuple[str, ...], expected: r.Immediate
+) -> None:
+    # Page, "Commands": what is configured is listed
+    connection = Connection(COMMANDS)
+    client = Client(connection)
+    assert sent[0].encode() in client.say(b"COMMANDS\n")[0].split()
+    connection.receive_data(b"RESULTS\n" + command(*sent) + b"VERSION\n")
+    assert connection.next_request() == expected
+    with pytest.raises(RuntimeError, match="is not answered yet"):
+        connection.next_request()
+    assert client.said() == [b"S 0"]
+    connection.answer(r.Reply("F", "proxyId not found"))
+    assert connection.next_request() is None
+    assert client.said() == [b"F proxyId\\ not\\ found", b"S " + BANNER]
+    with pytest.raises(RuntimeError, match="nothing to answer"):
+        connection.answer(r.Reply("S", ""))
+
+
+def test_quit_is_told_once() -> None:
+    client = Client()
+    assert client.events(b"BLAH_PING 1 x\nQUIT\nQUIT\nBLAH_PING 2 x\n")[1:] == [r.Quit()]
+    assert client.connection.closed
+    assert client.events(b"BLAH_PING 2 x\n") == []
+    assert client.said() == [b"S", b"S Server\\ exiting"]
+
+
+def test_a_line_without_end() -> None:
+    # Page, fault 1: a line over 1 MiB ends the real daemon
+    client = Client(Connection(longest_line=1000))
+    assert client.say(b"BLAH_JOB_SUBMIT 1 " + b"x" * 5000) == []
+    assert client.say(b"x" * 5000 + b"\r\nVERSION\r\n") == [b"E Line\\ too\\ long", b"S " + BANNER]
+    ten = b"x" * 10_000_000
+    (request,) = Client().events(b"BLAH_JOB_SUBMIT 1 " + ten + b"\r\n")
+    assert isinstance(request, r.Submit)
+    assert len(request.ad) == 10_000_000
+
+
+def test_ten_thousand_in_one_write() -> None:
+    client = Client()
+    requests = pings(client, *map(str, range(1, 10_001)))
+    assert client.said() == [b"S"] * 10_000
+    for request in requests:
+        client.connection.finish(request, Result())
+    assert len(client.say(b"RESULTS\n")) == 10_001
+
+
+# Page, "HTCondor's gridmanager, from its wire": byte for byte.
+SUBMIT = rb"""BLAH_JOB_SUBMIT 3 [\ In\ =\ "stdin.txt";\ Cmd\ =\ "/home/u/job.sh";\ Err\ =\ "job.err";\ Iwd\ =\ "/home/u";\ Out\ =\ "job.out";\ Args\ =\ "a\ b\ c";\ gridtype\ =\ "slurm";\ Environment\ =\ "X=1";\ GridResource\ =\ "batch\ slurm";\ JobDirectory\ =\ "home_bl_...";\ TransferInput\ =\ "in1.txt";\ TransferOutput\ =\ "out1.txt,out2.txt"\ ]"""  # noqa: E501
+SUBMIT_AD = """[ In = "stdin.txt"; Cmd = "/home/u/job.sh"; Err = "job.err"; Iwd = "/home/u"; Out = "job.out"; Args = "a b c"; gridtype = "slurm"; Environment = "X=1"; GridResource = "batch slurm"; JobDirectory = "home_bl_..."; TransferInput = "in1.txt"; TransferOutput = "out1.txt,out2.txt" ]"""  # noqa: E501
+
+
+def test_a_session_of_the_gridmanagers() -> None:
+    client = Client()
+    assert client.say(b"ASYNC_MODE_ON\r\n") == [b"S Async\\ mode\\ on"]
+    (ping,) = client.events(b"BLAH_PING 2 slurm\r\n")
+    assert isinstance(ping, r.Ping)
+    client.connection.finish(ping, Result())
+    assert client.said() == [b"S", b"R"]
+    assert client.say(b"RESULTS\r\n") == [b"S 1", b"2 0 No\\ error"]
+    client.connection.receive_data(SUBMIT)  # the command and its end in two writes
+    assert client.connection.next_request() is None
+    (submit,) = client.events(b"\r\n")
+    assert isinstance(submit, r.Submit)
+    assert (submit.reqid, submit.ad) == ("3", SUBMIT_AD)
+    (status,) = client.events(b"BLAH_JOB_STATUS 4 slurm/20261121/1406\r\n")
+    assert isinstance(status, r.Status)
+    ad = '[ JobStatus = 2; BatchJobId = "1406" ]'
+    client.connection.finish(status, StatusResult.told(2, ad))
+    assert client.said() == [b"S", b"S", b"R"]
+    assert client.say(b"RESULTS\r\n") == [
+        b"S 1",
+        b'4 0 No\\ Error 2 [\\ JobStatus\\ =\\ 2;\\ BatchJobId\\ =\\ "1406"\\ ]',
+    ]
+
+
+@given(st.binary(max_size=80) | st.lists(st.sampled_from(sorted(COMMANDS)) | st.text()).map(
+    lambda found: " ".join(found).encode("utf-8", "replace") + b"\n"
+))  # fmt: skip
+def test_any_bytes_are_answered_line_by_line(data: bytes) -> None:
+    connection = Connection(USUAL_COMMANDS)
+    client = Client(connection)
+    client.events(data)
+    assert all(said[:1] in {b"S", b"E", b"F"} for said in client.said())
+    if not connection.closed:
+        assert client.say(b"\0VERSION\r\n")[-1] == b"S " + BANNER
+
+
+ONE_LINE = {
+    "a\n  b\t c\r\n\n": "a; b c",
+    "": "",
+    "\x1b[31mred\0": "\ufffd[31mred\ufffd",
+}
+
+
+@pytest.mark.parametrize("text", ONE_LINE)
+def test_one_line(text: str) -> None:
+    assert one_line(text) == ONE_LINE[text]
+
+
+def test_an_error_as_a_result() -> None:
+    error = OSProfileError("sbatch said:\n no", hint="try again")
+    assert told_error(error) == "sbatch said:; no (try again)"
+    assert SubmitResult.refused(error) == SubmitResult(1, "sbatch said:; no (try again)")
+    refused = SubmitResult.refused(ClassAdError("no", "[", 1, expected="]"))
+    assert refused.text == "Error parsing classad: line 1, column 2: no, but ] was expected"
