@@ -18,9 +18,11 @@ SLACK: Final = 300
 KEPT: Final = 20_000
 """So many of a log's seconds are remembered (some 4 MB)."""
 _DAY: Final = 86_400
+_SECONDS: Final = {f":{second:02}": second for second in range(61)}
+_NEVER: Final = -(1 << 62)
 
-Wall = tuple[int, int, int, int, int, int]
-"""Year, month, day, hour, minute, second."""
+Wall = tuple[int, ...]
+"""Year, month, day, hour, minute."""
 
 
 class OddError(Exception):
@@ -29,23 +31,18 @@ class OddError(Exception):
 
 def timestamp_as_utc(wall: Wall) -> int:
     """Give the seconds since 1970 of a wall clock in Greenwich; a day too large runs over."""
-    year, month, day, hour, minute, second = wall
+    year, month, day, hour, minute = wall
     year -= month < 3
     days = 365 * year + year // 4 - year // 100 + year // 400
     days += (153 * ((month + 9) % 12) + 2) // 5 + day - 719_469
-    return days * _DAY + hour * 3600 + minute * 60 + second
+    return days * _DAY + hour * 3600 + minute * 60
 
 
 def is_wall(wall: Wall) -> bool:
     """Say whether a clock can show that."""
-    year, month, day, hour, minute, second = wall
+    year, month, day, hour, minute = wall
     return (
-        1900 <= year <= 9999
-        and 1 <= month <= 12
-        and 1 <= day <= 31
-        and hour <= 23
-        and minute <= 59
-        and second <= 60
+        1900 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= 31 and hour <= 23 and minute <= 59
     )
 
 
@@ -95,58 +92,96 @@ def _shows(moment: int, utc: int) -> bool:
 class Stamps(dict[str, str]):
     """From a log's words for a second to the beginning of an event's line, `001;TIMESTAMP;`.
 
+    The words end with `:SS`; `parse` reads what stands before it: the numbers of a minute, or None.
     Only what is certain is in the dictionary: any other key raises `OddError`, and `slow` then
     gives the line's beginning, or the empty string where there is no event: the words are no
-    time, or it lies before `since`. `parse` gives a wall clock's numbers, or the seconds
-    themselves, or None.
+    time, or it lies before `since`.
     """
 
     def __init__(
-        self, parse: Callable[[str], Wall | int | None], since: int, *, utc: bool = False
+        self, parse: Callable[[str], Wall | None], since: int, *, utc: bool = False
     ) -> None:
         super().__init__()
         self.clock = Clock(utc=utc)
         self._parse = parse
         self._since = since
+        self._minutes: dict[str, int] = {}
         self._dropped: set[str] = set()
 
     def __missing__(self, words: str) -> str:
-        if words in self._dropped or not (known := self.slow(words)) or words not in self:
-            raise OddError
-        return known
+        try:
+            moment = self._minutes[words[:-3]] + _SECONDS[words[-3:]]
+        except KeyError:
+            stamp = "" if words[:-3] in self._dropped else self.slow(words)
+            if not stamp or words[:-3] not in self._minutes:
+                raise OddError from None
+        else:
+            stamp = f"001;{moment};"
+        if len(self) >= KEPT:
+            self.clear()
+        self[words] = stamp
+        return stamp
 
     def slow(self, words: str) -> str:
         """Give the line's beginning for a time, or the empty string."""
-        known = self.get(words)
-        if known is not None:
-            return known
-        if words in self._dropped:
+        minute, second = words[:-3], _SECONDS.get(words[-3:])
+        if second is None or minute in self._dropped:
             return ""
-        moment, certain = self.moment(words)
-        if moment is None or moment < self._since:
-            if certain:
-                self._remember(self._dropped.add, words)
-            return ""
-        stamp = f"001;{moment};"
-        if certain:
-            self._remember(lambda key: self.__setitem__(key, stamp), words)
+        begin = self._minutes.get(minute)
+        if begin is None:
+            begin = self._read(minute)
+        moment = begin + second
+        return f"001;{moment};" if moment >= self._since else ""
+
+    def _read(self, minute: str) -> int:
+        """Give the second with which a minute begins; one before all events for what is none."""
+        wall = self._parse(minute)
+        known = wall is not None and is_wall(wall)
+        begin, doubtful = self.clock.read(wall) if wall and known else (_NEVER, False)
+        if len(self._minutes) + len(self._dropped) >= KEPT:
+            self._minutes.clear()
+            self._dropped.clear()
+        if begin + 60 < self._since:
+            self._dropped.add(minute)
+        elif begin >= self._since and not doubtful:
+            self._minutes[minute] = begin
+        return begin
+
+    def forget(self) -> None:
+        """Forget what was read: the words may come to mean something else."""
+        self.clear()
+        self._minutes.clear()
+        self._dropped.clear()
+
+    def heard(self, now: float) -> None:
+        """Take note that the log was read to its end."""
+        self.clock.heard(now)
+
+
+@final
+class Seconds(dict[str, str]):
+    """The same for logs that tell seconds since 1970."""
+
+    def __init__(self, since: int) -> None:
+        super().__init__()
+        self._since = since
+
+    def __missing__(self, words: str) -> str:
+        stamp = self.slow(words)
+        if not stamp:
+            raise OddError
+        if len(self) >= KEPT:
+            self.clear()
+        self[words] = stamp
         return stamp
 
-    def moment(self, words: str) -> tuple[int | None, bool]:
-        """Give the seconds since 1970, and whether these words can have no other meaning."""
-        parsed = self._parse(words)
-        if parsed is None or isinstance(parsed, int):
-            return parsed, True
-        if not is_wall(parsed):
-            return None, True
-        moment, doubtful = self.clock.read(parsed)
-        return moment, not doubtful
+    def slow(self, words: str) -> str:
+        """Give the line's beginning for a time, or the empty string."""
+        moment = int(words) if words.isascii() and words.isdigit() and len(words) < 19 else -1
+        return f"001;{moment};" if moment >= self._since else ""
 
-    def _remember(self, keep: Callable[[str], None], words: str) -> None:
-        if len(self) + len(self._dropped) >= KEPT:
-            self.clear()
-            self._dropped.clear()
-        keep(words)
+    def heard(self, now: float) -> None:
+        """Pass over it: these times have one meaning."""
 
 
 def numbers(words: str, *places: tuple[int, int]) -> tuple[int, ...] | None:

@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final
 
 from osprofile.errors import EventError
-from osprofile.events.clock import OddError, Stamps
+from osprofile.events.clock import OddError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from osprofile.events.clock import Seconds, Stamps
     from osprofile.events.tail import Log
 
 
@@ -48,18 +49,24 @@ class Options(NamedTuple):
         """The time from which events are told by sources that do not replay by themselves."""
         return self.since or int(time.time())
 
-    def path(self, *, environment: str = "") -> str:
-        """Give the one path of the log: the command line's, else `log_path` of the configuration.
+    def path(self, fallback: str = "") -> str:
+        """Give the last path of the command line, else `log_path` of the configuration, else that.
 
         Raises `EventError` where there is none.
         """
-        paths = [*self.paths, environment or self.settings.get("log_path", "")]
-        found = next(filter(None, paths), "")
+        found = next(filter(None, [*self.paths[::-1], self.settings.get("log_path", "")]), fallback)
         if not found:
             message = f"it is not known where the log of {self.name} is"
             hint = f"give --log-path PATH, or log_path=PATH in globus-{self.name}.conf"
             raise EventError(message, hint=hint)
         return found
+
+    def all_paths(self) -> Sequence[str]:
+        """Give the paths of several logs: the command line's, else those of `log_path`.
+
+        There they stand with commas between them. Raises `EventError` where there is none.
+        """
+        return list(filter(None, self.paths)) or self.path().split(",")
 
 
 class Parser(Protocol):
@@ -110,7 +117,7 @@ class TimedLines:
 
     pattern: re.Pattern[str]
 
-    def __init__(self, stamps: Stamps) -> None:
+    def __init__(self, stamps: Stamps | Seconds) -> None:
         self.stamps = stamps
 
     def feed(self, text: str) -> str:
@@ -126,7 +133,7 @@ class TimedLines:
 
     def heard(self, now: float) -> None:
         """Tell the clock."""
-        self.stamps.clock.heard(now)
+        self.stamps.heard(now)
 
     def fast(self, found: list[Any]) -> str:
         """Give the events of all that was found, or raise `OddError`."""

@@ -42,25 +42,22 @@ _MORE: Final = (
     r"|job_id:[^;\n]*+|Holds [a-z]++ (?:set|released)|(?:suspend|resume) job by"
     r"|enqueuing into [^,;\n]*+, state Q"
 )
-_LINE: Final = (
-    r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
-)
+_LINE: Final = r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 
 
 def open_source(options: Options) -> Source:
     """Open the directory of the server's logs; without a timestamp, from now on."""
     since = options.since_or_now
     log = Days(options.path(), day_of(since))
-    stamps = Stamps(wall, since)
+    stamps = Stamps(minute, since)
     return LogSource([(log, Extended(stamps) if options.extended else Lines(stamps))])
 
 
-def wall(words: str) -> Wall | None:
-    """Read MM/DD/YYYY HH:MM:SS."""
-    if words[2] + words[5] + words[10] + words[13] + words[16] != "// ::":
+def minute(words: str) -> Wall | None:
+    """Read MM/DD/YYYY HH:MM."""
+    if words[2] + words[5] + words[10] + words[13] != "// :":
         return None
-    found = numbers(words, (6, 10), (0, 2), (3, 5), (11, 13), (14, 16), (17, 19))
-    return found  # type: ignore[return-value]
+    return numbers(words, (6, 10), (0, 2), (3, 5), (11, 13), (14, 16))
 
 
 def _exit(words: str) -> str | None:

@@ -1,0 +1,153 @@
+"""HTCondor: the user logs of jobs, text or XML, one or several.
+
+A text log's entries begin with a line `NNN (cluster.proc.sub) TIME words` and end with the line
+`...`; TIME is `MM/DD HH:MM:SS` or `YYYY-MM-DD HH:MM:SS`, local. An XML log's are elements `<c>` with
+`<a n="NAME">` in them. NNN, or EventTypeNumber, says what happened:
+
+    000 submitted                          pending
+    001 executing                          active
+    005 terminated, (1) normally           done, the return value
+    005 terminated, (0) abnormally         failed, 0
+    009 aborted                            failed, 0
+
+With `--extended` also:
+
+    002 not executable                     failed, 0
+    004 evicted, 007 shadow's exception    pending
+    010 suspended, 012 held                suspended
+    011 unsuspended                        active
+    013 released                           pending
+
+A job is told as CLUSTER.PROC.SUB, each with three digits at least. Without a timestamp everything is
+replayed. A time without a year is of the last twelve months.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.events.clock import Stamps, Wall, numbers
+from osprofile.events.sources.base import LogSource
+from osprofile.events.tail import Chain, Starts
+
+if TYPE_CHECKING:
+    from osprofile.events.sources.base import Options, Source
+
+TABLE: Final = {0: ";1;0\n", 1: ";2;0\n", 9: ";4;0\n"}
+"""What the numbers tell that tell all by themselves; 5 is the end."""
+MORE: Final = {
+    2: ";4;0\n",
+    4: ";1;0\n",
+    7: ";1;0\n",
+    10: ";16;0\n",
+    11: ";2;0\n",
+    12: ";16;0\n",
+    13: ";1;0\n",
+}
+_END: Final = "\n...\n"
+_TEXT: Final = re.compile(
+    r"\n\.\.\.\n([0-9]{3}) \(([0-9]+)\.([0-9]+)\.([0-9]+)\) "
+    r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|[0-9]{2}/[0-9]{2} )[0-9]{2}:[0-9]{2}:[0-9]{2})(?![0-9])[^\n]*+"
+    r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
+)
+_ENTRY: Final = re.compile(r"<c>(.*?)</c>", re.DOTALL)
+_ATTRIBUTE: Final = re.compile(r'<a n="(\w+)">\s*<(?:[a-z] v="([^"]*)"|[a-z]+>([^<]*))', re.ASCII)
+KEPT: Final = 1024 * 1024
+"""Characters of an entry that are kept until its end comes; what it tells of stands at its start."""
+
+Found = tuple[str, str, str, str, str, str, str]
+"""Number, cluster, proc, sub, time; of an end, `1` where it was normal, and value or signal."""
+
+
+def open_source(options: Options) -> Source:
+    """Open the logs, all of them."""
+    everything = Starts(older_wanted=lambda _this, _older: True)
+    logs = [Chain(path, 1, everything) for path in options.all_paths()]
+    return LogSource([(log, Entries(options.since, extended=options.extended)) for log in logs])
+
+
+def minute(words: str) -> Wall | None:
+    """Read YYYY-MM-DD HH:MM, or MM/DD HH:MM of the last twelve months."""
+    if words[4:5] == "-":
+        return numbers(words, (0, 4), (5, 7), (8, 10), (11, 13), (14, 16))
+    found = numbers(words, (0, 2), (3, 5), (6, 8), (9, 11))
+    if found is None:
+        return None
+    tomorrow = time.localtime(time.time() + 86_400)
+    return (tomorrow.tm_year - (found[:2] > (tomorrow.tm_mon, tomorrow.tm_mday)), *found)
+
+
+def ending_of(number: int, normal: str, value: str, table: dict[int, str]) -> str:
+    """Give how an event's line ends; empty where there is no event."""
+    if number != 5:
+        return table.get(number, "")
+    if normal == "1":
+        return f";8;{int(value)}\n"
+    return ";4;0\n" if normal else ""
+
+
+@final
+class Entries:
+    """The entries of one log; one whose end is not there yet is kept for the next call."""
+
+    def __init__(self, since: int, *, extended: bool) -> None:
+        self._stamps = Stamps(minute, since)
+        self._table = {**TABLE, **MORE} if extended else dict(TABLE)
+        self._day = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the entry of the last file that has no end, and whether it was XML."""
+        self._rest = _END
+        self._xml: bool | None = None
+
+    def heard(self, now: float) -> None:
+        """Forget times once a day: they may have no year."""
+        self._stamps.heard(now)
+        if self._day != int(now) // 86_400:
+            self._day = int(now) // 86_400
+            self._stamps.forget()
+
+    def feed(self, text: str) -> str:
+        """Give the events of the entries that end here."""
+        if self._xml is None:
+            self._xml = text.lstrip().startswith("<")
+        if self._xml:
+            return self._feed_xml(text[1:])
+        work = self._rest + text[1:]
+        end = work.rfind(_END)
+        self._rest = work[end:][:KEPT]
+        return "".join(map(self._event, _TEXT.findall(work, 0, end)))
+
+    def _feed_xml(self, text: str) -> str:
+        work = self._rest + text
+        end = work.rfind("</c>") + 4
+        self._rest = work[end:][:KEPT] if end > 3 else work[:KEPT]
+        return "".join(map(self._element, _ENTRY.findall(work, 0, max(end, 0))))
+
+    def _event(self, found: Found) -> str:
+        number, cluster, proc, sub, when, normal, value = found
+        ending = ending_of(int(number), normal, value, self._table)
+        stamp = ending and self._stamps.slow(when)
+        if not stamp:
+            return ""
+        return f"{stamp}{int(cluster):03}.{int(proc):03}.{int(sub):03}{ending}"
+
+    def _element(self, text: str) -> str:
+        known = {name: flag or value for name, flag, value in _ATTRIBUTE.findall(text)}
+        normal = {"t": "1", "f": "0", "true": "1", "false": "0"}.get(
+            known.get("TerminatedNormally", ""), ""
+        )
+        names = ("EventTypeNumber", "Cluster", "Proc", "Subproc")
+        words = [known.get(name, "").strip() for name in names]
+        value = known.get("ReturnValue", "0").strip()
+        if not all(map(_is_number, [*words, value.removeprefix("-")])):
+            return ""
+        when = known.get("EventTime", "").strip()[:19]
+        return self._event((words[0], words[1], words[2], words[3], when, normal, value))
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) <= 18

@@ -1,0 +1,179 @@
+"""LSF: `lsb.events` in the log directory, with `lsb.events.1`, `.2` ... behind it.
+
+Words between blanks, texts in double quotes with `""` for one: kind, version, time (seconds since
+1970), job, and what the kind has. The array's index is not told.
+
+    JOB_NEW                              pending
+    JOB_START                            active
+    JOB_STATUS, state 64 (done)          done, 0
+    JOB_STATUS, state 32 (exit)          failed, exitInfo; where that is 0: done, exit status >> 8
+
+exitStatus, index and exitInfo follow the resource usage, or are the line's last three words. A line
+that is older than one before it is dropped. The current file begins with `#N`: what is before
+the byte N is in the rotated file too. A rotated file begins with `#T`, the time of its last event.
+
+With `--extended` older lines are told too, and
+
+    JOB_STATUS, state 2, 8, 16           suspended (while pending, by the system, by the user)
+    JOB_STATUS, state 1, 4               pending, active: requeued or resumed
+    JOB_REQUEUE                          pending
+    JOB_EXCEPT abend, cantrun, startfail failed, the exception's mask: 8, 16, 64
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.events.clock import OddError, Seconds
+from osprofile.events.sources.base import LogSource, TimedLines, integer
+from osprofile.events.tail import Chain, Starts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from osprofile.events.sources.base import Options, Source
+
+TABLE: Final = {"JOB_NEW": ";1;0\n", "JOB_START": ";2;0\n"}
+STATES: Final = {1: ";1;0\n", 2: ";16;0\n", 4: ";2;0\n", 8: ";16;0\n", 16: ";16;0\n"}
+"""The states of JOB_STATUS that are told with `--extended` alone."""
+EXCEPTIONS: Final = 0x08 | 0x10 | 0x40
+"""Of the exceptions, those that say a job's end: abend, cantrun, startfail.
+
+A host's failure (0x20) is none: the job may be run again, and its JOB_STATUS says which.
+"""
+USAGE: Final = 19
+"""So many numbers of resource usage stand before the exit status, if any do."""
+_LINE: Final = re.compile(
+    r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)'
+    r"(?:[ \t]++(64(?![^ \t\n])|32[ \t][^\n]*+))?+"
+)
+_MORE: Final = re.compile(
+    r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)[ \t]*+([^\n]*+)'
+)
+_FIRST: Final = re.compile(rb"#\s*([0-9]+)")
+_KINDS: Final = {**TABLE, "JOB_STATUS": ""}
+
+Found = tuple[str, str, str, str]
+"""Kind, time, job, and the rest of a line that tells of an end."""
+
+
+def open_source(options: Options) -> Source:
+    """Open the current log, or the rotated ones that are needed; without a timestamp, from now on."""
+    since = options.since_or_now
+    path = options.path()
+    if not os.path.isfile(path):
+        path = os.path.join(path, "lsb.events")
+    log = Chain(path, 1, Starts(_older_wanted(since), _offset))
+    return LogSource([(log, Extended(since) if options.extended else Lines(since))])
+
+
+def _offset(head: bytes) -> int:
+    found = _FIRST.match(head)
+    return int(found[1]) if found else 0
+
+
+def _older_wanted(since: int) -> Callable[[bytes, bytes], bool]:
+    def wanted(_this: bytes, older: bytes) -> bool:
+        found = _FIRST.match(older)
+        return found is None or int(found[1]) >= since
+
+    return wanted
+
+
+def exit_words(words: list[str]) -> tuple[int, int] | None:
+    """Give exit status and exitInfo of a JOB_STATUS, of which the words from the state on are given.
+
+    Reason, subreasons, CPU time and end time come first, then whether there is resource usage.
+    """
+    begin = 6 + (USAGE if words[5:6] == ["1"] else 0)
+    whole = len(words) >= begin + 3 and words[5] in ("0", "1")
+    chosen = words[begin : begin + 3] if whole else words[-3:]
+    status, information = integer(chosen[0]), integer(chosen[-1])
+    if len(chosen) < 3 or status is None or information is None:
+        return None
+    return status, information
+
+
+def ending_of(rest: str) -> str:
+    """Give a job's end from a line's words from the state on; empty where it tells none."""
+    if not rest.startswith("32"):
+        return ";8;0\n" if rest else ""
+    found = exit_words(rest.split())
+    if found is None:
+        return ""
+    status, information = found
+    return f";4;{information}\n" if information else f";8;{(status & 0xFF00) >> 8}\n"
+
+
+@final
+class Lines(TimedLines):
+    """What the original tells; `latest` is the time of the newest line."""
+
+    pattern = _LINE
+
+    def __init__(self, since: int) -> None:
+        super().__init__(Seconds(since))
+        self._latest = since
+
+    def fast(self, found: list[Found]) -> str:
+        """Give the events of all lines; odd are those that are not in the order of time."""
+        if not found:
+            return ""
+        times = [when for _, when, _, _ in found]
+        plain = max(map(len, times)) == min(map(len, times)) == 10
+        if not plain or int(times[0]) < self._latest or sorted(times) != times:
+            raise OddError
+        self._latest = int(times[-1])
+        kinds = _KINDS.get
+        return "".join(
+            [
+                f"001;{when};{job}{ending}"
+                for kind, when, job, rest in found
+                if (ending := kinds(kind)) or (ending is not None and (ending := ending_of(rest)))
+            ]
+        )
+
+    def slow(self, found: Found) -> str:
+        """Give the event of one line."""
+        kind, when, job, rest = found
+        if not (stamp := self.stamps.slow(when)) or int(when) < self._latest:
+            return ""
+        self._latest = int(when)
+        ending = _KINDS.get(kind)
+        if ending == "":
+            ending = ending_of(rest)
+        return f"{stamp}{job}{ending}" if ending else ""
+
+
+@final
+class Extended(TimedLines):
+    """What the original tells, and what it drops."""
+
+    pattern = _MORE
+
+    def __init__(self, since: int) -> None:
+        super().__init__(Seconds(since))
+
+    def fast(self, found: list[Found]) -> str:
+        """Take each line by itself."""
+        return "".join(map(self.slow, found))
+
+    def slow(self, found: Found) -> str:
+        """Give the event of one line."""
+        kind, when, job, rest = found
+        ending = TABLE.get(kind) or self._ending(kind, rest)
+        stamp = ending and self.stamps.slow(when)
+        return f"{stamp}{job}{ending}" if stamp else ""
+
+    def _ending(self, kind: str, rest: str) -> str:
+        number = integer(rest) or 0
+        match kind:
+            case "JOB_STATUS":
+                return ending_of(rest) if number in (32, 64) else STATES.get(number, "")
+            case "JOB_REQUEUE":
+                return ";1;0\n"
+            case "JOB_EXCEPT" if number & EXCEPTIONS:
+                return f";4;{number}\n"
+        return ""
