@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -185,11 +185,16 @@ class Client:
         until = time.monotonic() + PATIENCE
         while True:
             yield
-            left = until - time.monotonic()
-            if left < 0 or not self._selector.get_map():
+            if time.monotonic() > until or not self._selector.get_map():
                 message = f"no {what}; heard {self.raw}"
                 raise HungError(message)
-            self.hear(left)
+            self.hear(0.1)
+
+    def until(self, what: Callable[[], object]) -> None:
+        """Listen until something is true."""
+        for _ in self._until("end of waiting"):
+            if what():
+                return
 
     # Saying
 

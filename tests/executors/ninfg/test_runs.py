@@ -1,0 +1,394 @@
+"""Real jobs through the server, by the profile `linux` and others over it.
+
+NINFG_JOBS is another number of sequential jobs than 200.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.executors.ninfg.client import attributes, block, shell
+from tests.executors.ninfg.conftest import processes, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.executors.ninfg.client import Client
+    from tests.executors.ninfg.conftest import Machine
+
+MANY = int(os.environ.get("NINFG_JOBS", "200"))
+HERE = {"jobmanager": "here"}
+
+
+def refused(client: Client, pairs: list[tuple[str, str]]) -> str:
+    """Send a JOB_CREATE that must be refused, and give the reason."""
+    client.send(block("1", pairs))
+    reply = client.reply()
+    assert reply.startswith("F "), reply
+    return reply[2:]
+
+
+def test_many_one_after_the_other(machine: Machine, tmp_path: Path) -> None:
+    log = tmp_path / "ran"
+    with machine.client() as client:
+        for number in range(MANY):
+            assert client.run(shell(f"echo {number} >> {log}", **HERE)) == "DONE"
+        assert client.exit() == 0
+        assert client.raw["out"] == b"S\r\n" * (2 * MANY + 1)
+    assert log.read_text().split() == [str(number) for number in range(MANY)]
+    machine.assert_clean()
+
+
+def test_many_at_once(machine: Machine, tmp_path: Path) -> None:
+    with machine.client() as client:
+        for number in range(1, 61):
+            client.send(block(str(number), shell(f"echo x >> {tmp_path}/ran", **HERE)))
+        client.until(lambda: len(client.created) == 60)
+        assert {client.wait(job) for job in client.created.values()} == {"DONE"}
+        assert client.exit() == 0
+    assert (tmp_path / "ran").read_text() == "x\n" * 60
+    machine.assert_clean()
+
+
+def test_the_array_of_a_failing_program(machine: Machine, tmp_path: Path) -> None:
+    """One of five fails: all run to their end, and the job has failed."""
+    text = f"mkdir {tmp_path}/first 2> /dev/null && exit 4; sleep 0.3; echo x >> {tmp_path}/ran"
+    with machine.client() as client:
+        job = client.create(shell(text, count="5", **HERE))
+        assert client.wait(job) == "FAILED"
+        assert client.texts[job] == "exit code 4"
+        assert (tmp_path / "ran").read_text() == "x\n" * 4
+        assert client.exit() == 0
+    machine.assert_clean()
+
+
+def test_an_array_is_cancelled_as_a_whole(machine: Machine) -> None:
+    with machine.client() as client:
+        job = client.create(shell("exec sleep 600", count="5", **HERE))
+        until(lambda: len(processes(machine.jobs)) == 5)
+        assert client.ask(f"JOB_DESTROY {job}") == "S"
+        assert client.wait(job) == "DONE"
+        assert processes(machine.jobs) == []
+        assert client.exit() == 0
+
+
+@pytest.mark.parametrize("host_count", ["1", "2"])
+def test_several_nodes_go_through_mpirun(machine: Machine, tmp_path: Path, host_count: str) -> None:
+    """An array over several nodes has nobody else to start it there."""
+    machine.program("mpirun", f'#!/bin/sh\necho "$*" > {tmp_path}/ran\nshift 2\nexec "$@"\n')
+    with machine.client() as client:
+        assert client.run(attributes(count="4", host_count=host_count, **HERE)) == "DONE"
+        assert client.exit() == 0
+    assert (tmp_path / "ran").exists() == (host_count == "2")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/no/such/program", "exit code 127: the executable was not found"),
+        ("/etc/passwd", "exit code 126: the executable cannot be executed"),
+        ("/bin/false", "exit code 1"),
+    ],
+)
+def test_executables_that_fail(machine: Machine, path: str, text: str) -> None:
+    with machine.client() as client:
+        job = client.create(attributes(executable_path=path, **HERE))
+        assert client.wait(job) == "FAILED"
+        assert client.texts[job] == text
+        assert client.exit() == 0
+    machine.assert_clean()
+
+
+def test_a_killed_executable(machine: Machine) -> None:
+    with machine.client() as client:
+        job = client.create(shell("kill -s KILL $$", **HERE))
+        assert client.wait(job) == "FAILED"
+        assert client.texts[job] == "it was ended by signal 9"
+        assert client.exit() == 0
+
+
+def test_a_wall_time(machine: Machine) -> None:
+    """Minutes: one that is over after a minute is not waited for, but seen."""
+    with machine.client() as client:
+        job = client.create(shell("exec sleep 600", max_wall_time="1", **HERE))
+        client.wait(job, "ACTIVE")
+        (directory,) = machine.directories
+        assert "GPE_WALLTIME='60'" in (directory / ".gpe_job").read_text()
+        assert client.exit() == 0
+
+
+def test_values_reach_the_executable(machine: Machine, tmp_path: Path) -> None:
+    """Arguments, variables and the directory, whatever is in them."""
+    out, where = tmp_path / "out", tmp_path / "it's a $(dir)"
+    where.mkdir()
+    hostile = [
+        "",
+        " ",
+        "a  b ",
+        "it's",
+        '"$HOME"',
+        "$(id)",
+        "`id`",
+        "*",
+        "-n",
+        "\\",
+        "\r",
+        "\u00e9\u2028",
+    ]
+    program = machine.program(
+        "show", '#!/bin/sh\npwd\necho "$VAR|$EMPTY|$TMPDIR"\nprintf "%s\\0" "$@"\n'
+    )
+    with machine.client() as client:
+        pairs = attributes(
+            executable_path=str(program),
+            argument=hostile,
+            environment=["VAR=it's $(id)=", "EMPTY"],
+            tmp_dir="/scratch",
+            work_directory=str(where),
+            redirect_enable="true",
+            stdout_file=str(out),
+            **HERE,
+        )
+        assert client.run(pairs) == "DONE"
+        assert client.exit() == 0
+    lines = out.read_bytes().decode().split("\n", 2)
+    assert lines[:2] == [str(where), "it's $(id)=||/scratch"]
+    assert lines[2].split("\0") == [*hostile, ""]
+
+
+def test_staging(machine: Machine, tmp_path: Path) -> None:
+    """The executable travels: it is gone here when it runs there."""
+    binary = tmp_path / "it's an executable"
+    shutil.copy("/bin/echo", binary)
+    data, out = binary.read_bytes(), tmp_path / "out"
+    with machine.client() as client:
+        job = client.create(
+            attributes(
+                executable_path=str(binary),
+                staging="true",
+                work_directory=None,
+                redirect_enable="true",
+                stdout_file=str(out),
+                **HERE,
+            )
+        )
+        assert client.wait(job) == "DONE"
+        assert out.read_text() == "--client=client.example.org:4000\n"
+        copy = tmp_path / "copied"
+        copy.write_text(f'#!/bin/sh\ncmp \'{tmp_path}/copied\' "$0" && stat -c %a "$0" && pwd\n')
+        pairs = attributes(
+            executable_path=str(copy),
+            staging="true",
+            work_directory=None,
+            redirect_enable="true",
+            stdout_file=str(out),
+            **HERE,
+        )
+        assert client.run(pairs) == "DONE"
+        mode, where = out.read_text().split()
+        assert mode == "700"
+        assert where.startswith(f"{machine.jobs}/")
+        assert client.exit() == 0
+    assert binary.read_bytes() == data
+    machine.assert_clean()
+
+
+def test_a_large_executable_is_staged(machine: Machine, tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    large.write_bytes(b'#!/bin/sh\nwc -c < "$0"; exit\n' + bytes(range(256)) * 40_000)
+    out = tmp_path / "out"
+    with machine.client() as client:
+        pairs = attributes(
+            executable_path=str(large),
+            staging="true",
+            redirect_enable="true",
+            stdout_file=str(out),
+            **HERE,
+        )
+        large.chmod(0o600)  # only the copy must be executable
+        assert client.run(pairs) == "DONE"
+        assert int(out.read_text()) == large.stat().st_size
+        assert client.exit() == 0
+
+
+def test_redirection(machine: Machine, tmp_path: Path) -> None:
+    out, err = tmp_path / "out", tmp_path / "err"
+    text = "echo out; echo err >&2"
+    with machine.client() as client:
+        both = {"redirect_enable": "true", "stdout_file": str(out), "stderr_file": str(err), **HERE}
+        out.write_text("what was there before is gone" * 100)
+        assert client.run(shell(text, **both)) == "DONE"
+        assert (out.read_text(), err.read_text()) == ("out\n", "err\n")
+        assert client.run(shell(text, **{**both, "stderr_file": str(out)})) == "DONE"
+        assert out.read_text() == "out\nerr\n"
+        job = client.create(attributes(executable_path="/no/such/program", **both))
+        assert client.wait(job) == "FAILED"
+        assert "/no/such/program" in err.read_text()
+        out.unlink()
+        assert client.run(shell(text, **{**both, "redirect_enable": "false"})) == "DONE"
+        assert not out.exists()
+        assert client.exit() == 0
+    machine.assert_clean()
+
+
+def test_the_output_of_a_destroyed_job(machine: Machine, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with machine.client() as client:
+        pairs = shell(
+            f"echo begun; touch {tmp_path}/up; exec sleep 600",
+            redirect_enable="true",
+            stdout_file=str(out),
+            **HERE,
+        )
+        job = client.create(pairs)
+        until((tmp_path / "up").exists)
+        assert client.ask(f"JOB_DESTROY {job}") == "S"
+        assert client.wait(job) == "DONE"
+        assert out.read_text() == "begun\n"
+        assert client.exit() == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"jobmanager": "heer"}, "attribute jobmanager: there is no profile 'heer' (did you mean here?"),
+        ({"jobmanager": "../here"}, "attribute jobmanager: there is no profile '../here' (a name begins"),
+        ({"queue_name": "a b"}, "attribute queue_name: field QUEUE"),
+        ({"environment": "1A=b"}, "attribute environment or tmp_dir: field ENVIRONMENT: 1A is no name"),
+        ({"argument": "x" * 140_000}, "attribute argument: field ARGUMENTS: "),
+        ({"hostname": "-oProxyCommand=id"}, "attribute hostname: field SSH:HOST"),
+        ({"executable_path": "/no/such", "staging": "true"}, "attribute executable_path: /no/such cannot be read here"),
+        ({"redirect_enable": "true", "stdout_file": "/no/such/file"}, "attribute stdout_file: /no/such/file cannot be written"),
+        ({"redirect_enable": "true", "stderr_file": "/"}, "attribute stderr_file: / cannot be written"),
+    ],
+)  # fmt: skip
+def test_refusals(machine: Machine, changed: dict[str, str], words: str) -> None:
+    """What can be known at once is F, and names the attribute."""
+    with machine.client() as client:
+        assert words in refused(client, attributes(**{**HERE, **changed}))
+        assert client.run(attributes(**HERE)) == "DONE"
+        assert client.exit() == 0
+    machine.assert_clean()
+
+
+FULL = r"""<idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDATA[
+: '<JOB_SCRIPT/'/'\\''>'
+echo 'qsub: the queue is full' >&2
+exit 38]]></idb:Body></idb:Invocation>
+<idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)</idb:Value></idb:Field>
+</idb:Template>
+"""
+
+
+def test_a_submission_that_fails(machine: Machine) -> None:
+    """What only the batch system can know is a FAILED job, with its own words."""
+    machine.add("full", FULL)
+    with machine.client() as client:
+        job = client.create(attributes(jobmanager="full"))
+        assert client.wait(job) == "FAILED"
+        assert client.texts[job] == "START failed (exit status 38): qsub: the queue is full"
+        assert client.exit() == 0
+
+
+def connections(machine: Machine) -> list[str]:
+    path = machine.root / "connections"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def test_this_host(machine: Machine) -> None:
+    with machine.client() as client:
+        for name in ("localhost", "LOCALHOST", "127.0.0.1", os.uname().nodename):
+            assert client.run(attributes(hostname=name, **HERE)) == "DONE"
+        assert client.exit() == 0
+    assert connections(machine) == []
+
+
+def test_another_host(machine: Machine, tmp_path: Path) -> None:
+    """Issue, 3: through SHELL's variation SSH, files too, and with the port."""
+    program, out = tmp_path / "program", tmp_path / "out"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    with machine.client() as client:
+        for host, port in (("there.invalid", "2222"), ("me@there.invalid", "0")):
+            pairs = attributes(
+                hostname=host,
+                port=port,
+                executable_path=str(program),
+                staging="true",
+                work_directory=None,
+                redirect_enable="true",
+                stdout_file=str(out),
+                **HERE,
+            )
+            out.write_text("")
+            assert client.run(pairs) == "DONE"
+            assert out.read_text() == "--client=client.example.org:4000\n"
+        assert client.exit() == 0
+    assert {*connections(machine)} == {"there.invalid 2222", "me@there.invalid "}
+    machine.assert_clean()
+
+
+def test_the_subject(machine: Machine, tmp_path: Path) -> None:
+    """It means something to a profile that has a field for it."""
+    machine.add(
+        "grid",
+        '<idb:Template name="SHELL"><idb:Invocation name=""><idb:Body>sh -s</idb:Body></idb:Invocation>'
+        '<idb:Invocation name="SSH"><idb:Body><![CDATA['
+        f"env SUBJECT='<SUBJECT>' sh -c 'echo \"$SUBJECT\" >> {tmp_path}/subject; exec sh -s']]>"
+        '</idb:Body></idb:Invocation><idb:Field name="SUBJECT" isSettable="false" '
+        'ext:pattern="[A-Za-z0-9/=. ]*"/></idb:Template>',
+    )
+    with machine.client() as client:
+        pairs = attributes(jobmanager="grid", hostname="there.invalid", subject="/O=Grid/CN=a b")
+        assert client.run(pairs) == "DONE"
+        assert client.exit() == 0
+    assert {*(tmp_path / "subject").read_text().splitlines()} == {"/O=Grid/CN=a b"}
+
+
+def test_a_host_that_cannot_be_reached(machine: Machine) -> None:
+    with machine.client() as client:
+        job = client.create(attributes(hostname="down.invalid", **HERE))
+        assert client.wait(job) == "FAILED"
+        assert "No route to host" in client.texts[job]
+        assert client.exit() == 0
+    machine.assert_clean()
+
+
+def test_a_connection_that_breaks(machine: Machine) -> None:
+    """A job that is there is not forgotten; EXIT ends it when it can be reached again."""
+    with machine.client() as client:
+        job = client.create(shell("exec sleep 600", hostname="there.invalid", **HERE))
+        client.wait(job, "ACTIVE")
+        (machine.root / "cut").touch()
+        assert client.ask(f"JOB_DESTROY {job}") == "S"
+        client._has_sent_exit = True
+        assert client.ask("EXIT") == "S"
+        until(lambda: len(re.findall("connection closed", machine.log())) > 1)
+        assert client.process.poll() is None
+        assert processes(machine.jobs)
+        (machine.root / "cut").unlink()
+        assert client.end() == 0
+    machine.assert_clean()
+
+
+def test_a_second_signal_gives_up(machine: Machine) -> None:
+    with machine.client() as client:
+        job = client.create(shell("exec sleep 600", hostname="there.invalid", **HERE))
+        client.wait(job, "ACTIVE")
+        (machine.root / "cut").touch()
+        client.terminate()
+        until(lambda: "connection closed" in machine.log())
+        client.terminate()
+        assert client.process.wait(60) == 1
+    assert f"job {job} " in machine.log().splitlines()[-1]
+    assert "is left behind" in machine.log()
+
+
+def test_polling_as_the_client_wants(machine: Machine) -> None:
+    with machine.client() as client:
+        assert client.run(shell("sleep 0.5", status_polling="1", **HERE)) == "DONE"
+        assert client.exit() == 0
