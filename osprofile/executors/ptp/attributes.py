@@ -207,12 +207,15 @@ def encode(id_: str, value: Value) -> str:
     that a predefined attribute cannot have, an array, an id that is none.
     """
     kind = _KINDS.get(id_)
+    if kind is AttributeType.STRING and isinstance(value, str):  # first, as it is the most
+        text = f"{id_}={value}"
+        return text if text.isascii() else ascii_text(text)
     if kind is AttributeType.ENUMERATED:
         return _encode_word(id_, value)
     if kind is None and not _ID.match(id_):
         raise LocalError(f"{shown(id_)} is no id of an attribute", hint="no '=', no blank")
     if kind is None or kind is AttributeType.STRING:
-        return ascii_text(f"{id_}={value if isinstance(value, str) else _text(value)}")
+        return ascii_text(f"{id_}={_text(value)}")
     if type(value) is int and 0 <= value <= LARGEST_INTEGER and kind is AttributeType.INTEGER:
         return f"{id_}={value}"  # none of these has narrower limits
     return f"{id_}={PREDEFINED[id_].check(value)}"

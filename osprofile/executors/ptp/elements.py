@@ -96,6 +96,13 @@ class Process(NamedTuple):
     pid: int | None = None
     status: str = ""
 
+    def check(self) -> None:
+        """Raise `LocalError` for what `attributes` would raise it."""
+        encode("processState", self.state)
+        for id_, number in (("processExitCode", self.exit_code), ("processPID", self.pid)):
+            if number is not None:
+                encode(id_, number)
+
     def attributes(self, node_id: int | None) -> tuple[str, ...]:
         """Give the attributes as the wire carries them; the node by its element id."""
         pairs = (

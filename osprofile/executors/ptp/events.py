@@ -83,10 +83,10 @@ class Level(StrEnum):
 class Group(NamedTuple):
     """Elements that have the same attributes, each given as `encode` gives it.
 
-    `ids` are element ids, of processes the ranks inside their job.
+    `ids` are element ids, of processes the ranks inside their job; a number is one of them.
     """
 
-    ids: RangeSet
+    ids: RangeSet | int
     attributes: tuple[str, ...]
 
 
@@ -297,7 +297,7 @@ def _counted(**attributes: str | int) -> list[str]:
 def _grouped(groups: Sequence[Group]) -> list[str]:
     texts = [str(len(groups))]
     for ids, attributes in groups:
-        texts.append(_range(ids))
+        texts.append(str(ids) if isinstance(ids, int) else _range(ids))
         texts.append(str(len(attributes)))
         texts += attributes
     return texts

@@ -10,7 +10,7 @@ does".
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from osprofile.executors.ptp.attributes import PREDEFINED, AttributeType, encode
 from osprofile.executors.ptp.elements import Queue
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from osprofile.executors.ptp.elements import Job, Machine, Node, Process
+
+    _Thing = TypeVar("_Thing", Job, Machine, Node, Queue)
 
 IDS: Final = 2**24
 """How many ids a resource manager has: its base id is a multiple of this."""
@@ -47,20 +49,12 @@ class Ids:
         """Give so many new ids that follow each other; `LocalError` when all are used up."""
         left = self._left.get(element, range(0))
         if len(left) < count:
-            size = max(_BLOCK[element], count)
-            left = range(self._next, self._next + size)
+            left = range(self._next, self._next + max(_BLOCK[element], count))
             if left.stop > self._end:
                 raise LocalError("the resource manager has used up its element ids")
             self._next = left.stop
         self._left[element] = left[count:]
         return left[:count]
-
-
-class _Known(NamedTuple):
-    """An element that the client knows: its id, and its attributes as they were told."""
-
-    id: int
-    attributes: tuple[str, ...]
 
 
 @final
@@ -86,7 +80,7 @@ class Model:
         self._machine: Machine | None = None
         self._nodes: dict[str, Node] = {}
         self._queues: dict[str, Queue] = {}
-        self._told: dict[Element, dict[str, _Known]] = {e: {} for e in _BLOCK}
+        self._told: dict[Element, dict[str, tuple[str, ...]]] = {e: {} for e in _BLOCK}
         self._jobs: dict[str, _KnownJob] = {}
 
     def restart(self) -> None:
@@ -115,7 +109,8 @@ class Model:
     ) -> list[ModelEvent]:
         """Give the events that tell what is there now; None: as before.
 
-        Nodes need a machine, whose name stays what it was at first. A queue that a job is in is told even where it is not among `queues`.
+        Raises `LocalError`, and nothing has changed then, for a value that no client takes. Nodes
+        need a machine, whose name stays what it was at first. A queue that a job is in is told even where it is not among `queues`.
         """
         if machine is None or self._machine is not None:
             machine = self._renamed(machine)
@@ -123,19 +118,26 @@ class Model:
         job_map = {k: j.job for k, j in self._jobs.items()} if jobs is None else _by_key(jobs)
         queue_map = self._queues if queues is None else {q.name: q for q in queues}
         queue_map = self._with_queues_of(job_map, queue_map)
+        machine_map = {} if machine is None else {machine.name: machine}
+        fresh = {
+            Element.MACHINE: _fresh(machine_map, {}),
+            Element.NODE: {} if machine is None else _fresh(node_map, self._nodes),
+            Element.QUEUE: _fresh(queue_map, self._queues),
+            Element.JOB: self._fresh_jobs(job_map),
+        }
         events = [
             *self._gone(Element.JOB, job_map),
             *self._gone(Element.QUEUE, queue_map),
             *self._gone(Element.NODE, node_map),
         ]
         if machine is not None:
-            events += self._elements(Element.MACHINE, self._base, {machine.name: machine}, {})
+            events += self._elements(Element.MACHINE, self._base, fresh[Element.MACHINE])
             id_ = self._id_of[Element.MACHINE][machine.name]
-            events += self._elements(Element.NODE, id_, node_map, self._nodes)
+            events += self._elements(Element.NODE, id_, fresh[Element.NODE])
             self._machine, self._nodes = machine, dict(node_map)
-        events += self._elements(Element.QUEUE, self._base, queue_map, self._queues)
+        events += self._elements(Element.QUEUE, self._base, fresh[Element.QUEUE])
         self._queues = dict(queue_map)
-        events += self._told_jobs(job_map, again=nodes is not None)
+        events += self._told_jobs(job_map, fresh[Element.JOB], again=nodes is not None)
         return events
 
     def output(
@@ -168,44 +170,40 @@ class Model:
         return found
 
     def _gone(self, element: Element, there: Mapping[str, object]) -> list[ModelEvent]:
-        told: dict[str, _Known] | dict[str, _KnownJob] = (
+        told: dict[str, _KnownJob] | dict[str, tuple[str, ...]] = (
             self._jobs if element is Element.JOB else self._told[element]
         )
-        gone = [key for key in told if key not in there]
-        if not gone:
-            return []
-        ids = [told.pop(key).id for key in gone]
-        for key, id_ in zip(gone, ids, strict=True):
-            self._id_of[element].pop(key, None)
-            self._key_of.pop(id_, None)
-        return [Remove(element, RangeSet.of(ids))]
+        ids = []
+        for key in [key for key in told if key not in there]:
+            del told[key]
+            ids.append(self._id_of[element].pop(key))
+            del self._key_of[ids[-1]]
+        return [Remove(element, RangeSet.of(ids))] if ids else []
 
     def _elements(
-        self,
-        element: Element,
-        parent: int,
-        there: Mapping[str, Machine | Node | Queue],
-        before: Mapping[str, Machine | Node | Queue],
+        self, element: Element, parent: int, fresh: Mapping[str, tuple[str, ...]]
     ) -> Iterator[ModelEvent]:
-        """Give NEW_ and CHANGE_ for elements that have no parts."""
+        """Give NEW_ and CHANGE_ for elements that have no parts, by their attributes now."""
         told = self._told[element]
-        new = [key for key in there if key not in told]
         changes: dict[tuple[str, ...], list[int]] = {}
-        for key, thing in there.items():
-            if key not in told or before.get(key) == thing:
-                continue
-            attributes = thing.attributes()
-            changed = _changed(told[key].attributes, attributes)
-            if changed:
-                changes.setdefault(changed, []).append(told[key].id)
-                told[key] = _Known(told[key].id, attributes)
-        groups = []
-        for key, id_ in zip(new, self._identified(element, new), strict=True):
-            told[key] = _Known(id_, there[key].attributes())
-            groups.append(Group(RangeSet(((id_, id_),)), told[key].attributes))
+        new = [key for key in fresh if key not in told]
+        for key, attributes in fresh.items():
+            if key in told:
+                _note_change(changes, self._id_of[element][key], told[key], attributes)
+        ids = self._identified(element, new)
+        groups = [Group(id_, fresh[key]) for key, id_ in zip(new, ids, strict=True)]
+        told.update(fresh)
         yield from _new(element, parent, groups)
         if changes:
             yield Change(element, _groups(changes))
+
+    def _fresh_jobs(self, jobs: Mapping[str, Job]) -> dict[str, tuple[str, ...]]:
+        before = {key: known.job for key, known in self._jobs.items()}
+        fresh = _fresh(jobs, before)
+        for key in fresh:
+            for process in set(jobs[key].processes):
+                process.check()
+        return fresh
 
     def _identified(self, element: Element, keys: Sequence[str]) -> list[int]:
         """Give the ids of elements, new ones where they have none."""
@@ -216,39 +214,33 @@ class Model:
             self._key_of[id_] = (element, key)
         return [known[key] for key in keys]
 
-    def _told_jobs(self, jobs: Mapping[str, Job], *, again: bool) -> Iterator[ModelEvent]:
+    def _told_jobs(
+        self, jobs: Mapping[str, Job], fresh: Mapping[str, tuple[str, ...]], *, again: bool
+    ) -> Iterator[ModelEvent]:
         """Give the events for jobs; `again`: processes may be on nodes that are known just now."""
-        new = {key: job for key, job in jobs.items() if key not in self._jobs}
         changes: dict[tuple[str, ...], list[int]] = {}
-        for key, job in jobs.items():
-            known = self._jobs.get(key)
-            if known is None or known.job == job:
-                continue
-            attributes = job.attributes()
-            changed = _changed(known.attributes, attributes)
-            if changed:
-                changes.setdefault(changed, []).append(known.id)
-            known.attributes = attributes
-        yield from self._new_jobs(new)
+        new = [key for key in fresh if key not in self._jobs]
+        for key, attributes in fresh.items():
+            if key in self._jobs:
+                known = self._jobs[key]
+                _note_change(changes, known.id, known.attributes, attributes)
+                known.attributes = attributes
+                known.job = jobs[key]._replace(queue=known.job.queue)
+        yield from self._new_jobs(new, jobs, fresh)
         if changes:
             yield Change(Element.JOB, _groups(changes))
-        for key, job in jobs.items():
-            known = self._jobs[key]
-            if known.job is job and key not in new and not again:
-                continue
-            known.job = job if job.queue == known.job.queue else job._replace(queue=known.job.queue)
-            yield from self._processes(known)
+        for key in jobs if again else fresh:
+            yield from self._processes(self._jobs[key])
 
-    def _new_jobs(self, jobs: Mapping[str, Job]) -> Iterator[ModelEvent]:
+    def _new_jobs(
+        self, keys: Sequence[str], jobs: Mapping[str, Job], fresh: Mapping[str, tuple[str, ...]]
+    ) -> Iterator[ModelEvent]:
         by_queue: dict[str, list[Group]] = {}
-        ids = self._identified(Element.JOB, list(jobs))
-        for (key, job), id_ in zip(jobs.items(), ids, strict=True):
-            attributes = job.attributes()
-            self._jobs[key] = _KnownJob(id_, job, attributes)
-            group = Group(RangeSet(((id_, id_),)), attributes)
-            by_queue.setdefault(job.queue, []).append(group)
+        for key, id_ in zip(keys, self._identified(Element.JOB, keys), strict=True):
+            self._jobs[key] = _KnownJob(id_, jobs[key], fresh[key])
+            by_queue.setdefault(jobs[key].queue, []).append(Group(id_, fresh[key]))
         for queue, groups in by_queue.items():
-            yield from _new(Element.JOB, self._told[Element.QUEUE][queue].id, groups)
+            yield from _new(Element.JOB, self._id_of[Element.QUEUE][queue], groups)
 
     def _processes(self, known: _KnownJob) -> Iterator[ModelEvent]:
         """Give the events for the processes of a job; ranks are their ids."""
@@ -272,12 +264,29 @@ class Model:
 
     def _process_attributes(self, processes: Iterable[Process]) -> dict[Process, tuple[str, ...]]:
         """Give the attributes of processes, by process: many are alike."""
-        nodes = self._told[Element.NODE]
+        nodes, ids = self._told[Element.NODE], self._id_of[Element.NODE]
         found = {}
         for process in set(processes):
-            node = nodes.get(process.node) if process.node is not None else None
-            found[process] = process.attributes(node.id if node is not None else None)
+            known = process.node is not None and process.node in nodes
+            found[process] = process.attributes(ids[process.node or ""] if known else None)
         return found
+
+
+def _fresh(there: Mapping[str, _Thing], before: Mapping[str, _Thing]) -> dict[str, tuple[str, ...]]:
+    """Give the attributes of what is not as it was."""
+    return {key: thing.attributes() for key, thing in there.items() if before.get(key) != thing}
+
+
+def _note_change(
+    changes: dict[tuple[str, ...], list[int]],
+    id_: int,
+    before: tuple[str, ...],
+    now: tuple[str, ...],
+) -> None:
+    """Put an element to the others that changed in the same way, if it did."""
+    changed = _changed(before, now)
+    if changed:
+        changes.setdefault(changed, []).append(id_)
 
 
 def _by_key(jobs: Iterable[Job]) -> dict[str, Job]:
@@ -323,7 +332,7 @@ def _new_processes(
     for rank in range(begin, len(processes)):
         state, *others = attributes[processes[rank]]
         texts = (f"name={rank}", state, f"processIndex={rank}", *others)
-        groups.append(Group(RangeSet(((rank, rank),)), texts))
+        groups.append(Group(rank, texts))
     return groups
 
 

@@ -154,8 +154,8 @@ class Client:
             known[id_] = dict(attributes)
             if kind != PROCESS:
                 assert id_ > self.base_id
-                everywhere = [i for k in self.elements.values() for i in k if i == id_]
-                assert everywhere == [id_], "one id for two elements"
+                kinds = [k for k, elements in self.elements.items() if id_ in elements]
+                assert kinds == [kind], "one id for two elements"
                 self.parents[id_] = parent
 
     def _groups(self, args: list[str]) -> list[tuple[RangeSet, Attributes]]:

@@ -1,0 +1,122 @@
+"""The promise of the PTP agent's model: 10 MB of frames a second, for 10,000 nodes and 1,000 jobs.
+
+Made from nothing (START_EVENTS), and after a change of each node and each job. The same data as
+`json.dumps` writes it is printed beside it: C code, that knows nothing of ids, types and changes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from paired import Promise, compare, heading, rounds, timed
+
+from osprofile.executors.ptp.elements import Job, Machine, Node, Process, Queue
+from osprofile.executors.ptp.events import Ok
+from osprofile.executors.ptp.model import Model
+from osprofile.executors.ptp.protocol import Connection
+from osprofile.executors.ptp.ranges import RangeSet
+from osprofile.executors.ptp.wire import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NODES, JOBS, RANKS, IDS = 10_000, 1_000, 8, 100_000
+BASE = 16_777_216
+SPEED = 10.0
+MACHINE, QUEUES = Machine("machine"), [Queue("batch"), Queue("long", "STOPPED")]
+
+
+def session() -> Connection:
+    """Give a session in which events are sent."""
+    connection = Connection()
+    for number in (1, 2, 3):
+        arguments = ["version=2.0", f"baseId={BASE}"] if number == 1 else []
+        connection.receive_data(encode(number, 0, arguments))
+        connection.next_event()
+        if number < 3:
+            connection.send(Ok(0))
+    if not connection.wants_events:
+        message = "the session does not begin"
+        raise RuntimeError(message)
+    return connection
+
+
+def cluster(node_state: str, job_state: str) -> tuple[list[Node], list[Job]]:
+    """Give simulated nodes and jobs, those jobs on these nodes."""
+    nodes = [Node(f"node{n:05}", node_state, "idle", n) for n in range(NODES)]
+    jobs = []
+    for number in range(JOBS):
+        ranks = [Process(job_state, f"node{number * RANKS + r:05}") for r in range(RANKS)]
+        queue = QUEUES[number % 2].name
+        job = Job(f"{number}.server", queue, f"job{number}", job_state, job_state, user="user")
+        jobs.append(job._replace(processes=tuple(ranks)))
+    return nodes, jobs
+
+
+def as_json(nodes: list[Node], jobs: list[Job]) -> Callable[[], str]:
+    """Give what writes the same data, ready as dictionaries, as JSON."""
+    data = {
+        "nodes": [node._asdict() for node in nodes],
+        "jobs": [
+            {**job._asdict(), "processes": [process._asdict() for process in job.processes]}
+            for job in jobs
+        ],
+    }
+    return lambda: json.dumps(data)
+
+
+def speed(what: str, size: int, measure: Callable[[], float], count: int) -> bool:
+    """Print how many MB a second are made, in the best of some rounds; say whether it is enough."""
+    found = size / min(measure() for _ in range(count)) / 1e6
+    held = found >= SPEED
+    promise = f"at least {SPEED:g}: {'held' if held else 'BROKEN'}"
+    print(f"{what}: {found:.1f} MB/s ({promise}), {size / 1e6:.2f} MB")
+    return held
+
+
+def main() -> int:
+    """Compare and print; 1 where a promise is broken."""
+    heading()
+    count = rounds()
+    connection = session()
+    states = [cluster("UP", "RUNNING"), cluster("DOWN", "COMPLETED")]
+    model = Model(BASE)
+
+    def whole() -> int:
+        model.restart()
+        events = model.update(machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1])
+        return sum(len(connection.send(event)) for event in events)
+
+    changing = Model(BASE)
+    changing.update(machine=MACHINE, queues=QUEUES, nodes=states[1][0], jobs=states[1][1])
+
+    def change() -> float:
+        """Give the seconds of one update in which everything has another state."""
+        begin = time.perf_counter()
+        for event in changing.update(nodes=states[0][0], jobs=states[0][1]):
+            connection.send(event)
+        states.reverse()
+        return time.perf_counter() - begin
+
+    measure, peer = timed(whole, 1), timed(as_json(*states[0]), 1)
+    held = [speed("a model made from nothing", whole(), measure, count)]
+    ids = list(range(BASE, BASE + IDS))
+    others = "json.dumps of the same data"
+    promises = [
+        (Promise("a model made from nothing", others, 8), measure, peer),
+        (Promise("every state changed", others, 8), change, peer),
+        (
+            Promise(f"a range set of {IDS} ids", "json.dumps of them", 4),
+            timed(lambda: str(RangeSet.of(ids)), 1),
+            timed(lambda: json.dumps(ids), 1),
+        ),
+    ]
+    held += [compare(promise, ours, theirs, count) for promise, ours, theirs in promises]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,492 @@
+"""The model: what a strict client knows after each update is what is there."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from osprofile.events.event import JobState, JobStatus
+from osprofile.executors.ptp.commands import Signal
+from osprofile.executors.ptp.elements import (
+    PTP_STATES,
+    Job,
+    Machine,
+    Node,
+    Process,
+    Queue,
+    job_of,
+    signal_name,
+)
+from osprofile.executors.ptp.errors import LocalError
+from osprofile.executors.ptp.events import Change, Element, ModelEvent, New, Ok, Remove
+from osprofile.executors.ptp.model import IDS, MAX_GROUPS, Ids, Model
+from osprofile.executors.ptp.protocol import Connection
+from osprofile.executors.ptp.ranges import LARGEST_ID
+from osprofile.executors.ptp.wire import Frame
+from tests.executors.ptp import client as strict
+
+BASE = 16777216
+VM = Machine("vm")
+
+
+class Session:
+    """A model, and a strict client that is told all of it."""
+
+    def __init__(self) -> None:
+        self.model = Model(BASE)
+        self.connection = Connection()
+        self.client = strict.Client()
+        self.say(self.client.init())
+        self.say(self.client.command(strict.MODEL_DEF))
+        self.say(self.client.command(strict.START), answer=False)
+
+    def say(self, data: bytes, *, answer: bool = True) -> None:
+        self.connection.receive_data(data)
+        found = self.connection.next_event()
+        if answer and not isinstance(found, Signal) and found.tid is not None:
+            self.client.receive(self.connection.send(Ok(found.tid)))
+
+    def tell(self, events: list[ModelEvent]) -> list[bytes]:
+        frames = [self.connection.send(event) for event in events]
+        for frame in frames:
+            self.client.receive(frame)
+        return frames
+
+
+def test_the_order_of_a_first_update() -> None:
+    """Page, A good agent: machine, then nodes; queue, then jobs, then processes."""
+    session = Session()
+    process = Process("RUNNING", "n1")
+    job = Job("1.srv", "batch", "job01", "RUNNING", processes=(process, process))
+    frames = session.tell(
+        session.model.update(
+            machine=VM, nodes=[Node("n1"), Node("n2")], queues=[Queue("batch")], jobs=[job]
+        )
+    )
+    ids = ("16777217", "16777489", "16777490", "16777233", "16781585")
+    vm, n1, n2, batch, job01 = ids
+    expected = [
+        (0xDD, (str(BASE), "1", vm, "2", "name=vm", "machineState=UP")),
+        (
+            0xDE,
+            (vm, "2", n1, "2", "name=n1", "nodeState=UP", n2, "2", "name=n2", "nodeState=UP"),
+        ),
+        (0xE0, (str(BASE), "1", batch, "2", "name=batch", "queueState=NORMAL")),
+        (
+            0xDC,
+            (batch, "1", job01, "3", "name=job01", "jobState=RUNNING", "jobNumProcs=2"),
+        ),
+        (
+            0xDF,
+            (
+                job01, "2",
+                "0", "4", "name=0", "processState=RUNNING", "processIndex=0", f"processNodeId={n1}",
+                "1", "4", "name=1", "processState=RUNNING", "processIndex=1", f"processNodeId={n1}",
+            ),
+        ),
+    ]  # fmt: skip
+    in_blocks = [frame.split(b" ")[2:] for frame in frames]
+    assert [len(arguments) for arguments in in_blocks] == [len(args) for _, args in expected]
+    known = session.client
+    mapping = {
+        vm: known.id_of("machine", "vm"),
+        n1: known.id_of("node", "n1"),
+        n2: known.id_of("node", "n2"),
+        batch: known.id_of("queue", "batch"),
+        job01: known.id_of("job", "job01"),
+    }
+    for frame, (number, args) in zip(frames, expected, strict=True):
+        texts = [_with_ids(text, mapping) for text in args]
+        assert frame == bytes(Frame(number, 0, tuple(texts)))
+
+
+def _with_ids(text: str, mapping: dict[str, int]) -> str:
+    key, equals, value = text.rpartition("=")
+    return f"{key}{equals}{mapping.get(value, value)}"
+
+
+def test_ten_thousand_nodes_are_one_frame() -> None:
+    """Issue: 10,000 nodes in one NEW_NODE; their ids follow each other."""
+    session = Session()
+    nodes = [Node(f"n{number:05}", number=number) for number in range(10_000)]
+    events = session.model.update(machine=VM, nodes=nodes)
+    assert [type(event) for event in events] == [New, New]
+    session.tell(events)
+    assert len(session.client.elements["node"]) == 10_000
+    ids = sorted(session.client.elements["node"])
+    assert ids == list(range(ids[0], ids[0] + 10_000))
+    down = [node._replace(state="DOWN") for node in nodes]
+    (frame,) = session.tell(session.model.update(nodes=down))
+    args = ("1", f"{ids[0]}-{ids[-1]}", "1", "nodeState=DOWN")
+    assert frame == bytes(Frame(0xE8, 0, args))
+    (frame,) = session.tell(session.model.update(nodes=[]))
+    assert frame == bytes(Frame(0xF3, 0, (f"{ids[0]}-{ids[-1]}",)))
+
+
+def test_a_hundred_thousand_processes_are_one_frame() -> None:
+    """Issue: 100,000 processes of one state in one CHANGE_PROCESS; RANGE is ranks (page)."""
+    session = Session()
+    count = 100_000
+    job = Job("1", "q", "big", "RUNNING", processes=(Process("RUNNING"),) * count)
+    frames = session.tell(session.model.update(jobs=[job]))
+    assert len(frames) == 2 + -(-count // MAX_GROUPS)
+    id_ = session.client.id_of("job", "big")
+    assert len(session.client.processes[id_]) == count
+    done = job._replace(processes=(Process("COMPLETED", exit_code=0),) * count)
+    (frame,) = session.tell(session.model.update(jobs=[done]))
+    args = (str(id_), "1", "0-99999", "2", "processState=COMPLETED", "processExitCode=0")
+    assert frame == bytes(Frame(0xE9, 0, args))
+
+
+def test_nothing_new_is_nothing_said() -> None:
+    model = Model(BASE)
+    job = Job("1", "q", "j", processes=(Process(),) * 3)
+    there = {"machine": VM, "nodes": [Node("n")], "queues": [Queue("q")], "jobs": [job]}
+    assert model.update(**there)  # type: ignore[arg-type]
+    assert model.update(**there) == []  # type: ignore[arg-type]
+    assert model.update(jobs=[Job("1", "q", "j", processes=(Process(),) * 3)]) == []
+    assert model.update() == []
+
+
+def test_only_what_changed_is_said() -> None:
+    session = Session()
+    model = session.model
+    jobs = [Job(str(number), "q", f"j{number}", "STARTING", "QUEUED") for number in range(6)]
+    session.tell(model.update(jobs=jobs))
+    first = session.client.id_of("job", "j0")
+    now = [
+        job._replace(state="RUNNING", status="RUNNING") if int(job.key) < 3 else job for job in jobs
+    ]
+    now[5] = now[5]._replace(status="HELD", state="SUSPENDED", message="by user")
+    (frame,) = session.tell(model.update(jobs=now))
+    args = (
+        "2", f"{first}-{first + 2}", "2", "jobState=RUNNING", "jobStatus=RUNNING",
+        str(first + 5), "3", "jobState=SUSPENDED", "jobStatus=HELD", "jobStatusMessage=by user",
+    )  # fmt: skip
+    assert frame == bytes(Frame(0xE6, 0, args))
+    now[5] = now[5]._replace(message="")
+    (frame,) = session.tell(model.update(jobs=now))
+    assert frame == bytes(Frame(0xE6, 0, ("1", str(first + 5), "1", "jobStatusMessage=")))
+    (frame,) = session.tell(model.update(jobs=now[3:]))
+    assert frame == bytes(Frame(0xF1, 0, (f"{first}-{first + 2}",)))
+
+
+def test_processes_come_and_go() -> None:
+    session = Session()
+    job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING"),) * 4)
+    session.tell(session.model.update(jobs=[job]))
+    id_ = session.client.id_of("job", "j")
+    fewer = job._replace(processes=(Process("RUNNING"), Process("COMPLETED", signal="SIGKILL")))
+    frames = session.tell(session.model.update(jobs=[fewer]))
+    assert frames == [
+        bytes(Frame(0xE6, 0, ("1", str(id_), "1", "jobNumProcs=2"))),
+        bytes(Frame(0xF4, 0, (str(id_), "2-3"))),
+        bytes(
+            Frame(
+                0xE9,
+                0,
+                (str(id_), "1", "1", "2", "processState=COMPLETED", "processSignalName=SIGKILL"),
+            )
+        ),
+    ]
+    session.tell(session.model.update(jobs=[job]))
+    assert len(session.client.processes[id_]) == 4
+
+
+def test_a_process_on_an_unknown_node() -> None:
+    """Page, What the original client does: an unknown processNodeId is fatal."""
+    session = Session()
+    job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING", "late"),))
+    session.tell(session.model.update(machine=VM, nodes=[Node("n")], jobs=[job]))
+    id_ = session.client.id_of("job", "j")
+    assert "processNodeId" not in session.client.processes[id_][0]
+    session.tell(session.model.update(nodes=[Node("n"), Node("late")]))
+    late = session.client.id_of("node", "late")
+    assert session.client.processes[id_][0]["processNodeId"] == str(late)
+    assert [type(e) for e in session.model.update(nodes=[Node("n")])] == [Remove]
+    assert session.model.output("1", [0], stdout="x")
+
+
+def test_a_queue_that_nobody_lists() -> None:
+    """Page, What the original client does: NEW_JOB in an unknown queue is dropped."""
+    session = Session()
+    session.tell(session.model.update(queues=[Queue("a")], jobs=[Job("1", "hidden", "j")]))
+    assert session.client.by_name("queue").keys() == {"a", "hidden"}
+    session.tell(session.model.update(queues=[]))
+    assert session.client.by_name("queue").keys() == {"hidden"}
+    session.tell(session.model.update(queues=[], jobs=[]))
+    assert not session.client.elements["queue"]
+    assert not session.client.elements["job"]
+
+
+def test_a_job_that_moves_stays_where_it_was_told() -> None:
+    session = Session()
+    queues = [Queue("a"), Queue("b")]
+    session.tell(session.model.update(queues=queues, jobs=[Job("1", "a", "j")]))
+    moved = Job("1", "b", "j", "RUNNING")
+    (frame,) = session.tell(session.model.update(jobs=[moved]))
+    assert frame[9:13] == b"00e6"
+    assert session.model.update(jobs=[moved]) == []
+    session.tell(session.model.update(queues=[Queue("b")]))
+    assert session.client.by_name("queue").keys() == {"a", "b"}
+
+
+def test_start_again_tells_all_again() -> None:
+    """Page, Session: START again: the model is sent again. Ids stay, so that commands find them."""
+    model = Model(BASE)
+    there = {
+        "machine": VM,
+        "nodes": [Node("n")],
+        "jobs": [Job("1", "q", "j", processes=(Process(),))],
+    }
+    first = model.update(**there)  # type: ignore[arg-type]
+    id_ = model.id_of(Element.JOB, "1")
+    model.restart()
+    assert model.update() == []
+    assert model.key_of(Element.JOB, str(id_)) == "1"
+    assert model.update(**there) == first  # type: ignore[arg-type]
+
+
+def test_names_by_id() -> None:
+    """Page, Commands: jobId and queueId are element ids."""
+    model = Model(BASE)
+    model.update(queues=[Queue("q")], jobs=[Job("1.srv", "q", "j")])
+    job, queue = model.id_of(Element.JOB, "1.srv"), model.id_of(Element.QUEUE, "q")
+    assert model.key_of(Element.JOB, str(job)) == "1.srv"
+    assert model.key_of(Element.QUEUE, str(queue)) == "q"
+    for id_ in (str(queue), "", "x", "-1", "9" * 5000, "\u0661", str(BASE)):
+        assert model.key_of(Element.JOB, id_) is None
+    model.update(jobs=[])
+    assert model.key_of(Element.JOB, str(job)) is None
+    assert model.id_of(Element.JOB, "1.srv") is None
+
+
+def test_output() -> None:
+    """Issue 5: where the original agents put it, processStdout and processStderr."""
+    session = Session()
+    model = session.model
+    session.tell(model.update(jobs=[Job("1", "q", "j", "RUNNING", processes=(Process(),) * 4)]))
+    id_ = str(session.client.id_of("job", "j"))
+    for _ in range(2):  # the same words twice are said twice
+        (frame,) = session.tell(model.output("1", range(9), stdout="caf\u00e9\n", stderr="e"))
+        args = (id_, "1", "0-3", "2", "processStdout=caf\\xe9\n", "processStderr=e")
+        assert frame == bytes(Frame(0xE9, 0, args))
+    assert model.output("1", [7], stdout="x") == []
+    assert model.output("2", [0], stdout="x") == []
+    assert model.output("1", [0]) == []
+
+
+def test_the_machine_keeps_its_name() -> None:
+    session = Session()
+    session.tell(session.model.update(machine=VM, nodes=[Node("n")]))
+    (frame,) = session.tell(session.model.update(machine=Machine("other", "ALERT")))
+    assert frame.endswith(b"machineState=ALERT")
+    assert session.client.by_name("machine") == {"vm": {"machineState": "ALERT"}}
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"machine": Machine("vm", "FINE")},
+        {"machine": VM, "nodes": [Node("n", "ALERT")]},
+        {"queues": [Queue("q", "OPEN")]},
+        {"jobs": [Job("1", "q", "j", "QUEUED")]},
+        {"jobs": [Job("1", "q", "j", processes=(Process("LOST"),))]},
+    ],
+)
+def test_enumerations_are_enforced(update: dict[str, object]) -> None:
+    """Page, What the original client does: an illegal enum value is dropped."""
+    with pytest.raises(LocalError, match="is none of"):
+        list(Model(BASE).update(**update))  # type: ignore[arg-type]
+
+
+# Ids
+
+
+def test_ids_are_above_the_base_and_in_blocks() -> None:
+    ids = Ids(BASE)
+    assert ids.take(Element.MACHINE, 1) == range(BASE + 1, BASE + 2)
+    nodes = ids.take(Element.NODE, 10_000)
+    jobs = [ids.take(Element.JOB, 1)[0] for _ in range(4096)]
+    queues = ids.take(Element.QUEUE, 3)
+    assert len(nodes) == 10_000
+    assert jobs == list(range(jobs[0], jobs[0] + 4096))
+    assert len({*nodes, *jobs, *queues, BASE + 1}) == 10_000 + 4096 + 3 + 1
+
+
+def test_ids_are_used_up() -> None:
+    """Page, Session: baseId = n<<24, and no id of the next resource manager is taken."""
+    ids = Ids(BASE)
+    assert ids.take(Element.NODE, IDS - 1)[-1] == BASE + IDS - 1
+    with pytest.raises(LocalError, match="used up"):
+        ids.take(Element.JOB, 1)
+    with pytest.raises(LocalError, match="used up"):
+        Ids(LARGEST_ID - 5).take(Element.MACHINE, 1)
+
+
+# States
+
+
+@pytest.mark.parametrize(
+    ("state", "told", "status"),
+    [
+        (JobState.QUEUED, "STARTING", "QUEUED"),
+        (JobState.HELD, "SUSPENDED", "HELD"),
+        (JobState.RUNNING, "RUNNING", "RUNNING"),
+        (JobState.DONE, "COMPLETED", "DONE"),
+        (JobState.FAILED, "COMPLETED", "FAILED"),
+        (JobState.REMOVED, "COMPLETED", "REMOVED"),
+        (JobState.LOST, "COMPLETED", "LOST"),
+        (JobState.UNKNOWN, "STARTING", "XX"),
+    ],
+)
+def test_states(state: JobState, told: str, status: str) -> None:
+    """Page, Predefined: there is no QUEUED, STARTING plus jobStatus; design: LOST is COMPLETED."""
+    job = job_of(JobStatus("1", state, word="XX", reason="why"), queue="q", count=2)
+    assert (job.state, job.status, job.message, job.name) == (told, status, "why", "1")
+    assert (state in PTP_STATES) is (state is not JobState.UNKNOWN)
+    assert {p.state for p in job.processes} == (
+        {told} if told in {"RUNNING", "COMPLETED"} else set()
+    )
+
+
+def test_an_unknown_state_changes_none() -> None:
+    running = job_of(JobStatus("1", JobState.RUNNING), queue="q")
+    unknown = JobStatus("1", JobState.UNKNOWN, word="ZZ")
+    job = job_of(unknown, queue="q", before=running)
+    assert (job.state, job.status) == ("RUNNING", "ZZ")
+    assert job.processes == running.processes
+
+
+def test_a_running_job_that_is_held() -> None:
+    running = job_of(JobStatus("1", JobState.RUNNING), queue="q", count=2)
+    held = job_of(JobStatus("1", JobState.HELD), queue="q", count=2, before=running)
+    assert held.processes == (Process("SUSPENDED"),) * 2
+
+
+def test_processes_are_spread_over_the_hosts() -> None:
+    status = JobStatus("1", JobState.DONE, exit_code=3, hosts=("a", "b"))
+    job = job_of(status, queue="q", count=5)
+    assert [p.node for p in job.processes] == ["a", "a", "a", "b", "b"]
+    assert {p.exit_code for p in job.processes} == {3}
+    killed = job_of(JobStatus("1", JobState.FAILED, signal=9), queue="q")
+    assert killed.processes == (Process("COMPLETED", signal="SIGKILL"),)
+
+
+def test_names_of_signals() -> None:
+    assert [signal_name(n) for n in (9, 15, 99)] == ["SIGKILL", "SIGTERM", "SIG99"]
+
+
+# Any history
+
+states = st.sampled_from(["STARTING", "RUNNING", "SUSPENDED", "COMPLETED"])
+names = st.sampled_from([f"n{number}" for number in range(6)])
+nodes = st.builds(
+    Node, names, st.sampled_from(["UP", "DOWN"]), st.sampled_from(["", "idle"]), st.none()
+)
+queues = st.builds(
+    Queue, st.sampled_from("abc"), st.sampled_from(["NORMAL", "STOPPED"]), st.just("")
+)
+processes = st.builds(
+    Process, states, st.none() | names, st.none() | st.integers(0, 255), st.sampled_from(["", "S"]),
+    st.none(), st.just(""),
+)  # fmt: skip
+jobs = st.builds(
+    Job,
+    key=st.sampled_from([f"{number}.srv" for number in range(5)]),
+    queue=st.sampled_from("abcd"),
+    name=st.sampled_from(["x", "y"]),
+    state=states,
+    status=st.sampled_from(["", "Q", "R"]),
+    message=st.sampled_from(["", "why"]),
+    sub_id=st.just(""),
+    user=st.just(""),
+    processes=st.lists(processes, max_size=5).map(tuple),
+)
+
+
+class Update(NamedTuple):
+    """What is there; None: as before."""
+
+    nodes: list[Node] | None
+    queues: list[Queue] | None
+    jobs: list[Job] | None
+
+
+updates = st.builds(
+    Update,
+    st.none() | st.lists(nodes, unique_by=lambda node: str(node[0])),
+    st.none() | st.lists(queues, unique_by=lambda queue: str(queue[0])),
+    st.none() | st.lists(jobs, unique_by=lambda job: str(job[0])),
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(updates, max_size=6))
+def test_any_history(history: list[Update]) -> None:
+    """A client as strict as the original takes all of it, and knows what is there at the end."""
+    session = Session()
+    there_nodes: list[Node] = []
+    there_jobs: list[Job] = []
+    for update in history:
+        session.tell(session.model.update(machine=VM, **update._asdict()))
+        assert session.model.update(machine=VM, **update._asdict()) == []
+        there_nodes = there_nodes if update.nodes is None else update.nodes
+        there_jobs = there_jobs if update.jobs is None else update.jobs
+        check_nodes(session.client, there_nodes)
+        check_jobs(session, there_jobs)
+
+
+def check_nodes(client: strict.Client, nodes: list[Node]) -> None:
+    told = client.by_name("node")
+    assert {name: a["nodeState"] for name, a in told.items()} == {n.name: n.state for n in nodes}
+    assert all(told[n.name].get("nodeStatus", "") == n.status for n in nodes)
+
+
+def check_jobs(session: Session, jobs: list[Job]) -> None:
+    client = session.client
+    ids = {session.model.id_of(Element.JOB, job.key): job for job in jobs}
+    assert set(ids) == set(client.elements["job"])
+    known = {node["name"]: str(id_) for id_, node in client.elements["node"].items()}
+    for id_, job in ids.items():
+        assert id_ is not None
+        told = client.elements["job"][id_]
+        assert (told["name"], told["jobState"]) == (job.name, job.state)
+        assert told.get("jobStatus", "") == job.status
+        assert told.get("jobStatusMessage", "") == job.message
+        ranks = client.processes.get(id_, {})
+        assert sorted(ranks) == list(range(len(job.processes)))
+        for rank, process in enumerate(job.processes):
+            assert ranks[rank]["processState"] == process.state
+            assert ranks[rank].get("processSignalName", "") == process.signal
+            if process.node in known:
+                assert ranks[rank]["processNodeId"] == known[process.node]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"nodes": [Node("n", "DOWN"), Node("m", "ALERT")]},
+        {"jobs": [Job("1", "q", "j", "RUNNING"), Job("2", "q", "j", "QUEUED")]},
+        {"jobs": [Job("1", "q", "j", processes=(Process("LOST"),))]},
+    ],
+)
+def test_what_is_refused_changes_nothing(wrong: dict[str, object]) -> None:
+    session = Session()
+    session.tell(session.model.update(machine=VM, nodes=[Node("n")], jobs=[Job("1", "q", "j")]))
+    with pytest.raises(LocalError):
+        session.model.update(**wrong)  # type: ignore[arg-type]
+    down, running = Node("n", "DOWN"), Job("1", "q", "j", "RUNNING", processes=(Process(),))
+    session.tell(session.model.update(nodes=[down], jobs=[running]))
+    check_nodes(session.client, [down])
+    check_jobs(session, [running])
+
+
+def test_changes_hold_something() -> None:
+    model = Model(BASE)
+    model.update(jobs=[Job("1", "q", "j", processes=(Process(exit_code=1),))])
+    events = model.update(jobs=[Job("1", "q", "j", processes=(Process(),))])
+    assert all(group.attributes for e in events if isinstance(e, Change) for group in e.groups)
