@@ -200,7 +200,7 @@ def test_a_result_of_another_kind_is_refused() -> None:
     (request,) = client.events(command("BLAH_JOB_STATUS", "1", "x"))
     assert isinstance(request, r.Status)
     with pytest.raises(TypeError, match=r"Status needs a StatusResult, not Result\("):
-        client.connection.finish(request, Result())  # type: ignore[misc]
+        client.connection.finish(request, Result())
     client.connection.finish(request, StatusResult.failed("no"))
     with pytest.raises(ValueError, match="Status 1 is not outstanding"):
         client.connection.finish(request, StatusResult.failed("no"))
@@ -292,13 +292,13 @@ def test_never_f_while_nothing_is_outstanding() -> None:
 
 def test_the_window_counts_bytes_too() -> None:
     client = Client()
-    ad = "x" * 15_000_000
-    answers = [client.say(command("BLAH_JOB_SUBMIT", str(n), ad)) for n in (1, 2, 3)]
+    ad = b"x" * 15_000_000
+    answers = [client.say(b"BLAH_JOB_SUBMIT %d %b\n" % (n, ad)) for n in (1, 2, 3)]
     assert answers == [[b"S"], [b"S"], [b"F Threads\\ limit\\ reached"]]
     # but one that is alone is taken, and those that are done do not count
     client = Client(Connection(longest_line=64 * 1024 * 1024))
     for _ in range(2):
-        (request,) = client.events(command("BLAH_JOB_SUBMIT", "1", "x" * 40_000_000))
+        (request,) = client.events(b"BLAH_JOB_SUBMIT 1 " + b"x" * 40_000_000 + b"\n")
         assert isinstance(request, r.Submit)
         client.connection.finish(request, SubmitResult.failed("no"))
         assert len(client.say(b"RESULTS\n")) == 3

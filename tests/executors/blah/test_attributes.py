@@ -1,0 +1,427 @@
+"""From submit ads to jobs. Sections are those of seed 003 and of the page on BLAH."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import osprofile
+from osprofile.errors import AttributeRefusedError, ClassAdError, OSProfileError
+from osprofile.executors.blah.attributes import (
+    MUST_BE_KEPT,
+    TABLE,
+    Proxy,
+    Submission,
+    in_directory,
+    submission_of,
+)
+from osprofile.executors.blah.classad import write_ad
+from osprofile.executors.blah.framing import words
+from osprofile.executors.blah.submitad import LONGEST_AD, SubmitAd
+from osprofile.target.job import FIELD_OF, JobDescription, request_of
+from tests.executors.blah.test_protocol import SUBMIT, SUBMIT_AD
+
+SETTABLE = frozenset(FIELD_OF.values()) | {"GPUNUMBER", "FOO", "FOO_MIN", "FOO_MAX", "CEID"}
+
+
+def submission(text: str, settable: frozenset[str] = SETTABLE, **more: bool) -> Submission:
+    return submission_of(SubmitAd.read(text), settable, **more)
+
+
+def job(attributes: str) -> JobDescription:
+    return submission(f'[ Cmd = "/c"; GridType = "pbs"; {attributes} ]').description
+
+
+# Page, "HTCondor's gridmanager (25.x), from its wire".
+def test_the_pages_submission() -> None:
+    ad = words(SUBMIT)[2]
+    assert ad == SUBMIT_AD
+    assert submission(ad) == Submission(
+        gridtype="slurm",
+        description=JobDescription(
+            executable="/home/u/job.sh",
+            arguments=("a", "b", "c"),
+            environment={"X": "1"},
+            stdin="/home/u/stdin.txt",
+            stdout="/home/u/job.out",
+            stderr="/home/u/job.err",
+            fields={},
+        ),
+        iwd="/home/u",
+        inputs=("/home/u/in1.txt",),
+        outputs=(("out1.txt", "/home/u/out1.txt"), ("out2.txt", "/home/u/out2.txt")),
+        key="JobDirectory=home_bl_...",
+    )
+
+
+WIRE_ARGUMENTS = rb"""[\ Cmd\ =\ "/c";\ gridtype\ =\ "slurm";\ Arguments\ =\ "one\ two'\ 'words\ it''''s\ \\"dq\\"\ back\\\\slash\ $HOME\ *\ ;\ a&b\ semi;colon\ ''\ end";\ Environment\ =\ "E1=sp'\ 'ace\ E2=q''''uo\\"te\ E3=a;b=c&d$HOME\ E4=back\\\\slash'\ '*"\ ]"""  # noqa: E501
+
+
+def test_the_pages_arguments_and_environment() -> None:
+    """ClassAd escapes lie inside line escapes."""
+    (ad,) = words(WIRE_ARGUMENTS)
+    found = submission(ad).description
+    assert found.arguments == (
+        "one", "two words", "it's", '"dq"', "back\\slash", "$HOME", "*", ";", "a&b",
+        "semi;colon", "", "end",
+    )  # fmt: skip
+    assert found.environment == {
+        "E1": "sp ace",
+        "E2": "q'uo\"te",
+        "E3": "a;b=c&d$HOME",
+        "E4": "back\\slash *",
+    }
+
+
+# Seed 2.5, BLAH_JOB_SUBMIT, as it stands there: folded, and with a quote behind it.
+SEED = r"""[\ Cmd\ =\ "/usr/bin/test.sh";\ Args\ =\ "'X=3:Y=2'";\ Env\ =\ "VAR1=56568";\ In\ =\ "/dev/null";\ Out\ =\ "/home/StdOutput";\ Err\ =\ "/home/error";\ x509userproxy\ =\ "/home/123.proxy";\ Stagecmd\ =\ TRUE;\ Queue\ =\ "short";\ GridType\ =\ "pbs";\ ]'"""  # noqa: E501
+
+
+def test_the_seeds_submission() -> None:
+    (ad,) = words(SEED.encode())
+    assert submission(ad) == Submission(
+        gridtype="pbs",
+        description=JobDescription(
+            executable="/usr/bin/test.sh",
+            arguments=("'X=3:Y=2'",),
+            environment={"VAR1": "56568"},
+            stdin="/dev/null",
+            stdout="/home/StdOutput",
+            stderr="/home/error",
+            queue="short",
+            fields={},
+        ),
+        proxy=Proxy("/home/123.proxy"),
+        warnings=('text behind the ad is ignored: "\'"',),
+    )
+
+
+def test_the_seeds_smallest_submission() -> None:
+    # Seed 3.0
+    ad = '[ Cmd = "/usr/bin/test.sh"; x509userproxy = "/home/123.proxy"; GridType = "pbs"; ]'
+    found = submission(ad, proxy_required=True)
+    assert found.proxy == Proxy("/home/123.proxy")
+    assert found.description == JobDescription(executable="/usr/bin/test.sh", fields={})
+
+
+JOBS: dict[str, dict[str, Any]] = {
+    # Page, "Submit attributes"
+    'Arguments = "a\' \'b"; Args = "c d"': {"arguments": ("a b",)},
+    'Arguments = ""; Args = "c d"': {"arguments": ()},
+    'Args = "a  \'b c\' $HOME *"': {"arguments": ("a", "'b", "c'", "$HOME", "*")},
+    'ARGS = "x"': {"arguments": ("x",)},
+    'Environment = "A=1"; Env = "B=2"': {"environment": {"A": "1"}},
+    'Env = "a=1;b=2"': {"environment": {"a": "1", "b": "2"}},
+    'Environment = "A=1 BASH_FUNC_m%%=x"': {"environment": {"A": "1"}},
+    'Queue = "long"': {"queue": "long"},
+    'Queue = ""': {},
+    "Queue = 5": {"queue": "5"},
+    'BatchProject = "p"': {"project": "p"},
+    "BatchRuntime = 540": {"walltime": 540},
+    'BatchRuntime = "540"': {"walltime": 540},
+    "BatchRuntime = 60 * 9.01": {"walltime": 541},
+    "BatchRuntime = 0": {},
+    "BatchRuntime = undefined": {},
+    "RequestMemory = 2048": {"memory": 2048},
+    "RequestMemory = 2.5K": {"memory": 2560},
+    "NodeNumber = 4": {"processes": 4},
+    "NodeNumber = 0": {},
+    "HostNumber = 2; NodeNumber = 5": {"nodes": 2, "processes": 5},
+    "NodeNumber = 10; SMPGranularity = 4": {"nodes": 3, "processes": 10},
+    "NodeNumber = 8; SMPGranularity = 8": {"nodes": 1, "processes": 8},
+    "HostNumber = 2; SMPGranularity = 4": {"nodes": 2, "processes": 8},
+    "SMPGranularity = 4": {"nodes": 1, "processes": 4},
+    "HostSMPSize = 4": {},
+    "WholeNodes = false": {},
+    "GPUNumber = 2": {"fields": {"GPUNUMBER": "2"}},
+    "GPUNumber = 0": {},
+    'In = "i"; Out = "o"; Err = "o"': {"stdin": "i", "stdout": "o", "stderr": "o"},
+    'Iwd = "/w"; In = "i"; Out = "/o"; Err = "/dev/null"': {
+        "stdin": "/w/i", "stdout": "/o", "stderr": "/dev/null",
+    },
+    'Iwd = "/w x"; Out = "a b"': {"stdout": "/w x/a b"},
+    'In = ""': {},
+    # Expressions are evaluated first
+    'n = 2; Queue = strcat("q", n)': {"queue": "q2"},
+    'Queue = ifThenElse(Member("x", { "X" }), "a", "b")': {"queue": "a"},
+    "Queue = TARGET.queue": {},
+    "MemoryBase = 100; RequestMemory = MY.MemoryBase * 2": {"memory": 200},
+    # Any further attribute that is a settable field
+    'foo = "a b"': {"fields": {"FOO": "a b"}},
+    "Foo = 1.5": {"fields": {"FOO": "1.5"}},
+    "Foo = true": {"fields": {"FOO": "true"}},
+    "Walltime = 60": {"fields": {"WALLTIME": "60"}},
+    "Walltime = 60; BatchRuntime = 70": {"walltime": 70},
+    'CeID = "ce"; VirtualOrganisation = "$(touch /tmp/x)"': {"fields": {"CEID": "ce"}},
+    "Foo = undefined": {},
+    # CERequirements
+    'CERequirements = Foo == "bar baz" && Walltime == 540': {
+        "fields": {"FOO": "bar baz", "WALLTIME": "540"},
+    },
+    "CERequirements = Foo >= 2 && (Foo <= 4 && foo == 3)": {
+        "fields": {"FOO": "3", "FOO_MIN": "2", "FOO_MAX": "4"},
+    },
+    "CERequirements = other.Foo > 2 && 4 > Foo": {"fields": {"FOO_MIN": "3", "FOO_MAX": "3"}},
+    'CERequirements = "Foo =?= 7"': {"fields": {"FOO": "7"}},
+    "CERequirements = 2 + 3 <= Foo": {"fields": {"FOO_MIN": "5"}},
+    'n = 1; CERequirements = Foo == strcat("a", n)': {"fields": {"FOO": "a1"}},
+    "CERequirements = Foo == 1 && Walltime == 9; Foo = 2; BatchRuntime = 3": {
+        "walltime": 3, "fields": {"FOO": "2"},
+    },
+    "CERequirements = true": {},
+    'CERequirements = ""': {},
+    "CERequirements = undefined": {},
+    'CERequirements = Member("x", Other.Tags) && Foo == 1 && (A || B) && !C && Foo != 4 && Foo > 1.5': {
+        "fields": {"FOO": "1"},
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attributes", JOBS)
+def test_jobs(attributes: str) -> None:
+    expected = {"executable": "/c", "fields": {}, **JOBS[attributes]}
+    assert job(attributes) == JobDescription(**expected)
+
+
+WARNED = {
+    "Unheard = 1": "attribute Unheard is left out: the profile has no settable UNHEARD",
+    'uniquejobid = "x"; GridResource = "batch pbs"': None,
+    "Walltime = 60; BatchRuntime = 70": "attribute Walltime is left out: another attribute gives WALLTIME",
+    'Executable = "/x"': "attribute Executable is left out: another attribute gives EXECUTABLE",
+    'Environment = "f%%=x"': "Environment: no shell can export a variable 'f%%'; it is left out",
+    "CERequirements = A || B": "CERequirements: 'A || B' cannot be translated",
+    "CERequirements = Bar == 1": "CERequirements: the profile has no settable BAR; it is left out",
+    "CERequirements = Foo == 1 && Foo == 2": "CERequirements: 'Foo == 2' contradicts what is before it",
+    "CERequirements = undefined": "CERequirements: 'undefined' cannot be translated",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attributes", WARNED)
+def test_what_is_left_out_is_told(attributes: str) -> None:
+    found = submission(f'[ Cmd = "/c"; GridType = "pbs"; {attributes} ]')
+    expected = WARNED[attributes]
+    assert found.warnings == (() if expected is None else (expected,))
+
+
+# What is wrong: the attributes, which one, and what the user is told.
+REFUSED = {
+    'GridType = "pbs"': ("Cmd", "attribute Cmd is missing: there is nothing to run"),
+    'GridType = "pbs"; Cmd = ""': ("Cmd", "attribute Cmd is missing: there is nothing to run"),
+    'Cmd = "/c"': ("GridType", "attribute GridType is missing: it names the batch system"),
+    'Cmd = "/c"; GridType = "../../tmp/evil"': (
+        "GridType", "attribute GridType: '../../tmp/evil' is no name of a batch system"),
+    'Cmd = "/c"; GridType = "a b"': ("GridType", "attribute GridType: 'a b' is no name of a batch system"),
+    'Cmd = "/c"; GridType = { 1 }': ("GridType", "attribute GridType: its value is a list, and no text"),
+    "#Cmd = [ a = 1 ]": ("Cmd", "attribute Cmd: its value is an ad, and no text"),
+    '#Iwd = "w"': ("Iwd", "attribute Iwd: 'w' is no absolute path"),
+    '#BatchRuntime = "soon"': ("BatchRuntime", "attribute BatchRuntime: 'soon' is no number"),
+    "#BatchRuntime = -1": ("BatchRuntime", f"attribute BatchRuntime: -1 is no number from 0 to {2**63 - 1}"),
+    '#BatchRuntime = "nan"': ("BatchRuntime", f"attribute BatchRuntime: nan is no number from 0 to {2**63 - 1}"),
+    '#BatchRuntime = real("INF")': ("BatchRuntime", f"attribute BatchRuntime: inf is no number from 0 to {2**63 - 1}"),
+    "#BatchRuntime = true": ("BatchRuntime", "attribute BatchRuntime: true is no number"),
+    "#RequestMemory = {1}": ("RequestMemory", "attribute RequestMemory: a list is no number"),
+    "#NodeNumber = 1.5": ("NodeNumber", "attribute NodeNumber: 1.5 is no whole number"),
+    "#RequestMemory = 1 / 0": ("RequestMemory", "attribute RequestMemory: division by zero"),
+    "#Queue = strcatt(1)": (
+        "Queue", "attribute Queue: there is no function strcatt (did you mean strcat or strcmp?)"),
+    "#Queue = Queue": ("Queue", "attribute Queue: attribute Queue is defined by itself"),
+    "#Queue = error": ("Queue", "attribute Queue: error"),
+    "#Arguments = \"a 'b\"": ("Arguments", "attribute Arguments: the quote at character 3 has no end: \"'b\""),
+    '#Environment = "A"': ("Environment", "attribute Environment: 'A' is no NAME=value"),
+    '#StageCmd = "perhaps"': ("StageCmd", "attribute StageCmd: 'perhaps' is neither true nor false"),
+    "#WholeNodes = true": ("WholeNodes", "attribute WholeNodes: this batch system's profile cannot pass it on"),
+    '#BatchExtraSubmitArgs = "-x"': (
+        "BatchExtraSubmitArgs", "attribute BatchExtraSubmitArgs: this batch system's profile cannot pass it on"),
+    "#Foo = { 1 }": ("Foo", "attribute Foo: its value is a list, and no text"),
+    "#TransferInput = { 1 }": ("TransferInput", "attribute TransferInput: its list has other elements than strings"),
+    '#TransferInput = "https://h/f"': (
+        "TransferInput", "attribute TransferInput: 'https://h/f' is a URL: only files can be staged"),
+    '#TransferOutput = "a/.."': ("TransferOutput", "attribute TransferOutput: 'a/..' names no file"),
+    '#TransferOutput = "a"; TransferOutputRemaps = "a"': (
+        "TransferOutputRemaps", "attribute TransferOutputRemaps: 'a' is no NAME = NEW NAME"),
+    '#TransferOutput = "a"; TransferOutputRemaps = "a=osdf:///x"': (
+        "TransferOutputRemaps", "attribute TransferOutputRemaps: 'osdf:///x' is a URL: only files can be staged"),
+    '#CERequirements = "Foo =="': (
+        "CERequirements", "attribute CERequirements: line 1, column 7: the text ends, but an expression was expected"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attributes", REFUSED)
+def test_what_cannot_be_honoured_is_an_error_that_names_the_attribute(attributes: str) -> None:
+    text = attributes.replace("#", '; GridType = "pbs"; ', 1)
+    text = text if "Cmd" in text else f'Cmd = "/c"; {text}'
+    if attributes == 'GridType = "pbs"':
+        text = attributes
+    name, said = REFUSED[attributes]
+    with pytest.raises(AttributeRefusedError) as caught:
+        submission(f"[ {text} ]")
+    assert caught.value.message == said
+    assert caught.value.attribute == name
+
+
+def test_a_proxy_may_be_demanded() -> None:
+    # Page: optional in the real daemon, mandatory in the seed
+    ad = '[ Cmd = "/c"; GridType = "pbs"; x509UserProxy = undefined ]'
+    assert submission(ad).proxy is None
+    with pytest.raises(AttributeRefusedError, match="x509UserProxy is missing: this site runs no"):
+        submission(ad, proxy_required=True)
+    more = ad.replace(
+        "undefined", '"p"; Iwd = "/w"; x509UserProxySubject = "/DC=x"; X509USERPROXYFQAN = "/vo"'
+    )
+    assert submission(more).proxy == Proxy("/w/p", "/DC=x", "/vo")
+
+
+def test_which_attributes_must_be_kept() -> None:
+    for name in MUST_BE_KEPT:
+        ad = f'[ Cmd = "/c"; GridType = "pbs"; {name} = true ]'
+        with pytest.raises(AttributeRefusedError, match=name) as caught:
+            submission(ad, frozenset())
+        assert caught.value.hint == f"the profile needs a settable field {name.upper()}"
+        found = submission(ad, frozenset({name.upper()})).description
+        assert found.fields == {name.upper(): "true"}
+
+
+WHOLE = {
+    "": {"nodes": 1},
+    "HostNumber = 3": {"nodes": 3},
+    "HostNumber = 3; HostSMPSize = 4": {"nodes": 3, "processes": 12},
+    "HostNumber = 3; HostSMPSize = 4; SMPGranularity = 2": {"nodes": 3, "processes": 6},
+    "NodeNumber = 9; HostSMPSize = 4": {"nodes": 3, "processes": 9},
+    "HostNumber = 2; NodeNumber = 9": {"nodes": 2, "processes": 9},
+}
+
+
+@pytest.mark.parametrize("attributes", WHOLE)
+def test_whole_nodes(attributes: str) -> None:
+    ad = f'[ Cmd = "/c"; GridType = "pbs"; WholeNodes = true; {attributes} ]'
+    found = submission(ad, SETTABLE | {"WHOLENODES"}).description
+    expected = JobDescription(executable="/c", fields={"WHOLENODES": "true"}, **WHOLE[attributes])  # type: ignore[arg-type]
+    assert found == expected
+
+
+COMMANDS = {
+    'Cmd = "c"': ("c", True),
+    'Cmd = "c"; Iwd = "/w"': ("/w/c", True),
+    'Cmd = "b/c"; Iwd = "/w"; StageCmd = false': ("/w/b/c", False),
+    'Cmd = "c"; Iwd = "/w"; StageCmd = "FALSE"': ("c", False),
+    'Cmd = "/c"; Iwd = "/w"; Stagecmd = TRUE': ("/c", True),
+    'Cmd = "/a b/`c` $d\'e"; Iwd = "/w"': ("/a b/`c` $d'e", True),
+}
+
+
+@pytest.mark.parametrize("attributes", COMMANDS)
+def test_commands(attributes: str) -> None:
+    found = submission(f'[ {attributes}; GridType = "pbs" ]')
+    assert (found.description.executable, found.stage_cmd) == COMMANDS[attributes]
+
+
+FILES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
+    'TransferInput = "a, /b/c,,d e"': (("/w/a", "/b/c", "/w/d e"), ()),
+    'TransferInput = { "a", "b,c" }': (("/w/a", "/w/b,c"), ()),
+    'TransferInput = ""': ((), ()),
+    'TransferOutput = "a,d/b,e/"': ((), (("a", "/w/a"), ("d/b", "/w/b"), ("e/", "/w/e"))),
+    # Page: TransferOutputRemaps can be an unquoted undefined
+    'TransferOutput = "a"; TransferOutputRemaps = undefined': ((), (("a", "/w/a"),)),
+    'TransferOutput = "a,b"; TransferOutputRemaps = "a=x/y;b=/z"': (
+        (), (("a", "/w/x/y"), ("b", "/z")),
+    ),
+    'TransferOutput = "d/a"; TransferOutputRemaps = "a = x"': ((), (("d/a", "/w/x"),)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attributes", FILES)
+def test_files(attributes: str) -> None:
+    found = submission(f'[ Cmd = "/c"; GridType = "pbs"; Iwd = "/w"; {attributes} ]')
+    assert (found.inputs, found.outputs) == FILES[attributes]
+
+
+def test_the_key_is_what_the_client_calls_the_job() -> None:
+    # Page: "A submit with the same ad (JobDirectory) ... should be recognised"
+    ad = '[ Cmd = "/c"; GridType = "pbs"; ClientJobId = 7; JobDirectory = "d" ]'
+    assert submission(ad).key == "JobDirectory=d; ClientJobId=7"
+    assert submission(ad.replace("ClientJobId", "X").replace("JobDirectory", "Y")).key is None
+
+
+def test_what_is_no_ad() -> None:
+    with pytest.raises(ClassAdError, match="the old syntax is not read"):
+        SubmitAd.read('Cmd = "/c"')
+    with pytest.raises(ClassAdError, match=f"longer than {LONGEST_AD} characters"):
+        SubmitAd.read(f'[ Cmd = "{"x" * LONGEST_AD}" ]')
+
+
+def test_in_a_directory() -> None:
+    found = submission('[ Cmd = "/c"; GridType = "pbs" ]')
+    assert in_directory(found, "/d") == JobDescription(executable="/c", directory="/d", fields={})
+
+
+def test_the_table_gives_attributes_of_a_job() -> None:
+    known = set(JobDescription.__dataclass_fields__)
+    assert {rule.gives for rule in TABLE} <= known
+    names = [rule.name.lower() for rule in TABLE]
+    assert len(set(names)) == len(names)
+
+
+# Page, faults 3, 5 and 6: nothing of an ad is run or expanded by a shell of the submit host.
+HOSTILE = [
+    "a'b", 'a"b', "`touch x`", "$(touch x)", "$HOME", "*", "a\nb", "a\\b", "; touch x", "a b", "",
+    "&", "|", "#", "~", "{a,b}", "\t", "'; touch x; '", "%s", "!", "\x01", "\x7f", "é", "-rf",
+]  # fmt: skip
+
+
+def in_new_words(word: str) -> str:
+    doubled = word.replace("'", "''")
+    return f"'{doubled}'"
+
+
+def test_hostile_values_reach_the_program_unchanged() -> None:
+    arguments = " ".join(map(in_new_words, HOSTILE))
+    environment = " ".join(f"V{n}={in_new_words(word)}" for n, word in enumerate(HOSTILE))
+    ad = write_ad(
+        {"Cmd": "/c", "GridType": "pbs", "Arguments": arguments, "Environment": environment}
+    )
+    found = submission(ad).description
+    assert found.arguments == tuple(HOSTILE)
+    assert found.environment == {f"V{n}": word for n, word in enumerate(HOSTILE)}
+    request = request_of(found)
+    script = f"{request['ENVIRONMENT']}\nprintf '%s\\0' {request['ARGUMENTS']}\nprintenv -0 V0 V6"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, check=True)
+    shown = done.stdout.decode().split("\0")
+    assert shown == [*HOSTILE, HOSTILE[0], HOSTILE[6], ""]
+
+
+@pytest.mark.parametrize("name", ["linux", "slurm", "pbs", "torque", "sge", "lsf"])
+def test_a_job_of_the_gridmanagers_fits_each_profile(name: str) -> None:
+    profile = osprofile.load(name)
+    found = submission(SUBMIT_AD)
+    context = osprofile.new_context(profile)
+    start = osprofile.incarnate(
+        profile, "START", fields=request_of(found.description), context=context
+    )
+    assert "/home/u/job.sh" in start.text
+
+
+VALUES = st.one_of(
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])),
+    st.integers(-5, 2**62),
+    st.floats(),
+    st.booleans(),
+)
+NAMES = st.sampled_from(
+    [rule.name for rule in TABLE]
+    + ["Iwd", "StageCmd", "TransferInput", "TransferOutput", "TransferOutputRemaps", "Foo",
+       "CERequirements", "SMPGranularity", "HostSMPSize", "WholeNodes", "JobDirectory", "Other"]
+)  # fmt: skip
+
+
+@given(st.dictionaries(NAMES, VALUES))
+def test_any_ad_is_a_job_or_an_error_of_ours(attributes: dict[str, Any]) -> None:
+    ad = write_ad({"GridType": "pbs", "Cmd": "/c", **attributes})
+    try:
+        found = submission(ad)
+        request_of(found.description)
+    except OSProfileError as error:
+        assert error.message  # noqa: PT017  # many are refused
