@@ -106,8 +106,8 @@ def main() -> int:
     ids = list(range(BASE, BASE + IDS))
     others = "json.dumps of the same data"
     promises = [
-        (Promise("a model made from nothing", others, 8), measure, peer),
-        (Promise("every state changed", others, 8), change, peer),
+        (Promise("a model made from nothing", others, 10), measure, peer),
+        (Promise("every state changed", others, 15), change, peer),
         (
             Promise(f"a range set of {IDS} ids", "json.dumps of them", 4),
             timed(lambda: str(RangeSet.of(ids)), 1),
