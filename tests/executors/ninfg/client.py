@@ -79,6 +79,7 @@ class Client:
     log: Path | None = None
     command: Sequence[str] = SERVER
     pass_fds: Sequence[int] = ()
+    directory: Path | None = None
 
     def __post_init__(self) -> None:
         log = ["-l", str(self.log)] if self.log else []
@@ -90,6 +91,7 @@ class Client:
             bufsize=0,
             env={**os.environ, **self.environment},
             pass_fds=self.pass_fds,
+            cwd=self.directory,
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

@@ -85,7 +85,7 @@ class Machine:
 
     def client(self, *words: str, fds: Sequence[int] = ()) -> Client:
         """Give a client that has started a server."""
-        return Client(self.environment, words, self.root / "log", pass_fds=fds)
+        return Client(self.environment, words, self.root / "log", pass_fds=fds, directory=self.root)
 
     def log(self) -> str:
         """Give the server's log."""
