@@ -67,6 +67,7 @@ class Poller:
         self._missed: set[str] = set()
         self._new = False
         self._at_once = False
+        self._asked = self._begun = -math.inf
         self._wake = asyncio.Event()
         self._polling = asyncio.Lock()
 
@@ -135,19 +136,24 @@ class Poller:
         ends += [wall + w.ask_again - now for w in jobs if w.missing is not None]
         return self._pace.delay(wall, min(ends, default=None))
 
-    async def poll(self) -> Mapping[str, JobStatus]:
+    async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
         """Ask once, hand on what changed, and give all that the batch system told.
 
+        An answer to a question of the last `max_age` s, or of the time since this call, will do.
         Raises what `Scripts.states` does; then nothing is judged.
         """
+        wanted = time.monotonic() - max_age
         async with self._polling:
+            if self._begun >= wanted:
+                self._compare(self._last, self._asked)  # for those that are watched since
+                return self._last
             asked, begun = time.time(), time.monotonic()
             try:
                 found = await self._scripts.states()
             except OSProfileError:
                 self._pace.failed()
                 raise
-            took = time.monotonic() - begun
+            self._asked, self._begun, took = asked, begun, time.monotonic() - begun
             changed = self._compare(found, asked)
             changed = await self._judge(self._missing(found, begun), found) or changed
             self._pace.polled(changed=changed, took=took)

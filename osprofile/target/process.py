@@ -34,8 +34,12 @@ _MOMENT: Final = 0.02
 """Seconds between two looks whether what was ended is gone."""
 
 
-async def finish(words: Sequence[str], data: bytes, time_limit: float) -> Finished:
+async def finish(
+    words: Sequence[str], data: bytes, time_limit: float, *, stdout: int | None = None
+) -> Finished:
     """Run a command with `data` as its standard input and collect what it writes until its end.
+
+    Its standard output goes to the file descriptor `stdout` instead, if that is given.
 
     It leads a session of its own, all of which is ended (TERM, KILL after PATIENCE) when
     `time_limit` (s) is over, the output is longer than MOST_OUTPUT, or this task is cancelled.
@@ -46,18 +50,17 @@ async def finish(words: Sequence[str], data: bytes, time_limit: float) -> Finish
             process = subprocess.Popen(  # noqa: ASYNC220  # it takes less than a thread would
                 words,
                 stdin=stdin,
-                stdout=subprocess.PIPE,
+                stdout=subprocess.PIPE if stdout is None else stdout,
                 stderr=subprocess.PIPE,
                 bufsize=0,
                 start_new_session=True,
             )
         except OSError as error:
             raise could_not_start(words[0], error) from None
-    assert process.stdout is not None  # noqa: S101  # PIPE
-    assert process.stderr is not None  # noqa: S101
     loop = asyncio.get_running_loop()
     too_much = asyncio.Event()
-    stdout, stderr = (_Reader(loop, pipe, too_much) for pipe in (process.stdout, process.stderr))
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
+    readers = [_Reader(loop, pipe, too_much) for pipe in pipes]
     try:
         ended = asyncio.ensure_future(_end(loop, process))
         noise = asyncio.ensure_future(too_much.wait())
@@ -66,7 +69,7 @@ async def finish(words: Sequence[str], data: bytes, time_limit: float) -> Finish
                 (ended, noise), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
             )
             if process.poll() is None:
-                _refuse(too_much, time_limit, stderr.text())
+                _refuse(too_much, time_limit, readers[-1].text())
         finally:
             # The end of the event loop cancels `ended` as it does this task: it tells nothing.
             if process.poll() is None:
@@ -74,9 +77,10 @@ async def finish(words: Sequence[str], data: bytes, time_limit: float) -> Finish
             ended.cancel()
             noise.cancel()
     finally:
-        stdout.close()
-        stderr.close()
-    return finished(process.returncode, stdout.text(), stderr.text())
+        for reader in readers:
+            reader.close()
+    output = readers[0].text() if stdout is None else b""
+    return finished(process.returncode, output, readers[-1].text())
 
 
 @contextlib.contextmanager

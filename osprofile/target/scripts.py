@@ -19,13 +19,14 @@ from osprofile.errors import (
 from osprofile.incarnation.context import new_context, working_directory
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import quoted
-from osprofile.target import outputs
+from osprofile.target import files, outputs
 from osprofile.target.job import request_of
 from osprofile.target.process import finish
-from osprofile.target.shell import script_of, shell_words, wrapped
+from osprofile.target.shell import SHELL, script_of, shell_words, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import IO
 
     from osprofile.events.event import JobStatus
     from osprofile.profile.model import Profile
@@ -146,15 +147,15 @@ class Scripts:
 
     # Doing
 
-    async def act(self, template: str, job_id: str) -> None:
-        """Run HOLD, RESUME or ABORT for a job."""
-        await self._run(template, self._script(template, JOB_ID=job_id))
+    async def act(self, template: str, job_id: str, **fields: str) -> None:
+        """Run HOLD, RESUME, ABORT or SIGNAL for a job."""
+        await self._run(template, self._script(template, JOB_ID=job_id, **fields))
 
     async def delete(self, path: str) -> None:
         """Remove a file or a directory with all that is in it."""
         await self._run("DELETE", self._script("DELETE", PATH=path))
 
-    async def files(self, path: str) -> list[Entry]:
+    async def entries(self, path: str) -> list[Entry]:
         """Give what is in a directory, by LIST's variation DIR."""
         return await self._entries(path, "DIR")
 
@@ -164,6 +165,29 @@ class Scripts:
         if len(found) != 1:
             raise outputs.not_understood("LIST", "ENTRY_PATTERN", "")
         return found[0]
+
+    # Moving files
+
+    async def put(self, file: IO[bytes], path: str, mode: int) -> None:
+        """Write what is left of an open file into a file of the target system."""
+        for script in files.putting(file, path, mode):
+            await self._transfer(f"writing {path}", script, len(script))
+
+    async def get(self, path: str, file: int) -> None:
+        """Write a file of the target system to a file descriptor here."""
+        size = (await self.stat(path)).size
+        await self._transfer(f"reading {path}", files.getting(path), size, stdout=file)
+
+    async def directory(self, job_id: str) -> str:
+        """Give the working directory of a job; empty if the job has left none."""
+        if not job_id or "/" in job_id or job_id.startswith("."):
+            return ""
+        script = f'cd -P -- "$HOME"/.gpe/jobs/{quoted(job_id)} 2> /dev/null && pwd || :'
+        return (await self._run(START, script)).removesuffix("\n")
+
+    async def _transfer(self, what: str, script: str, size: int, stdout: int | None = None) -> None:
+        limit = self._time_limit + size / files.SLOWEST
+        await self._run(SHELL, script, what=what, limit=limit, stdout=stdout)
 
     async def _entries(self, path: str, variation: str) -> list[Entry]:
         text = await self._run("LIST", self._script("LIST", variation=variation, PATH=path))
@@ -177,35 +201,48 @@ class Scripts:
             )
         )
 
-    async def _run(self, template: str, script: str, times: int = 1) -> str:
-        """Run a script and give its output; a failure is told in its own words."""
-        limit = outputs.time_limit_of(self.profile, template, self._time_limit) * times
+    async def _run(
+        self,
+        template: str,
+        script: str,
+        times: int = 1,
+        *,
+        what: str = "",
+        limit: float | None = None,
+        stdout: int | None = None,
+    ) -> str:
+        """Run a script and give its output; a failure of `what` is told in its own words."""
+        what = what or template
+        if limit is None:
+            limit = outputs.time_limit_of(self.profile, template, self._time_limit) * times
         async with self._free:
             try:
-                finished = await finish(self._words, wrapped(script), limit)
+                finished = await finish(self._words, wrapped(script), limit, stdout=stdout)
             except (ScriptError, OutputError) as error:
-                error.message = f"{template}: {error.message}"
+                error.message = f"{what}: {error.message}"
                 raise
         if finished.killed or (finished.exit_code == _SSH_FAILED and self.context.get("SSH:HOST")):
-            raise _cut(template, finished)
+            raise _cut(what, finished)
         if finished.exit_code != 0:
-            raise _failure(template, finished.exit_code, finished.stderr, finished.stdout)
+            raise _failure(template, what, finished)
         return finished.stdout.decode("utf-8", "replace")
 
 
-def _cut(template: str, finished: Finished) -> ScriptCutError:
+def _cut(what: str, finished: Finished) -> ScriptCutError:
     """Give the error for a script that did not come to its end."""
     words = finished.stderr.decode("utf-8", "replace").strip()
     how = f"its shell was killed by signal {finished.killed}"
     if not finished.killed:
         how = "the connection failed"
-    message = f"{template}: {how}: {words}" if words else f"{template}: {how}"
+    message = f"{what}: {how}: {words}" if words else f"{what}: {how}"
     return ScriptCutError(message, hint="whether it did its work is not known; it can be repeated")
 
 
-def _failure(template: str, status: int, stderr: bytes, stdout: bytes) -> ScriptFailedError:
+def _failure(template: str, what: str, finished: Finished) -> ScriptFailedError:
     """Give the error for a script that failed; some batch systems tell errors on stdout."""
-    words = (stderr.strip() or stdout.strip()).decode("utf-8", "replace")
-    message = f"{template} failed (exit status {status})"
+    words = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
+    message = f"{what} failed (exit status {finished.exit_code})"
     message += f": {words}" if words else " without a word"
-    return ScriptFailedError(message, template=template, exit_status=status, output=words)
+    return ScriptFailedError(
+        message, template=template, exit_status=finished.exit_code, output=words
+    )

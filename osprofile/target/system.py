@@ -21,13 +21,14 @@ from osprofile.errors import (
     JobNotFoundError,
     NotRegisteredError,
     ScriptFailedError,
-    StoreError,
+    told,
 )
 from osprofile.events.event import JobEvent, JobState, JobStatus
 from osprofile.events.monitor import Monitor
 from osprofile.target.names import target_name
 from osprofile.target.pace import Timing
 from osprofile.target.poller import UNHEARD_OF, Poller, Watched, after_abort, log, vanished
+from osprofile.target.recorder import Recorder
 from osprofile.target.scripts import Scripts
 from osprofile.target.store import Store
 from osprofile.target.stream import Events
@@ -36,6 +37,7 @@ from osprofile.target.submitter import Submitter
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping
     from types import TracebackType
+    from typing import IO
 
     from osprofile.profile.model import Profile
     from osprofile.target.job import JobDescription
@@ -72,13 +74,13 @@ class TargetSystem:
         self.timing = timing or Timing()
         self.store = store or Store()
         self._owns_store = store is None
+        self._recorder = Recorder(self.name, self.store)
         self._scripts = Scripts(profile, context, time_limit=self.timing.script, at_once=at_once)
         self._submitter = Submitter(self.name, self._scripts, self.store, self._taken)
         self.monitor = Monitor(self._tell)
-        self._poller = Poller(self._scripts, self.timing, self._hear, self._miss)
+        self._poller = Poller(self._scripts, self.timing, self._hear, self._recorder.missing)
         self._task: asyncio.Task[None] | None = None
         self._readers: set[Events] = set()
-        self._unwritten: dict[str, JobStatus] = {}
         self._waiting: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
 
     async def __aenter__(self) -> Self:
@@ -99,7 +101,7 @@ class TargetSystem:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
-        self._flush()
+        self._recorder.flush()
         for reader in list(self._readers):
             reader.close()
         for futures in self._waiting.values():
@@ -158,33 +160,37 @@ class TargetSystem:
         self._hear(JobEvent(asked, found))
         return self._known(job_id, found)
 
-    async def statuses(self, job_ids: Iterable[str] | None = None) -> dict[str, JobStatus]:
-        """Ask for the states of jobs now, by one query; of all live jobs of the record by default.
+    async def statuses(
+        self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0
+    ) -> dict[str, JobStatus]:
+        """Ask for the states of jobs, by one query; of all live jobs of the record by default.
 
-        Jobs that nobody knows are left out.
+        What was asked for at most `max_age` s ago is good enough. Jobs that nobody knows are left
+        out. Many calls at a time share a query.
         """
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.live(self.name))
-        ids = tuple(dict.fromkeys(job_ids))
-        result: dict[str, JobStatus] = {}
-        for job_id in ids:
-            record = self.store.find(self.name, job_id)
-            if record is not None and record.status.state.is_terminal:
-                result[job_id] = record.status
-            elif record is not None and job_id not in self._poller:
-                self._watch(record)
-        found: Mapping[str, JobStatus] = {}
-        if len(result) < len(ids):
-            found = await self._poller.poll()
-            strangers = [j for j in ids if j not in result and j not in self.monitor]
+        result = {job_id: self._recorded(job_id) for job_id in job_ids}
+        if any(status is None or not status.state.is_terminal for status in result.values()):
+            found = await self._poller.poll(max_age)
+            strangers = [job_id for job_id, status in result.items() if status is None]
             asked = await self._scripts.states_of([j for j in strangers if j not in found])
-            result.update(
-                {j: found.get(j) or asked[j] for j in strangers if j in {**found, **asked}}
-            )
-        for job_id in ids:
-            if job_id in self.monitor:
-                result[job_id] = self._known(job_id, found.get(job_id))
-        return {job_id: result[job_id] for job_id in ids if job_id in result}
+            result |= {j: found.get(j) or asked.get(j) for j in strangers}
+            for job_id in result:
+                if job_id in self.monitor:
+                    result[job_id] = self._known(job_id, found.get(job_id))
+        return {job_id: status for job_id, status in result.items() if status is not None}
+
+    def _recorded(self, job_id: str) -> JobStatus | None:
+        """Give what is known of a job before it is asked for; from then on it is watched."""
+        if job_id in self.monitor:
+            return self.monitor.status(job_id)
+        record = self.store.find(self.name, job_id)
+        if record is None:
+            return None
+        if not record.status.state.is_terminal:
+            self._watch(record)
+        return record.status
 
     async def poll(self) -> None:
         """Ask for all watched jobs now, by one query, and tell what changed."""
@@ -248,19 +254,14 @@ class TargetSystem:
         """Remove a job. One that has ended already is a `ScriptFailedError`."""
         when = time.time()
         # Before, lest the job end between the script and the note.
-        self._note_abort(job_id, when)
+        self._poller.aborted(job_id, when)
+        self._recorder.aborted(job_id, when)
         try:
             await self._act("ABORT", job_id)
         except ScriptFailedError:
-            self._note_abort(job_id, None)
+            self._poller.aborted(job_id, None)
+            self._recorder.aborted(job_id, None)
             raise
-
-    def _note_abort(self, job_id: str, when: float | None) -> None:
-        self._poller.aborted(job_id, when)
-        try:
-            self.store.aborted(self.name, job_id, when)
-        except StoreError as error:
-            log.error("the removal of job %s is not recorded: %s", job_id, error)
 
     async def _act(self, template: str, job_id: str) -> None:
         try:
@@ -268,13 +269,48 @@ class TargetSystem:
         finally:  # a script that failed may have done its work
             self._poller.soon(at_once=True)
 
+    async def signal(self, job_id: str, number: int) -> None:
+        """Send a signal to a job that runs, where the profile has the template SIGNAL.
+
+        Raises `TemplateNotFoundError` where it has not.
+        """
+        try:
+            await self._scripts.act("SIGNAL", job_id, SIGNAL=str(number))
+        finally:
+            self._poller.soon(at_once=True)
+
+    # Files
+
+    async def put(self, file: IO[bytes], path: str, mode: int = 0o600) -> None:
+        """Write what is left of an open file into a file of the target system.
+
+        Missing directories are made, for their owner only. The file appears, in place of an older
+        one, when all of it is there.
+        """
+        await self._scripts.put(file, path, mode)
+
+    async def get(self, path: str, file: int) -> None:
+        """Write a file of the target system to a file descriptor of this process."""
+        await self._scripts.get(path, file)
+
+    async def directory(self, job_id: str) -> str:
+        """Give a job's working directory; `JobNotFoundError` if nothing tells it."""
+        record = self.store.find(self.name, job_id)
+        if record is not None and record.directory.startswith("/"):
+            return record.directory
+        found = await self._scripts.directory(job_id)
+        if not found:
+            message = f"job {told(job_id)} has left no working directory"
+            raise JobNotFoundError(message, hint="it was not started by osprofile, or is deleted")
+        return found
+
     async def delete(self, path: str) -> None:
         """Remove a file, or a directory with all that is in it, from the target system."""
         await self._scripts.delete(path)
 
     async def list(self, path: str) -> list[Entry]:
         """Give what is in a directory of the target system."""
-        return await self._scripts.files(path)
+        return await self._scripts.entries(path)
 
     async def stat(self, path: str) -> Entry:
         """Give the properties of a file of the target system."""
@@ -325,7 +361,7 @@ class TargetSystem:
         self.monitor.feed(event)
         after = self.monitor.status(event.job_id)
         if after.state is not before.state or after.hosts != before.hosts:
-            self._write(after)
+            self._recorder.write(after)
 
     def _tell(self, event: JobEvent, _key: Hashable) -> None:
         """Tell an event of the monitor's to all that read."""
@@ -336,26 +372,6 @@ class TargetSystem:
             for future in self._waiting.pop(event.job_id, ()):
                 if not future.done():
                     future.set_result(event.status)
-
-    def _write(self, status: JobStatus) -> None:
-        """Have a state recorded, together with the others that came at the same time."""
-        if not self._unwritten:
-            asyncio.get_running_loop().call_soon(self._flush)
-        self._unwritten[status.job_id] = status
-
-    def _flush(self) -> None:
-        unwritten, self._unwritten = self._unwritten, {}
-        try:
-            if unwritten:
-                self.store.update(self.name, unwritten.values())
-        except StoreError as error:
-            log.error("the states of %d jobs are not recorded: %s", len(unwritten), error)
-
-    def _miss(self, job_ids: Iterable[str], since: float) -> None:
-        try:
-            self.store.missing(self.name, job_ids, since)
-        except StoreError as error:
-            log.error("%s", error)
 
     def _known(self, job_id: str, found: JobStatus | None) -> JobStatus:
         """Give what is known of a job that the batch system told so.
@@ -376,7 +392,7 @@ class TargetSystem:
         now = time.time()
         since = now if record is None or record.missing is None else record.missing
         if record is not None and record.missing is None:
-            self._miss((job_id,), now)
+            self._recorder.missing((job_id,), now)
         aborted = record.aborted if record is not None else None
         over = now - since >= self.timing.grace
         ended = vanished(job_id, found, aborted=aborted, over=over)

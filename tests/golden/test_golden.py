@@ -39,7 +39,7 @@ CONTEXT = {
     "WORKING_DIRECTORY": "/var/tmp/alice/20261121-094512-0011223344556677",
     "SSH:HOST": "login.example.org",
 }
-PLAIN = {"JOB_ID": ["4711", "4711-304973-7d90afd1"], "PATH": ["results/out.txt"]}
+PLAIN = {"JOB_ID": ["4711", "4711-304973-7d90afd1"], "SIGNAL": ["10"], "PATH": ["results/out.txt"]}
 HOSTILE = [
     "-rf 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \r\n\t\u0085\u2028é😀\nEOF",
     "a 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \r\n\t\u0085\u2028é😀\nEOF",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -231,3 +232,18 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     for path in shown.directory.iterdir():
         path.unlink()
     shown.directory.rmdir()
+
+
+def test_a_running_job_gets_a_signal(lab_of: Callable[[str], Lab]) -> None:
+    lab = lab_of("slurm")
+    text = "trap 'exit 5' USR1; echo ready; while :; do sleep 0.05; done"
+    caught, killed = (lab.start(**script(text)) for _ in range(2))
+    for job in (caught, killed):
+        job.wait("RUNNING")
+        while not (job.directory / "stdout").exists() or job.read("stdout") != "ready\n":
+            time.sleep(0.05)
+    assert lab.ok("SIGNAL", JOB_ID=caught.id, SIGNAL="10") == ""
+    assert lab.ok("SIGNAL", JOB_ID=killed.id, SIGNAL="12") == ""
+    assert "exit=5" in caught.wait("DONE").line
+    assert "signal=12" in killed.wait("FAILED").line
+    assert "only jobs that run can get one" in lab.fails("SIGNAL", JOB_ID=caught.id, SIGNAL="10")

@@ -41,5 +41,5 @@ def test_every_quote_matters(name: str) -> None:
         for name, field in repository.load(name).global_fields.items()
         if field.type == "integer"
         or name in {"JOB_NAME", "QUEUE", "PROJECT", "ARGUMENTS", "ENVIRONMENT", "PE", "PE_NODES"}
-    } | {"JOB_ID", "SSH"}
+    } | {"JOB_ID", "SIGNAL", "SSH"}
     assert {name.partition(":")[0] for name in missed} <= harmless

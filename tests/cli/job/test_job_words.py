@@ -82,10 +82,9 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     ]
     if verb == "job submit":
         lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
-    elif verb == "job list":
-        lines = [[], given_words]
-    elif verb != "job forget":
-        lines += [["a", "--json", "b"]]
+    lines = {"job list": [[], given_words], "job forget": lines}.get(
+        verb, [*lines, ["a", "--json", "b"]]
+    )
     environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

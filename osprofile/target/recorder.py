@@ -1,0 +1,55 @@
+"""Writing states down as they come, for one target: what cannot be written is logged, and told on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from osprofile.events.event import JobStatus
+    from osprofile.target.store import Store
+
+log: Final = logging.getLogger("osprofile.target")
+
+
+@final
+class Recorder:
+    """Keeps the record of one target's jobs up to date. To be used within one event loop."""
+
+    def __init__(self, target: str, store: Store) -> None:
+        self._target, self._store = target, store
+        self._unwritten: dict[str, JobStatus] = {}
+
+    def write(self, status: JobStatus) -> None:
+        """Have a state recorded, together with the others that come at the same time."""
+        if not self._unwritten:
+            asyncio.get_running_loop().call_soon(self.flush)
+        self._unwritten[status.job_id] = status
+
+    def flush(self) -> None:
+        """Record what was to be recorded."""
+        unwritten, self._unwritten = self._unwritten, {}
+        try:
+            if unwritten:
+                self._store.update(self._target, unwritten.values())
+        except StoreError as error:
+            log.error("the states of %d jobs are not recorded: %s", len(unwritten), error)  # noqa: TRY400
+
+    def missing(self, job_ids: Iterable[str], since: float) -> None:
+        """Record since when nobody knows jobs."""
+        try:
+            self._store.missing(self._target, job_ids, since)
+        except StoreError as error:
+            log.error("%s", error)  # noqa: TRY400
+
+    def aborted(self, job_id: str, when: float | None) -> None:
+        """Record when a job's removal was asked for; None: it was not."""
+        try:
+            self._store.aborted(self._target, job_id, when)
+        except StoreError as error:
+            log.error("the removal of job %s is not recorded: %s", job_id, error)  # noqa: TRY400
