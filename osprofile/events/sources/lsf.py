@@ -27,7 +27,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import OddError, Seconds
-from osprofile.events.sources.base import LogSource, TimedLines, integer
+from osprofile.events.sources.base import Endings, LogSource, TimedLines, integer
 from osprofile.events.tail import Chain, Starts
 
 if TYPE_CHECKING:
@@ -45,18 +45,25 @@ A host's failure (0x20) is none: the job may be run again, and its JOB_STATUS sa
 """
 USAGE: Final = 19
 """So many numbers of resource usage stand before the exit status, if any do."""
+_EXIT: Final = (
+    r"(?:(?:[0-9.]++ ){4}(?:0|1(?: [-0-9.]++){19}) ([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
+)
 _LINE: Final = re.compile(
     r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)'
-    r"(?:[ \t]++(64(?![^ \t\n])|32[ \t][^\n]*+))?+"
+    rf"(?:[ \t]++(64)(?=[ \t\n])|[ \t]++32[ \t]{_EXIT})?+"
 )
 _MORE: Final = re.compile(
     r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)[ \t]*+([^\n]*+)'
 )
+_TIMES: Final = re.compile(r'\n"[^"]++" "[^"]++" ([0-9]{10}) (?=[^ \t\n])')
+_EVENTS: Final = re.compile(
+    r'\n"JOB_(?:(NEW|START)" "[^"]++" ([0-9]{10}) ([^ \n]++)'
+    rf'|STATUS" "[^"]++" ([0-9]{{10}}) ([^ \n]++) ++(?:64[ \n]|32 {_EXIT}))'
+)
 _FIRST: Final = re.compile(rb"#\s*([0-9]+)")
-_KINDS: Final = {**TABLE, "JOB_STATUS": ""}
 
-Found = tuple[str, str, str, str]
-"""Kind, time, job, and the rest of a line that tells of an end."""
+Found = tuple[str, str, str, str, str, str]
+"""Kind, time, job; of an end 64, or exit status, index and exitInfo, or words that have another order."""
 
 
 def open_source(options: Options) -> Source:
@@ -96,6 +103,11 @@ def exit_words(words: list[str]) -> tuple[int, int] | None:
     return status, information
 
 
+def _exit_of(rest: str) -> str | None:
+    """Give a job's end from the words, or the last three, behind the state 32; None if there is none."""
+    return ending_of(f"32 {rest}") or None
+
+
 def ending_of(rest: str) -> str:
     """Give a job's end from a line's words from the state on; empty where it tells none."""
     if not rest.startswith("32"):
@@ -108,43 +120,60 @@ def ending_of(rest: str) -> str:
 
 
 @final
-class Lines(TimedLines):
-    """What the original tells; `latest` is the time of the newest line."""
+class Lines:
+    """What the original tells; `latest` is the time of the newest line.
 
-    pattern = _LINE
+    A block whose lines are all of one form and in the order of time is read by two patterns, one
+    for the times of all lines and one for the lines that tell of events. Any other is read line by
+    line.
+    """
 
     def __init__(self, since: int) -> None:
-        super().__init__(Seconds(since))
         self._latest = since
+        self._endings = Endings({"": ";8;0\n"}, _exit_of)
 
-    def fast(self, found: list[Found]) -> str:
-        """Give the events of all lines; odd are those that are not in the order of time."""
-        if not found:
-            return ""
-        times = [when for _, when, _, _ in found]
-        plain = max(map(len, times)) == min(map(len, times)) == 10
-        if not plain or int(times[0]) < self._latest or sorted(times) != times:
-            raise OddError
+    def begin(self) -> None:
+        """Nothing is carried over from one file to the next but the newest line's time."""
+
+    def heard(self, now: float) -> None:
+        """Pass over it."""
+
+    def feed(self, text: str) -> str:
+        """Give the events of whole lines."""
+        times = _TIMES.findall(text)
+        if len(times) != text.count("\n") - 1 or not self._in_order(times):
+            return "".join(map(self._line, _LINE.findall(text)))
+        try:
+            events = self._events(_EVENTS.findall(text))
+        except OddError:
+            return "".join(map(self._line, _LINE.findall(text)))
         self._latest = int(times[-1])
-        kinds = _KINDS.get
+        return events
+
+    def _in_order(self, times: list[str]) -> bool:
+        return bool(times) and int(times[0]) >= self._latest and sorted(times) == times
+
+    def _events(self, found: list[tuple[str, str, str, str, str, str, str]]) -> str:
+        endings = self._endings
         return "".join(
             [
-                f"001;{when};{job}{ending}"
-                for kind, when, job, rest in found
-                if (ending := kinds(kind)) or (ending is not None and (ending := ending_of(rest)))
+                f"001;{when};{job};{'1' if kind == 'NEW' else '2'};0\n"
+                if kind
+                else f"001;{at};{ended}{endings[how or odd]}"
+                for kind, when, job, at, ended, how, odd in found
             ]
         )
 
-    def slow(self, found: Found) -> str:
-        """Give the event of one line."""
-        kind, when, job, rest = found
-        if not (stamp := self.stamps.slow(when)) or int(when) < self._latest:
+    def _line(self, found: Found) -> str:
+        kind, when, job, done, how, odd = found
+        moment = int(when)
+        if moment < self._latest:
             return ""
-        self._latest = int(when)
-        ending = _KINDS.get(kind)
-        if ending == "":
-            ending = ending_of(rest)
-        return f"{stamp}{job}{ending}" if ending else ""
+        self._latest = moment
+        ending = TABLE.get(kind)
+        if not ending and kind == "JOB_STATUS" and (done or how or odd):
+            ending = self._endings.get(how or odd) or _exit_of(how or odd)
+        return f"001;{moment};{job}{ending}" if ending else ""
 
 
 @final
@@ -156,11 +185,11 @@ class Extended(TimedLines):
     def __init__(self, since: int) -> None:
         super().__init__(Seconds(since))
 
-    def fast(self, found: list[Found]) -> str:
+    def fast(self, found: list[tuple[str, str, str, str]]) -> str:
         """Take each line by itself."""
         return "".join(map(self.slow, found))
 
-    def slow(self, found: Found) -> str:
+    def slow(self, found: tuple[str, str, str, str]) -> str:
         """Give the event of one line."""
         kind, when, job, rest = found
         ending = TABLE.get(kind) or self._ending(kind, rest)
