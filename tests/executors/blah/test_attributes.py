@@ -190,6 +190,7 @@ def test_jobs(attributes: str) -> None:
 WARNED = {
     "Unheard = 1": "attribute Unheard is left out: the profile has no settable UNHEARD",
     'uniquejobid = "x"; GridResource = "batch pbs"': None,
+    "CERequirements = true": None,
     "Walltime = 60; BatchRuntime = 70": "attribute Walltime is left out: another attribute gives WALLTIME",
     'Executable = "/x"': "attribute Executable is left out: another attribute gives EXECUTABLE",
     'Environment = "f%%=x"': "Environment: no shell can export a variable 'f%%'; it is left out",

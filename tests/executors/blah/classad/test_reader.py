@@ -168,9 +168,8 @@ def test_any_words_are_evaluated_or_refused(words: list[str]) -> None:
         ad = parse_ad(f"[ a = {' '.join(words)}; b = a ]")
     except ClassAdError:
         return
-    evaluator = Evaluator(ad)
+    evaluator, again = Evaluator(ad), Evaluator(parse_ad(unparse(ad)))
     for name in ad.attributes:
-        again = Evaluator(parse_ad(unparse(ad)))
         assert repr(evaluator.attribute(name)) == repr(again.attribute(name))
 
 
