@@ -52,9 +52,9 @@ MORE: Final = {
 _F: Final = r"[^:\n]*+"
 _LINE: Final = (
     rf"\n([0-9]{{10}}(?={_F}:)|[0-9]{{1,9}}(?=:)){_F}:(?:"
-    rf"job_log{_F}:{_F}:({{events}}){_F}:({_F}):({_F}):{_F}:{_F}:({_F})(?::{_F}){{{{5}}}}"
-    rf"|acct{_F}(?::{_F}){{{{5}}}}:({_F})(?::{_F}){{{{5}}}}:({_F}:{_F})"
-    rf"(?:(?::{_F}){{{{22}}}}:({_F}))?+)"
+    rf"job_log{_F}:{_F}:(EVENTS){_F}:({_F}):({_F}):{_F}:{_F}:({_F})(?::{_F}){{5}}"
+    rf"|acct{_F}(?::{_F}){{5}}:({_F})(?::{_F}){{5}}:({_F}:{_F})"
+    rf"(?:(?::{_F}){{22}}:({_F}))?+)"
 )
 _FIRST: Final = re.compile(rb"^([0-9]{1,10})[^:\n]*:(?:[^:\n]*:){12}", re.MULTILINE)
 _SETTING: Final = re.compile(
@@ -108,7 +108,7 @@ def _account(words: str) -> str | None:
 class Lines(TimedLines):
     """What the original tells."""
 
-    pattern = re.compile(_LINE.format(events="pending|delivered|deleted"))
+    pattern = re.compile(_LINE.replace("EVENTS", "pending|delivered|deleted"))
 
     def __init__(self, stamps: Seconds) -> None:
         super().__init__(stamps)
@@ -142,7 +142,7 @@ class Lines(TimedLines):
 class Extended(TimedLines):
     """What the original tells, and what it drops; remembers which jobs were delivered."""
 
-    pattern = re.compile(_LINE.format(events="|".join([*TABLE, *MORE])))
+    pattern = re.compile(_LINE.replace("EVENTS", "|".join([*TABLE, *MORE])))
 
     def __init__(self, stamps: Seconds) -> None:
         super().__init__(stamps)
