@@ -97,9 +97,7 @@ def _task(tag: str, given: dict[str, list[str]]) -> Task | Refusal:
         return Refusal(tag, NOT_EXECUTED, "no executable is named")
     if any("\0" in word for words in given.values() for word in words):
         return Refusal(tag, NOT_SUPPORTED, "a value holds NUL")
-    environment = dict(
-        e.partition("=")[::2] for e in given.get("environment", []) if e[:1] not in "="
-    )
+    pairs = [word.partition("=")[::2] for word in given.get("environment", [])]
     return Task(
         tag,
         given["executable"][0],
