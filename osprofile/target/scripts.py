@@ -16,7 +16,7 @@ from osprofile.errors import (
     ScriptError,
     ScriptFailedError,
 )
-from osprofile.incarnation.context import new_context, working_directory
+from osprofile.incarnation.context import unique_name, user_name, working_directory
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import quoted
 from osprofile.target import files, outputs
@@ -77,14 +77,8 @@ class Scripts:
 
     def submission(self, description: JobDescription, *, strict: bool = True) -> Submission:
         """Incarnate START for a job; runs nothing."""
-        context = {**new_context(self.profile), **self.context}
-        if "WORKING_DIRECTORY" not in self.context:
-            name = context["WORKING_DIRECTORY"].rpartition(self.profile.delimiter)[2]
-            context["WORKING_DIRECTORY"] = working_directory(
-                self.profile, context["USER_NAME"], name
-            )
-        if description.directory is not None:
-            context["WORKING_DIRECTORY"] = description.directory
+        directory = description.directory or self.new_directory()
+        context = {"USER_NAME": user_name(), **self.context, "WORKING_DIRECTORY": directory}
         start = incarnate(
             self.profile,
             START,
@@ -93,7 +87,13 @@ class Scripts:
             context=context,
             strict=strict,
         )
-        return Submission(context["WORKING_DIRECTORY"], script_of(start))
+        return Submission(directory, script_of(start))
+
+    def new_directory(self) -> str:
+        """Give the path of the working directory of one more job."""
+        given = self.context.get("WORKING_DIRECTORY")
+        user = self.context.get("USER_NAME") or user_name()
+        return given or working_directory(self.profile, user, unique_name())
 
     async def submit(self, script: str) -> str:
         """Run START's script and give the job's id."""

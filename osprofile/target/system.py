@@ -132,6 +132,14 @@ class TargetSystem:
         """
         return await self._submitter.recover(resubmit=resubmit)
 
+    def script(self, description: JobDescription, *, strict: bool = True) -> str:
+        """Give the script that would submit a job."""
+        return self._scripts.submission(description, strict=strict).script
+
+    def new_directory(self) -> str:
+        """Give a path for the working directory of one more job; nothing is made."""
+        return self._scripts.new_directory()
+
     # Asking
 
     async def status(self, job_id: str) -> JobStatus:
@@ -207,25 +215,22 @@ class TargetSystem:
 
     # Watching
 
-    async def watch(self, job_id: str, key: Hashable = None) -> JobStatus:
+    async def watch(self, job_id: str) -> JobStatus:
         """Have a job's events told from now on, and give what is known of it.
 
         An ended job has no more events. `JobNotFoundError` for a job that nobody knows.
         """
         self._start_polling()
-        if job_id in self.monitor:
-            return self.monitor.status(job_id)
-        record = self.store.find(self.name, job_id)
-        if record is None:
+        status = self._recorded(job_id)
+        if status is None:
             status = await self.status(job_id)
-            self.store.adopt(self.name, status)
-            record = self.store.find(self.name, job_id)
-            if record is None or status.state.is_terminal:
-                return status
-        elif record.status.state.is_terminal:
-            return record.status
-        self._watch(record, key)
-        return record.status
+            self.adopt(status)
+        return status
+
+    def adopt(self, status: JobStatus) -> None:
+        """Record and watch a job that was not started here, of which this is known."""
+        self.store.adopt(self.name, status)
+        self._recorded(status.job_id)
 
     def unwatch(self, job_id: str) -> None:
         """Have no more of a job's events told."""
@@ -334,13 +339,13 @@ class TargetSystem:
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._poller.run())
 
-    def _register(self, record: Record, key: Hashable = None) -> None:
-        self.monitor.register(record.status.job_id, key, record.status)
+    def _register(self, record: Record) -> None:
+        self.monitor.register(record.status.job_id, known=record.status)
 
-    def _watch(self, record: Record, key: Hashable = None) -> None:
+    def _watch(self, record: Record) -> None:
         status = record.status
         if status.job_id not in self.monitor:
-            self._register(record, key)
+            self._register(record)
         watched = Watched(
             time.monotonic(), record.walltime, status.started, record.aborted, record.missing
         )

@@ -18,8 +18,8 @@ from osprofile.errors import AttributeRefusedError, OSProfileError
 from osprofile.executors.ninfg import protocol
 from osprofile.executors.ninfg.attributes import order_of, sentence
 from osprofile.executors.ninfg.job import Job
-from osprofile.executors.ninfg.pipes import MOST_UNREAD, Input, Output
 from osprofile.executors.ninfg.place import Site, is_this_host, opened
+from osprofile.executors.pipes import MOST_UNREAD, Input, Output
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
