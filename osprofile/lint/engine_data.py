@@ -14,6 +14,7 @@ from osprofile.events.event import STATE_WORDS
 from osprofile.language import javaregex
 from osprofile.lint.declarations import declared_fields
 from osprofile.lint.rules import problem
+from osprofile.profile.words import NODE_WORDS, QUEUE_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,11 +27,15 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class EngineField:
-    """A field that the engine reads: the groups that its pattern must and may have."""
+    """A field that the engine reads: the groups that its pattern must and may have.
+
+    `words` are what its tags may give, where it says what a batch system's words mean.
+    """
 
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     must_exist: bool = True
+    words: tuple[str, ...] = ()
 
     @property
     def is_pattern(self) -> bool:
@@ -44,7 +49,15 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         "STATUS_PATTERN": EngineField(
             ("id", "state"), ("substate", "exit", "signal", "host", "reason")
         ),
-        "STATE": EngineField(),
+        "STATE": EngineField(words=STATE_WORDS),
+    },
+    "LIST_NODES": {
+        "NODE_PATTERN": EngineField(("name", "state"), ("substate",)),
+        "NODE_STATE": EngineField(words=NODE_WORDS),
+    },
+    "LIST_QUEUES": {
+        "QUEUE_PATTERN": EngineField(("name", "state"), ("substate", "default")),
+        "QUEUE_STATE": EngineField(words=QUEUE_WORDS),
     },
     "LIST": {"ENTRY_PATTERN": EngineField(("type", "mode", "size", "mtime", "name"))},
     "JOB_PROLOGUE": {"DIRECTIVE_PREFIX": EngineField(must_exist=False)},
@@ -82,13 +95,13 @@ def _missing(template: Template, name: str, wanted: EngineField) -> Problem:
     groups = ", ".join(f"(?<{group}>...)" for group in wanted.required)
     hint = f'declare it with isSettable="false" and a Value with {groups}'
     if not wanted.is_pattern:
-        hint = f'declare it with isSettable="false" and tags with values {", ".join(STATE_WORDS)}'
+        hint = f'declare it with isSettable="false" and tags with values {", ".join(wanted.words)}'
     return problem("OSP403", message, template.place, hint)
 
 
 def _judge(field: Field, wanted: EngineField) -> Iterator[Problem]:
-    if field.name == "STATE":
-        yield from _states(field)
+    if wanted.words:
+        yield from _states(field, wanted.words)
     elif field.value is None or (wanted.is_pattern and not field.value):
         message = f"field {field.name} has no fixed Value, by which the engine reads an output"
         yield problem("OSP403", message, field.place, "give it a <Value>, not a Default")
@@ -96,15 +109,16 @@ def _judge(field: Field, wanted: EngineField) -> Iterator[Problem]:
         yield from _pattern(field, field.value, wanted)
 
 
-def _states(field: Field) -> Iterator[Problem]:
+def _states(field: Field, words: tuple[str, ...]) -> Iterator[Problem]:
     if not field.tags:
-        message = "field STATE has no tags: every word of the batch system would be UNKNOWN"
-        hint = f'as in <Tag name="R">RUNNING</Tag>; the states are {", ".join(STATE_WORDS)}'
+        message = f"field {field.name} has no tags: every word of the batch system would be UNKNOWN"
+        hint = f'as in <Tag name="...">{words[0]}</Tag>; the states are {", ".join(words)}'
         yield problem("OSP403", message, field.place, hint)
     for tag in field.tags:
-        if tag.value not in STATE_WORDS:
-            message = f"tag {shown(tag.name)} of STATE gives {shown(tag.value)}, which is no state"
-            hint = f"one of {', '.join(STATE_WORDS)}; a word without a tag is UNKNOWN"
+        if tag.value not in words:
+            name = field.name
+            message = f"tag {shown(tag.name)} of {name} gives {shown(tag.value)}, which is no state"
+            hint = f"one of {', '.join(words)}; a word without a tag is UNKNOWN"
             yield problem("OSP404", message, tag.element.source_text.place(), hint)
 
 

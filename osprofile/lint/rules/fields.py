@@ -164,29 +164,32 @@ RULES: Final = (
     ),
     Rule(
         "OSP402", "error", "a pattern without a group that the engine reads",
-        "JOB_ID_PATTERN has the group id; STATUS_PATTERN id and state; ENTRY_PATTERN type, mode, "
-        "size, mtime and name.",
+        "JOB_ID_PATTERN has the group id; STATUS_PATTERN id and state; NODE_PATTERN and "
+        "QUEUE_PATTERN name and state; ENTRY_PATTERN type, mode, size, mtime and name.",
         _list(fixed("ENTRY_PATTERN", _ENTRY.replace("(?<mode>", "("))),
         _list(fixed("ENTRY_PATTERN", _ENTRY)),
     ),
     Rule(
         "OSP403", "error", "a field that the engine reads is missing",
-        "By JOB_ID_PATTERN of START, STATUS_PATTERN and STATE of GET_JOB_STATUS and ENTRY_PATTERN "
-        "of LIST the engine understands what the scripts print. They have fixed Values.",
+        "By JOB_ID_PATTERN of START, STATUS_PATTERN and STATE of GET_JOB_STATUS, ENTRY_PATTERN of "
+        "LIST, NODE_PATTERN and NODE_STATE of LIST_NODES, QUEUE_PATTERN and QUEUE_STATE of "
+        "LIST_QUEUES the engine understands what the scripts print. They have fixed Values.",
         _list(),
         _list(fixed("ENTRY_PATTERN", _ENTRY)),
     ),
     Rule(
-        "OSP404", "error", "a tag of STATE that gives no state",
-        "The states are QUEUED RUNNING HELD DONE FAILED REMOVED LOST, and FAILED/LIMIT for a job that a "
-        "limit of the system ended. A word without a tag is UNKNOWN.",
+        "OSP404", "error", "a tag that gives no state",
+        "STATE gives QUEUED RUNNING HELD DONE FAILED REMOVED LOST, and FAILED/LIMIT for a job that "
+        "a limit of the system ended; NODE_STATE UP DOWN ERROR; QUEUE_STATE OPEN STOPPED. A word "
+        "without a tag is UNKNOWN.",
         _status("RUNS"),
         _status("RUNNING"),
     ),
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
-        "STATUS_PATTERN may have, beside id and state, substate, exit, signal, host and reason. A "
-        "misspelled one would silently be nothing.",
+        "STATUS_PATTERN may have, beside id and state, substate, exit, signal, host and reason; "
+        "NODE_PATTERN and QUEUE_PATTERN substate, QUEUE_PATTERN default. A misspelled one would "
+        "silently be nothing.",
         _list(fixed("ENTRY_PATTERN", _ENTRY + "(?<owner> .*)?")),
         _list(fixed("ENTRY_PATTERN", _ENTRY + "(?: .*)?")),
     ),
