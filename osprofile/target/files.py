@@ -40,9 +40,11 @@ def putting(file: IO[bytes], path: str, mode: int) -> Iterator[str]:
     )
 
 
-def getting(path: str) -> str:
-    """Give the script that prints a file."""
-    return f'f={quoted(path)}\nexec cat < "$f"'
+def getting(path: str, begin: int = 0, count: int | None = None) -> str:
+    """Give the script that prints a file, or `count` bytes of it from `begin` on."""
+    if count is None:
+        return f'f={quoted(path)}\nexec cat < "$f"'
+    return f'f={quoted(path)}\nexec < "$f" || exit\ntail -c +{begin + 1} | head -c {count}'
 
 
 _ENTER: Final = """\

@@ -21,6 +21,7 @@ from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import quoted
 from osprofile.target import files, outputs
 from osprofile.target.job import request_of
+from osprofile.target.machine import NODES, QUEUES, MachineReader
 from osprofile.target.process import finish
 from osprofile.target.shell import SHELL, script_of, shell_words, wrapped
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from osprofile.events.event import JobStatus
     from osprofile.profile.model import Profile
     from osprofile.target.job import JobDescription
+    from osprofile.target.machine import NodeStatus, QueueStatus
     from osprofile.target.outputs import Entry
     from osprofile.target.shell import Finished
 
@@ -70,6 +72,7 @@ class Scripts:
         self._words = shell_words(profile, self.context)
         self._all, self._one = outputs.StatusReader(profile), outputs.StatusReader(profile)
         self._job_id = outputs.pattern_of(profile, START, "JOB_ID_PATTERN", ("id",))
+        self._machine = MachineReader(profile)
         self.queries = 0
         """How many times all jobs' states were asked for."""
 
@@ -145,6 +148,14 @@ class Scripts:
         text = await self._run(STATUS, "".join(parts), times=len(parts))
         return dict(outputs.StatusReader(self.profile).read(text)) if text.strip() else {}
 
+    async def nodes(self) -> Sequence[NodeStatus]:
+        """Give the machine's nodes, by LIST_NODES; `TemplateNotFoundError` where that is not."""
+        return self._machine.nodes(await self._run(NODES, self._script(NODES)))
+
+    async def queues(self) -> Sequence[QueueStatus]:
+        """Give the machine's queues, by LIST_QUEUES; `TemplateNotFoundError` where that is not."""
+        return self._machine.queues(await self._run(QUEUES, self._script(QUEUES)))
+
     # Doing
 
     async def act(self, template: str, job_id: str, **fields: str) -> None:
@@ -173,10 +184,11 @@ class Scripts:
         for script in files.putting(file, path, mode):
             await self._transfer(f"writing {path}", script, len(script))
 
-    async def get(self, path: str, file: int) -> None:
-        """Write a file of the target system to a file descriptor here."""
-        size = (await self.stat(path)).size
-        await self._transfer(f"reading {path}", files.getting(path), size, stdout=file)
+    async def get(self, path: str, file: int, begin: int = 0, count: int | None = None) -> None:
+        """Write a file of the target system, or a part of it, to a file descriptor here."""
+        size = (await self.stat(path)).size if count is None else count
+        script = files.getting(path, begin, count)
+        await self._transfer(f"reading {path}", script, size, stdout=file)
 
     async def directory(self, job_id: str) -> str:
         """Give the working directory of a job; empty if the job has left none."""

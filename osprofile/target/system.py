@@ -35,12 +35,13 @@ from osprofile.target.stream import Events
 from osprofile.target.submitter import Submitter
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
     from osprofile.profile.model import Profile
     from osprofile.target.job import JobDescription
+    from osprofile.target.machine import NodeStatus, QueueStatus
     from osprofile.target.outputs import Entry
     from osprofile.target.store import Record
     from osprofile.target.submitter import Recovered
@@ -200,9 +201,21 @@ class TargetSystem:
             self._watch(record)
         return record.status
 
-    async def poll(self) -> None:
-        """Ask for all watched jobs now, by one query, and tell what changed."""
-        await self._poller.poll()
+    async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
+        """Ask for all watched jobs now, by one query, and tell what changed.
+
+        Gives all jobs that the batch system showed, watched or not; what it showed at most
+        `max_age` s ago is good enough.
+        """
+        return await self._poller.poll(max_age)
+
+    async def nodes(self) -> Sequence[NodeStatus]:
+        """Ask for the machine's nodes. `TemplateNotFoundError` without LIST_NODES."""
+        return await self._scripts.nodes()
+
+    async def queues(self) -> Sequence[QueueStatus]:
+        """Ask for the machine's queues. `TemplateNotFoundError` without LIST_QUEUES."""
+        return await self._scripts.queues()
 
     async def wait(self, job_id: str) -> JobStatus:
         """Wait for a job's end and give its last state."""
@@ -294,9 +307,12 @@ class TargetSystem:
         """
         await self._scripts.put(file, path, mode)
 
-    async def get(self, path: str, file: int) -> None:
-        """Write a file of the target system to a file descriptor of this process."""
-        await self._scripts.get(path, file)
+    async def get(self, path: str, file: int, begin: int = 0, count: int | None = None) -> None:
+        """Write a file of the target system to a file descriptor of this process.
+
+        With `count`, so many bytes at the most, from the offset `begin` on.
+        """
+        await self._scripts.get(path, file, begin, count)
 
     async def directory(self, job_id: str) -> str:
         """Give a job's working directory; `JobNotFoundError` if nothing tells it."""
