@@ -35,6 +35,10 @@ TOLD: dict[str, tuple[JobStatus, StatusResult]] = {
             0, "No Error", 4, '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]'
         ),
     ),
+    "finished, no code known": (
+        JobStatus("1", JobState.DONE),
+        StatusResult(0, "No Error", 4, '[ JobStatus = 4; BatchJobId = "1" ]'),
+    ),
     "finished with another code": (
         JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
         StatusResult(

@@ -32,6 +32,7 @@ READ = {
     "string escapes": (r'[a = "\"\\\n\t\r\b\f\'\q"]', r"""[ a = "\"\\\n\t\r\b\f'q" ]"""),
     "octal escapes": (r'[a = "\101\60\0071\477"]', '[ a = "A0\\0071\'7" ]'),
     "octal escapes are bytes": (r'[a = "\303\251t\303\251"]', '[ a = "été" ]'),
+    "the first byte above ASCII": (r'[a = "\302\200"]', '[ a = "\x80" ]'),
     "adjacent strings": ('[a = "b" /* */ "c"]', '[ a = "bc" ]'),
     "a line end in a string": ('[a = "b\nc"]', r'[ a = "b\nc" ]'),
     "integers": ("[a={0, 7, 010, 0x1f, 0XFF}]", "[ a = { 0, 7, 8, 31, 255 } ]"),
