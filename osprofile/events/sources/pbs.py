@@ -42,6 +42,8 @@ _MORE: Final = (
     r"|job_id:[^;\n]*+|Holds [a-z]++ (?:set|released)|(?:suspend|resume) job by"
     r"|enqueuing into [^,;\n]*+, state Q"
 )
+_KINDS: Final = {"0004": ("suspend", "resume"), "0100": ("enqueuing",)}
+"""What lines of these types tell of, and of no others."""
 _LINE: Final = r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 
 
@@ -98,20 +100,22 @@ class Extended(TimedLines):
     Which jobs run, and what holds the others, is remembered from line to line.
     """
 
-    pattern = re.compile(_LINE.format(types="0(?:00[48]|01[06]|100)", messages=_MORE))
+    pattern = re.compile(_LINE.format(types="(0(?:00[48]|01[06]|100))", messages=_MORE))
 
     def __init__(self, stamps: Stamps) -> None:
         super().__init__(stamps)
         self._running: set[str] = set()
         self._holds: dict[str, set[str]] = {}
 
-    def fast(self, found: list[tuple[str, str, str]]) -> str:
+    def fast(self, found: list[tuple[str, str, str, str]]) -> str:
         """Take each line by itself: what it means depends on those before it."""
         return "".join(map(self.slow, found))
 
-    def slow(self, found: tuple[str, str, str]) -> str:
+    def slow(self, found: tuple[str, str, str, str]) -> str:
         """Give the event of one line."""
-        when, job, what = found
+        when, kind, job, what = found
+        if not what.startswith(_KINDS.get(kind, "")):
+            return ""
         if what.startswith("job_id:"):
             job, what = (what[8:] if job == "req_commit" else ""), "Job Queued"
         ending = self._simple(job, what) or self._other(job, what)
