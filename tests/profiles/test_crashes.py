@@ -82,7 +82,7 @@ def test_linux(target_of: Callable[..., Target], shims: Path, when: str) -> None
         # the job itself may have been what was killed: then it says so
         assert (status.word, runs) in {("exited", "run\n"), ("vanished", ""), ("vanished", "run\n")}
         assert linux.start(directory, **FIELDS) == job
-    assert 12 < step < LAST
+    assert 8 < step < LAST
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -95,7 +95,7 @@ def test_pbs(target_of: Callable[..., Target], shims: Path, tmp_path: Path, when
         if directory is None:
             break
         check(pbs, server, directory)
-    assert 12 < step < LAST
+    assert 8 < step < LAST
 
 
 def check(pbs: Target, server: Server, directory: Path) -> None:

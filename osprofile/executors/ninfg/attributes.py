@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 BIN: Final = "bin"
 """The directory for a staged executable, in a job's working directory."""
-_RUN_IN: Final = 'case $1 in /*) ;; *) cd ;; esac; cd -- "$1" || exit 125; shift; exec "$@"'
-"""Runs a program in another directory than the job's own, which no other job may share."""
+_RUN_IN: Final = 'cd && cd -- "$1" || exit 125; shift; exec "$@"'
+"""Runs a program in a directory below the home directory."""
 _MOST: Final = 999_999_999
 _DEFAULT_PROFILE: Final = "linux"
 
@@ -53,7 +53,8 @@ class Order:
     """A job that was asked for.
 
     `executable` is a path here if it is `staged`, else on the target system. `run_in` is where it
-    runs there; None: in the job's own working directory. `stdout` and `stderr` are files here that
+    runs there, which other jobs may share: an absolute path, or one below the home directory; None:
+    in the job's own working directory. `stdout` and `stderr` are files here that
     get its output; None: nobody wants it. `job` lacks what depends on the working directory.
     """
 
@@ -70,8 +71,10 @@ class Order:
         executable = self.executable
         if self.staged:
             executable = posixpath.join(directory, BIN, posixpath.basename(executable))
-        arguments = tuple(self.job.arguments)
-        if self.run_in is not None:
+        arguments, fields = tuple(self.job.arguments), {}
+        if self.run_in is not None and posixpath.isabs(self.run_in):
+            fields = {"DIRECTORY": self.run_in}
+        elif self.run_in is not None:
             arguments = ("-c", _RUN_IN, "sh", self.run_in, executable, *arguments)
             executable = "/bin/sh"
         return replace(
@@ -79,6 +82,7 @@ class Order:
             executable=executable,
             arguments=arguments,
             directory=directory,
+            fields=fields,
             stdout="stdout" if self.stdout else "/dev/null",
             stderr=("stdout" if self.stderr == self.stdout else "stderr")
             if self.stderr
@@ -317,6 +321,8 @@ def attributes_of(field_name: str) -> tuple[str, ...]:
         return ("hostname",)
     if field_name == "SSH:PORT":
         return ("port",)
+    if field_name == "DIRECTORY":
+        return ("work_directory",)
     becomes = next((a for a, name in FIELD_OF.items() if name == field_name), None)
     return tuple(name for name, row in ATTRIBUTES.items() if becomes and row.becomes == becomes)
 

@@ -131,8 +131,10 @@ def test_descriptions() -> None:
     assert (none.stdout, none.stderr) == ("/dev/null", "/dev/null")
     only = order(redirect_enable="true", stderr_file="/o").description("/d")
     assert (only.stdout, only.stderr) == ("/dev/null", "stderr")
-    assert only.executable == "/bin/sh"
-    assert only.arguments[2:] == ("sh", "/", "/bin/true", PLAIN["argument"])
+    assert (only.executable, only.fields) == ("/bin/true", {"DIRECTORY": "/"})
+    home = order(work_directory="a b").description("/d")
+    assert (home.executable, home.fields) == ("/bin/sh", {})
+    assert home.arguments[2:] == ("sh", "a b", "/bin/true", PLAIN["argument"])
 
 
 BAD = [
@@ -179,6 +181,7 @@ def test_mandatory_is_what_the_seed_says() -> None:
 def test_fields_of_a_target_that_are_no_part_of_a_job() -> None:
     assert attributes_of("SSH:HOST") == ("hostname",)
     assert attributes_of("SSH:PORT") == ("port",)
+    assert attributes_of("DIRECTORY") == ("work_directory",)
     assert attributes_of("UNHEARD_OF") == ()
 
 

@@ -161,6 +161,19 @@ def test_values_reach_the_executable(machine: Machine, tmp_path: Path) -> None:
     assert lines[2].split("\0") == [*hostile, ""]
 
 
+def test_a_directory_below_the_home(machine: Machine, tmp_path: Path) -> None:
+    (machine.root / "home/it's mine").mkdir()
+    out = tmp_path / "out"
+    pairs = {"redirect_enable": "true", "stdout_file": str(out), **HERE}
+    with machine.client() as client:
+        assert client.run(shell("pwd", work_directory="it's mine", **pairs)) == "DONE"
+        assert out.read_text() == f"{machine.root}/home/it's mine\n"
+        job = client.create(shell("pwd", work_directory="/no/such", **pairs))
+        assert client.wait(job) == "FAILED"
+        assert client.texts[job] == "exit code 125: its files, or its directory, cannot be used"
+        assert client.exit() == 0
+
+
 def test_staging(machine: Machine, tmp_path: Path) -> None:
     """The executable travels: it is gone here when it runs there."""
     binary = tmp_path / "it's an executable"

@@ -1,0 +1,109 @@
+"""The promise of the Ninf-G Invoke Server: how soon an executable runs, on `linux`.
+
+From the last byte of JOB_CREATE to the running executable, against a bare `sh -c` of the same
+command. The executable opens a named pipe, which lets this process go on.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from paired import Promise, compare, heading, rounds
+
+PROGRAM = shutil.which("tee") or "/usr/bin/tee"
+PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="bench" extends="linux">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+</osp:Profile>
+"""
+
+
+class Server:
+    """A server whose jobs open a named pipe; at the end it must have left nothing."""
+
+    def __init__(self, root: Path) -> None:
+        self.pipe, self.jobs = root / "pipe", root / "jobs"
+        os.mkfifo(self.pipe)
+        self.jobs.mkdir()
+        (root / "bench.xml").write_text(PROFILE.format(root=self.jobs))
+        environment = {**os.environ, "OSPROFILE_PATH": str(root), "HOME": str(root)}
+        words = [sys.executable, "-m", "osprofile.executors.ninfg.main"]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, env=environment
+        )
+        self._number = 0
+
+    def _line(self, name: str) -> str:
+        stream = getattr(self._process, name)
+        return str(stream.readline(), "ascii")
+
+    def _send(self, *lines: str) -> None:
+        assert self._process.stdin is not None  # noqa: S101  # PIPE
+        self._process.stdin.write("".join(f"{line}\r\n" for line in lines).encode())
+
+    def run(self) -> float:
+        """Give the seconds from the last byte to the running executable; wait for the job's end."""
+        self._number += 1
+        lines = [
+            f"JOB_CREATE {self._number}", "hostname localhost", "port 0", "jobmanager bench",
+            "client_name localhost", f"executable_path {PROGRAM}", "backend NORMAL", "count 1",
+            "staging false", f"argument {self.pipe}", f"work_directory {self.pipe.parent}",
+            "redirect_enable false", "status_polling 0", "refresh_credential 0", "JOB_CREATE_END",
+        ]  # fmt: skip
+        begin = time.perf_counter()
+        self._send(*lines)
+        wait_for(self.pipe)
+        took = time.perf_counter() - begin
+        if self._line("stdout") != "S\r\n":
+            raise RuntimeError(lines[0])
+        while not (line := self._line("stderr")).startswith("STATUS_NOTIFY") or " DONE" not in line:
+            if " FAILED" in line:
+                raise RuntimeError(line)
+        while any(self.jobs.glob("*/*")):
+            time.sleep(0.001)
+        return took
+
+    def close(self) -> None:
+        """End the server."""
+        self._send("EXIT")
+        if self._line("stdout") != "S\r\n" or self._process.wait():
+            raise RuntimeError(self._process.returncode)
+
+
+def wait_for(pipe: Path) -> None:
+    """Wait until somebody opens a named pipe to write, and has closed it."""
+    with pipe.open("rb", buffering=0) as file:
+        file.read()
+
+
+def bare(pipe: Path) -> float:
+    """Give the seconds to the running executable by a shell."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(["sh", "-c", f"{PROGRAM} {pipe} < /dev/null > /dev/null"])
+    wait_for(pipe)
+    took = time.perf_counter() - begin
+    process.wait()
+    return took
+
+
+def main() -> int:
+    """Compare and print; 1 where the promise is broken."""
+    heading()
+    count = rounds()
+    with tempfile.TemporaryDirectory(prefix="bench-ninfg-") as directory:
+        server = Server(Path(directory))
+        promise = Promise("JOB_CREATE to the running executable", "a bare sh -c", 10)
+        held = compare(promise, server.run, lambda: bare(server.pipe), count)
+        server.close()
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""Where a job may work and run, and how many processes it has: the profile linux, both shells."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.incarnation.incarnate import incarnate
+from tests.profiles.conftest import Job, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.profiles.conftest import Target
+
+
+@pytest.fixture
+def linux(target_of: Callable[[str], Target]) -> Target:
+    return target_of("linux")
+
+
+def start(target: Target, directory: Path) -> str:
+    """Run START for a working directory that it must refuse, and give its words."""
+    done = target.sh(target.script("START", "", directory, EXECUTABLE="true"))
+    assert done.returncode == 1, done
+    assert not (directory / ".gpe_job").exists()
+    return done.stderr
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+def test_a_directory_that_others_may_write(linux: Target, mode: int) -> None:
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    directory.chmod(mode)
+    assert f"others may write in {directory}: chmod go-w it first" in start(linux, directory)
+
+
+def test_a_directory_that_was_there_keeps_its_mode(linux: Target) -> None:
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    directory.chmod(0o755)
+    linux.start(directory).wait()
+    assert directory.stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.parametrize("above", [False, True])
+def test_a_directory_of_somebody_else(linux: Target, above: bool) -> None:
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    os.chown(directory.parent if above else directory, 12345, -1)
+    words = start(linux, directory)
+    assert "belongs to another user (12345)" in words
+    assert str(directory.parent if above else directory) in words
+
+
+def test_the_program_runs_elsewhere(linux: Target, tmp_path: Path) -> None:
+    """Its files still begin at the working directory."""
+    elsewhere = tmp_path / "it's $(else) where"
+    elsewhere.mkdir()
+    job = linux.start(EXECUTABLE="pwd", DIRECTORY=str(elsewhere))
+    assert job.wait().exit == 0
+    assert job.read("stdout") == f"{elsewhere}\n"
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_elsewhere_is_nowhere(linux: Target) -> None:
+    job = linux.start(EXECUTABLE="pwd", DIRECTORY="/no/such/directory")
+    assert job.wait().exit == 125
+    assert "/no/such/directory" in job.read("stderr")
+
+
+def several(target: Target, text: str, **fields: str) -> tuple[int | None, str]:
+    """Run shell text by the application Processes; give the exit code and the output."""
+    directory = target.directory()
+    fields |= {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
+    context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
+    start = incarnate(
+        target.profile, "START", fields=fields, application="Processes", context=context
+    )
+    done = target.sh(start.text)
+    assert (done.returncode, done.stderr) == (0, "")
+    job = Job(target, target.job_id(done.stdout), directory)
+    return job.wait().exit, job.read("stdout")
+
+
+@pytest.mark.parametrize(("number", "wanted"), [("", 1), ("1", 1), ("7", 7)])
+def test_processes(linux: Target, number: str, wanted: int) -> None:
+    assert several(linux, "echo x", PROCESSES=number) == (0, "x\n" * wanted)
+
+
+def test_the_first_failure_is_the_jobs(linux: Target) -> None:
+    """And it ends no sooner than the last process."""
+    text = "mkdir one 2> /dev/null && exit 3; sleep 0.3; echo x"
+    assert several(linux, text, PROCESSES="4") == (3, "x\n" * 3)
