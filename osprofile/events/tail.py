@@ -146,11 +146,8 @@ class File:
 
     def _was_rewritten(self) -> bool:
         """Say whether the file was cut, or holds something else before the place it was read to."""
-        size = os.fstat(self._fd).st_size
-        if size < self._seen:
+        if os.fstat(self._fd).st_size < self._seen:
             return True
-        if size == self._seen:
-            return False
         before = self.offset - len(self._mark)
         return os.pread(self._fd, len(self._mark), before) != self._mark
 

@@ -1,0 +1,284 @@
+"""Following logs: every split of what is written, and everything that is done to logs."""
+
+from __future__ import annotations
+
+import os
+import random
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.events import days, tail
+from osprofile.events.days import Days
+from osprofile.events.tail import Chain, Starts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from osprofile.events.tail import Log
+
+EVERYTHING = Starts(older_wanted=lambda _this, _older: True)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for the next file at every reading, not every two seconds."""
+    monkeypatch.setattr(tail, "_AGAIN", 0.0)
+    monkeypatch.setattr(days, "_AGAIN", 0.0)
+
+
+def drain(log: Log) -> bytes:
+    parts = []
+    while data := log.read():
+        assert data.endswith(b"\n")
+        parts.append(data)
+    return b"".join(parts)
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def test_every_split_point(tmp_path: Path) -> None:
+    text = b"one\n\ntwo three\n\xff\x00\xe9\n" + b"x" * 70 + b"\nend\n"
+    for split in range(len(text) + 1):
+        path = tmp_path / f"log{split}"
+        log = Chain(str(path))
+        append(path, text[:split])
+        first = drain(log)
+        assert first == text[: text.rfind(b"\n", 0, split) + 1]
+        append(path, text[split:])
+        assert first + drain(log) == text
+        log.close()
+
+
+@given(st.lists(st.binary(max_size=40), max_size=12), st.integers(1, 64))
+def test_whatever_is_written_comes_in_whole_lines_once(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], block: int
+) -> None:
+    path = tmp_path_factory.mktemp("fuzz") / "log"
+    log, got = Chain(str(path), block=block), b""
+    for piece in pieces:
+        append(path, piece)
+        got += drain(log)
+    whole = b"".join(pieces)
+    assert got == whole[: whole.rfind(b"\n") + 1]
+    log.close()
+
+
+def test_a_log_that_appears_late(tmp_path: Path) -> None:
+    path = tmp_path / "later" / "log"
+    log = Chain(str(path))
+    assert log.read() == b""
+    path.parent.mkdir()
+    assert log.read() == b""
+    append(path, b"a\n")
+    assert (drain(log), log.fresh) == (b"a\n", True)
+    append(path, b"b\n")
+    assert (log.read(), log.fresh) == (b"b\n", False)
+
+
+@pytest.mark.parametrize("after", [b"c\n", b"c\n" * 20])
+def test_truncation(tmp_path: Path, after: bytes) -> None:
+    """Whether the log is shorter now or longer, what it holds is read from its start."""
+    path = tmp_path / "log"
+    log = Chain(str(path))
+    append(path, b"aaaaaa\nbbbbbb\nhalf")
+    assert drain(log) == b"aaaaaa\nbbbbbb\n"
+    path.write_bytes(after)  # the same inode
+    assert drain(log) == after
+
+
+def test_copy_and_truncate_under_a_growing_log(tmp_path: Path) -> None:
+    path, got, wrote = tmp_path / "log", b"", b""
+    log = Chain(str(path))
+    for round_ in range(5):
+        for n in range(10):
+            line = f"{round_} {n}\n".encode()
+            append(path, line)
+            wrote += line
+        got += drain(log)
+        os.truncate(path, 0)
+    assert got == wrote
+
+
+def test_a_replaced_file_is_read_to_its_end_first(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    log = Chain(str(path))
+    append(path, b"a\n")
+    assert drain(log) == b"a\n"
+    old = path.open("ab")
+    path.rename(tmp_path / "elsewhere")
+    old.write(b"b\n")
+    old.flush()
+    assert drain(log) == b"b\n"  # the name is gone: whoever writes may not have noticed yet
+    old.write(b"c\n")
+    old.close()
+    append(path, b"d\n")
+    assert drain(log) == b"c\nd\n"
+
+
+def test_a_deleted_file(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    log = Chain(str(path))
+    append(path, b"a\n")
+    assert drain(log) == b"a\n"
+    path.unlink()
+    assert log.read() == b""
+    append(path, b"b\n")
+    assert drain(log) == b"b\n"
+
+
+@pytest.mark.parametrize("least", [0, 1])
+@pytest.mark.parametrize("rotations", [1, 2, 5])
+def test_rotation_by_name_leaves_nothing_out(tmp_path: Path, least: int, rotations: int) -> None:
+    """However often the log is rotated between two looks (LSF begins with 1, Grid Engine with 0)."""
+    path = tmp_path / "log"
+    log = Chain(str(path), least)
+    append(path, b"first\n")
+    got, wrote = drain(log), b"first\n"
+    for n in range(rotations):
+        line = f"line {n}\n".encode()
+        append(path, line)
+        wrote += line
+        rotate(path, least)
+    append(path, b"last\n")
+    assert got + drain(log) == wrote + b"last\n"
+
+
+def rotate(path: Path, least: int) -> None:
+    numbers = [int(p.name.rpartition(".")[2]) for p in path.parent.glob("log.*")]
+    for number in sorted(numbers, reverse=True):
+        path.with_name(f"log.{number}").rename(path.with_name(f"log.{number + 1}"))
+    path.rename(path.with_name(f"log.{least}"))
+
+
+def test_rotation_while_a_chain_is_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    for name in ("log.3", "log.2", "log.1", "log"):
+        (tmp_path / name).write_bytes(f"{name}\n".encode() * 3)
+    log = Chain(str(path), 1, EVERYTHING, block=8)
+    got = log.read()
+    rotate(path, 1)
+    path.write_bytes(b"newest\n")
+    got += drain(log)
+    assert got == b"log.3\n" * 3 + b"log.2\n" * 3 + b"log.1\n" * 3 + b"log\n" * 3 + b"newest\n"
+
+
+def test_random_rotations_under_a_growing_log(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    path, wrote, got = tmp_path / "log", b"", b""
+    path.touch()
+    log = Chain(str(path), 1, block=16)
+    log.read()
+    for n in range(400):
+        line = f"{n}\n".encode()
+        append(path, line)
+        wrote += line
+        if chance.random() < 0.1:
+            rotate(path, 1)
+            path.touch()
+        if chance.random() < 0.2:
+            got += log.read()
+    assert got + drain(log) == wrote
+
+
+def test_where_a_chain_begins(tmp_path: Path) -> None:
+    for name in ("log.2", "log.1", "log"):
+        (tmp_path / name).write_bytes(f"{name}\n".encode())
+    wanted = {b"log.1\n": True, b"log.2\n": False}
+    for starts, expected in (
+        (Starts(), b"log\n"),
+        (EVERYTHING, b"log.2\nlog.1\nlog\n"),
+        (Starts(older_wanted=lambda _this, older: wanted[older]), b"log.1\nlog\n"),
+    ):
+        log = Chain(str(tmp_path / "log"), 1, starts)
+        assert log.left() == 0
+        assert drain(log) == expected
+        log.close()
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(4, b"b\n"), (2, b"a\nb\n"), (99, b"#x\na\nb\n")])
+def test_a_newest_file_may_begin_later(tmp_path: Path, offset: int, expected: bytes) -> None:
+    (tmp_path / "log").write_bytes(b"#x\na\nb\n")
+    log = Chain(str(tmp_path / "log"), 1, Starts(offset=lambda _head: offset + 1))
+    assert drain(log) == expected
+
+
+def test_lines_of_any_length(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    long = b"y" * (3 * 1024 * 1024) + b"\n"
+    path.write_bytes(b"a\n" + long + b"b\n")
+    assert drain(Chain(str(path))) == b"a\n" + long + b"b\n"
+
+
+def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
+    """Its beginning is given as a line, and what follows it is read again."""
+    path = tmp_path / "log"
+    with path.open("wb") as file:
+        file.write(b"a\n")
+        for _ in range(64):
+            file.write(b"z" * (1024 * 1024))
+    log = Chain(str(path))
+    tracemalloc.start()
+    got = drain(log)
+    append(path, b"zzz\nb\n")
+    got += drain(log)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert got == b"a\n" + b"z" * (1024 * 1024) + b"\n" + b"b\n"
+    assert peak < 16 * 1024 * 1024
+
+
+def test_half_a_line_is_not_waited_for_when_the_next_file_is_there(tmp_path: Path) -> None:
+    """The original waits for ever (seg.md, "Faults of the original")."""
+    (tmp_path / "20200203").write_bytes(b"a\nhalf")
+    (tmp_path / "20200204").write_bytes(b"b\n")
+    assert drain(Days(str(tmp_path), "20200203")) == b"a\nb\n"
+
+
+def test_half_a_line_that_is_being_written_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "_AGAIN", 3600.0)
+    (tmp_path / "20200203").write_bytes(b"a\nhalf")
+    (tmp_path / "20200204").write_bytes(b"b\n")
+    log = Days(str(tmp_path), "20200203")
+    assert drain(log) == b"a\n"
+    append(tmp_path / "20200203", b" a line\n")
+    assert drain(log) == b"half a line\nb\n"
+
+
+def test_days(tmp_path: Path) -> None:
+    log = Days(str(tmp_path / "logs"), "20200203")
+    assert (log.read(), log.left()) == (b"", 0)
+    directory = tmp_path / "logs"
+    directory.mkdir()
+    for name in ("20200202", "2020020", "accounting", "20200203x"):
+        (directory / name).write_bytes(b"not this\n")
+    assert log.read() == b""
+    append(directory / "20200205", b"a\n")
+    assert log.left() == 2
+    assert drain(log) == b"a\n"
+    append(directory / "20200205", b"b\n")
+    append(directory / "20200206", b"c\n")
+    append(directory / "20210101", b"d\n")
+    assert drain(log) == b"b\nc\nd\n"
+    append(directory / "20210101", b"e\n")
+    assert (drain(log), log.left()) == (b"e\n", 0)
+
+
+def test_a_day_that_is_rotated_by_size(tmp_path: Path) -> None:
+    path = tmp_path / "20200203"
+    path.write_bytes(b"a\n")
+    log = Days(str(tmp_path), "20200203")
+    assert drain(log) == b"a\n"
+    append(path, b"b\n")
+    path.rename(tmp_path / "20200203.1")
+    append(path, b"c\n")
+    append(tmp_path / "20200204", b"d\n")
+    assert drain(log) == b"b\nc\nd\n"
