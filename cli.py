@@ -8,6 +8,7 @@ from importlib import import_module
 
 COMMANDS = {
     "incarnate": "osprofile.cli.main",
+    "osprofile-blahpd": "osprofile.executors.blah.main",
     "ng_invoke_server.osprofile": "osprofile.executors.ninfg.main",
 }
 

@@ -29,6 +29,7 @@
          +- ClassAdError              a ClassAd that cannot be read
          +- AttributeRefusedError     an attribute of a job has a value that cannot be honoured
          +- JobIdError                a job id that no executor gives
+     +- SettingError                  an executor's setting is wrong               exit code 2
      +- EventError                    the event generator cannot begin, or an event be told   exit code 1
 
 Where a command passes on the exit code of a script or a program, it ends with 125 for all of them.
@@ -306,6 +307,12 @@ class AttributeRefusedError(RequestError):
 
 class JobIdError(RequestError):
     """A job id that no executor gives."""
+
+
+class SettingError(OSProfileError):
+    """A setting of an executor that cannot be: its message begins with the file."""
+
+    exit_code = 2
 
 
 class EventError(OSProfileError):

@@ -32,6 +32,7 @@ from osprofile.errors import (
     ScriptError,
     ScriptFailedError,
     ScriptTimeoutError,
+    SettingError,
     StorageNotFoundError,
     StoreError,
     TargetError,
@@ -76,6 +77,7 @@ TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [
     (ClassAdError, RequestError, 1),
     (AttributeRefusedError, RequestError, 1),
     (JobIdError, RequestError, 1),
+    (SettingError, OSProfileError, 2),
     (EventError, OSProfileError, 1),
 ]
 PLACE = Place(Source("f.xml", b"<a>\n  <b/>"), 6)

@@ -1,0 +1,125 @@
+"""The executable `osprofile-blahpd`: BLAH's daemon over OS Profiles.
+
+HTCondor starts it without arguments as BATCH_GAHP, with pipes for stdin and stdout. Nothing but
+protocol may reach stdout: it is moved away, and what anything else writes there goes to stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from osprofile.executors.blah.settings import Settings
+
+NAME: Final = "osprofile-blahpd"
+EPILOG: Final = """\
+Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
+configuration directory, then from --config FILE; options go before them."""
+
+
+def main() -> NoReturn:
+    """Run as this process, with its command line, and end it."""
+    from osprofile.errors import OSProfileError
+
+    try:
+        settings, dry_run = _settings(sys.argv[1:])
+        _log_to(settings)
+    except OSProfileError as error:
+        sys.stderr.write(f"{NAME}: {error}\n")
+        sys.exit(error.exit_code)
+    stdin, stdout = _take_pipes()
+    from osprofile.executors.blah.server import Server
+
+    async def serve() -> int:
+        return await Server(stdin, stdout, settings, dry_run=dry_run).run()
+
+    sys.exit(asyncio.run(serve()))
+
+
+def _settings(words: Sequence[str]) -> tuple[Settings, bool]:
+    """Give the settings that files and the command line say, and whether to run nothing."""
+    import argparse
+
+    from osprofile import __version__
+    from osprofile.errors import SettingError
+    from osprofile.executors.blah.settings import Settings, default_files, read
+
+    parser = argparse.ArgumentParser(
+        prog=NAME, description="BLAH's daemon over OS Profiles.", epilog=EPILOG, allow_abbrev=False
+    )
+    add: Any = parser.add_argument
+    add(
+        "--profiles",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="search DIR for profiles first",
+    )
+    add("--map", action="append", default=[], metavar="GRIDTYPE=PROFILE",
+        help="the profile of a GridType that is no profile's name itself")  # fmt: skip
+    add("--config", metavar="FILE", help="further settings")
+    add("--log", metavar="FILE", help="append the log to FILE [default: standard error]")
+    add("--dry-run", action="store_true", help="show each script on standard error, submit nothing")
+    add("--version", action="version", version=f"{NAME} {__version__}")
+    given = parser.parse_args(words)
+    settings = Settings()
+    for path in default_files():
+        if os.path.exists(path):
+            settings = read(path, settings)
+    if given.config:
+        settings = read(given.config, settings)
+    pairs = dict(word.partition("=")[::2] for word in given.map)
+    try:
+        settings = settings.with_map(pairs)
+    except SettingError as error:
+        error.message = f"--map: {error.message}"
+        raise
+    return replace(
+        settings,
+        profiles=(*given.profiles, *settings.profiles),
+        log=given.log or settings.log,
+    ), given.dry_run
+
+
+def _log_to(settings: Settings) -> None:
+    """Have what is logged appended to the log file, or written to stderr."""
+    from osprofile.errors import SettingError
+
+    try:
+        logging.basicConfig(
+            filename=settings.log or None,
+            level=settings.log_level.upper(),
+            format="%(asctime)s %(process)d %(levelname)s %(message)s",
+        )
+    except OSError as error:
+        message = f"log = {settings.log!r}: {error.strerror}"
+        raise SettingError(message, hint="its directory must exist, and be writable") from None
+    # it leaves exceptions of asyncio's to its own handler, which uses this log
+    logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+def _take_pipes() -> tuple[int, int]:
+    """Move the pipes to descriptors that no child gets; put nothing, and stderr, in their places."""
+    try:
+        stdin, stdout = os.dup(0), os.dup(1)
+    except OSError as error:
+        sys.stderr.write(f"{NAME}: standard input and output are needed: {error.strerror}\n")
+        sys.exit(2)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no stderr either
+        os.dup2(nothing, 1)
+    return stdin, stdout
+
+
+if __name__ == "__main__":
+    main()

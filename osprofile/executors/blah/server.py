@@ -1,0 +1,130 @@
+"""The daemon: a client on stdin and stdout in front, the work of its requests behind.
+
+What ends it: QUIT, the end of stdin, a client that is gone, a signal. The jobs go on; submissions that
+are under way have some time to end, and what is cut off all the same is in the record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.executors.blah import requests as r
+from osprofile.executors.blah.protocol import USUAL_COMMANDS, Connection
+from osprofile.executors.blah.sites import Sites
+from osprofile.executors.blah.work import Worker
+from osprofile.executors.pipes import MOST_UNREAD, Input, Output
+
+if TYPE_CHECKING:
+    from osprofile.executors.blah.settings import Settings
+
+log: Final = logging.getLogger("osprofile.blah")
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_PROXY_CACHE: Final = frozenset({"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"})
+
+
+@final
+class Server:
+    """One client's daemon; `stdin` and `stdout` are descriptors. `run` once."""
+
+    def __init__(
+        self, stdin: int, stdout: int, settings: Settings, *, dry_run: bool = False
+    ) -> None:
+        self._settings = settings
+        self._connection = Connection(
+            USUAL_COMMANDS | (_PROXY_CACHE if settings.proxy_cache else frozenset()),
+            window=settings.window,
+        )
+        self._sites = Sites(settings)
+        self._worker = Worker(self._sites, settings, dry_run=dry_run)
+        self._input = Input(stdin, self._take)
+        self._output = Output(stdout, self._hang_up)
+        self._tasks: dict[asyncio.Task[None], r.AnyRequest] = {}
+        self._stopping = asyncio.Event()
+        self._resuming: asyncio.Task[None] | None = None
+
+    async def run(self) -> int:
+        """Serve until QUIT, the end of stdin or a signal; give the exit code."""
+        loop = asyncio.get_running_loop()
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, self._signalled, number)
+        self._send()
+        self._input.resume()
+        try:
+            await self._stopping.wait()
+            self._input.pause()
+            await self._end()
+        finally:
+            await self._sites.close()
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+        return 0
+
+    async def _end(self) -> None:
+        """Let submissions come to their end; what only asks is broken off."""
+        submitting = [t for t, request in self._tasks.items() if isinstance(request, r.Submit)]
+        for task in self._tasks.keys() - set(submitting):
+            task.cancel()
+        try:
+            async with asyncio.timeout(self._settings.linger):
+                await asyncio.gather(*submitting)
+                await self._output.flush()
+        except TimeoutError:
+            log.warning("%d submissions are cut off", len(self._tasks))
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _signalled(self, number: int) -> None:
+        log.info("received signal %d", number)
+        if self._stopping.is_set():  # once more: at once
+            for task in self._tasks:
+                task.cancel()
+        self._stopping.set()
+
+    def _hang_up(self) -> None:
+        """End: the client is gone."""
+        self._stopping.set()
+
+    # Requests and results
+
+    def _take(self, data: bytes) -> None:
+        self._connection.receive_data(data)
+        while (event := self._connection.next_request()) is not None:
+            self._handle(event)
+        self._send()
+        if not data:
+            log.info("the end of stdin")
+            self._hang_up()
+
+    def _handle(self, event: r.AnyRequest | r.Immediate | r.Quit) -> None:
+        if isinstance(event, r.Request):
+            task = asyncio.ensure_future(self._work(event))
+            self._tasks[task] = event
+            task.add_done_callback(self._tasks.pop)
+        elif isinstance(event, r.Quit):
+            log.info("QUIT")
+            self._hang_up()
+        else:
+            self._connection.answer(self._worker.answer(event))
+
+    async def _work(self, request: r.AnyRequest) -> None:
+        result = await self._worker.result_of(request)
+        self._connection.finish(request, result)
+        self._send()
+
+    def _send(self) -> None:
+        """Send what there is; read no more as long as the client does not read."""
+        self._output.send(self._connection.data_to_send())
+        if self._output.unsent > MOST_UNREAD and self._resuming is None:
+            self._input.pause()
+            self._resuming = asyncio.ensure_future(self._resume())
+
+    async def _resume(self) -> None:
+        await self._output.flush()
+        self._resuming = None
+        if not self._stopping.is_set():
+            self._input.resume()

@@ -1,0 +1,145 @@
+"""What a site can set: by a TOML file, by options of the command line.
+
+    map = { pbs = "torque" }        # GridType pbs means the profile torque
+    held_as_idle = true             # a job held in the batch system is told as idle
+
+HTCondor starts the daemon without arguments, so it reads the system's and the user's file by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, final
+
+from osprofile.errors import SettingError, nearest, shown
+from osprofile.executors.blah.jobids import NAME
+from osprofile.executors.blah.protocol import WINDOW
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SYSTEM: Final = "/etc/osprofile/blahpd.toml"
+_LARGEST: Final = 10**9
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings, each with its default. Times are in seconds.
+
+    `profiles` are directories that are searched for profiles first. `map` gives the profile of a
+    GridType that is no profile's name itself. `store` is the record of jobs (empty: the user's).
+    `at_once` scripts of a batch system run at a time. Jobs are asked for every `fastest` to
+    `slowest`, and an answer is as old as `max_age` at the most; a job that nobody knows is lost
+    after `grace`. When the client has gone, submissions under way have `linger` to end.
+    """
+
+    profiles: tuple[str, ...] = ()
+    map: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    store: str = ""
+    log: str = ""
+    log_level: str = "info"
+    window: int = WINDOW
+    at_once: int = 8
+    held_as_idle: bool = False
+    proxy_required: bool = False
+    proxy_cache: bool = False
+    fastest: float = 1.0
+    slowest: float = 60.0
+    max_age: float = 5.0
+    grace: float = 60.0
+    linger: float = 30.0
+
+    def with_map(self, pairs: Mapping[str, str]) -> Settings:
+        """Give the settings with further GridTypes."""
+        return replace(self, map=_map("map", {**self.map, **pairs}))
+
+
+def default_files() -> list[str]:
+    """Give the files that are read if they exist, each going before the one in front of it."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return [SYSTEM, os.path.join(home, "osprofile", "blahpd.toml")]
+
+
+def read(path: str, settings: Settings) -> Settings:
+    """Give settings as a file changes them. `SettingError` says what is wrong in it."""
+    try:
+        with open(path, "rb") as file:
+            found = tomllib.load(file)
+    except OSError as error:
+        raise SettingError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingError(
+            f"{path}: {error}", hint="it must be TOML, as in: window = 100"
+        ) from None
+    names = [f.name for f in fields(Settings)]
+    changes = {}
+    for name, value in found.items():
+        if name not in names:
+            hint = nearest(name, names) or f"known: {', '.join(names)}"
+            raise SettingError(f"{path}: there is no setting {shown(name)}", hint=hint)
+        try:
+            changes[name] = _MAKERS[type(getattr(settings, name))](name, value)
+        except SettingError as error:
+            error.message = f"{path}: {error.message}"
+            raise
+    return replace(settings, **changes)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise SettingError(f"{name} = {value!r} is no text")
+    if name == "log_level" and value not in LEVELS:
+        raise SettingError(f"{name} = {value!r}", hint=f"one of {', '.join(LEVELS)}")
+    return value
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise SettingError(f"{name} = {value!r}", hint="true or false")
+    return value
+
+
+def _count(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _LARGEST:
+        raise SettingError(f"{name} = {value!r} is no number of 1 or more")
+    return value
+
+
+def _seconds(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
+        raise SettingError(f"{name} = {value!r} is no number of seconds")
+    return float(value)
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise SettingError(f"{name} = {value!r} is no list", hint=f'as in: {name} = ["a", "b"]')
+    return tuple(_text(name, item) for item in value)
+
+
+def _map(name: str, value: object) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise SettingError(
+            f"{name} = {value!r} is no table", hint='as in: map = { pbs = "torque" }'
+        )
+    for grid_type, profile in value.items():
+        for word in (grid_type, profile):
+            if not isinstance(word, str) or not NAME.match(word):
+                hint = "a letter or digit, then letters, digits, _ . -"
+                raise SettingError(f"{name}: {word!r} is no name", hint=hint)
+    return MappingProxyType(dict(value))
+
+
+LEVELS: Final = ("debug", "info", "warning", "error")
+_MAKERS: Final[dict[type, Any]] = {
+    str: _text,
+    bool: _flag,
+    int: _count,
+    float: _seconds,
+    tuple: _texts,
+    MappingProxyType: _map,
+}

@@ -1,0 +1,164 @@
+"""The batch systems that a client can name, each opened when it is first named."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import logging
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import AttributeRefusedError, OSProfileError, shown
+from osprofile.events.event import JobState
+from osprofile.executors.blah.jobids import NAME, JobId
+from osprofile.incarnation.plan import plan_of
+from osprofile.profile.repository import Repository
+from osprofile.target.names import context_of_target
+from osprofile.target.pace import Timing
+from osprofile.target.store import Store, default_path
+from osprofile.target.system import TargetSystem
+
+if TYPE_CHECKING:
+    from osprofile.events.event import JobStatus
+    from osprofile.executors.blah.settings import Settings
+    from osprofile.target.store import Record
+
+log: Final = logging.getLogger("osprofile.blah")
+
+
+@final
+class Site:
+    """One batch system: `name` is its GridType, `settable` the fields that a job may set."""
+
+    def __init__(self, name: str, target: TargetSystem) -> None:
+        self.name, self.target = name, target
+        self.settable = plan_of(target.profile, "START", "", None).settable
+
+    def id_of(self, record: Record) -> str:
+        """Give the id of a job for the client; it names the day on which it was submitted."""
+        when = record.status.submitted
+        day = dt.date.fromtimestamp(when) if when is not None else dt.date.today()  # noqa: DTZ011, DTZ012
+        return str(JobId.make(self.name, day, record.status.job_id))
+
+    async def submit_once(self, key: str | None, work: Submitting) -> str:
+        """Submit a job, or give the one that a client calls by this key already.
+
+        One that was removed, lost or ended by force is not what is meant by the same key: HTCondor
+        submits a job anew when it is released.
+        """
+        number, current = 1, key
+        while current is not None:
+            record = self.target.store.find_key(self.target.name, current)
+            if record is None:
+                break
+            state = record.status.state
+            if record.aborted is None and state not in _AGAIN:
+                log.info("the job %s is known: %s", key, record.status.job_id or "cut off")
+                return self.id_of(record) if record.is_submitted else await self._run(work, current)
+            number += 1
+            current = f"{key} ({number})"
+        return await self._run(work, current)
+
+    async def _run(self, work: Submitting, key: str | None) -> str:
+        job_id = await work.submit(key)
+        record = self.target.store.find(self.target.name, job_id)
+        if record is not None:
+            return self.id_of(record)
+        return str(JobId.make(self.name, dt.date.today(), job_id))  # noqa: DTZ011
+
+    async def status(self, native: str, max_age: float) -> JobStatus | None:
+        """Give a job's state; None if nobody knows it.
+
+        Where the batch system cannot be asked, what was known last stands.
+        """
+        try:
+            found = (await self.target.statuses([native], max_age=max_age)).get(native)
+        except OSProfileError as error:
+            if native not in self.target.monitor:
+                raise
+            log.warning("the last known state of job %s stands: %s", native, error)
+            return self.target.monitor.status(native)
+        if found is not None and not found.state.is_terminal and native not in self.target.monitor:
+            self.target.adopt(found)  # from now on it is asked for together with the others
+        return found
+
+
+_AGAIN: Final = frozenset({JobState.REMOVED, JobState.LOST, JobState.FAILED})
+
+
+class Submitting:
+    """What is to be done to submit one job."""
+
+    async def submit(self, key: str | None) -> str:
+        """Submit it under a key and give the batch system's id."""
+        raise NotImplementedError
+
+
+@final
+class Sites:
+    """All batch systems, by GridType."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._repository = Repository(list(settings.profiles))
+        self._store: Store | None = None
+        self._sites: dict[str, Site] = {}
+        self._recovering: set[asyncio.Task[None]] = set()
+
+    def __getitem__(self, name: str) -> Site:
+        """Open a batch system. `OSProfileError` where its profile is missing or wrong."""
+        if name not in self._sites:
+            if not NAME.match(name):
+                message = f"{shown(name)} is no name of a batch system"
+                raise AttributeRefusedError(message, attribute="GridType")
+            site = self._sites[name] = self._open(name)
+            task = asyncio.ensure_future(_recover(site))
+            self._recovering.add(task)
+            task.add_done_callback(self._recovering.discard)
+        return self._sites[name]
+
+    def _open(self, name: str) -> Site:
+        settings = self._settings
+        profile = self._repository.load(settings.map.get(name, name))
+        if self._store is None:
+            self._store = Store(settings.store or default_path())
+        timing = Timing(
+            fastest=settings.fastest,
+            slowest=max(settings.slowest, settings.fastest),
+            grace=settings.grace,
+        )
+        target = TargetSystem(profile, store=self._store, timing=timing, at_once=settings.at_once)
+        return Site(name, target)
+
+    def recorded(self) -> dict[str, Site]:
+        """Give the batch systems on which there are jobs in the record, by GridType."""
+        if self._store is None:
+            self._store = Store(self._settings.store or default_path())
+        names = {profile: name for name, profile in self._settings.map.items()}
+        for target in {record.target for record in self._store.all()}:
+            profile, context = context_of_target(target)
+            name = names.get(profile, profile)
+            if not context and NAME.match(name):
+                try:
+                    self[name]
+                except OSProfileError as error:
+                    log.warning("the jobs of %s are left out: %s", target, error)
+        return dict(self._sites)
+
+    async def close(self) -> None:
+        """Stop watching. The jobs go on."""
+        for task in list(self._recovering):
+            task.cancel()
+        await asyncio.gather(*self._recovering, return_exceptions=True)
+        for site in self._sites.values():
+            await site.target.close()
+        if self._store is not None:
+            self._store.close()
+
+
+async def _recover(site: Site) -> None:
+    """Find the jobs whose submission was cut off when an earlier daemon ended."""
+    try:
+        for found in await site.target.recover(resubmit=False):
+            log.info("cut off in %s: %s", found.record.directory, found.job_id or found.error)
+    except OSProfileError as error:
+        log.warning("submissions that were cut off are not looked for: %s", error)
