@@ -55,9 +55,11 @@ class Days:
 
     def left(self) -> int:
         """Give how many bytes of the day that is being read, and of later ones, are unread."""
+        if self._chain is None:
+            self._begin(self._later(self._day, same=True))
         total = self._chain.left() if self._chain else 0
         for name in self._days():
-            if name > self._day or not self._chain:
+            if name > self._day:
                 with suppress(OSError):
                     total += os.stat(os.path.join(self._directory, name)).st_size
         return total

@@ -205,12 +205,12 @@ def _generate(arguments: Arguments) -> int:
         settings_of(arguments.name),
     )
     source = open_source(options)
-    _say_what_is_missing(options)
     if arguments.background and not arguments.directory:
         _say("-b means nothing without -d")
     output = _output(arguments)
     if output is None:
         return 0
+    _say_what_is_missing(options)
     generate(source, output, interval=arguments.interval, progress=progress_of(source))
     return 0
 

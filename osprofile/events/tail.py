@@ -215,16 +215,18 @@ class Chain:
 
     def left(self) -> int:
         """Give how many bytes of the file that is being read, and of newer ones, are unread."""
-        if self._file is None:
+        if self._file is None and not self._open_first():
             return 0
-        total = self._file.left()
-        names = self._names()
-        for name in names:
-            if _identity(name) == self._file.identity:
+        file = self._file
+        if file is None:
+            return 0
+        total = unread = file.left()
+        for name in self._names():
+            if _identity(name) == file.identity:
                 return total
             with suppress(OSError):
                 total += os.stat(name).st_size
-        return self._file.left()
+        return unread
 
     def unfinished(self) -> bool:
         """Say whether somebody may still be writing the last line."""

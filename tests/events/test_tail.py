@@ -197,8 +197,9 @@ def test_where_a_chain_begins(tmp_path: Path) -> None:
         (Starts(older_wanted=lambda _this, older: wanted[older]), b"log.1\nlog\n"),
     ):
         log = Chain(str(tmp_path / "log"), 1, starts)
-        assert log.left() == 0
+        assert log.left() == len(expected)
         assert drain(log) == expected
+        assert log.left() == 0
         log.close()
 
 

@@ -1,0 +1,484 @@
+"""The generator as a process: what the seed lists under "Testing", SEG; its command line and endings."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import EventError
+from osprofile.events import emit
+from osprofile.events.output import Directory
+from osprofile.events.seg_command import parse, settings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WHEN = 1_580_724_000
+SEG = [sys.executable, "-m", "osprofile.events.seg_command"]
+ROOT = Path(__file__).parents[2]
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "TZ": "UTC",
+        "SEG_CONF_DIR": "/nonexistent",
+        **more,
+    }
+
+
+def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run it with an input that is closed."""
+    return subprocess.run(
+        [*SEG, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+        timeout=60, env=environment(**more),
+    )  # fmt: skip
+
+
+@contextmanager
+def running(*words: str, **more: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [*SEG, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        bufsize=0, env=environment(**more),
+    ) as process:  # fmt: skip
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def fork_log(path: Path, *numbers: int) -> None:
+    with path.open("a") as file:
+        file.writelines(f"001;{WHEN + n};job:{n};2;0\n" for n in numbers)
+
+
+def line(process: subprocess.Popen[bytes]) -> str:
+    assert process.stdout
+    return process.stdout.readline().decode()
+
+
+def close(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    """Close its input; give its exit code and what else it said."""
+    assert process.stdin
+    assert process.stdout
+    process.stdin.close()
+    rest = process.stdout.read()
+    return process.wait(30), rest
+
+
+def test_loads_the_appropriate_module(tmp_path: Path) -> None:
+    """Seed, SEG: "loads the appropriate module when started"."""
+    (tmp_path / "20200203").write_text("02/03/2020 10:00:07;0008;S;Job;1.h;Job Run at\n")
+    with running("-s", "pbs", "-t", str(WHEN), "--log-path", str(tmp_path)) as seg:
+        assert line(seg) == f"001;{WHEN + 7};1.h;2;0\n"
+    fork_log(tmp_path / "log", 3)
+    with running("-s", "fork", "-t", str(WHEN), "--log-path", str(tmp_path / "log")) as seg:
+        assert line(seg) == f"001;{WHEN + 3};job:3;2;0\n"
+    done = run("-s", "nope")
+    assert done.returncode == 1
+    assert done.stderr.startswith("osprofile-seg: there is no source of events 'nope'\n    hint: ")
+
+
+def test_passes_the_timestamp_to_the_module(tmp_path: Path) -> None:
+    """Seed, SEG: "passes the replay timestamp to the module appropriately"."""
+    log = tmp_path / "log"
+    fork_log(log, 1, 2, 3)
+    with running("-s", "fork", "-t", str(WHEN + 2), "--log-path", str(log)) as seg:
+        assert [line(seg), line(seg)] == [f"001;{WHEN + n};job:{n};2;0\n" for n in (2, 3)]
+    with running("-s", "fork", "--log-path", str(log)) as seg:  # without one: from now on
+        now = int(time.time())
+        time.sleep(0.5)
+        fork_log(log, 4, now - WHEN + 5)
+        assert line(seg) == f"001;{now + 5};job:{now - WHEN + 5};2;0\n"
+
+
+def test_messages_of_the_programming_interface(capsys: pytest.CaptureFixture[str]) -> None:
+    """Seed, SEG: "when SEG API calls are made, an appropriate message is emitted"."""
+    emit.event_pending(5, "a.b")
+    emit.event_active(6, "a.b")
+    emit.event_failed(7, "a.b", 9)
+    emit.event_done(8, "a.b", -3)
+    emit.event_suspended(9, "a.b")
+    emit.event("002;x")
+    assert emit.take() == (
+        "001;5;a.b;1;0\n001;6;a.b;2;0\n001;7;a.b;4;9\n001;8;a.b;8;-3\n001;9;a.b;16;0\n002;x\n"
+    )
+    before = int(time.time())
+    emit.event_done(0, "now")
+    assert before <= int(emit.take().split(";")[1]) <= time.time()
+    for bad in ("", "a;b", "a\nb"):
+        with pytest.raises(EventError, match="no line can carry the job id"):
+            emit.event_active(1, bad)
+    with pytest.raises(EventError, match="one line"):
+        emit.event("a\nb")
+    assert emit.take() == ""
+    assert capsys.readouterr() == ("", "")
+
+
+FURTHER = """
+from osprofile.events.emit import event_active, event_done
+
+class Source:
+    def __init__(self, options):
+        self.calls = [lambda: event_active(options.since, "f\\u00e9"), lambda: event_done(0, "f", 3)]
+
+    def read(self):
+        if not self.calls:
+            return None
+        self.calls.pop(0)()
+        return ""
+
+    def left(self):
+        return 0
+
+def broken(options):
+    raise OSError(5, "no such device", "/dev/x")
+"""
+
+
+def test_a_further_source_is_found_by_its_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "further.py").write_text(FURTHER)
+    info = tmp_path / "further-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: further\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(
+        "[osprofile.event_sources]\nfurther = further:Source\ngone = further:gone\nbroken = further:broken\n"
+    )
+    path = f"{tmp_path}:{ROOT}"
+    with running("-s", "further", "-t", "77", PYTHONPATH=path) as seg:
+        assert line(seg) == "001;77;f\u00e9;2;0\n"
+        assert re.fullmatch(r"001;\d+;f;8;3\n", line(seg))
+        assert close(seg) == (0, b"")
+    done = run("-s", "gone", PYTHONPATH=path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("osprofile-seg: source gone (further:gone) cannot be loaded: ")
+    done = run("-s", "broken", PYTHONPATH=path)
+    assert (done.returncode, done.stderr) == (1, "osprofile-seg: /dev/x: no such device\n")
+    assert "did you mean further?" in run("-s", "furthr", PYTHONPATH=path).stderr
+
+
+def test_input_closed(tmp_path: Path) -> None:
+    """Seed, SEG: "handles IO exceptions on stdin": rc 0; what is read from it means nothing."""
+    with running("-s", "fork", "--log-path", str(tmp_path / "log")) as seg:
+        assert seg.stdin
+        assert seg.stderr
+        assert b"is not there yet; waiting for it" in seg.stderr.readline()
+        seg.stdin.write(b"stop\n" * 1000)
+        time.sleep(0.3)
+        assert seg.poll() is None
+        assert close(seg) == (0, b"")
+    assert run("-s", "fork", "--log-path", str(tmp_path / "log")).returncode == 0
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_output_broken(tmp_path: Path, idle: bool) -> None:
+    """Seed, SEG: "handles IO exceptions on stdout": rc 0, whether there is something to say or not."""
+    log = tmp_path / "log"
+    fork_log(log, *range(100_000))
+    with running("-s", "fork", "-t", "1", "--log-path", str(log)) as seg:
+        assert seg.stdout
+        left = 100_000 if idle else 1
+        while left > 0:
+            left -= os.read(seg.stdout.fileno(), 65_536).count(b"\n")
+        seg.stdout.close()
+        assert seg.wait(30) == 0
+        assert seg.stderr
+        assert seg.stderr.read() == b""
+
+
+def peak(pid: int) -> int:
+    return int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])  # type: ignore[index]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
+def test_a_stalled_reader(tmp_path: Path) -> None:
+    """Memory stays flat, and a closed input ends it (seg.md, "Faults": the original queues it all)."""
+    log = tmp_path / "log"
+    fork_log(log, *range(1_000_000))
+    with running("-s", "fork", "-t", "1", "--log-path", str(log)) as seg:
+        line(seg)
+        time.sleep(0.7)
+        assert peak(seg.pid) < 40 * 1024
+        assert seg.stdin
+        seg.stdin.close()
+        assert seg.wait(30) == 0
+        assert seg.stdout
+        assert seg.stdout.read().count(b"\n") < 20_000
+
+
+def test_a_slow_reader_gets_everything(tmp_path: Path) -> None:
+    log, got = tmp_path / "log", b""
+    fork_log(log, *range(30_000))
+    with running("-s", "fork", "-t", "1", "--log-path", str(log)) as seg:
+        assert seg.stdout
+        while got.count(b"\n") < 30_000:
+            got += os.read(seg.stdout.fileno(), 5000)
+            if len(got) % 7 == 0:
+                time.sleep(0.001)
+        assert got == log.read_bytes()
+        assert close(seg) == (0, b"")
+
+
+@pytest.mark.parametrize("kind", ["file", "socket", "terminal"])
+def test_any_output(tmp_path: Path, kind: str) -> None:
+    """A file is appended to where it stands; a socket and a terminal are written like a pipe."""
+    import socket
+
+    log, out = tmp_path / "log", tmp_path / "out"
+    fork_log(log, *range(3000))
+    out.write_bytes(b"before\n")
+    ours, theirs = socket.socketpair() if kind == "socket" else (None, None)
+    master, slave = pty.openpty() if kind == "terminal" else (-1, -1)
+    with out.open("ab") as file:
+        target = {"file": file.fileno(), "terminal": slave}.get(kind) or (
+            theirs and theirs.fileno()
+        )
+        seg = subprocess.Popen(
+            [*SEG, "-s", "fork", "-t", "1", "--log-path", str(log)],
+            stdin=subprocess.PIPE, stdout=target, env=environment(),
+        )  # fmt: skip
+    got = b""
+    expected = log.read_bytes()
+    while got.count(b"\n") < 3000:
+        if kind == "file":
+            got = out.read_bytes().removeprefix(b"before\n")
+        elif ours:
+            got += ours.recv(1000)
+        else:
+            got += os.read(master, 1000).replace(b"\r", b"")
+    assert got == expected
+    assert seg.stdin
+    seg.stdin.close()
+    assert seg.wait(30) == 0
+    for end in (ours, theirs):
+        if end:
+            end.close()
+    for fd in (master, slave):
+        if fd >= 0:
+            os.close(fd)
+
+
+def test_from_a_line_to_its_event(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.touch()
+    with running("-s", "fork", "-t", "1", "--log-path", str(log), "--interval", "0.01") as seg:
+        for n in range(50):
+            fork_log(log, n)
+            assert line(seg) == f"001;{WHEN + n};job:{n};2;0\n"
+
+
+def test_a_kill_loses_nothing_that_a_timestamp_cannot_replay(tmp_path: Path) -> None:
+    """Killed at any point, and begun again with the last second seen, it leaves nothing out."""
+    log = tmp_path / "log"
+    fork_log(log, *range(20_000))
+    seen: dict[str, int] = {}
+    since = 1
+    for part in range(12):
+        with running("-s", "fork", "-t", str(since), "--log-path", str(log)) as seg:
+            for _ in range(1500):
+                text = line(seg)
+                seen[text] = seen.get(text, 0) + 1
+            seg.send_signal(signal.SIGKILL)
+            since = int(text.split(";")[1])
+        assert len(seen) == 1500 * (part + 1) - part
+    assert max(seen.values()) == 2
+
+
+COMMAND_LINES = {
+    "-s pbs": {"name": "pbs", "since": 0},
+    "-spbs -t5": {"name": "pbs", "since": 5},
+    "-s pbs -t 5x": {"since": 5},
+    "-s pbs -t +5": {"since": 5},
+    "-bd dir -p pid -s x": {"background": True, "directory": "dir", "pid_file": "pid"},
+    "a -s pbs b -- -t 5": {"name": "pbs", "since": 0},
+    "--log-path=a --log-path b --extended": {"paths": ["a", "b"], "extended": True},
+    "--interval 2 -h": {"interval": 2.0, "help": True},
+    "-s a -s b": {"name": "b"},
+}
+
+
+@pytest.mark.parametrize("text", COMMAND_LINES)
+def test_command_line(text: str) -> None:
+    arguments = parse(text.split())
+    assert {k: getattr(arguments, k) for k in COMMAND_LINES[text]} == COMMAND_LINES[text]
+
+
+WRONG = {
+    "": "osprofile-seg: no source is named",
+    "-s pbs -t abc": "osprofile-seg: -t 'abc' is no timestamp\n    hint: give seconds since 1970\n",
+    "-s pbs -t -5": "osprofile-seg: -t '-5' is no timestamp",
+    "-s pbs -t": "osprofile-seg: option -t needs a value",
+    "-z": "osprofile-seg: there is no option '-z'",
+    "--log-pth x": "osprofile-seg: there is no option '--log-pth'\n    hint: did you mean --log-path?\n",
+    "-s pbs --interval no": "osprofile-seg: --interval 'no' is no number of seconds",
+    "-s pbs": "osprofile-seg: it is not known where the log of pbs is\n    hint: give --log-path PATH, "
+    "or log_path=PATH in globus-pbs.conf\n",
+    "-s fork --log-path /x -d /nonexistent": "osprofile-seg: /nonexistent is no directory",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_wrong_command_lines(text: str) -> None:
+    """Page, "Program": rc 1; no traceback."""
+    done = run(*text.split())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(WRONG[text])
+    assert "Traceback" not in done.stderr
+
+
+def test_help() -> None:
+    done = run("-h")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "condor, fork, job_manager, lsf, pbs, sge, slurm" in done.stdout
+
+
+def test_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '# log_path=/no\n\tlog_path="/var/log/a b"  \nlog_path=/second\nx=\nno line\nsge_root=undefined\n'
+    (tmp_path / "globus-fork.conf").write_text(text)
+    monkeypatch.setenv("SEG_CONF_DIR", str(tmp_path))
+    assert settings_of("fork") == {"log_path": "/var/log/a b", "x": "", "sge_root": "undefined"}
+    assert settings_of("pbs") == settings_of("../x") == {}
+    (tmp_path / "globus-lsf.conf").mkdir()
+    with pytest.raises(EventError, match="cannot be read: Is a directory"):
+        settings_of("lsf")
+    fork_log(tmp_path / "log", 1)
+    (tmp_path / "globus-fork.conf").write_text(f'log_path="{tmp_path}/log"\n')
+    with running("-s", "fork", "-t", "1", SEG_CONF_DIR=str(tmp_path)) as seg:
+        assert line(seg) == f"001;{WHEN + 1};job:1;2;0\n"
+
+
+@pytest.mark.parametrize("by", ["conf", "file", "environment"])
+def test_where_grid_engine_is(tmp_path: Path, by: str) -> None:
+    place = tmp_path / "root" / "cell" / "common"
+    place.mkdir(parents=True)
+    job_log = f"{WHEN}:job_log:{WHEN}:pending:5:0:NONE:r:m:h:0:1:2:3:4:5\n"
+    (place / "reporting").write_text(job_log)
+    more = {"SEG_CONF_DIR": str(tmp_path)}
+    if by == "conf":
+        (tmp_path / "globus-sge.conf").write_text(f"sge_root={tmp_path}/root\nsge_cell=cell\n")
+    elif by == "file":
+        (tmp_path / "settings.sh").write_text(
+            f'SGE_ROOT={tmp_path}/root; export SGE_ROOT\nexport SGE_CELL="cell"\n'
+        )
+        (tmp_path / "globus-sge.conf").write_text(
+            f'sge_root=undefined\nsge_cell=undefined\nsge_config="{tmp_path}/settings.sh"\n'
+        )
+    else:
+        more |= {"SGE_ROOT": f"{tmp_path}/root", "SGE_CELL": "cell"}
+    with running("-s", "sge", **more) as seg:
+        assert line(seg) == f"001;{WHEN};5.0;1;0\n"
+
+
+def test_directory(tmp_path: Path) -> None:
+    """With -d: files by the event's day in Greenwich; SIGINT ends it, rc 0; `job_manager` reads them."""
+    log, out = tmp_path / "log", tmp_path / "out"
+    out.mkdir()
+    days = [0, 50_399, 50_400, 1, 200_000]
+    fork_log(log, *days)
+    with running(
+        "-s", "fork", "-t", "1", "-d", str(out), "--log-path", str(log), TZ="Asia/Tokyo"
+    ) as seg:
+        assert seg.stdin
+        seg.stdin.close()  # means nothing here
+        names = ["20200203", "20200204", "20200205"]
+        while not (out / names[-1]).exists() or not (out / names[-1]).read_text():
+            time.sleep(0.05)
+        assert seg.poll() is None
+        seg.send_signal(signal.SIGINT)
+        assert seg.wait(30) == 0
+    assert [p.name for p in sorted(out.iterdir())] == names
+    found = [
+        [int(e.split(":")[1].split(";")[0]) for e in p.read_text().split()]
+        for p in sorted(out.iterdir())
+    ]
+    assert found == [[0, 50_399, 1], [50_400], [200_000]]
+    with running("-s", "job_manager", "-t", str(WHEN), "--log-path", str(out)) as seg:
+        again = [int(line(seg).split(":")[1].split(";")[0]) for _ in days]
+        assert again == [0, 50_399, 1, 50_400, 200_000]
+
+
+def test_background(tmp_path: Path) -> None:
+    log, pid_file = tmp_path / "log", tmp_path / "pid"
+    fork_log(log, 1)
+    done = run(
+        "-bd", str(tmp_path), "-p", str(pid_file), "-s", "fork", "-t", "1", "--log-path", str(log)
+    )
+    pid = int(pid_file.read_text())
+    assert (done.returncode, done.stdout) == (0, f"Running in background (pid={pid})\n")
+    try:
+        while not (tmp_path / "20200203").exists():
+            time.sleep(0.05)
+        assert os.getsid(pid) == pid
+    finally:
+        os.kill(pid, signal.SIGINT)
+    done = run("-bd", str(tmp_path), "-p", "/nonexistent/pid", "-s", "fork", "--log-path", str(log))
+    assert (done.returncode, done.stderr) == (
+        1,
+        "osprofile-seg: /nonexistent/pid: No such file or directory\n",
+    )
+    done = run("-b", "-s", "fork", "--log-path", str(log))
+    assert (done.returncode, done.stderr) == (0, "osprofile-seg: -b means nothing without -d\n")
+
+
+def test_days_of_messages_without_a_time(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        out = Directory(str(tmp_path))
+        assert out.write(b"001;0;a\rb;1;0\n002;x\n001;86400;c;1;0\n")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    texts = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    assert texts.pop("19700101") == b"001;0;a\rb;1;0\n"
+    assert texts.pop("19700102") == b"001;86400;c;1;0\n"
+    assert list(texts.values()) == [b"002;x\n"]
+
+
+def test_progress_on_a_terminal(tmp_path: Path) -> None:
+    """Standard error a terminal, standard output not: a bar for a large log, and none else."""
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        file.writelines(f"001;{WHEN};job:{n};2;{'0' * 40}\n" for n in range(300_000))
+    master, slave = pty.openpty()
+    seg = subprocess.Popen(
+        [*SEG, "-s", "fork", "-t", "1", "--log-path", str(log)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=slave, env=environment(TERM="xterm"),
+    )  # fmt: skip
+    os.close(slave)
+    assert seg.stdout
+    assert seg.stdin
+    left, shown = 300_000, b""
+    while left:
+        left -= os.read(seg.stdout.fileno(), 65_536).count(b"\n")
+        while select.select([master], [], [], 0)[0]:
+            shown += os.read(master, 65_536)
+    seg.stdin.close()
+    assert seg.wait(30) == 0
+    seg.stdout.close()
+    os.close(master)
+    assert b"replaying" in shown
+    assert b"MB" in shown
+
+
+def test_what_is_imported() -> None:
+    """A generator's start is short: none of the heavy modules, neither asyncio."""
+    code = (
+        "import sys; from osprofile.events.seg_command import run; run(['-s','pbs','--log-path','/nonexistent']);"
+        "print(sorted({'typer','lxml','asyncio','rich','dataclasses','subprocess','datetime','inspect'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True,
+        env=environment(),
+    )  # fmt: skip
+    assert done.stdout == "[]\n"
