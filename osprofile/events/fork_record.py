@@ -108,7 +108,8 @@ class Record:
     """What one starter watches, in a file of its own that is locked as long as the starter lives."""
 
     def __init__(self, directory: str) -> None:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(directory, 0o700)
         self._directory = directory
         self._path = os.path.join(directory, uuid.uuid4().hex)
         self._fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

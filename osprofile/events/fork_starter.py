@@ -222,8 +222,8 @@ def run(words: Sequence[str]) -> int:
         return 0
     try:
         log = Log(_log_path(words))
-        record = Record(f"{log.path}.watched.{os.getuid()}")
         _check(log.path)
+        record = Record(f"{log.path}.watched.{os.getuid()}")
     except EventError as error:
         sys.stderr.write(f"osprofile-fork-starter: {error}\n")
         return error.exit_code

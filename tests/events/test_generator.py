@@ -242,9 +242,8 @@ def test_any_output(tmp_path: Path, kind: str) -> None:
     ours, theirs = socket.socketpair() if kind == "socket" else (None, None)
     master, slave = pty.openpty() if kind == "terminal" else (-1, -1)
     with out.open("ab") as file:
-        target = {"file": file.fileno(), "terminal": slave}.get(kind) or (
-            theirs and theirs.fileno()
-        )
+        targets = {"file": file.fileno(), "terminal": slave}
+        target = theirs.fileno() if theirs else targets[kind]
         seg = subprocess.Popen(
             [*SEG, "-s", "fork", "-t", "1", "--log-path", str(log)],
             stdin=subprocess.PIPE, stdout=target, env=environment(),
@@ -284,7 +283,7 @@ def test_a_kill_loses_nothing_that_a_timestamp_cannot_replay(tmp_path: Path) -> 
     log = tmp_path / "log"
     fork_log(log, *range(20_000))
     seen: dict[str, int] = {}
-    since = 1
+    since, text = 1, ""
     for part in range(12):
         with running("-s", "fork", "-t", str(since), "--log-path", str(log)) as seg:
             for _ in range(1500):
@@ -296,7 +295,7 @@ def test_a_kill_loses_nothing_that_a_timestamp_cannot_replay(tmp_path: Path) -> 
     assert max(seen.values()) == 2
 
 
-COMMAND_LINES = {
+COMMAND_LINES: dict[str, dict[str, object]] = {
     "-s pbs": {"name": "pbs", "since": 0},
     "-spbs -t5": {"name": "pbs", "since": 5},
     "-s pbs -t 5x": {"since": 5},

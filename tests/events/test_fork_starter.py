@@ -1,0 +1,300 @@
+"""The fork starter (seed, "Fork", second notion): requests, jobs, the log, and its own death."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.events import fork_protocol
+from osprofile.events.fork_record import Log, Record, Watched, beginning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+STARTER = [sys.executable, "-m", "osprofile.events.fork_starter"]
+ONE = "stdin=/dev/null;stdout=/dev/null;stderr=/dev/null"
+
+
+def start(log: Path, *words: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SEG_CONF_DIR": str(log.parent)}
+    return subprocess.Popen(
+        [*STARTER, *(words or [str(log)])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.PIPE, env=environment,
+    )  # fmt: skip
+
+
+@contextmanager
+def starter(log: Path) -> Iterator[Callable[[str], str]]:
+    """Give a way to ask; wait for the end of its jobs."""
+    with start(log) as process:
+        assert process.stdin
+        assert process.stdout
+        stdin, stdout = process.stdin, process.stdout
+
+        def ask(text: str) -> str:
+            stdin.write(f"100;t;{text}\n")
+            stdin.flush()
+            return stdout.readline()
+
+        try:
+            yield ask
+            stdin.close()
+            assert process.wait(30) == 0
+            assert process.stderr
+            assert (stdout.read(), process.stderr.read()) == ("", "")
+        finally:
+            process.kill()
+
+
+def states(log: Path) -> list[str]:
+    return [";".join(line.split(";")[3:]) for line in log.read_text().split("\n")[:-1]]
+
+
+def jobs(answer: str) -> list[str]:
+    assert re.fullmatch(r"101;t;[0-9a-f-]{36}:\d+(,[0-9a-f-]{36}:\d+)*\n", answer), answer
+    return answer.strip().split(";")[2].split(",")
+
+
+def test_a_job(tmp_path: Path) -> None:
+    log, out = tmp_path / "log", tmp_path / "a b;c,d=e\\f"
+    script = 'pwd; cat; echo $A $0 "$1" >&2; exit 7'.replace(";", "\\;")
+    place = (
+        str(out).replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,").replace("=", "\\=")
+    )
+    (tmp_path / "in").write_text("input\n")
+    with starter(log) as ask:
+        before = int(time.time())
+        (job,) = jobs(
+            ask(
+                f"directory={tmp_path};environment=A=x y,B=1;count=1;executable=/bin/sh;"
+                f"arguments=-c,{script},\\,\\\\\\=,two\\nlines;stdin=in;stdout={place};stderr=err"
+            )
+        )
+    assert out.read_text() == f"{tmp_path}\ninput\n"
+    assert (tmp_path / "err").read_text() == "x y ,\\= two\nlines\n"
+    lines = [line.split(";") for line in log.read_text().split("\n")[:-1]]
+    assert [(t, j, s, c) for t, _, j, s, c in lines] == [
+        ("001", job, "2", "0"),
+        ("001", job, "8", "7"),
+    ]
+    assert all(before <= int(line[1]) <= time.time() for line in lines)
+    assert not list(log.parent.glob("log.watched.*/*"))
+
+
+def test_sleep_jobs_end_when_they_can(tmp_path: Path) -> None:
+    """Seed, "Integration": timestamps of completion are reasonable for sleep jobs."""
+    log = tmp_path / "log"
+    with starter(log) as ask:
+        jobs(ask(f"directory=/;executable=/bin/sleep;arguments=2;{ONE}"))
+    active, done = (int(line.split(";")[1]) for line in log.read_text().split("\n")[:-1])
+    assert 2 <= done - active <= 4
+
+
+def test_several_processes_in_one_group(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    files = ",".join(str(tmp_path / f"out{n}") for n in range(3))
+    with starter(log) as ask:
+        words = "arguments=-c,ps -o pgid= -p $$\\; kill -9 $$"
+        ids = jobs(
+            ask(
+                f"directory=/;count=3;executable=/bin/sh;{words};stdin=/dev/null;stdout={files};stderr={files}"
+            )
+        )
+    assert len(ids) == 3
+    groups = {int((tmp_path / f"out{n}").read_text()) for n in range(3)}
+    assert groups == {int(ids[0].split(":")[1])}
+    assert sorted(states(log)) == ["2;0"] * 3 + ["4;0"] * 3
+
+
+REFUSED = {
+    f"directory=/nonexistent;executable=/bin/true;{ONE}": (4, "the directory"),
+    "directory=/;executable=/bin/true;stdin=/nonexistent;stdout=/dev/null;stderr=/dev/null": (11, "stdin"),
+    "directory=/;executable=/bin/true;stdin=/dev/null;stdout=/nonexistent/x;stderr=/dev/null": (73, "stdout"),
+    "directory=/;executable=/bin/true;stdin=/dev/null;stdout=/dev/null;stderr=/nonexistent/x": (74, "stderr"),
+    f"directory=/;executable=/nonexistent;{ONE}": (17, "/nonexistent cannot be executed: No such file"),
+    f"directory=/;executable=/etc/passwd;{ONE}": (17, "/etc/passwd cannot be executed: Permission denied"),
+    f"directory=/;{ONE}": (17, "no executable"),
+    f"count=2;executable=/bin/true;{ONE}": (73, "1 paths of stdout for 2 processes"),
+    "executable=/bin/true": (73, "0 paths"),
+    f"colour=red;executable=/bin/true;{ONE}": (1, "no attribute 'colour=red' is known"),
+    f"executable;{ONE}": (1, "no attribute 'executable' is known"),
+    f"count=x;executable=/bin/true;{ONE}": (1, "count is 'x'"),
+    f"count=0;executable=/bin/true;{ONE}": (1, "count is '0'"),
+    f"executable=/bin/\0true;{ONE}": (1, "NUL"),
+}  # fmt: skip
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """Page: `102;TAG;CODE;text`; the next request is honoured all the same."""
+    log = tmp_path / "log"
+    with starter(log) as ask:
+        for text, (code, words) in REFUSED.items():
+            answer = ask(text)
+            assert answer.startswith(f"102;t;{code};"), (text, answer)
+            assert words in answer
+        jobs(ask(f"directory=/;executable=/bin/true;{ONE}"))
+    assert states(log) == ["2;0", "8;0"]
+
+
+@pytest.mark.parametrize(
+    "line", ["", "100", "100;", "101;t;x=y", "hello", ";;", "100;;executable=/bin/true"]
+)
+def test_what_cannot_be_answered(line: str) -> None:
+    assert fork_protocol.parse(line) is None
+
+
+@given(st.text(st.characters(codec="latin-1"), max_size=60))
+def test_any_line_is_read(text: str) -> None:
+    for line in (text, f"100;t;{text}", f"100;t;executable=x;{ONE};arguments={text}"):
+        answer = fork_protocol.parse(line)
+        assert "\n" not in str(answer) or isinstance(answer, fork_protocol.Task)
+
+
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_escapes(words: list[str]) -> None:
+    escaped = ",".join(re.sub(r"([\\;,=])", r"\\\1", word).replace("\n", "\\n") for word in words)
+    task = fork_protocol.parse(f"100;t;executable=x;arguments={escaped};{ONE}")
+    assert isinstance(task, fork_protocol.Task)
+    assert task.arguments == tuple(words)
+
+
+def wait_for(log: Path, expected: list[str]) -> None:
+    until = time.monotonic() + 20
+    while states(log) != expected:
+        assert time.monotonic() < until, states(log)
+        time.sleep(0.05)
+
+
+def test_jobs_survive_the_starter(tmp_path: Path) -> None:
+    """Seed: "the kill w/signal 0 trick": the next starter tells the ends of a killed one's jobs, once."""
+    log, gate = tmp_path / "log", tmp_path / "gate"
+    os.mkfifo(gate)
+    with start(log) as first:
+        assert first.stdin
+        assert first.stdout
+        first.stdin.write(f"100;t;executable=/bin/cat;arguments={gate};directory=/;{ONE}\n")
+        first.stdin.write(f"100;t;executable=/bin/sleep;arguments=1000;directory=/;{ONE}\n")
+        first.stdin.flush()
+        (waits,) = jobs(first.stdout.readline())
+        (sleeps,) = jobs(first.stdout.readline())
+        first.kill()
+        first.stdin.close()
+    os.kill(int(sleeps.split(":")[1]), signal.SIGTERM)
+    with start(log) as second, start(log) as third:  # one of them takes over
+        wait_for(log, ["2;0", "2;0", "4;0"])
+        assert sleeps in log.read_text().split("\n")[-2]
+        os.kill(int(waits.split(":")[1]), 0)
+        for process in (second, third):
+            assert process.stdin
+            process.stdin.close()
+        with gate.open("w"):
+            pass
+        assert (second.wait(30), third.wait(30)) == (0, 0)
+    assert states(log) == ["2;0", "2;0", "4;0", "4;0"]
+    assert not list(log.parent.glob("log.watched.*/*"))
+
+
+def test_a_pid_that_is_another_process_now() -> None:
+    """A job whose pid was given to another process has ended, whatever kill(pid, 0) says."""
+    mine = Watched(f"x:{os.getpid()}", beginning(os.getpid()))
+    assert mine.lives()
+    assert not Watched(mine.job, "boot/1").lives()
+    assert Watched(mine.job, "").lives()  # where the system does not tell when a process began
+    child = subprocess.Popen(["/bin/true"])
+    ended = Watched(f"x:{child.pid}", beginning(child.pid))
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not ended.lives()  # nobody has waited for it yet
+    child.wait()
+    assert not ended.lives()
+
+
+def test_a_record_of_one_that_was_killed_between_log_and_record(tmp_path: Path) -> None:
+    """An end that is in the log is not told again."""
+    record = Record(str(tmp_path / "watched"))
+    log = Log(str(tmp_path / "log"))
+    for number in (1, 2, 3):
+        record.add(Watched(f"u:{number}", "boot/1"))
+    record.remove(Watched("u:1", "boot/1"))
+    log.tell("u:2", 8, 5)
+    os.close(record._fd)  # as when it is killed
+    with (tmp_path / "watched" / record._path).open("a") as file:
+        file.write("+half a li")
+    second = Record(str(tmp_path / "watched"))
+    assert [w.job for w in second.inherit()] == ["u:2", "u:3"]
+    assert log.ended({"u:2", "u:3"}) == {"u:2"}
+    assert second.inherit() == []
+    second.close()
+    assert list((tmp_path / "watched").iterdir()) == []
+
+
+def test_a_log_that_cannot_be_written_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is lost, and no half line is left."""
+    log = Log(str(tmp_path / "log"))
+    log.tell("a", 2)
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: real(fd, data[:7]))
+    log.tell("b", 2)
+    monkeypatch.setattr(os, "write", lambda _fd, _data: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        log.flush()
+    monkeypatch.undo()
+    assert states(tmp_path / "log") == ["2;0"]
+    log.tell("b", 8, 1)
+    assert states(tmp_path / "log") == ["2;0", "2;0", "8;1"]
+    assert log.flush()
+
+
+def test_many_jobs_at_once(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with start(log) as process:
+        request = f"100;t;executable=/bin/sh;arguments=-c,exit 5;directory=/;{ONE}\n"
+        out, _ = process.communicate(request * 150, timeout=60)
+    assert process.returncode == 0
+    assert len({job for line in out.split("\n")[:-1] for job in jobs(f"{line}\n")}) == 150
+    assert sorted(states(log)) == ["2;0"] * 150 + ["8;5"] * 150
+
+
+def test_the_command(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for words, code, out in (
+        (["-h"], 0, "usage: osprofile-fork-starter [LOG]\n"),
+        (["-x"], 1, ""),
+        ([str(log), "b"], 1, ""),
+        (["/nonexistent/log"], 1, ""),
+    ):
+        process = start(log, *words)
+        stdout, stderr = process.communicate(timeout=30)
+        assert (process.returncode, stdout) == (code, out)
+        assert "Traceback" not in stderr
+        assert (code == 0) == (stderr == "")
+    with start(log, str(log)) as process:
+        process.communicate(timeout=30)
+    assert process.returncode == 0
+    (tmp_path / "globus-fork.conf").write_text(f"log_path={log}\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "SEG_CONF_DIR": str(tmp_path)}
+    text = f"100;t;executable=/bin/true;directory=/;{ONE}\n"
+    done = subprocess.run(
+        STARTER, input=text, env=environment, text=True, check=True, capture_output=True
+    )
+    assert jobs(done.stdout)
+    assert states(log) == ["2;0", "8;0"]
