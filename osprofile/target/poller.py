@@ -67,7 +67,7 @@ class Poller:
         self._missed: set[str] = set()
         self._new = False
         self._at_once = False
-        self._asked = self._begun = -math.inf
+        self._asked = self._begun = self._valid = -math.inf
         self._wake = asyncio.Event()
         self._polling = asyncio.Lock()
 
@@ -97,7 +97,8 @@ class Poller:
     def soon(self, *, at_once: bool = False) -> None:
         """Poll soon, because something is going to change; or at once, because it did."""
         self._pace.moved()
-        self._at_once = self._at_once or at_once
+        if at_once:
+            self._at_once, self._valid = True, time.monotonic()
         self._wake.set()
 
     async def run(self) -> None:
@@ -139,10 +140,11 @@ class Poller:
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
         """Ask once, hand on what changed, and give all that the batch system told.
 
-        An answer to a question of the last `max_age` s, or of the time since this call, will do.
+        An answer to a question of the last `max_age` s, or of the time since this call, will do, if
+        nothing was changed from here since.
         Raises what `Scripts.states` does; then nothing is judged.
         """
-        wanted = time.monotonic() - max_age
+        wanted = max(time.monotonic() - max_age, self._valid)
         async with self._polling:
             if self._begun >= wanted:
                 self._compare(self._last, self._asked)  # for those that are watched since
