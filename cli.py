@@ -9,6 +9,7 @@ from importlib import import_module
 COMMANDS = {
     "incarnate": "osprofile.cli.main",
     "osprofile-blahpd": "osprofile.executors.blah.main",
+    "osprofile-ptp-proxy": "osprofile.executors.ptp.main",
     "ng_invoke_server.osprofile": "osprofile.executors.ninfg.main",
 }
 

@@ -109,6 +109,13 @@ class Form:
         description = replace(description, application=self._application, fields=chosen, **before)
         return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
 
+    def value(self, description: JobDescription, name: str) -> str:
+        """Give the value that a field has for a job; empty where the profile has no such field."""
+        own = next((getattr(description, a) for a, n in FIELD_OF.items() if n == name), None)
+        field = next((f for f in self._fields.values() if f.name == name), None)
+        default = field.default if field is not None else ""
+        return str(description.fields.get(name) or own or default or "")
+
     def _is_given(self, id_: str, value: str, given: set[str]) -> bool:
         """Say whether a form's value means anything.
 

@@ -1,0 +1,170 @@
+"""The executable `osprofile-ptp-proxy`: the agent that Eclipse starts, and that connects back to it.
+
+Exit codes: 0 after QUIT, the end of the input or a signal; 1 for a connection that could not be made
+or broke, and for a client that broke the protocol; 2 for wrong usage and an unknown profile; 3 for
+a bad profile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from osprofile.executors.ptp.channel import Channel
+    from osprofile.profile.model import Profile
+    from osprofile.target.store import Store
+
+NAME: Final = "osprofile-ptp-proxy"
+PORT: Final = 12345
+_LEVELS: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
+
+log: Final = logging.getLogger("osprofile.ptp")
+
+
+def main() -> NoReturn:
+    """Run as this process, with its command line, and end it."""
+    given = _parser().parse_args()
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=_LEVELS[min(max(given.debug, 0), len(_LEVELS) - 1)],
+        format=f"{NAME}: %(levelname)s: %(message)s",
+    )
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    try:
+        code = asyncio.run(_serve(given))
+    except InvalidProfileError as error:
+        code = _failed(error, 3)
+    except NotFoundError as error:
+        code = _failed(error, 2)
+    except OSProfileError as error:
+        code = _failed(error, 1)
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:  # noqa: BLE001  # no traceback ever reaches a user
+        code = _failed(f"internal error: {type(error).__name__}: {error}", 1)
+    sys.exit(code)
+
+
+def _failed(error: object, code: int) -> int:
+    sys.stderr.write(f"{NAME}: {error}\n")
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    from osprofile import __version__
+
+    parser = argparse.ArgumentParser(
+        prog=NAME,
+        allow_abbrev=False,
+        description="The Eclipse PTP resource-manager proxy over an OS Profile. Eclipse starts it.",
+    )
+    add = parser.add_argument
+    add("--proxy", choices=("tcp", "stdio"), default="tcp", help="how to reach the client")
+    add("--host", default="localhost", help="where the client listens (%(default)s)")
+    add("--port", type=_port, default=PORT, help="the client's port (%(default)s)")
+    add("--debug", type=int, nargs="?", const=1, default=0, metavar="N", help="1: log; 2: more")
+    add("--profile", required=True, metavar="NAME", help="the profile, or the path of its file")
+    add("--profiles", action="append", default=[], metavar="DIR", help="look for profiles here")
+    add("--application", metavar="NAME[/VERSION]", help="what jobs run by (the profile's default)")
+    add("--interval", type=_seconds, metavar="S", help="seconds between two looks at the machine")
+    seed = "commands 7, 8, 9 are MOVE_JOB, CHANGE_JOB, LIST_FILTERS; no client has them so"
+    add("--seed-commands", action="store_true", help=seed)
+    add("--version", action="version", version=f"{NAME} {__version__}")
+    return parser
+
+
+def _port(text: str) -> int:
+    port = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
+    if not 0 < port < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: 1 to 65535")
+    return port
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.01 <= seconds <= 86400:
+        raise argparse.ArgumentTypeError(f"{text!r}: 0.01 to 86400 seconds are possible")
+    return seconds
+
+
+async def _serve(given: argparse.Namespace) -> int:
+    """Serve one client to the end."""
+    from osprofile.executors.ptp.agent import Agent
+    from osprofile.executors.ptp.form import Form
+    from osprofile.executors.ptp.view import INTERVAL
+    from osprofile.incarnation.context import user_name
+    from osprofile.target.pace import Timing
+    from osprofile.target.system import TargetSystem
+
+    profile = _profile(given.profile, given.profiles)
+    form = Form(profile, given.application)
+    interval = given.interval or INTERVAL
+    store = _store()
+    timing = Timing(fastest=min(0.5, interval), slowest=interval)
+    try:
+        target = TargetSystem(profile, store=store, timing=timing)
+        channel = await _channel(given)
+        agent = Agent(
+            channel,
+            target,
+            form,
+            user=user_name(),
+            interval=interval,
+            seed_commands=given.seed_commands,
+        )
+        return await agent.run()
+    finally:
+        store.close()
+
+
+def _profile(name: str, directories: Sequence[str]) -> Profile:
+    from osprofile.profile.repository import Repository
+
+    repository = Repository(directories)
+    is_path = "/" in name or name.endswith(".xml")
+    return repository.load_file(name) if is_path else repository.load(name)
+
+
+def _store() -> Store:
+    """Give the user's record, or one in memory where that cannot be used."""
+    from osprofile.target.store import Store, default_path
+
+    try:
+        return Store(default_path())
+    except StoreError as error:
+        log.warning("going on without a record: %s", error)
+        return Store()
+
+
+async def _channel(given: argparse.Namespace) -> Channel:
+    from osprofile.executors.ptp.channel import Connected, Pipes, connect
+
+    if given.proxy == "tcp":
+        return Connected(await connect(given.host, given.port))
+    return Pipes(*_pipes())
+
+
+def _pipes() -> tuple[int, int]:
+    """Move stdin and stdout to descriptors that no child gets; what else is printed is the log's."""
+    handles = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return handles
+
+
+if __name__ == "__main__":
+    main()

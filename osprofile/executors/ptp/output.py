@@ -1,0 +1,151 @@
+"""What the processes of jobs write, read from the job's files while it grows.
+
+A batch system has one file for all processes of a job: it is told as the first process's. No more
+than LIMIT of a file is told, a part at a time, so that neither a client nor this process is flooded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import logging
+import os
+import posixpath
+import tempfile
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import OSProfileError, ScriptTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from osprofile.target.system import TargetSystem
+
+log: Final = logging.getLogger("osprofile.ptp")
+LIMIT: Final = 1024 * 1024
+"""Bytes of one file that are told."""
+PART: Final = 32 * 1024
+"""Bytes that are told at a time."""
+INTERVAL: Final = 2.0
+"""Seconds between two looks at the files of all jobs that run."""
+_SHARE: Final = 0.1
+
+
+@final
+@dataclass(slots=True)
+class _File:
+    stream: str
+    path: str
+    offset: int = 0
+    is_over: bool = False
+
+
+@final
+@dataclass(slots=True)
+class _Followed:
+    files: list[_File] = field(default_factory=list)
+    has_ended: bool = False
+
+
+@final
+class Outputs:
+    """The outputs of jobs.
+
+    `tell(job_id, stream, text)` gets them, `stream` being `stdout` or `stderr`; where it gives
+    False the text is not told now, and comes again.
+    """
+
+    def __init__(
+        self,
+        target: TargetSystem,
+        tell: Callable[[str, str, str], Awaitable[bool]],
+        interval: float = INTERVAL,
+    ) -> None:
+        self._target, self._tell, self._interval = target, tell, interval
+        self._jobs: dict[str, _Followed] = {}
+        self._soon = asyncio.Event()
+
+    def follow(self, job_id: str, directory: str, stdout: str, stderr: str) -> None:
+        """Follow a job's files; relative paths begin at its working directory.
+
+        An empty path is none; where both are the same, it is the standard output's.
+        """
+        paths = {"stdout": stdout, "stderr": "" if stderr == stdout else stderr}
+        files = [_File(s, posixpath.join(directory, path)) for s, path in paths.items() if path]
+        if files:
+            self._jobs[job_id] = _Followed(files)
+
+    def ended(self, job_id: str) -> None:
+        """Read the rest of a job's files soon, and follow them no longer."""
+        if job_id in self._jobs and not self._jobs[job_id].has_ended:
+            self._jobs[job_id].has_ended = True
+            self._soon.set()
+
+    def restart(self) -> None:
+        """Tell from the beginning what is followed: the client knows nothing any more."""
+        for followed in self._jobs.values():
+            for file in followed.files:
+                file.offset, file.is_over = 0, False
+
+    async def read_on(self, wanted: asyncio.Event) -> None:
+        """Read, again and again while it is wanted, for ever."""
+        while True:
+            await wanted.wait()
+            self._soon.clear()
+            begun = time.monotonic()
+            more = False
+            for job_id, followed in list(self._jobs.items()):
+                if wanted.is_set():
+                    more = await self._read(job_id, followed) or more
+            took = time.monotonic() - begun
+            await self._pause(0.0 if more else max(self._interval, took * (1 / _SHARE - 1)))
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._soon.wait()
+        except TimeoutError:
+            return
+
+    async def _read(self, job_id: str, followed: _Followed) -> bool:
+        """Tell what is new in a job's files; say whether there is more."""
+        has_ended = followed.has_ended  # before the files are read for the last time
+        more = False
+        for file in followed.files:
+            if not file.is_over:
+                more = await self._read_file(job_id, file, has_ended=has_ended) or more
+        if has_ended and not more and all(file.is_over for file in followed.files):
+            self._jobs.pop(job_id, None)
+        return more
+
+    async def _read_file(self, job_id: str, file: _File, *, has_ended: bool) -> bool:
+        try:
+            data = await self._part(file)
+        except OSProfileError as error:  # it is not there yet, as a rule
+            log.debug("job %s: %s", job_id, error)
+            file.is_over = has_ended or isinstance(error, ScriptTimeoutError)
+            return False
+        is_last = has_ended and len(data) < PART
+        text, used = _decoded(data, final=is_last)
+        if file.offset + used >= LIMIT:
+            text += f"\n[what follows is in {file.path} only]\n"
+        if text and not await self._tell(job_id, file.stream, text):
+            return False
+        file.offset += used
+        file.is_over = is_last or file.offset >= LIMIT
+        return len(data) == PART and not file.is_over
+
+    async def _part(self, file: _File) -> bytes:
+        with tempfile.TemporaryFile() as there:
+            await self._target.get(file.path, there.fileno(), file.offset, PART)
+            there.seek(0, os.SEEK_SET)
+            return there.read()
+
+
+def _decoded(data: bytes, *, final: bool) -> tuple[str, int]:
+    """Give text, and of how many bytes; a character's first bytes wait for the others."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(data, final)
+    return text, len(data) - len(decoder.getstate()[0])

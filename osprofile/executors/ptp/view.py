@@ -1,0 +1,237 @@
+"""What is on the target system now, in the elements that a client knows.
+
+Machine, nodes and queues are asked for at an interval, and only while the client wants events. The
+jobs are those that were submitted here, those of the record that have not ended, and those that
+others submitted and that the batch system shows to this user; the states of all come from one query.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections import deque
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, final
+
+from osprofile.errors import OSProfileError, TemplateNotFoundError
+from osprofile.executors.ptp.elements import Machine, Node, Queue, job_of
+from osprofile.profile.words import NodeState, QueueState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from osprofile.events.event import JobStatus
+    from osprofile.executors.ptp.elements import Job
+    from osprofile.target.machine import NodeStatus, QueueStatus
+    from osprofile.target.system import TargetSystem
+
+log: Final = logging.getLogger("osprofile.ptp")
+INTERVAL: Final = 20.0
+"""Seconds between two looks at machine, nodes, queues and the jobs of others."""
+MOST_ENDED: Final = 1000
+"""Jobs that have ended and that a client is still told of: older ones are removed."""
+MOST_PROCESSES: Final = 100_000
+"""Processes of one job that a client is told of."""
+DEFAULT_QUEUE: Final = "default"
+"""The queue of jobs on a machine that has none, and of those whose queue is not known."""
+_SHARE: Final = 0.1
+"""Of its time, the batch system is asked this part at most."""
+_QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
+"""What has no state here is NORMAL; queueStatus has the batch system's word."""
+
+
+@final
+@dataclass(slots=True)
+class Told:
+    """A job, and what of it no status tells; `job` is what a client is to know."""
+
+    status: JobStatus
+    queue: str = ""
+    name: str = ""
+    sub_id: str = ""
+    count: int = 1
+    job: Job | None = None
+
+
+@final
+class View:
+    """One target system, as it is now; `changed` is called when it is not as it was.
+
+    `warn` gets what could not be found out, once. `user` is whose jobs these are.
+    """
+
+    def __init__(
+        self,
+        target: TargetSystem,
+        changed: Callable[[], object],
+        warn: Callable[[str], object],
+        *,
+        user: str = "",
+        interval: float = INTERVAL,
+    ) -> None:
+        self._target, self._changed, self._warn = target, changed, warn
+        self._user, self._interval = user, interval
+        self._name = target.name.partition("@")[2] or os.uname().nodename
+        self._events = target.events()
+        self._known: dict[str, Told] = {}
+        self._ended: deque[str] = deque()
+        self._submitting = self._submitted = 0
+        self._trouble: dict[str, str] = {}
+        self._node_list: Sequence[NodeStatus] = ()
+        self._queue_list: Sequence[QueueStatus] = ()
+        self.nodes: Sequence[Node] = ()
+        """The nodes; the same object as long as they are the same."""
+        self.ready = asyncio.Event()
+        """Set when all has been asked for once."""
+
+    @property
+    def machine(self) -> Machine:
+        """The machine: ERROR where it does not answer, DOWN where all of its nodes are."""
+        state = "UP"
+        if self._node_list and all(n.state is NodeState.DOWN for n in self._node_list):
+            state = "DOWN"
+        return Machine(self._name, "ERROR" if self._trouble else state)
+
+    @property
+    def queues(self) -> list[Queue]:
+        """The queues; one of our own where the machine has none."""
+        found = [
+            Queue(queue.name, _QUEUE_STATES.get(queue.state, "NORMAL"), queue.word)
+            for queue in self._queue_list
+        ]
+        return found or [Queue(DEFAULT_QUEUE)]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The jobs."""
+        return [told.job for told in self._known.values() if told.job is not None]
+
+    def is_queue(self, name: str) -> bool:
+        """Say whether the machine itself has a queue of this name."""
+        return any(queue.name == name for queue in self._queue_list)
+
+    # Jobs
+
+    @contextlib.contextmanager
+    def submitting(self) -> Iterator[None]:
+        """Take no job for somebody else's while one is being submitted here."""
+        self._submitting += 1
+        try:
+            yield
+        finally:
+            self._submitting -= 1
+            self._submitted += 1
+
+    def add(self, told: Told) -> None:
+        """Add a job that was submitted here just now."""
+        self._known[told.status.job_id] = told
+        self._set(told, told.status)
+
+    async def hear(self) -> None:
+        """Take what the target system says of its jobs, for ever."""
+        for record in self._target.store.live(self._target.name):
+            if record.is_submitted and record.status.job_id not in self._known:
+                status = await self._target.watch(record.status.job_id)
+                self.add(Told(status, name=record.name))
+        async for event in self._events:
+            if event.job_id in self._known:
+                self._set(self._known[event.job_id], event.status)
+
+    def _set(self, told: Told, status: JobStatus) -> None:
+        """Note a job's state."""
+        told.status = status
+        told.job = job_of(
+            status,
+            queue=told.job.queue if told.job else told.queue or self._default_queue(),
+            name=told.name,
+            sub_id=told.sub_id,
+            user=self._user,
+            count=min(told.count, MOST_PROCESSES),
+            before=told.job,
+        )
+        if status.state.is_terminal:
+            self._ended.append(status.job_id)
+            if len(self._ended) > MOST_ENDED:
+                self._forget(self._ended.popleft())
+        self._changed()
+
+    def _forget(self, job_id: str) -> None:
+        self._known.pop(job_id, None)
+        self._target.unwatch(job_id)
+
+    def _default_queue(self) -> str:
+        names = [queue.name for queue in self._queue_list if queue.is_default]
+        if not names and len(self._queue_list) == 1:
+            names = [self._queue_list[0].name]
+        return names[0] if names else DEFAULT_QUEUE
+
+    # Looking
+
+    async def look_on(self, wanted: asyncio.Event) -> None:
+        """Look at all that nobody tells, again and again while it is wanted, for ever."""
+        while True:
+            await wanted.wait()
+            begun = time.monotonic()
+            await self.look()
+            self.ready.set()
+            took = time.monotonic() - begun
+            await asyncio.sleep(max(self._interval, took * (1 / _SHARE - 1)))
+
+    async def look(self) -> None:
+        """Look once; what cannot be found out stays as it was."""
+        await asyncio.gather(
+            self._ask("nodes", self._look_at_nodes()), self._ask("queues", self._look_at_queues())
+        )
+        await self._ask("jobs", self._look_at_jobs())
+
+    async def _ask(self, what: str, asking: Awaitable[Any]) -> None:
+        try:
+            await asking
+        except OSProfileError as error:
+            if self._trouble.get(what) != error.message:
+                self._trouble[what] = error.message
+                log.warning("the %s stay as they are: %s", what, error)
+                self._warn(error.message)
+                self._changed()
+        else:
+            if self._trouble.pop(what, None) is not None:
+                self._changed()
+
+    async def _look_at_nodes(self) -> None:
+        try:
+            found = await self._target.nodes()
+        except TemplateNotFoundError:
+            self.nodes = self.nodes or (Node(self._name, "UP", "", 0),)
+            return
+        if found != self._node_list:
+            self._node_list = found
+            self.nodes = tuple(
+                Node(node.name, node.state.value, node.word, number)
+                for number, node in enumerate(found)
+            )
+            self._changed()
+
+    async def _look_at_queues(self) -> None:
+        with contextlib.suppress(TemplateNotFoundError):
+            found = await self._target.queues()
+            if found != self._queue_list:
+                self._queue_list = found
+                self._changed()
+
+    async def _look_at_jobs(self) -> None:
+        """Adopt the jobs that others submitted; those that had ended before are not told of."""
+        before = self._submitted
+        found = await self._target.poll(self._interval / 2)
+        if self._submitting or self._submitted != before:
+            return  # one of them may be that of a submission
+        for job_id, status in found.items():
+            if job_id in self._known or status.state.is_terminal:
+                continue
+            self._target.adopt(status)
+            self.add(Told(status))
+            if len(self._known) % 100 == 0:
+                await asyncio.sleep(0)
