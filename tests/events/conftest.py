@@ -22,8 +22,3 @@ def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     yield change
     monkeypatch.undo()
     time.tzset()
-
-
-@pytest.fixture
-def greenwich(zone: Callable[[str], None]) -> None:
-    zone("UTC")

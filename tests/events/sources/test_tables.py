@@ -14,6 +14,7 @@ from osprofile.events.sources import find
 from osprofile.events.sources.base import Options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 WHEN = 1_580_724_000
@@ -333,8 +334,9 @@ CASES = {
 
 
 @pytest.fixture(autouse=True)
-def _greenwich(greenwich: None) -> None:
+def _greenwich(zone: Callable[[str], None]) -> None:
     """Write logs in Greenwich."""
+    zone("UTC")
 
 
 def told(case: Case, directory: Path, *, extended: bool) -> str:

@@ -1,0 +1,320 @@
+"""Whole logs of each source: files in a chain, every split, time zones, and bytes that are no log."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.events import days, tail
+from osprofile.events.sources import NAMES, find
+from osprofile.events.sources.base import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from osprofile.events.sources.base import Source
+
+WHEN = 1_580_724_000
+FILES = {"pbs": "20200203", "lsf": "lsb.events", "job_manager": "20200203"}
+USAGE = " ".join(["0.5"] + ["0"] * 17 + ["-1"])
+
+
+def pbs(n: int) -> str:
+    when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(WHEN + n))
+    at = f"{when};0008;Server@h;Job;{n}.h"
+    end = f"{when};0010;Server@h;Job;{n}.h;Exit_status={n % 300 - 20} x=1\n"
+    return f"{at};Job Queued at\n{at};Job Modified\n{at};Job Run at\n{end}"
+
+
+def lsf(n: int) -> str:
+    at = f'"7.0" {WHEN + n} {n}'
+    last = f'"JOB_STATUS" {at} 32 0 0 0.1 {WHEN} 1 {USAGE} {n % 9 * 256} 0 {n % 4}\n'
+    return f'"JOB_NEW" {at} 1 "a b"\n"JOB_START" {at} 4\n"JOB_EXECUTE" {at} 5\n{last}'
+
+
+def sge(n: int) -> str:
+    tail_ = f"NONE:r:master:h:0:1024:{WHEN}:0:sge:r:a:u::d:sge:w"
+    rest = ":".join(["0"] * 22)
+    acct = f"{WHEN + n}:acct:q:h:g:a:r:{n}:sge:0:1:2:3:{n % 3 // 2}:{n % 5}:{rest}:{n % 2}:0\n"
+    return f"{WHEN + n}:job_log:{WHEN}:delivered:{n}:0:{tail_}\n{acct}"
+
+
+def condor(n: int) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(WHEN + n))
+    head = f"({n:03}.000.000) {when}"
+    end = f"005 {head} Job terminated.\n\t(1) Normal termination (return value {n % 7})\n...\n"
+    return f"000 {head} Job submitted\n...\n006 {head} Image size\n\t1  -  x\n...\n{end}"
+
+
+def condor_xml(n: int) -> str:
+    when = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(WHEN + n))
+    head = (
+        f'<c>\n    <a n="EventTime"><s>{when}</s></a>\n    <a n="Cluster"><i>{n}</i></a>\n'
+        '    <a n="Proc"><i>0</i></a>\n    <a n="Subproc"><i>0</i></a>\n    <a n="EventTypeNumber"><i>'
+    )
+    first = (
+        '<?xml version="1.0"?>\n<!DOCTYPE classads SYSTEM "classads.dtd">\n<classads>\n'
+        if not n
+        else ""
+    )
+    end = f'<a n="TerminatedNormally"><b v="t"/></a><a n="ReturnValue"><i>{n % 7}</i></a>\n</c>\n'
+    return f"{first}{head}0</i></a>\n</c>\n{head}6</i></a>\n</c>\n{head}5</i></a>\n{end}"
+
+
+def fork(n: int) -> str:
+    return f"001;{WHEN + n};u:{n};2;0\n001;{WHEN + n};u:{n};8;{n % 300 - 20}\n"
+
+
+def slurm(n: int) -> str:
+    when = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(WHEN + n))
+    return (
+        f"[{when}.001] sched: Allocate JobId={n} NodeList=n #CPUs=1 Partition=p\n"
+        f"JobId={n} UserId=a(1) GroupId=a(1) Name=n JobState=FAILED Partition=p TimeLimit=60 StartTime={when} "
+        f"EndTime={when} NodeList=n NodeCnt=1 ProcCnt=1 WorkDir=/ ExitCode={n % 256}:0 \n"
+    )
+
+
+WRITERS: dict[str, tuple[str, Callable[[int], str]]] = {
+    "pbs": ("pbs", pbs),
+    "lsf": ("lsf", lsf),
+    "sge": ("sge", sge),
+    "condor": ("condor", condor),
+    "condor xml": ("condor", condor_xml),
+    "fork": ("fork", fork),
+    "job_manager": ("job_manager", fork),
+    "slurm": ("slurm", slurm),
+}
+
+
+@pytest.fixture(autouse=True)
+def _fast(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> None:
+    """Look for the next file at every reading; write logs in Greenwich."""
+    zone("UTC")
+    monkeypatch.setattr(tail, "_AGAIN", 0.0)
+    monkeypatch.setattr(days, "_AGAIN", 0.0)
+
+
+def opened(name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False) -> Source:
+    path = directory if name in FILES else directory / "log"
+    return find(name)(Options(name, since, extended, (str(path),), {}))
+
+
+def drain(source: Source) -> str:
+    text = ""
+    while (more := source.read()) is not None:
+        text += more
+    return text
+
+
+def write(name: str, directory: Path, text: str, file: str = "") -> None:
+    with (directory / (file or FILES.get(name, "log"))).open("ab") as log:
+        log.write(text.encode("latin-1"))
+
+
+@pytest.mark.parametrize("extended", [False, True])
+@pytest.mark.parametrize("kind", WRITERS)
+def test_every_split_of_a_log(kind: str, extended: bool, tmp_path: Path) -> None:
+    name, writer = WRITERS[kind]
+    text = writer(0) + writer(1)
+    write(name, tmp_path, text)
+    expected = drain(opened(name, tmp_path, extended=extended))
+    assert expected.count("\n") >= 4
+    for split in range(len(text) + 1):
+        directory = tmp_path / str(split)
+        directory.mkdir()
+        source = opened(name, directory, extended=extended)
+        write(name, directory, text[:split])
+        got = drain(source)
+        write(name, directory, text[split:])
+        assert got + drain(source) == expected, text[:split]
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_blocks_of_any_size_tell_the_same(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, writer = WRITERS[kind]
+    write(name, tmp_path, "".join(map(writer, range(300))))
+    expected = drain(opened(name, tmp_path))
+    assert expected.count("\n") == 300 * {"pbs": 3, "lsf": 3}.get(name, 2)
+    monkeypatch.setattr(tail.File.__init__, "__defaults__", (997,))
+    monkeypatch.setattr(tail.Chain.__init__, "__defaults__", (1, None, 997))
+    monkeypatch.setattr(days.Days.__init__, "__defaults__", (997,))
+    assert drain(opened(name, tmp_path)) == expected
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_odd_lines_among_others_change_nothing(kind: str, tmp_path: Path) -> None:
+    """The block is read by the slow way then, and must tell the same."""
+    name, writer = WRITERS[kind]
+    odd = {
+        "pbs": [
+            "02/30/20 at three pm, h;0008;S;Job;1;Job Run\n",
+            "junk;;\n",
+            "01/03/1970 10:00:00;0008;S;Job;1;Job Run\n",
+        ],
+        "lsf": ['"JOB_NEW" "7.0" 5 5\n', "# x\n", '"JOB_NEW"\n'],
+        "sge": ["1:job_log:\n", "#\n", "5:acct:" + "x:" * 40 + "\n"],
+        "condor": ["000 (1.2) x\n...\n"],
+        "condor xml": ["<c></c>\n"],
+        "fork": ["001;5;u;8;0\n", "\n", "001;x;u;8;0\n"],
+        "job_manager": ["001;5;u;8;0\n", "junk\n"],
+        "slurm": ["[2020-02-03T10:00:00] x\n", "JobId=\n"],
+    }[kind]
+    parts = [writer(n) for n in range(200)]
+    write(name, tmp_path, "".join(parts))
+    expected = drain(opened(name, tmp_path))
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    write(name, mixed, "".join(part + odd[n % len(odd)] for n, part in enumerate(parts)))
+    assert drain(opened(name, mixed)) == expected
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_timestamp(kind: str, tmp_path: Path) -> None:
+    name, writer = WRITERS[kind]
+    write(name, tmp_path, "".join(map(writer, range(100))))
+    everything = drain(opened(name, tmp_path))
+    lines = [
+        line
+        for line in everything.splitlines(keepends=True)
+        if int(line.split(";")[1]) >= WHEN + 50
+    ]
+    assert len(lines) == len(everything.splitlines()) // 2
+    assert drain(opened(name, tmp_path, WHEN + 50)) == "".join(lines)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.binary(max_size=300))
+def test_any_bytes(name: str, data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    directory = tmp_path_factory.mktemp("fuzz")
+    for extended in (False, True):
+        for text in (data, *(w(1).encode() + data for n, w in WRITERS.values() if n == name)):
+            (directory / FILES.get(name, "log")).write_bytes(text + b"\n")
+            for line in drain(opened(name, directory, extended=extended)).split("\n")[:-1]:
+                assert line.startswith("001;")
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_mutations_never_raise_nor_break_a_line(kind: str, tmp_path: Path) -> None:
+    name, writer = WRITERS[kind]
+    chance = random.Random(7)
+    for _ in range(150):
+        text = list(writer(1) + writer(2))
+        for _ in range(chance.randrange(1, 6)):
+            at = chance.randrange(len(text))
+            text[at] = chance.choice(["", ";", ":", '"', "\n", " ", "\xff", "9", "-", text[at] * 2])
+        (tmp_path / FILES.get(name, "log")).write_bytes("".join(text).encode("latin-1") + b"\n")
+        for extended in (False, True):
+            for line in drain(opened(name, tmp_path, extended=extended)).split("\n")[:-1]:
+                kind_, when, *_, state, code = line.split(";")
+                assert (kind_, state in ["1", "2", "4", "8", "16"]) == ("001", True), line
+                assert int(when) >= 1_000_000
+                int(code)
+
+
+def test_lsf_a_timestamp_inside_a_rotated_file(tmp_path: Path) -> None:
+    """The original then tells nothing any more (seg.md, "Faults of the original")."""
+    write("lsf", tmp_path, f"#{WHEN + 9}\n" + "".join(map(lsf, range(10))), "lsb.events.2")
+    write("lsf", tmp_path, f"#{WHEN + 19}\n" + "".join(map(lsf, range(10, 20))), "lsb.events.1")
+    head = "#      \n"
+    copied = lsf(19)
+    text = f"#{len(head) + len(copied):<6}\n" + copied + "".join(map(lsf, range(20, 30)))
+    write("lsf", tmp_path, text)
+    for begin in (0, 5, 9, 10, 15, 19, 20, 25):
+        jobs = [
+            int(line.split(";")[2])
+            for line in drain(opened("lsf", tmp_path, WHEN + begin)).split("\n")[:-1]
+        ]
+        assert jobs == sorted(3 * list(range(begin, 30))), begin
+
+
+def test_lsf_rotation_while_it_is_read(tmp_path: Path) -> None:
+    write("lsf", tmp_path, "#0\n" + lsf(1))
+    source = opened("lsf", tmp_path)
+    assert drain(source).count(";1;") == 3  # pending, and twice job 1
+    with (tmp_path / "lsb.events").open("a") as old:
+        (tmp_path / "lsb.events").rename(tmp_path / "lsb.events.1")
+        old.write(lsf(2))
+    copied = lsf(2)
+    write("lsf", tmp_path, f"#{len(copied) + 7:<5}\n" + copied + lsf(3))
+    assert {line.split(";")[2] for line in drain(source).split("\n")[:-1]} == {"2", "3"}
+    write("lsf", tmp_path, lsf(4))
+    assert drain(source).count("\n") == 3
+
+
+@pytest.mark.parametrize("since", [1, WHEN, WHEN + 5, WHEN + 10, WHEN + 25])
+def test_sge_a_chain_is_read_once(tmp_path: Path, since: int) -> None:
+    """The original reads the oldest file twice (seg.md, "Faults of the original")."""
+    for number, file in enumerate(("log.1", "log.0", "log")):
+        write("sge", tmp_path, "".join(map(sge, range(number * 10, number * 10 + 10))), file)
+    source = opened("sge", tmp_path, since)
+    expected = [f"{n}" for n in range(max(since - WHEN, 0), 30) for _ in (0, 1)]
+    assert [line.split(";")[2].split(".")[0] for line in drain(source).split("\n")[:-1]] == expected
+    for number in (1, 0):
+        (tmp_path / f"log.{number}").rename(tmp_path / f"log.{number + 1}")
+    (tmp_path / "log").rename(tmp_path / "log.0")
+    write("sge", tmp_path, sge(30))
+    assert drain(source).count("\n") == 2
+    assert drain(source) == ""
+
+
+def test_what_begins_without_a_timestamp(tmp_path: Path) -> None:
+    """Page: now for pbs, lsf and fork; everything for sge and condor."""
+    for name, writer in (("sge", sge), ("condor", condor), ("fork", fork)):
+        directory = tmp_path / name
+        directory.mkdir()
+        write(name, directory, writer(1))
+        assert bool(drain(opened(name, directory, 0))) == (name != "fork")
+
+
+def test_condor_several_logs_text_and_xml(tmp_path: Path) -> None:
+    write("condor", tmp_path, condor(1), "one")
+    write("condor", tmp_path, condor_xml(0) + condor_xml(2), "two")
+    options = Options("condor", 0, False, (), {"log_path": f"{tmp_path}/one,{tmp_path}/two"})
+    source = find("condor")(options)
+    assert {line.split(";")[2] for line in drain(source).split("\n")[:-1]} == {
+        "000.000.000",
+        "001.000.000",
+        "002.000.000",
+    }
+    write("condor", tmp_path, condor(3), "one")
+    assert drain(source).count("003.000.000") == 2
+
+
+def test_condor_times_without_a_year(tmp_path: Path) -> None:
+    for ago in (0, 3600, 40 * 86_400, 360 * 86_400):
+        moment = int(time.time()) - ago
+        when = time.strftime("%m/%d %H:%M:%S", time.localtime(moment))
+        write("condor", tmp_path, f"001 (1.0.0) {when} Job executing\n...\n")
+        assert drain(opened("condor", tmp_path)).split(";")[-4] == str(moment)
+
+
+@pytest.mark.parametrize("kind", ["pbs", "condor", "condor xml", "slurm"])
+@pytest.mark.parametrize("begin", [1_711_846_800 - 5000, 1_729_990_800 - 5000])
+def test_daylight_saving(
+    kind: str, begin: int, tmp_path: Path, zone: Callable[[str], None]
+) -> None:
+    """Both changes of 2024 in a log that is replayed: each event has its own second."""
+    zone("Europe/Berlin")
+    name, writer = WRITERS[kind]
+    numbers = range(begin - WHEN, begin - WHEN + 12_000, 50)
+    text = "".join(map(writer, numbers))
+    write(
+        name,
+        tmp_path,
+        ('<?xml version="1.0"?>\n' if "xml" in kind else "") + text,
+        time.strftime("%Y%m%d", time.localtime(begin)) if name == "pbs" else "",
+    )
+    times = [
+        int(line.split(";")[1]) - WHEN for line in drain(opened(name, tmp_path)).split("\n")[:-1]
+    ]
+    each = len(times) // len(numbers)
+    assert times == [n for n in numbers for _ in range(each)]
+    assert each >= 2
