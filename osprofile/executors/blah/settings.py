@@ -31,7 +31,8 @@ class Settings:
     """The settings, each with its default. Times are in seconds.
 
     `profiles` are directories that are searched for profiles first. `map` gives the profile of a
-    GridType that is no profile's name itself. `store` is the record of jobs (empty: the user's).
+    GridType that is no profile's name itself. `context` holds special fields of all jobs, as
+    `"SSH:HOST" = "me@login"` for batch systems on another host. `store` is the record of jobs (empty: the user's).
     `at_once` scripts of a batch system run at a time. Jobs are asked for every `fastest` to
     `slowest`, and an answer is as old as `max_age` at the most; a job that nobody knows is lost
     after `grace`. When the client has gone, submissions under way have `linger` to end.
@@ -39,6 +40,7 @@ class Settings:
 
     profiles: tuple[str, ...] = ()
     map: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     store: str = ""
     log: str = ""
     log_level: str = "info"
@@ -55,7 +57,7 @@ class Settings:
 
     def with_map(self, pairs: Mapping[str, str]) -> Settings:
         """Give the settings with further GridTypes."""
-        return replace(self, map=_map("map", {**self.map, **pairs}))
+        return replace(self, map=_table("map", {**self.map, **pairs}))
 
 
 def default_files() -> list[str]:
@@ -121,19 +123,20 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(_text(name, item) for item in value)
 
 
-def _map(name: str, value: object) -> Mapping[str, str]:
+def _table(name: str, value: object) -> Mapping[str, str]:
     if not isinstance(value, dict):
-        raise SettingError(
-            f"{name} = {value!r} is no table", hint='as in: map = { pbs = "torque" }'
-        )
-    for grid_type, profile in value.items():
-        for word in (grid_type, profile):
-            if not isinstance(word, str) or not NAME.match(word):
+        hint = f"as in: {name} = {_EXAMPLES[name]}"
+        raise SettingError(f"{name} = {value!r} is no table", hint=hint)
+    for key, item in value.items():
+        _text(f"{name}: {key}", item)
+        for word in (key, item) if name == "map" else ():
+            if not NAME.match(word):
                 hint = "a letter or digit, then letters, digits, _ . -"
                 raise SettingError(f"{name}: {word!r} is no name", hint=hint)
     return MappingProxyType(dict(value))
 
 
+_EXAMPLES: Final = {"map": '{ pbs = "torque" }', "context": '{ "SSH:HOST" = "me@login" }'}
 LEVELS: Final = ("debug", "info", "warning", "error")
 _MAKERS: Final[dict[type, Any]] = {
     str: _text,
@@ -141,5 +144,5 @@ _MAKERS: Final[dict[type, Any]] = {
     int: _count,
     float: _seconds,
     tuple: _texts,
-    MappingProxyType: _map,
+    MappingProxyType: _table,
 }

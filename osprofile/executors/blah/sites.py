@@ -126,7 +126,9 @@ class Sites:
             slowest=max(settings.slowest, settings.fastest),
             grace=settings.grace,
         )
-        target = TargetSystem(profile, store=self._store, timing=timing, at_once=settings.at_once)
+        target = TargetSystem(
+            profile, settings.context, store=self._store, timing=timing, at_once=settings.at_once
+        )
         return Site(name, target)
 
     def recorded(self) -> dict[str, Site]:
@@ -135,9 +137,9 @@ class Sites:
             self._store = Store(self._settings.store or default_path())
         names = {profile: name for name, profile in self._settings.map.items()}
         for target in {record.target for record in self._store.all()}:
-            profile, context = context_of_target(target)
+            profile, _ = context_of_target(target)
             name = names.get(profile, profile)
-            if not context and NAME.match(name):
+            if NAME.match(name) and name not in self._sites:
                 try:
                     self[name]
                 except OSProfileError as error:
