@@ -16,7 +16,17 @@ from osprofile.incarnation.plan import plan_of
 from osprofile.profile.data import bundled_profiles_directory
 from osprofile.profile.repository import Repository
 
-SCRIPTS = ("START", "GET_JOB_STATUS", "HOLD", "RESUME", "ABORT", "DELETE", "LIST")
+SCRIPTS = [
+    "START",
+    "GET_JOB_STATUS",
+    "HOLD",
+    "RESUME",
+    "ABORT",
+    "DELETE",
+    "LIST",
+    "LIST_NODES",
+    "LIST_QUEUES",
+]
 REQUIRED = {"PATH": "results", "JOB_ID": "4711"}
 CONTEXT = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/var/tmp/alice/1"}
 
