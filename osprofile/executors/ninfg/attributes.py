@@ -18,8 +18,6 @@ from osprofile.target.job import FIELD_OF, JobDescription
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-BIN: Final = "bin"
-"""The directory for a staged executable, in a job's working directory."""
 _RUN_IN: Final = 'cd && cd -- "$1" || exit 125; shift; exec "$@"'
 """Runs a program in a directory below the home directory."""
 _MOST: Final = 999_999_999
@@ -31,6 +29,11 @@ _APPLICATIONS: Final[Mapping[str, str | None]] = MappingProxyType(
 """By backend, the profile's application that starts it; None is its default one."""
 SEVERAL: Final = "Processes"
 """The application for several processes of backend NORMAL."""
+
+
+def staged_path(executable: str, directory: str) -> str:
+    """Give where an executable of this machine is brought, in a job's working directory."""
+    return posixpath.join(directory, "bin", posixpath.basename(executable))
 
 
 @final
@@ -70,7 +73,7 @@ class Order:
         """Give the job for a working directory of the target system."""
         executable = self.executable
         if self.staged:
-            executable = posixpath.join(directory, BIN, posixpath.basename(executable))
+            executable = staged_path(executable, directory)
         arguments, fields = tuple(self.job.arguments), {}
         if self.run_in is not None and posixpath.isabs(self.run_in):
             fields = {"DIRECTORY": self.run_in}

@@ -236,7 +236,7 @@ class Job:
             if number:
                 await asyncio.sleep(SHORTEST * 2 ** (number - 1))
             try:
-                await self._site.fetch(f"{self._directory}/{there}", here)
+                await self._site.fetch(self._directory, there, here)
             except OSProfileError as error:
                 words = sentence(error)
                 log.warning("job %s: %s", self.name, words)

@@ -1,19 +1,15 @@
 """A place for jobs: a target system, and the files that go there and come back.
 
-Files travel through the profile's SHELL, as scripts do, so that they reach every place that a job
-can reach, also over ssh and as another user.
+Files travel as scripts do, so that they reach every place that a job can reach.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import logging
 import os
-import posixpath
 import socket
-import tempfile
 import time
 from typing import TYPE_CHECKING, Final, final
 
@@ -22,19 +18,14 @@ from osprofile.errors import (
     AttributeRefusedError,
     IncarnationError,
     OSProfileError,
-    ScriptCutError,
-    ScriptError,
     ScriptFailedError,
     StoreError,
 )
-from osprofile.executors.ninfg.attributes import BIN, attributes_of, sentence
+from osprofile.executors.ninfg.attributes import attributes_of, sentence, staged_path
 from osprofile.incarnation.context import unique_name, user_name, working_directory
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.incarnation.static_scripts import quoted
 from osprofile.target.job import request_of
 from osprofile.target.pace import Timing
-from osprofile.target.process import finish
-from osprofile.target.shell import shell_words, wrapped
 from osprofile.target.system import TargetSystem
 
 if TYPE_CHECKING:
@@ -49,10 +40,6 @@ FASTEST, SLOWEST = 0.2, 5.0
 """Seconds between two polls where the client leaves that to us: it waits for a job's last state."""
 AT_ONCE: Final = 8
 """How many jobs are submitted, and how many files are fetched, at a time."""
-_SLOWEST_LINE: Final = 64 * 1024
-"""Bytes a second that a transfer makes at least."""
-_TRANSFER: Final = 60.0
-"""Seconds that a transfer may take beside."""
 
 
 def is_this_host(name: str) -> bool:
@@ -105,13 +92,11 @@ class Site:
             polling = float(place.polling)
             timing = Timing(fastest=polling or FASTEST, slowest=polling or SLOWEST)
             self.system = TargetSystem(self.profile, context, timing=timing, at_once=AT_ONCE)
-            self._words = shell_words(self.profile, context)
         except OSProfileError as error:
             raise refused(error, name) from error
         at = context.get("SSH:HOST", "").rpartition("@")[0]
         self._user = at or user_name()
         self._context = {"USER_NAME": self._user, **context}
-        self._is_remote = not here
         self._reached = here
         self.jobs: dict[str, Job] = {}
         self.submitting, self._fetching = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
@@ -143,7 +128,7 @@ class Site:
         Raises `TargetError`.
         """
         if not self._reached:
-            await self._run(":", "the connection", _TRANSFER)
+            await self.system.stat("/")
             self._reached = True
 
     async def stage(self, path: str, directory: str) -> None:
@@ -151,53 +136,27 @@ class Site:
 
         Raises `TargetError`, and OSError where it cannot be read here.
         """
-        script = await asyncio.to_thread(_staging, path, directory)
-        await self._run(script, f"staging {path}", _TRANSFER + len(script) / _SLOWEST_LINE)
+        with open(path, "rb") as file:  # noqa: ASYNC230  # a local file
+            await self.system.put(file, staged_path(path, directory), 0o700)
 
-    async def _run(self, script: str, what: str, time_limit: float) -> None:
-        try:
-            finished = await finish(self._words, wrapped(script), time_limit)
-        except OSProfileError as error:
-            error.message = f"{what}: {error.message}"
-            raise
-        if finished.exit_code:
-            raise self._failure(what, finished.exit_code, finished.stderr, finished.killed)
-
-    async def fetch(self, path: str, file: str) -> None:
-        """Write a file of the target system into one of this machine; one that is not there is empty.
+    async def fetch(self, directory: str, name: str, file: str) -> None:
+        """Write a file of a working directory into one here; one that is not there is empty.
 
         Raises `TargetError`, and OSError for the file here.
         """
-        script = f'f={quoted(path)}\n[ ! -e "$f" ] || exec cat -- "$f"'
         async with self._fetching:
-            with (
-                tempfile.TemporaryFile() as stdin,
-                tempfile.TemporaryFile() as stderr,
-                opened(file) as stdout,
-            ):
-                stdin.write(wrapped(script))
-                stdin.seek(0)
+            with opened(file) as here:
                 try:
-                    process = await asyncio.create_subprocess_exec(
-                        *self._words,
-                        stdin=stdin,
-                        stdout=stdout,
-                        stderr=stderr,
-                        start_new_session=True,
-                    )
-                except OSError as error:
-                    raise ScriptError(f"cannot start {self._words[0]!r}: {error}") from None
-                code = await _end_of(process)
-                if code:
-                    stderr.seek(0)
-                    raise self._failure(f"fetching {path}", code, stderr.read(), max(0, -code))
+                    await self.system.get(f"{directory}/{name}", here.fileno())
+                except ScriptFailedError:
+                    if await self._has(directory, name):
+                        raise
 
-    def _failure(self, what: str, code: int, stderr: bytes, killed: int) -> OSProfileError:
-        words = stderr.decode("utf-8", "replace").strip()
-        message = f"{what} failed (exit status {code}): {words}"
-        if killed or (code == 255 and self._is_remote):
-            return ScriptCutError(message)
-        return ScriptFailedError(message, template="SHELL", exit_status=code, output=words)
+    async def _has(self, directory: str, name: str) -> bool:
+        try:
+            return any(entry.name == name for entry in await self.system.list(directory))
+        except ScriptFailedError:  # it was never made
+            return False
 
     def forget(self, job_id: str | None) -> None:
         """Keep nothing of a job that has ended: a server may have thousands, one by one."""
@@ -212,29 +171,6 @@ class Site:
             await self.system.delete(directory)
         except OSProfileError as error:
             log.warning("%s is left behind: %s", directory, sentence(error))
-
-
-def _staging(path: str, directory: str) -> str:
-    """Give the script that writes an executable; its text is in the script."""
-    with open(path, "rb") as file:
-        data = file.read()
-    there = posixpath.join(directory, BIN, posixpath.basename(path))
-    return (
-        f"umask 077\nd={quoted(directory)} f={quoted(there)}\n"
-        f'mkdir -p -- "${{d%/*}}" && mkdir -- "$d" "$d/{BIN}" || exit 1\n'
-        'base64 -d > "$f" << \'END\' && chmod 700 -- "$f" || exit 1\n'
-        f"{base64.encodebytes(data).decode()}END"
-    )
-
-
-async def _end_of(process: asyncio.subprocess.Process) -> int:
-    """Wait for a process; it is killed when this task is cancelled."""
-    try:
-        return await process.wait()
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
 
 
 def opened(file: str) -> IO[bytes]:
