@@ -196,17 +196,21 @@ def test_mpirun(ground: Ground, tmp_path: Path) -> None:
     """Slurm's own mpirun, which starts any program on the nodes of the job."""
     if ground.profile == "linux":
         pytest.skip("the lab has no mpirun without Slurm")
-    out = tmp_path / "out"
+    # That mpirun takes its words apart once more: none of these has a blank.
+    program, out = tmp_path / "program", tmp_path / "out"
+    program.write_text('#!/bin/sh\necho "$SLURM_PROCID$1"\n')
     with ground.client() as client:
-        pairs = shell(
-            "echo $SLURM_PROCID",
+        pairs = attributes(
             jobmanager=ground.profile,
+            executable_path=str(program),
+            staging="true",
+            argument="x",
             backend="MPI",
             count="3",
             redirect_enable="true",
             stdout_file=str(out),
         )
         assert client.run(pairs) == "DONE"
-        assert sorted(out.read_text().split()) == ["0", "1", "2"]
+        assert sorted(out.read_text().split()) == ["0x", "1x", "2x"]
         assert client.exit() == 0
     ground.assert_clean()
