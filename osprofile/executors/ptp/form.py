@@ -106,6 +106,8 @@ class Form:
         given = {FIELD_OF[name] for name in FIELD_OF if getattr(description, name)}
         chosen = {self._fields[i].name: v for i, v in fields.items() if self._is_given(i, v, given)}
         before: dict[str, Any] = {own: None for own in _FORM_FIRST if FIELD_OF[own] in chosen}
+        if "JOB_NAME" in chosen:  # the record shows it
+            before["name"] = chosen.pop("JOB_NAME")
         description = replace(description, application=self._application, fields=chosen, **before)
         return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
 

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tests.executors.ptp.client import (
@@ -29,6 +28,7 @@ from tests.executors.ptp.client import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 AGENT = (sys.executable, "-m", "osprofile.executors.ptp.main")
 SECONDS = 60.0
@@ -180,7 +180,8 @@ class Live:
 
     def wait(self, id_: int, state: str = "COMPLETED") -> Attributes:
         """Wait for a job's state, and that of its processes."""
-        self.until(lambda: self.job(id_)["jobState"] == state)
+        self.until(lambda: self.job(id_)["jobState"] in {state, "COMPLETED"})
+        assert self.job(id_)["jobState"] == state, (self.job(id_), self.client.processes.get(id_))
         if state in {"RUNNING", "COMPLETED"}:
             self.until(lambda: self.process_of(id_).get("processState") == state)
         return self.job(id_)

@@ -1,0 +1,141 @@
+"""Places for an agent's jobs: this machine, and a batch system that is four files."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.executors.ptp.live import Live
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROFILE = """\
+<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  xmlns:ext="urn:osprofile:extension" name="{name}" extends="linux">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+{content}</osp:Profile>
+"""
+LISTING = """\
+  <idb:Template name="LIST_{template}">
+    <idb:Invocation name=""><idb:Body>cat -- "${{SIM:?}}/{file}"</idb:Body></idb:Invocation>
+    <idb:Field name="{kind}_PATTERN" isSettable="false">
+      <idb:Value>(?m)^(?&lt;name>\\S+) (?&lt;state>\\w+){more}$</idb:Value>
+    </idb:Field>
+    <idb:Field name="{kind}_STATE" isSettable="false">{tags}</idb:Field>
+  </idb:Template>
+"""
+STATUS = """\
+  <idb:Template name="GET_JOB_STATUS">
+    <idb:Invocation name=""><idb:Body>grep "^"'&lt;JOB_ID/'/'\\\\''>'" " "${SIM:?}/jobs" >&amp;2 &amp;&amp;
+grep "^"'&lt;JOB_ID/'/'\\\\''>'" " "$SIM/jobs"</idb:Body></idb:Invocation>
+    <idb:Invocation name="ALL"><idb:Body>cat -- "${SIM:?}/jobs"</idb:Body></idb:Invocation>
+    <idb:Field name="JOB_ID" ext:pattern="[a-z0-9.]+"><idb:Description>The id.</idb:Description></idb:Field>
+    <idb:Field name="STATUS_PATTERN" isSettable="false">
+      <idb:Value>(?m)^(?&lt;id>\\S+) (?&lt;state>[A-Z])(?: exit=(?&lt;exit>\\d+))?(?: host=(?&lt;host>\\S+))?$</idb:Value>
+    </idb:Field>
+    <idb:Field name="STATE" isSettable="false">
+      <idb:Tag name="Q">QUEUED</idb:Tag><idb:Tag name="R">RUNNING</idb:Tag>
+      <idb:Tag name="F">DONE</idb:Tag>
+    </idb:Field>
+  </idb:Template>
+  <idb:Template name="ABORT">
+    <idb:Invocation name=""><idb:Body>echo '&lt;JOB_ID/'/'\\\\''>' >> "${SIM:?}/aborted"</idb:Body></idb:Invocation>
+    <idb:Field name="JOB_ID" ext:pattern="[a-z0-9.]+"><idb:Description>The id.</idb:Description></idb:Field>
+  </idb:Template>
+"""
+
+
+def _tags(**words: str) -> str:
+    return "".join(f'<idb:Tag name="{name}">{word}</idb:Tag>' for name, word in words.items())
+
+
+SIMULATED = (
+    LISTING.format(
+        template="NODES", file="nodes", kind="NODE", more="", tags=_tags(idle="UP", down="DOWN")
+    )
+    + LISTING.format(
+        template="QUEUES",
+        file="queues",
+        kind="QUEUE",
+        more="(?&lt;default> default)?",
+        tags=_tags(open="OPEN", shut="STOPPED"),
+    )
+    + STATUS
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Directories of a test; the profile `here` runs jobs on this machine, `sim` is simulated."""
+
+    root: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What an agent finds in its environment."""
+        return {
+            "HOME": str(self.root / "home"),
+            "XDG_STATE_HOME": str(self.root / "state"),
+            "OSPROFILE_PATH": str(self.root / "profiles"),
+            "SIM": str(self.root / "sim"),
+        }
+
+    def add(self, name: str, content: str = "") -> Path:
+        """Add a profile."""
+        path = self.root / "profiles" / f"{name}.xml"
+        path.write_text(PROFILE.format(name=name, root=self.root / "jobs", content=content))
+        return path
+
+    def simulate(self, **files: str) -> None:
+        """Have the simulated batch system print other things from now on."""
+        for name, text in files.items():
+            new = self.root / "sim" / f"{name}.new"
+            new.write_text(text)
+            new.rename(self.root / "sim" / name)
+
+    def live(self, profile: str, *words: str, proxy: str = "tcp") -> Live:
+        """Start an agent."""
+        given = ("--profile", profile, "--interval=0.2", *words)
+        return Live(self.environment, *given, proxy=proxy, stderr=self.log)
+
+    @property
+    def log(self) -> Path:
+        """What agents write to their standard error."""
+        return self.root / "log"
+
+    def processes(self) -> list[int]:
+        """Give the processes of jobs of this place."""
+        mark = f"\0GPE_WORKING_DIRECTORY={self.root}/".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mark in b"\0" + path.read_bytes():
+                    found.append(int(path.parent.name))
+            except OSError:
+                continue
+        return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """Give a place; no agent may have told its user a traceback there."""
+    for name in ("profiles", "jobs", "home", "sim"):
+        (tmp_path / name).mkdir()
+    made = Place(tmp_path)
+    made.add("here")
+    made.add("sim", SIMULATED)
+    made.simulate(nodes="n1 idle\nn2 idle\n", queues="batch open default\nold shut\n", jobs="")
+    yield made
+    for pid in made.processes():
+        os.kill(pid, signal.SIGKILL)
+    if made.log.exists():
+        text = made.log.read_text()
+        assert "Traceback" not in text, text
+        assert "fault of osprofile" not in text, text

@@ -1,0 +1,406 @@
+"""The agent as a process, by a client as strict as the original: the whole cycle, byte for byte.
+
+Protocol page, "Session", "Events", "A good agent"; seed, "Protocol Phases".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.executors.ptp.events import Define
+from osprofile.executors.ptp.form import Form
+from osprofile.executors.ptp.wire import encode
+from osprofile.profile.repository import Repository
+from tests.executors.ptp.client import (
+    FILTER,
+    JOB,
+    MACHINE,
+    NODE,
+    QUEUE,
+    RESUME,
+    SUBMIT,
+    SUSPEND,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.executors.ptp.conftest import Place
+    from tests.executors.ptp.live import Live
+
+PROXIES = ["tcp", "stdio"]
+CHANGE_JOB, SET_FILTERS, CLEAR_FILTERS = 8, 10, 11
+
+
+def shell(text: str) -> tuple[str, ...]:
+    """Give the attributes of a job that runs shell text."""
+    return ("execPath=/bin", "execName=sh", "progArgs=-c", f"progArgs={text}")
+
+
+def said(live: Live, expected: bytes, seconds: float = 20.0) -> None:
+    """Take exactly these bytes."""
+    live.until(lambda: len(live.raw) >= len(expected), seconds)
+    assert bytes(live.raw) == expected
+    live.raw.clear()
+
+
+def silent(live: Live, seconds: float = 0.8) -> None:
+    """Take nothing for a while."""
+    assert live.read(seconds) == b""
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
+    """Page, "Grammar" and "Session": every byte of the agent's, from INIT to the end."""
+    host = f"name={os.uname().nodename}"
+
+    def frame(number: int, *args: str) -> bytes:
+        return encode(number, 0, args)
+
+    def model(first: str) -> bytes:
+        states = {"n1": first, "n2": "idle"}
+        nodes = []
+        for n, (name, word) in enumerate(states.items()):
+            state = "nodeState=UP" if word == "idle" else "nodeState=DOWN"
+            nodes += [str(16777233 + n), "4", f"name={name}", state, f"nodeStatus={word}"]
+            nodes.append(f"nodeNumber={n}")
+        batch = ["16781329", "3", "name=batch", "queueState=NORMAL", "queueStatus=open"]
+        old = ["16781330", "3", "name=old", "queueState=STOPPED", "queueStatus=shut"]
+        return (
+            frame(221, "16777216", "1", "16777217", "2", host, "machineState=UP")
+            + frame(222, "16777217", "2", *nodes)
+            + frame(224, "16777216", "2", *batch, *old)
+        )
+
+    definitions = Form(Repository([str(place.root / "profiles")]).load("sim")).definitions
+    with place.live("sim", proxy=proxy) as live:
+        client = live.client
+        live.write(b"00000045 0001:00000000:00000002 0000000b:version=2.0 ")
+        time.sleep(0.05)  # in two pieces
+        live.write(b"0000000f:baseId=16777216")
+        client.open[0] = 1
+        said(live, b"00000017 0000:00000000:00000000")
+        live.write(b"00000017 0002:00000000:00000000")
+        client.open[0] = 2
+        told = encode(251, 0, Define(0, definitions).arguments())
+        said(live, told + b"00000017 0000:00000000:00000000")
+        live.write(b"00000017 0003:00000000:00000000")
+        client.open[0] = 3
+        said(live, model("idle"))
+        place.simulate(nodes="n1 down\nn2 idle\n")
+        said(live, frame(232, "1", "16777233", "2", "nodeState=DOWN", "nodeStatus=down"))
+        live.write(b"00000017 0004:00000001:00000000")
+        client.open[1] = 4
+        said(live, b"00000017 0000:00000000:0000000000000017 0000:00000001:00000000")
+        place.simulate(nodes="n1 idle\nn2 idle\n")
+        silent(live)
+        live.write(b"00000017 0003:00000000:00000000")
+        client.open[0] = 3
+        client._forget()
+        live.until(lambda: client.by_name(NODE).get("n1", {}).get("nodeState") == "UP")
+        assert bytes(live.raw).startswith(model("down")) or bytes(live.raw) == model("idle")
+        live.raw.clear()
+        live.write(b"00000017 0000:00000001:00000000")
+        client.open[1] = 0
+        live.read_all()
+        assert bytes(live.raw) == (
+            b"00000017 0000:00000000:0000000000000017 0006:00000001:00000000"
+        )
+        assert live.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("proxy", PROXIES)
+def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
+    """Submit, states, terminate, bad submit, stop, start, quit; page, "A good agent"."""
+    os.mkfifo(place.root / "fifo")
+    with place.live("here", proxy=proxy) as live:
+        live.begin()
+        node = live.client.id_of(NODE, os.uname().nodename)
+        assert live.client.by_name(QUEUE) == {"default": {"queueState": "NORMAL"}}
+        first = live.submit(
+            *shell('echo "$A" "$@" $(pwd); echo err >&2; read x < fifo; exit 7'),
+            f"workingDir={place.root}",
+            "progArgs=sh",
+            "progArgs=it's",
+            "env=A=one two",
+            "launchedByPTP=true",
+            "jobNumProcs=3",
+            sub_id="JOB_17952490019820",
+        )
+        assert live.client.parents[first] == live.client.id_of(QUEUE, "default")
+        live.wait(first, "RUNNING")
+        assert len(live.client.processes[first]) == 3
+        assert {p["processNodeId"] for p in live.client.processes[first].values()} == {str(node)}
+        second = live.submit(*shell("sleep 600"), sub_id="JOB_2")
+        live.wait(second, "RUNNING")
+        assert live.terminate(second) == (0, [])
+        assert live.wait(second)["jobStatus"] == "REMOVED"
+        number, args = live.terminate(second)
+        assert (number, args[1]) == (212, f"jobId={second}")
+        (place.root / "fifo").write_text("\n")
+        assert live.wait(first)["jobStatus"] == "DONE"
+        assert {p["processExitCode"] for p in live.client.processes[first].values()} == {"7"}
+        live.until(lambda: {"processStdout", "processStderr"} <= live.process_of(first).keys())
+        assert live.process_of(first)["processStdout"] == f"one two it's {place.root}\n"
+        assert live.process_of(first)["processStderr"] == "err\n"
+        assert live.do(SUBMIT, "jobSubId=x", "execName=true", "queueId=5") == (
+            211,
+            ["3", "jobSubId=x", "errorCode=1202", "errorMsg=attribute queueId: '5' is no queue"],
+        )
+        live.stop()
+        silent(live)
+        live.start()
+        live.until(lambda: len(live.client.elements[JOB]) == 2)
+        assert live.job(first)["jobState"] == "COMPLETED"
+        assert live.quit() == 0
+    assert place.processes() == []
+
+
+def test_a_killed_job_tells_its_signal(place: Place) -> None:
+    with place.live("here") as live:
+        live.begin()
+        job = live.submit(*shell("kill -9 $$"))
+        assert live.wait(job)["jobStatus"] == "FAILED"
+        assert live.process_of(job)["processSignalName"] == "SIGKILL"
+        assert live.quit() == 0
+
+
+BAD = [
+    ("an option for a program", ("execName=-x",), "field EXECUTABLE: '-x' does not match"),
+    ("no number", ("execName=true", "jobNumProcs=two"), "attribute jobNumProcs: 'two' is no"),
+    ("over a limit", ("execName=true", "WALLTIME=9999999999"), "field WALLTIME"),
+    ("no variable", ("execName=true", "env=1=2"), "field ENVIRONMENT: 1 is no name"),
+    ("a debugger", ("execName=true", "debug=true"), "attribute debug: jobs are run"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), [case[1:] for case in BAD], ids=[c[0] for c in BAD]
+)
+def test_what_the_engine_refuses(place: Place, arguments: tuple[str, ...], words: str) -> None:
+    """Issue, 4: refused with SUBMITJOB_ERROR and the engine's own message; the session goes on."""
+    with place.live("here") as live:
+        live.begin()
+        number, args = live.do(SUBMIT, "jobSubId=JOB_1", *arguments)
+        assert (number, args[:3]) == (211, ["3", "jobSubId=JOB_1", "errorCode=1202"])
+        assert args[3].startswith(f"errorMsg={words}")
+        live.wait(live.submit(*shell("true"), sub_id="JOB_2"))
+        assert live.quit() == 0
+    assert list((place.root / "jobs").glob("*/*"))  # of the second one, and of it alone
+    assert len(list((place.root / "jobs").glob("*/*"))) == 1
+
+
+def test_what_the_batch_system_refuses(place: Place) -> None:
+    (place.root / "jobs").rmdir()
+    (place.root / "jobs").write_text("no directory")
+    with place.live("here") as live:
+        live.begin()
+        number, args = live.do(SUBMIT, "jobSubId=JOB_1", "execName=true")
+        assert number == 211
+        assert "START failed" in args[3]
+        assert live.quit() == 0
+
+
+def test_unknown_jobs_cannot_be_terminated(place: Place) -> None:
+    """Seed, "TERMINATE_JOB"; page: 212 with jobId."""
+    with place.live("here") as live:
+        live.begin()
+        for id_ in ("", "1", str(live.client.id_of(NODE, os.uname().nodename)), "x"):
+            number, args = live.do(6, f"jobId={id_}")
+            assert (number, args[:3]) == (212, ["3", f"jobId={id_}", "errorCode=1203"])
+        assert live.quit() == 0
+
+
+def test_jobs_live_on_and_the_next_session_knows_them(place: Place) -> None:
+    with place.live("here") as live:
+        live.begin()
+        job = live.submit(*shell("sleep 600"), "JOB_NAME=long")
+        assert live.wait(job, "RUNNING")["name"] == "long"
+        assert live.quit() == 0
+    assert place.processes()
+    with place.live("here", proxy="stdio") as live:
+        live.begin()
+        live.until(lambda: live.client.elements[JOB])
+        (job,) = live.client.elements[JOB]
+        live.wait(job, "RUNNING")
+        assert live.job(job)["name"] == "long"
+        assert "jobSubId" not in live.job(job)
+        assert live.terminate(job) == (0, [])
+        live.wait(job)
+        assert live.quit() == 0
+    assert place.processes() == []
+
+
+def test_the_machine_changes_live(place: Place) -> None:
+    """Issue, 3: machine, nodes and queues with states, changing live; the jobs of others."""
+    place.simulate(jobs="a1 F exit=0\na2 R host=n1\na3 Q\na4 W\n")
+    with place.live("sim") as live:
+        live.begin()
+        client = live.client
+        live.until(lambda: len(client.elements[JOB]) == 3)  # one had ended before
+        by_name = client.by_name(JOB)
+        assert {n: (a["jobState"], a["jobStatus"]) for n, a in by_name.items()} == {
+            "a2": ("RUNNING", "RUNNING"),
+            "a3": ("STARTING", "QUEUED"),
+            "a4": ("STARTING", "W"),
+        }
+        a2 = client.id_of(JOB, "a2")
+        assert client.parents[a2] == client.id_of(QUEUE, "batch")
+        assert live.process_of(a2)["processNodeId"] == str(client.id_of(NODE, "n1"))
+        place.simulate(
+            nodes="n1 down\nn3 odd\n", queues="batch shut default\n", jobs="a2 F exit=3\na3 R\n"
+        )
+        live.wait(a2)
+        assert live.process_of(a2)["processExitCode"] == "3"
+        live.until(lambda: client.by_name(QUEUE).get("batch", {})["queueState"] == "STOPPED")
+        live.until(lambda: client.by_name(NODE).keys() == {"n1", "n3"})
+        assert client.by_name(NODE)["n3"]["nodeState"] == "UNKNOWN"
+        assert client.by_name(QUEUE).keys() == {"batch"}
+        live.until(lambda: client.by_name(JOB)["a3"]["jobState"] == "RUNNING")
+        a3 = client.id_of(JOB, "a3")
+        assert live.terminate(a3) == (0, [])
+        assert (place.root / "sim/aborted").read_text() == "a3\n"
+        place.simulate(nodes="n1 down\nn3 down\n")
+        machine = client.id_of(MACHINE, os.uname().nodename)
+        live.until(lambda: client.elements[MACHINE][machine]["machineState"] == "DOWN")
+        (place.root / "sim/nodes").unlink()
+        live.until(lambda: client.elements[MACHINE][machine]["machineState"] == "ERROR")
+        assert client.by_name(NODE).keys() == {"n1", "n3"}
+        assert client.events.count(1) == 1  # the client is told once what is wrong
+        place.simulate(nodes="n1 idle\n")
+        live.until(lambda: client.elements[MACHINE][machine]["machineState"] == "UP")
+        assert live.quit() == 0
+
+
+def test_a_profile_of_old_templates_only(place: Place) -> None:
+    """Issue, 3: one node, the machine, and a default queue."""
+    text = (Path(__file__).parents[3] / "profiles/linux/profile.xml").read_text()
+    text, count = re.subn(
+        r'<idb:Template name="LIST_[NQ].*?</idb:Template>', "", text, flags=re.DOTALL
+    )
+    assert count == 2
+    path = place.root / "profiles/linux.xml"
+    path.write_text(text.replace(">/var/tmp<", f">{place.root}/jobs<"))
+    with place.live(str(path)) as live:
+        live.begin()
+        host = os.uname().nodename
+        assert live.client.by_name(NODE) == {host: {"nodeState": "UP", "nodeNumber": "0"}}
+        assert live.client.by_name(QUEUE) == {"default": {"queueState": "NORMAL"}}
+        assert live.wait(live.submit(*shell("true")))["jobStatus"] == "DONE"
+        assert 1 not in live.client.events
+        assert live.quit() == 0
+
+
+def test_suspending_and_filtering(place: Place) -> None:
+    """Page, "Commands": 7, 8 and 9 are answered with OK; between 8 and 9 nothing is told."""
+    with place.live("sim") as live:
+        live.begin()
+        assert live.do(FILTER, "id=16777217", "filterChildren=true") == (0, [])
+        assert live.do(SUSPEND) == (0, [])
+        place.simulate(nodes="n1 down\nn2 idle\n")
+        silent(live)
+        assert live.do(RESUME) == (0, [])
+        live.until(lambda: live.client.by_name(NODE)["n1"]["nodeState"] == "DOWN")
+        assert live.quit() == 0
+
+
+def test_muted_output_comes_later(place: Place) -> None:
+    """Page, "Commands": SET_FILTERS and CLEAR_FILTERS "stdout", "stderr"."""
+    with place.live("here") as live:
+        live.begin()
+        assert live.do(SET_FILTERS, "stdout") == (0, [])
+        job = live.submit(*shell("echo out; echo err >&2"))
+        live.wait(job)
+        live.until(lambda: "processStderr" in live.process_of(job))
+        assert "processStdout" not in live.process_of(job)
+        assert live.do(CLEAR_FILTERS, "stdout") == (0, [])
+        live.until(lambda: "processStdout" in live.process_of(job))
+        assert live.quit() == 0
+
+
+def test_output_is_told_in_order_and_has_an_end(place: Place) -> None:
+    """Issue, 5: bounded. All of a short one, at every cut of its characters."""
+    texts: list[str] = []
+    with place.live("here") as live:
+        live.begin()
+        model = live.client._model
+
+        def collect(number: int, args: list[str]) -> None:
+            texts.extend(a[14:] for a in args if a.startswith("processStdout="))
+            model(number, args)
+
+        live.client._model = collect  # type: ignore[method-assign]
+        job = live.submit(*shell(r"yes $(printf '\303\244\303\266\303\274') | head -c 100000"))
+        live.wait(job)
+        # 7 bytes a line: the last one is cut inside a character
+        whole = (b"\xc3\xa4\xc3\xb6\xc3\xbc\n" * 20000)[:100000].decode("utf-8", "replace")
+        wanted = whole.encode("ascii", "backslashreplace").decode()
+        live.until(lambda: len("".join(texts)) >= len(wanted))
+        assert "".join(texts) == wanted
+        texts.clear()
+        job = live.submit(*shell("head -c 3000000 /dev/zero | tr '\\0' x"), sub_id="JOB_2")
+        live.wait(job)
+        live.until(lambda: texts and texts[-1].endswith("only]\n"))
+        assert 1024 * 1024 <= len("".join(texts)) < 1024 * 1024 + 40_000
+        assert "stdout only]" in texts[-1]
+        assert live.quit() == 0
+
+
+def test_commands_of_the_seed(place: Place) -> None:
+    """Issue, 2: MOVE_JOB, CHANGE_JOB and LIST_FILTERS, behind an option."""
+    with place.live("here", "--seed-commands") as live:
+        live.begin()
+        job = live.submit(*shell("sleep 600"))
+        live.wait(job, "RUNNING")
+        assert live.do(9) == (0, [])
+        live.client._take = strict(live.client._take)  # type: ignore[method-assign]
+        assert live.do(CHANGE_JOB, f"jobId={job}", "jobState=SUSPENDED") == (0, [])
+        live.until(lambda: live.job(job)["jobState"] == "SUSPENDED")
+        assert live.do(CHANGE_JOB, f"jobId={job}", "jobState=RUNNING") == (0, [])
+        live.wait(job, "RUNNING")
+        for command in (
+            (CHANGE_JOB, f"jobId={job}", "jobState=COMPLETED"),
+            (CHANGE_JOB, "jobId=1", "jobState=RUNNING"),
+            (7, f"jobId={job}", "queueId=1"),
+        ):
+            number, args = live.do(*command)
+            assert (number, args[1]) == (5, "errorCode=2")
+        assert live.terminate(job) == (0, [])
+        live.wait(job)
+        assert live.quit() == 0
+
+
+def strict(take: Callable[..., None]) -> Callable[..., None]:
+    """Let ERROR complete the seed's commands, which have no answer of their own."""
+
+    def taken(number: int, tid: int, kind: int, args: list[str]) -> None:
+        take(number, tid, 1 if number == 5 and kind in {7, 8} else kind, args)
+        if number == 5:
+            _, _, found = take.__self__.answers.pop()  # type: ignore[attr-defined]
+            take.__self__.answers.append((kind, number, found))  # type: ignore[attr-defined]
+
+    return taken
+
+
+def test_the_installed_command_and_that_of_the_checkout(place: Place) -> None:
+    root = Path(__file__).parents[3]
+    for command in (
+        [str(Path(sys.executable).with_name("osprofile-ptp-proxy"))],
+        [sys.executable, str(root / "cli.py"), "osprofile-ptp-proxy"],
+    ):
+        done = subprocess.run(
+            [*command, "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=place.environment,
+        )
+        assert done.stdout.startswith("osprofile-ptp-proxy ")
