@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 KEEP: Final = 600.0
 """Seconds that events of a job that nobody registered are kept for a late registration."""
+MOST: Final = 100_000
+"""Jobs whose events are kept so: a busy system's logs tell of everybody's."""
 RESOLUTION: Final = 1.0
 """Seconds by which a log's timestamps are cut: an event may look that much older than it is."""
 _RANK: Final = {JobState.QUEUED: 0, JobState.HELD: 0, JobState.RUNNING: 1}
@@ -40,6 +42,7 @@ class Monitor:
 
     `tell(event, key)` is called for each event of a registered job that says something new; the
     event's status has all that is known, times included. A terminal event is the job's last.
+    `replay` gets what came before a registration; by default it is fed.
     """
 
     def __init__(
@@ -48,8 +51,10 @@ class Monitor:
         *,
         keep: float = KEEP,
         clock: Callable[[], float] = time.time,
+        replay: Callable[[JobEvent], object] | None = None,
     ) -> None:
         self._tell = tell
+        self._replay = replay or self.feed
         self._keep = keep
         self._clock = clock
         self._registered: dict[str, _Registration] = {}
@@ -82,7 +87,7 @@ class Monitor:
         known = known or JobStatus(job_id, JobState.UNKNOWN)
         self._registered[job_id] = _Registration(key, known, timestamp)
         for event in self._early.pop(job_id, (0, []))[1]:
-            self.feed(event)
+            self._replay(event)
 
     def unregister(self, job_id: str) -> None:
         """Ask for no more events of a job; raises `NotRegisteredError`."""
@@ -120,19 +125,36 @@ class Monitor:
         self._tell(JobEvent(event.timestamp, status), found.key)
         return True
 
+    @property
+    def oldest(self) -> float | None:
+        """The timestamp of the oldest event that waits for a registration; None without any.
+
+        A source that starts again must begin there (Scheduler Event Generator: "1 persistent
+        datum").
+        """
+        return min(
+            (e.timestamp for _, events in self._early.values() for e in events), default=None
+        )
+
     def expire(self) -> int:
         """Drop the events that waited too long for a registration; give how many jobs' they were."""
         old = self._clock() - self._keep
-        gone = [job_id for job_id, (since, _) in self._early.items() if since < old]
+        gone = []
+        for job_id, (since, _) in self._early.items():  # those that waited longest come first
+            if since >= old and len(self._early) - len(gone) <= MOST:
+                break
+            gone.append(job_id)
         for job_id in gone:
             del self._early[job_id]
         return len(gone)
 
     def _keep_early(self, event: JobEvent) -> None:
-        _, events = self._early.get(event.job_id, (0, []))
-        if not events or events[-1].state is not event.state:
+        _, events = self._early.pop(event.job_id, (0, []))
+        if all((e.state, e.timestamp) != (event.state, event.timestamp) for e in events):
             events.append(event)
         self._early[event.job_id] = (self._clock(), events)
+        if len(self._early) > 2 * MOST:
+            self.expire()
 
 
 def _is_stale(found: _Registration, event: JobEvent) -> bool:
