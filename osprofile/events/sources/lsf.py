@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import OddError, Seconds
@@ -123,9 +124,8 @@ def ending_of(rest: str) -> str:
 class Lines:
     """What the original tells; `latest` is the time of the newest line.
 
-    A block whose lines are all of one form and in the order of time is read by two patterns, one
-    for the times of all lines and one for the lines that tell of events. Any other is read line by
-    line.
+    A block whose lines are all of one form is read by two patterns, one for the times of all lines
+    and one for the lines that tell of events. Any other is read line by line.
     """
 
     def __init__(self, since: int) -> None:
@@ -141,17 +141,18 @@ class Lines:
     def feed(self, text: str) -> str:
         """Give the events of whole lines."""
         times = _TIMES.findall(text)
-        if len(times) != text.count("\n") - 1 or not self._in_order(times):
+        if len(times) != text.count("\n") - 1:
             return "".join(map(self._line, _LINE.findall(text)))
+        first, last = f"{self._latest:010}", times[-1]
+        if times[0] < first or sorted(times) != times:
+            latest = list(accumulate(times, max, initial=first))
+            text, last = _without_older(text, times, latest), latest[-1]
         try:
             events = self._events(_EVENTS.findall(text))
         except OddError:
             return "".join(map(self._line, _LINE.findall(text)))
-        self._latest = int(times[-1])
+        self._latest = int(last)
         return events
-
-    def _in_order(self, times: list[str]) -> bool:
-        return bool(times) and int(times[0]) >= self._latest and sorted(times) == times
 
     def _events(self, found: list[tuple[str, str, str, str, str, str, str]]) -> str:
         endings = self._endings
@@ -174,6 +175,15 @@ class Lines:
         if not ending and kind == "JOB_STATUS" and (done or how or odd):
             ending = self._endings.get(how or odd) or _exit_of(how or odd)
         return f"001;{moment};{job}{ending}" if ending else ""
+
+
+def _without_older(text: str, times: list[str], latest: list[str]) -> str:
+    """Leave out the lines whose time is less than the latest before them."""
+    lines = text[1:-1].split("\n")
+    kept = [
+        line for line, when, so_far in zip(lines, times, latest, strict=False) if when >= so_far
+    ]
+    return "\n".join(["", *kept, ""])
 
 
 @final
