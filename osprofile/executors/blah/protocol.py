@@ -118,6 +118,7 @@ class Connection:
         self._taken: dict[r.Request[AnyResult], int] = {}
         self._bytes = 0
         self._results: list[bytes] = []
+        self._unfetched = 0
         self._notifies = self._notified = False
         self._output = [VERSION.encode("ascii") + b"\r\n"]
         self._own: dict[str, Callable[[], None]] = {
@@ -140,6 +141,11 @@ class Connection:
     def unfinished(self) -> int:
         """How many requests have no result yet."""
         return len(self._taken)
+
+    @property
+    def unfetched(self) -> int:
+        """How many bytes of results the client has not fetched."""
+        return self._unfetched
 
     def receive_data(self, data: bytes) -> None:
         """Take what the client wrote, in pieces of any size. After QUIT it is thrown away."""
@@ -186,6 +192,7 @@ class Connection:
             raise ValueError(message)
         self._bytes -= self._taken.pop(request)
         self._results.append(line(request.reqid, *result.fields))
+        self._unfetched += len(self._results[-1])
         if self._notifies and not self._notified:
             self._notified = True
             self._output.append(b"R\r\n")
@@ -223,7 +230,8 @@ class Connection:
         _check_count(command.parameters, arguments)
         events = _requests(command, *arguments)
         if self.outstanding and (
-            self.outstanding + len(events) > self._window or self._bytes + size > _WINDOW_BYTES
+            self.outstanding + len(events) > self._window
+            or self._bytes + self._unfetched + size > _WINDOW_BYTES
         ):
             self._reply("F", "Threads limit reached")
             return
@@ -256,6 +264,7 @@ class Connection:
         self._reply("S", str(len(self._results)))
         self._output += self._results
         self._results.clear()
+        self._unfetched = 0
 
 
 def _check_count(expected: int, arguments: list[str]) -> None:

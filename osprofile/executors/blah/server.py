@@ -12,6 +12,7 @@ import signal
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.executors.blah import requests as r
+from osprofile.executors.blah.lanes import Lanes
 from osprofile.executors.blah.protocol import USUAL_COMMANDS, Connection
 from osprofile.executors.blah.sites import Sites
 from osprofile.executors.blah.work import Worker
@@ -41,7 +42,7 @@ class Server:
         self._worker = Worker(self._sites, settings, dry_run=dry_run)
         self._input = Input(stdin, self._take)
         self._output = Output(stdout, self._hang_up)
-        self._tasks: dict[asyncio.Task[None], r.AnyRequest] = {}
+        self._lanes = Lanes(self._work, self._may_start)
         self._stopping = asyncio.Event()
         self._resuming: asyncio.Task[None] | None = None
 
@@ -64,25 +65,20 @@ class Server:
 
     async def _end(self) -> None:
         """Let submissions come to their end; what only asks is broken off."""
-        submitting = [t for t, request in self._tasks.items() if isinstance(request, r.Submit)]
-        for task in self._tasks.keys() - set(submitting):
-            task.cancel()
+        self._lanes.drop_all_but(r.Submit)
         try:
             async with asyncio.timeout(self._settings.linger):
-                await asyncio.gather(*submitting)
+                await self._lanes.finish()
                 await self._output.flush()
         except TimeoutError:
-            log.warning("%d submissions are cut off", len(self._tasks))
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            log.warning("%d submissions are cut off", self._lanes.cut())
+        self._lanes.cut()
+        await self._lanes.finish()
 
     def _signalled(self, number: int) -> None:
         log.info("received signal %d", number)
         if self._stopping.is_set():  # once more: at once
-            for task in self._tasks:
-                task.cancel()
+            self._lanes.cut()
         self._stopping.set()
 
     def _hang_up(self) -> None:
@@ -96,15 +92,14 @@ class Server:
         while (event := self._connection.next_request()) is not None:
             self._handle(event)
         self._send()
+        self._lanes.start()
         if not data:
             log.info("the end of stdin")
             self._hang_up()
 
     def _handle(self, event: r.AnyRequest | r.Immediate | r.Quit) -> None:
         if isinstance(event, r.Request):
-            task = asyncio.ensure_future(self._work(event))
-            self._tasks[task] = event
-            task.add_done_callback(self._tasks.pop)
+            self._lanes.add(event)
         elif isinstance(event, r.Quit):
             log.info("QUIT")
             self._hang_up()
@@ -115,6 +110,10 @@ class Server:
         result = await self._worker.result_of(request)
         self._connection.finish(request, result)
         self._send()
+
+    def _may_start(self) -> bool:
+        """Say whether there is room for more results; at the end nobody fetches them."""
+        return self._connection.unfetched < MOST_UNREAD or self._stopping.is_set()
 
     def _send(self) -> None:
         """Send what there is; read no more as long as the client does not read."""
