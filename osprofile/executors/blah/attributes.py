@@ -21,6 +21,7 @@ from osprofile.target.job import FIELD_OF, JobDescription
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from osprofile.errors import IncarnationError
     from osprofile.executors.blah.submitad import SubmitAd
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -46,7 +47,8 @@ class Submission:
     at the job's working directory. `stage_cmd`: the executable is to be brought to the job.
     `inputs` are files to be brought to the job's working directory under their last names;
     `outputs` are pairs: a file there, and where it is to go. `key` names the job to its client:
-    the same again is the same job. `warnings` are for the log.
+    the same again is the same job. `warnings` are for the log. `sources` gives, by the names of fields,
+    the attributes that their values come from.
     """
 
     gridtype: str
@@ -58,6 +60,7 @@ class Submission:
     proxy: Proxy | None = None
     key: str | None = None
     warnings: tuple[str, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @final
@@ -71,6 +74,7 @@ class _Work:
     stage_cmd: bool = True
     given: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
 
     def warn(self, text: str) -> None:
         self.ad.warnings.append(text)
@@ -202,6 +206,7 @@ def submission_of(
             value = rule.read(work, rule.name)
             if value is not None:
                 work.given[rule.gives] = value
+                work.sources[FIELD_OF[rule.gives]] = rule.name
     _lay_out(work)
     _keep_others(work)
     _require(work)
@@ -215,7 +220,16 @@ def submission_of(
         proxy=_proxy(work, required=proxy_required),
         key=_key(ad),
         warnings=tuple(ad.warnings),
+        sources=work.sources,
     )
+
+
+def blamed(submission: Submission, error: IncarnationError) -> IncarnationError:
+    """Say in an error about a field which attribute the field's value comes from."""
+    attribute = submission.sources.get(error.field)
+    if attribute is not None:
+        error.message = f"attribute {attribute}: {error.message}"
+    return error
 
 
 def in_directory(submission: Submission, directory: str) -> JobDescription:
@@ -267,7 +281,7 @@ def _keep_others(work: _Work) -> None:
             if name.upper() not in work.settable:
                 hint = f"the profile needs a settable field {name.upper()}"
                 raise work.ad.refused(name, "this batch system's profile cannot pass it on", hint)
-            work.fields[name.upper()] = value
+            _set(work, name, name.upper(), value)
     for name in work.ad.names():
         if name.lower() not in _KNOWN:
             _keep(work, name)
@@ -281,15 +295,17 @@ def _keep(work: _Work, name: str) -> None:
         return
     value = work.ad.text(name)
     if value:
-        _set(work, field_name, value, f"attribute {name}")
+        _set(work, name, field_name, value)
 
 
-def _set(work: _Work, name: str, value: str, what: str) -> None:
+def _set(work: _Work, attribute: str, name: str, value: str) -> None:
     """Set a field, unless an attribute of the table gives it already."""
     if name in work.fields or any(FIELD_OF.get(given) == name for given in work.given):
+        what = f"attribute {attribute}" if attribute.upper() == name else f"{attribute}: {name}"
         work.warn(f"{what} is left out: another attribute gives {name}")
     else:
         work.fields[name] = value
+        work.sources[name] = attribute
 
 
 def _require(work: _Work) -> None:
@@ -308,7 +324,7 @@ def _require(work: _Work) -> None:
         if name not in work.settable:
             work.warn(f"CERequirements: the profile has no settable {name}; it is left out")
         elif value:
-            _set(work, name, value, f"CERequirements: {name}")
+            _set(work, "CERequirements", name, value)
 
 
 # Files, proxy, key

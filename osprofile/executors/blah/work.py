@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import (
     AttributeRefusedError,
+    IncarnationError,
     JobIdError,
     OSProfileError,
     RequestError,
@@ -25,7 +26,7 @@ from osprofile.errors import (
 from osprofile.events.event import JobState
 from osprofile.executors.blah import requests as r
 from osprofile.executors.blah import status as statuses
-from osprofile.executors.blah.attributes import Proxy, submission_of
+from osprofile.executors.blah.attributes import Proxy, blamed, submission_of
 from osprofile.executors.blah.jobids import JobId
 from osprofile.executors.blah.results import (
     HELD,
@@ -108,10 +109,13 @@ class Worker:
         for warning in submission.warnings:
             log.warning("submit %s: %s", request.reqid, warning)
         work = _Submitting(site, submission, proxy)
-        if self._dry_run:
-            sys.stderr.write(work.script())
-            return SubmitResult.failed("dry run: the script is shown, nothing was submitted")
-        return SubmitResult.submitted(await site.submit_once(submission.key, work))
+        try:
+            if self._dry_run:
+                sys.stderr.write(work.script())
+                return SubmitResult.failed("dry run: the script is shown, nothing was submitted")
+            return SubmitResult.submitted(await site.submit_once(submission.key, work))
+        except IncarnationError as error:
+            return SubmitResult.refused(blamed(submission, error))
 
     # Asking
 
