@@ -7,6 +7,7 @@ Made from nothing (START_EVENTS), and after a change of each node and each job. 
 from __future__ import annotations
 
 import json
+import statistics
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -69,8 +70,8 @@ def as_json(nodes: list[Node], jobs: list[Job]) -> Callable[[], str]:
 
 
 def speed(what: str, size: int, measure: Callable[[], float], count: int) -> bool:
-    """Print how many MB a second are made, in the best of some rounds; say whether it is enough."""
-    found = size / min(measure() for _ in range(count)) / 1e6
+    """Print how many MB a second are made, the median of some rounds; say whether it is enough."""
+    found = size / statistics.median(measure() for _ in range(count)) / 1e6
     held = found >= SPEED
     promise = f"at least {SPEED:g}: {'held' if held else 'BROKEN'}"
     print(f"{what}: {found:.1f} MB/s ({promise}), {size / 1e6:.2f} MB")
