@@ -19,6 +19,7 @@ from osprofile.errors import (
     IncarnationError,
     JobIdError,
     OSProfileError,
+    ProfileNotFoundError,
     RequestError,
     ScriptCutError,
     told,
@@ -106,6 +107,9 @@ class Worker:
                 raise AttributeRefusedError(message, attribute="x509UserProxy")
         except RequestError as error:
             return SubmitResult.refused(error)
+        except ProfileNotFoundError as error:
+            error.message = f"attribute GridType: {error.message}"
+            raise
         for warning in submission.warnings:
             log.warning("submit %s: %s", request.reqid, warning)
         work = _Submitting(site, submission, proxy)
