@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import re
 import time
@@ -41,6 +42,8 @@ _AGAIN: Final = (0.1, 30.0)
 """Seconds until a generator that died is started again: at first, and at the most."""
 _STEADY: Final = 60.0
 """Seconds after which a generator that runs is taken for one that works."""
+_STARTING: Final = 5.0
+"""Seconds after which one that has not died is taken for one that found its log."""
 _EVERY: Final = 1.0
 """Seconds between two writings of the datum."""
 _PATIENCE: Final = 2.0
@@ -87,6 +90,7 @@ class Listener:
         self._last = self._read() or int(time.time() if since is None else since)
         self._written = 0
         self._due = 0.0
+        self._since_start = math.inf
         self.restarts = 0
         """How many times the generator was started again."""
 
@@ -96,6 +100,11 @@ class Listener:
         oldest = self._oldest()
         return self._last if oldest is None else min(self._last, int(oldest))
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the generator has been running for so long that its log is there."""
+        return time.monotonic() - self._since_start > _STARTING
+
     async def run(self) -> None:
         """Listen until cancelled; the generator is ended then."""
         delay = _AGAIN[0]
@@ -103,6 +112,7 @@ class Listener:
             while True:
                 begun = time.monotonic()
                 why = await self._listen()
+                self._since_start = math.inf
                 delay = _AGAIN[0] if time.monotonic() - begun > _STEADY else delay
                 self.restarts += 1
                 log.warning("%s; it is started again in %.1f s", why, delay)
@@ -124,6 +134,7 @@ class Listener:
             )
         except OSError as error:
             return f"the event generator {words[0]} cannot be started: {error.strerror}"
+        self._since_start = time.monotonic()
         try:
             assert process.stdout is not None  # noqa: S101  # PIPE
             await self._read_all(process.stdout)

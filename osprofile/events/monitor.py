@@ -139,7 +139,7 @@ class Monitor:
     def expire(self) -> int:
         """Drop the events that waited too long for a registration; give how many jobs' they were."""
         old = self._clock() - self._keep
-        gone = []
+        gone: list[str] = []
         for job_id, (since, _) in self._early.items():  # those that waited longest come first
             if since >= old and len(self._early) - len(gone) <= MOST:
                 break

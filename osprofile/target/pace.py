@@ -18,7 +18,8 @@ class Timing:
     """Times in seconds, all of them a site's choice.
 
     Between two polls `fastest` to `slowest` pass, and up to `failing` as long as polls fail. A job
-    that nobody knows any more is LOST after `grace`. A script whose template has no TIME_LIMIT may
+    that nobody knows any more is LOST after `grace`. Where a log tells of the jobs, a poll each
+    `listening` is enough. A script whose template has no TIME_LIMIT may
     take `script`.
     """
 
@@ -26,6 +27,7 @@ class Timing:
     slowest: float = 60.0
     failing: float = 300.0
     grace: float = 60.0
+    listening: float = 300.0
     script: float = 120.0
 
 

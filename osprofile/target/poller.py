@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.target")
 _NOTHING: Final[Mapping[str, JobStatus]] = {}
 UNHEARD_OF: Final = "the batch system does not know it, and it left no record of its end"
+_END_AGAIN: Final = 1.0
+"""Seconds after which a job is asked for again that has ended by the log, and not by the system."""
 _ASK_AGAIN: Final = 4
 """Within the grace period a missing job is asked for so many times."""
 
@@ -46,11 +48,22 @@ class Watched:
 
 
 @final
+@dataclass(slots=True)
+class _End:
+    """The end of a job as a log tells it, how often it is asked for still, and when next."""
+
+    event: JobEvent
+    left: int = 3
+    due: float = 0.0
+
+
+@final
 class Poller:
     """Asks for the states of the jobs it was given, and hands on what it hears.
 
     `hear(event)` gets the state of a job whenever its line in the batch system's answer changed;
-    `miss(job_ids, since)` the jobs that nobody knows, for the record.
+    `miss(job_ids, since)` the jobs that nobody knows, for the record. As long as `relaxed()`, a log
+    tells of the jobs and polls are for what it may have missed.
     """
 
     def __init__(
@@ -59,7 +72,10 @@ class Poller:
         timing: Timing,
         hear: Callable[[JobEvent], object],
         miss: Callable[[Iterable[str], float], None],
+        relaxed: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._relaxed = relaxed
+        self._ends: dict[str, _End] = {}
         self._scripts, self._timing, self._hear, self._miss = scripts, timing, hear, miss
         self._pace = Pace(timing)
         self._watched: dict[str, Watched] = {}
@@ -94,6 +110,12 @@ class Poller:
         if job_id in self._watched:
             self._watched[job_id].aborted = when
 
+    def ended(self, event: JobEvent) -> None:
+        """Ask at once how a job ended whose end a log tells; its own word is the last resort."""
+        if event.job_id in self._watched:
+            self._ends.setdefault(event.job_id, _End(event))
+            self._wake.set()
+
     def soon(self, *, at_once: bool = False) -> None:
         """Poll soon, because something is going to change; or at once, because it did."""
         self._pace.moved()
@@ -105,17 +127,21 @@ class Poller:
         """Poll for ever, as long as there is something to ask for."""
         last = -math.inf
         while True:
-            while (wait := self._wait(last)) > 0:
+            while (wait := min(self._wait(last), self._wait_for_ends())) > 0:
                 await self._sleep(wait)
-            self._at_once = False
             try:
-                await self.poll()
+                if self._wait_for_ends() <= 0:
+                    await self._ask_for_ends()
+                if self._wait(last) <= 0:
+                    self._at_once, last = False, math.inf
+                    await self.poll()
             except OSProfileError as error:
                 log.warning("states stay; next try in %.0f s: %s", self._delay(), error)
             except Exception:  # whatever it is, the other jobs go on
                 self._pace.failed()
                 log.exception("a poll failed by a fault of osprofile's")
-            last = time.monotonic()
+            if last == math.inf:
+                last = time.monotonic()
 
     def _wait(self, last: float) -> float:
         if not self._watched:
@@ -135,7 +161,8 @@ class Poller:
         ends = [w.started + w.walltime for w in jobs if w.started and w.walltime]
         ends = [end for end in ends if end > wall - self._timing.slowest]
         ends += [wall + w.ask_again - now for w in jobs if w.missing is not None]
-        return self._pace.delay(wall, min(ends, default=None))
+        delay = self._pace.delay(wall, min(ends, default=None))
+        return max(delay, self._timing.listening) if self._relaxed() else delay
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
         """Ask once, hand on what changed, and give all that the batch system told.
@@ -144,6 +171,8 @@ class Poller:
         nothing was changed from here since.
         Raises what `Scripts.states` does; then nothing is judged.
         """
+        if self._relaxed():
+            max_age = max(max_age, self._timing.listening)
         wanted = max(time.monotonic() - max_age, self._valid)
         async with self._polling:
             if self._begun >= wanted:
@@ -188,6 +217,36 @@ class Poller:
         self._missed = missing
         jobs = self._watched
         return sorted(j for j in missing if jobs[j].since < begun and jobs[j].ask_again <= begun)
+
+    # Ends that a log tells
+
+    def _wait_for_ends(self) -> float:
+        due = min((end.due for end in self._ends.values()), default=math.inf)
+        return due - time.monotonic()
+
+    async def _ask_for_ends(self) -> None:
+        """Ask how jobs ended: the log does not know of limits, removals and exit files."""
+        now = time.monotonic()
+        asked = {job_id: end for job_id, end in self._ends.items() if end.due <= now}
+        for end in asked.values():
+            end.left -= 1
+            end.due = now + _END_AGAIN
+        found: Mapping[str, JobStatus] = {}
+        try:
+            found = await self._scripts.states_of(list(asked))
+        except OSProfileError as error:
+            log.warning("how %d jobs ended cannot be asked: %s", len(asked), error)
+        for job_id, end in asked.items():
+            status = found.get(job_id)
+            known = status is not None and status.state.is_terminal
+            if job_id not in self._watched:
+                del self._ends[job_id]
+            elif status is not None and known and status.state is not JobState.LOST:
+                del self._ends[job_id]
+                self._tell(status, end.event.timestamp)
+            elif end.left <= 0:
+                del self._ends[job_id]
+                self._tell(end.event.status, end.event.timestamp)
 
     async def _judge(self, gone: Sequence[str], found: Mapping[str, JobStatus]) -> bool:
         """Find out what became of jobs; say whether anything is known anew."""

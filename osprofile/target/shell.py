@@ -52,17 +52,22 @@ def shell_words(profile: Profile, context: Mapping[str, str]) -> list[str]:
     It is SHELL's variation SSH where the context has SSH:HOST, else the default one. Raises what
     `incarnate` raises, and `InvalidProfileError` for a text that cannot be split into words.
     """
+    return command_words(profile, SHELL, context)
+
+
+def command_words(profile: Profile, template: str, context: Mapping[str, str]) -> list[str]:
+    """Give the words of the command that a template's text is; see `shell_words`."""
     variation = SSH if context.get("SSH:HOST") else ""
-    shell = incarnate(profile, SHELL, variation=variation, context=context)
+    text = incarnate(profile, template, variation=variation, context=context).text
     try:
-        words = shlex.split(shell.text)
+        words = shlex.split(text)
     except ValueError as error:
         words, reason = [], str(error).lower()
     else:
         reason = "it is empty"
     if not words:
-        place = profile.template(SHELL).invocation(variation).place
-        message = f"the text of {SHELL} cannot be split into words: {reason}"
+        place = profile.template(template).invocation(variation).place
+        message = f"the text of {template} cannot be split into words: {reason}"
         raise InvalidProfileError([Problem("OSP506", message, place, "as in: sh -s")])
     return words
 

@@ -10,32 +10,26 @@ a log source may feed the same monitor.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
-from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self, final
 
 from osprofile.errors import (
     JobNotFoundError,
-    NotRegisteredError,
     ScriptFailedError,
     told,
 )
 from osprofile.events.event import JobEvent, JobState, JobStatus
-from osprofile.events.monitor import Monitor
 from osprofile.target.names import target_name
 from osprofile.target.pace import Timing
-from osprofile.target.poller import UNHEARD_OF, Poller, Watched, after_abort, log, vanished
+from osprofile.target.poller import after_abort
 from osprofile.target.recorder import Recorder
 from osprofile.target.scripts import Scripts
 from osprofile.target.store import Store
-from osprofile.target.stream import Events
 from osprofile.target.submitter import Submitter
+from osprofile.target.watching import Watching
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
@@ -43,7 +37,7 @@ if TYPE_CHECKING:
     from osprofile.target.job import JobDescription
     from osprofile.target.machine import NodeStatus, QueueStatus
     from osprofile.target.outputs import Entry
-    from osprofile.target.store import Record
+    from osprofile.target.stream import Events
     from osprofile.target.submitter import Recovered
 
 
@@ -77,12 +71,9 @@ class TargetSystem:
         self._owns_store = store is None
         self._recorder = Recorder(self.name, self.store)
         self._scripts = Scripts(profile, context, time_limit=self.timing.script, at_once=at_once)
-        self._submitter = Submitter(self.name, self._scripts, self.store, self._taken)
-        self.monitor = Monitor(self._tell)
-        self._poller = Poller(self._scripts, self.timing, self._hear, self._recorder.missing)
-        self._task: asyncio.Task[None] | None = None
-        self._readers: set[Events] = set()
-        self._waiting: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
+        self._watching = Watching(self.name, self._scripts, self.store, self._recorder, self.timing)
+        self._poller, self.monitor = self._watching.poller, self._watching.monitor
+        self._submitter = Submitter(self.name, self._scripts, self.store, self._watching.taken)
 
     async def __aenter__(self) -> Self:
         return self
@@ -97,17 +88,7 @@ class TargetSystem:
 
     async def close(self) -> None:
         """Stop watching. The jobs go on."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
-        self._recorder.flush()
-        for reader in list(self._readers):
-            reader.close()
-        for futures in self._waiting.values():
-            for future in futures:
-                future.cancel()
+        await self._watching.close()
         if self._owns_store:
             self.store.close()
 
@@ -161,13 +142,13 @@ class TargetSystem:
         if record is None and found is not None:
             return found
         if record is not None and job_id not in self.monitor:
-            self._register(record)
+            self._watching.register(record)
         if found is None or found.state is JobState.LOST:
-            return self._vanished(job_id, found)
+            return self._watching.vanished(job_id, found)
         if record is not None and record.aborted:
             found = after_abort(found)
-        self._hear(JobEvent(asked, found))
-        return self._known(job_id, found)
+        self._watching.hear(JobEvent(asked, found))
+        return self._watching.known(job_id, found)
 
     async def statuses(
         self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0
@@ -179,7 +160,7 @@ class TargetSystem:
         """
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.live(self.name))
-        result = {job_id: self._recorded(job_id) for job_id in job_ids}
+        result = {job_id: self._watching.recorded(job_id) for job_id in job_ids}
         if any(status is None or not status.state.is_terminal for status in result.values()):
             found = await self._poller.poll(max_age)
             strangers = [job_id for job_id, status in result.items() if status is None]
@@ -187,19 +168,8 @@ class TargetSystem:
             result |= {j: found.get(j) or asked.get(j) for j in strangers}
             for job_id in result:
                 if job_id in self.monitor:
-                    result[job_id] = self._known(job_id, found.get(job_id))
+                    result[job_id] = self._watching.known(job_id, found.get(job_id))
         return {job_id: status for job_id, status in result.items() if status is not None}
-
-    def _recorded(self, job_id: str) -> JobStatus | None:
-        """Give what is known of a job before it is asked for; from then on it is watched."""
-        if job_id in self.monitor:
-            return self.monitor.status(job_id)
-        record = self.store.find(self.name, job_id)
-        if record is None:
-            return None
-        if not record.status.state.is_terminal:
-            self._watch(record)
-        return record.status
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
         """Ask for all watched jobs now, by one query, and tell what changed.
@@ -222,9 +192,7 @@ class TargetSystem:
         status = await self.watch(job_id)
         if status.state.is_terminal:
             return status
-        future: asyncio.Future[JobStatus] = asyncio.get_running_loop().create_future()
-        self._waiting[job_id].append(future)
-        return await future
+        return await self._watching.end_of(job_id)
 
     # Watching
 
@@ -233,8 +201,8 @@ class TargetSystem:
 
         An ended job has no more events. `JobNotFoundError` for a job that nobody knows.
         """
-        self._start_polling()
-        status = self._recorded(job_id)
+        self._watching.start()
+        status = self._watching.recorded(job_id)
         if status is None:
             status = await self.status(job_id)
             self.adopt(status)
@@ -243,20 +211,15 @@ class TargetSystem:
     def adopt(self, status: JobStatus) -> None:
         """Record and watch a job that was not started here, of which this is known."""
         self.store.adopt(self.name, status)
-        self._recorded(status.job_id)
+        self._watching.recorded(status.job_id)
 
     def unwatch(self, job_id: str) -> None:
         """Have no more of a job's events told."""
-        with contextlib.suppress(NotRegisteredError):
-            self.monitor.unregister(job_id)
-        self._poller.unwatch(job_id)
+        self._watching.unwatch(job_id)
 
     def events(self) -> Events:
         """Give a stream of the events of all watched jobs, from now on."""
-        reader = Events(self._readers.discard)
-        self._readers.add(reader)
-        self._start_polling()
-        return reader
+        return self._watching.events()
 
     # Doing
 
@@ -341,82 +304,3 @@ class TargetSystem:
     def queries(self) -> int:
         """How many times the batch system was asked for all jobs."""
         return self._scripts.queries
-
-    # Inside
-
-    def _taken(self, record: Record, job_id: str) -> None:
-        """Watch a job that was submitted just now."""
-        if job_id in self.monitor:  # an id that came round again
-            self.unwatch(job_id)
-        status = JobStatus(job_id, JobState.UNKNOWN, submitted=time.time())
-        self._watch(replace(record, status=status))
-
-    def _start_polling(self) -> None:
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._poller.run())
-
-    def _register(self, record: Record) -> None:
-        self.monitor.register(record.status.job_id, known=record.status)
-
-    def _watch(self, record: Record) -> None:
-        status = record.status
-        if status.job_id not in self.monitor:
-            self._register(record)
-        watched = Watched(
-            time.monotonic(), record.walltime, status.started, record.aborted, record.missing
-        )
-        self._poller.watch(status.job_id, watched)
-
-    def _hear(self, event: JobEvent) -> None:
-        """Take what a source says."""
-        if event.job_id not in self.monitor:
-            return
-        before = self.monitor.status(event.job_id)
-        if event.state is JobState.UNKNOWN and event.status.word != before.word:
-            log.warning(
-                "job %s is in state %r, which profile %s does not know",
-                event.job_id,
-                event.status.word,
-                self.profile.name,
-            )
-        self.monitor.feed(event)
-        after = self.monitor.status(event.job_id)
-        if after.state is not before.state or after.hosts != before.hosts:
-            self._recorder.write(after)
-
-    def _tell(self, event: JobEvent, _key: Hashable) -> None:
-        """Tell an event of the monitor's to all that read."""
-        for reader in self._readers:
-            reader.put(event)
-        if event.state.is_terminal:
-            self._poller.unwatch(event.job_id)
-            for future in self._waiting.pop(event.job_id, ()):
-                if not future.done():
-                    future.set_result(event.status)
-
-    def _known(self, job_id: str, found: JobStatus | None) -> JobStatus:
-        """Give what is known of a job that the batch system told so.
-
-        An UNKNOWN word goes before what was known until then. Where it told nothing, or that it
-        lost the job, the last state stands for the grace period.
-        """
-        known = self.monitor.status(job_id)
-        if known.state.is_terminal:
-            return known
-        if found is None or found.state is JobState.LOST:
-            return replace(known, reason=UNHEARD_OF)
-        return replace(known, state=found.state) if found.state is JobState.UNKNOWN else known
-
-    def _vanished(self, job_id: str, found: JobStatus | None) -> JobStatus:
-        """Judge a job that was asked for, and that nobody knows."""
-        record = self.store.find(self.name, job_id)
-        now = time.time()
-        since = now if record is None or record.missing is None else record.missing
-        if record is not None and record.missing is None:
-            self._recorder.missing((job_id,), now)
-        aborted = record.aborted if record is not None else None
-        over = now - since >= self.timing.grace
-        ended = vanished(job_id, found, aborted=aborted, over=over)
-        if ended is not None:
-            self._hear(JobEvent(now, ended))
-        return self._known(job_id, found)
