@@ -59,7 +59,7 @@ class JobStatus:
     `word` is the batch system's own word for the state (STATE or STATE/SUBSTATE), `reason` its
     explanation. `exit_code` is 0-255 and known of jobs that are DONE only; `signal` is the number
     of what killed a FAILED one. `limit`: a limit of the system ended it. Times are seconds since
-    1970, as they were seen here.
+    1970, as they were seen here. `queue` is known where the batch system tells it with the state.
     """
 
     job_id: str
@@ -73,6 +73,7 @@ class JobStatus:
     submitted: float | None = None
     started: float | None = None
     ended: float | None = None
+    queue: str = ""
 
 
 @final

@@ -49,20 +49,19 @@ MORE: Final = {
     "suspended": ";16;0\n",
     "unsuspended": ";2;0\n",
 }
-_F: Final = r"[^:\n]*+"
+_F: Final = ":[^:\\n]*+"
 _LINE: Final = (
-    rf"\n([0-9]{{10}}(?={_F}:)|[0-9]{{1,9}}(?=:)){_F}:(?:"
-    rf"job_log{_F}:{_F}:(EVENTS){_F}:({_F}):({_F}):{_F}:{_F}:({_F})(?::{_F}){{5}}"
-    rf"|acct{_F}(?::{_F}){{5}}:({_F})(?::{_F}){{5}}:({_F}:{_F})"
-    rf"(?:(?::{_F}){{22}}:({_F}))?+)"
+    r"\n([0-9]{10}|[0-9]{1,9}(?=:))[^:\n]*+:(?:"
+    rf"job_log{_F}:(EVENTS)(?=:):([^:\n]*+):([^:\n]*+){_F * 2}INITIATOR{_F * 5}"
+    rf"|acct{_F * 5}:([^:\n]*+){_F * 5}:([^:\n]*+{_F})(?:{_F * 22}:([^:\n]*+))?+)"
 )
 _FIRST: Final = re.compile(rb"^([0-9]{1,10})[^:\n]*:(?:[^:\n]*:){12}", re.MULTILINE)
 _SETTING: Final = re.compile(
     r"^\s*(?:export\s+)?(SGE_ROOT|SGE_CELL)=[\"']?([^\s\"';]*)", re.MULTILINE
 )
 
-Found = tuple[str, str, str, str, str, str, str, str]
-"""Time; event, job, task and initiator of job_log; job, failed:exit and task of acct."""
+Found = tuple[str, str, str, str, str, str, str]
+"""Time; event, job and task of job_log; job, failed:exit and task of acct."""
 
 
 def open_source(options: Options) -> Source:
@@ -108,7 +107,7 @@ def _account(words: str) -> str | None:
 class Lines(TimedLines):
     """What the original tells."""
 
-    pattern = re.compile(_LINE.replace("EVENTS", "pending|delivered|deleted"))
+    pattern = re.compile(_LINE.replace("EVENTS", "|".join(TABLE)).replace("INITIATOR", _F))
 
     def __init__(self, stamps: Seconds) -> None:
         super().__init__(stamps)
@@ -122,13 +121,13 @@ class Lines(TimedLines):
                 f"{stamps[when]}{job}.{task}{TABLE[event]}"
                 if event
                 else f"{stamps[when]}{ended}.{its_task or '0'}{account[how]}"
-                for when, event, job, task, _, ended, how, its_task in found
+                for when, event, job, task, ended, how, its_task in found
             ]
         )
 
     def slow(self, found: Found) -> str:
         """Give the event of one line."""
-        when, event, job, task, _, ended, how, its_task = found
+        when, event, job, task, ended, how, its_task = found
         stamp = self.stamps.slow(when)
         ending = TABLE[event] if event else _account(how)
         if not stamp or not ending:
@@ -142,17 +141,19 @@ class Lines(TimedLines):
 class Extended(TimedLines):
     """What the original tells, and what it drops; remembers which jobs were delivered."""
 
-    pattern = re.compile(_LINE.replace("EVENTS", "|".join([*TABLE, *MORE])))
+    pattern = re.compile(
+        _LINE.replace("EVENTS", "|".join([*TABLE, *MORE])).replace("INITIATOR", r":([^:\n]*+)")
+    )
 
     def __init__(self, stamps: Seconds) -> None:
         super().__init__(stamps)
         self._running: set[str] = set()
 
-    def fast(self, found: list[Found]) -> str:
+    def fast(self, found: list[tuple[str, ...]]) -> str:
         """Take each line by itself: what it means depends on those before it."""
         return "".join(map(self.slow, found))
 
-    def slow(self, found: Found) -> str:
+    def slow(self, found: tuple[str, ...]) -> str:
         """Give the event of one line."""
         when, event, job, task, initiator, ended, how, its_task = found
         name = f"{job}.{task}" if event else f"{ended}.{its_task or '0'}"
