@@ -47,7 +47,7 @@ lab: $(VENV)/.dev
 	$(BIN)/python benchmarks/jobs.py $(BENCH)
 
 bench: $(VENV)/.dev
-	for script in render load start ptp; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+	for script in render load start ninfg ptp; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
