@@ -47,7 +47,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "START": {"JOB_ID_PATTERN": EngineField(("id",))},
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
-            ("id", "state"), ("substate", "exit", "signal", "host", "reason")
+            ("id", "state"), ("substate", "exit", "signal", "host", "queue", "reason")
         ),
         "STATE": EngineField(words=STATE_WORDS),
     },

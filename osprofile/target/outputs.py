@@ -166,7 +166,8 @@ class StatusReader:
         found, limit = meaning(tag) if tag else (JobState.UNKNOWN, False)
         code, signal = _number(groups.get("exit")), _number(groups.get("signal"))
         found, code, signal = judged(found, limit=limit, code=code, signal=signal)
-        return JobStatus(groups["id"] or "", found, word, code, signal, limit, hosts, reason)
+        id_, queue = groups["id"] or "", groups.get("queue") or ""
+        return JobStatus(id_, found, word, code, signal, limit, hosts, reason, queue=queue)
 
 
 def _tags(profile: Profile) -> dict[str, str]:

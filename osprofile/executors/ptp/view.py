@@ -78,6 +78,7 @@ class View:
         self._name = target.name.partition("@")[2] or os.uname().nodename
         self._events = target.events()
         self._known: dict[str, Told] = {}
+        self._recorded: dict[str, str] = {}
         self._ended: deque[str] = deque()
         self._submitting = self._submitted = 0
         self._trouble: dict[str, str] = {}
@@ -134,12 +135,14 @@ class View:
     async def hear(self) -> None:
         """Take what the target system says of its jobs, for ever."""
         for record in self._target.store.live(self._target.name):
-            if record.is_submitted and record.status.job_id not in self._known:
-                status = await self._target.watch(record.status.job_id)
-                self.add(Told(status, name=record.name))
+            if record.is_submitted:
+                self._recorded[record.status.job_id] = record.name
+                await self._target.watch(record.status.job_id)
         async for event in self._events:
             if event.job_id in self._known:
                 self._set(self._known[event.job_id], event.status)
+            elif event.job_id in self._recorded:
+                self._found(event.status)
 
     def _set(self, told: Told, status: JobStatus) -> None:
         """Note a job's state."""
@@ -158,6 +161,12 @@ class View:
             if len(self._ended) > MOST_ENDED:
                 self._forget(self._ended.popleft())
         self._changed()
+
+    def _found(self, status: JobStatus) -> None:
+        """Add a job that was not submitted here: its queue is known only where its state tells it."""
+        only = self._queue_list[0].name if len(self._queue_list) == 1 else DEFAULT_QUEUE
+        name = self._recorded.pop(status.job_id, "")
+        self.add(Told(status, queue=status.queue or only, name=name))
 
     def _forget(self, job_id: str) -> None:
         self._known.pop(job_id, None)
@@ -231,7 +240,8 @@ class View:
         for job_id, status in found.items():
             if job_id in self._known or status.state.is_terminal:
                 continue
-            self._target.adopt(status)
-            self.add(Told(status))
+            if job_id not in self._recorded:
+                self._target.adopt(status)
+            self._found(status)
             if len(self._known) % 100 == 0:
                 await asyncio.sleep(0)

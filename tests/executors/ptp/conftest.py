@@ -38,7 +38,8 @@ grep "^"'&lt;JOB_ID/'/'\\\\''>'" " "$SIM/jobs"</idb:Body></idb:Invocation>
     <idb:Invocation name="ALL"><idb:Body>cat -- "${SIM:?}/jobs"</idb:Body></idb:Invocation>
     <idb:Field name="JOB_ID" ext:pattern="[a-z0-9.]+"><idb:Description>The id.</idb:Description></idb:Field>
     <idb:Field name="STATUS_PATTERN" isSettable="false">
-      <idb:Value>(?m)^(?&lt;id>\\S+) (?&lt;state>[A-Z])(?: exit=(?&lt;exit>\\d+))?(?: host=(?&lt;host>\\S+))?$</idb:Value>
+      <idb:Value>(?m)^(?&lt;id>\\S+) (?&lt;state>[A-Z])(?: exit=(?&lt;exit>\\d+))?\
+(?: host=(?&lt;host>\\S+))?(?: queue=(?&lt;queue>\\S+))?$</idb:Value>
     </idb:Field>
     <idb:Field name="STATE" isSettable="false">
       <idb:Tag name="Q">QUEUED</idb:Tag><idb:Tag name="R">RUNNING</idb:Tag>

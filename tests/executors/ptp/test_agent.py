@@ -241,7 +241,7 @@ def test_jobs_live_on_and_the_next_session_knows_them(place: Place) -> None:
 
 def test_the_machine_changes_live(place: Place) -> None:
     """Issue, 3: machine, nodes and queues with states, changing live; the jobs of others."""
-    place.simulate(jobs="a1 F exit=0\na2 R host=n1\na3 Q\na4 W\n")
+    place.simulate(jobs="a1 F exit=0\na2 R host=n1 queue=old\na3 Q\na4 W\n")
     with place.live("sim") as live:
         live.begin()
         client = live.client
@@ -253,7 +253,8 @@ def test_the_machine_changes_live(place: Place) -> None:
             "a4": ("STARTING", "W"),
         }
         a2 = client.id_of(JOB, "a2")
-        assert client.parents[a2] == client.id_of(QUEUE, "batch")
+        assert client.parents[a2] == client.id_of(QUEUE, "old")
+        assert client.parents[client.id_of(JOB, "a3")] == client.id_of(QUEUE, "default")
         assert live.process_of(a2)["processNodeId"] == str(client.id_of(NODE, "n1"))
         place.simulate(
             nodes="n1 down\nn3 odd\n", queues="batch shut default\n", jobs="a2 F exit=3\na3 R\n"
@@ -263,7 +264,8 @@ def test_the_machine_changes_live(place: Place) -> None:
         live.until(lambda: client.by_name(QUEUE).get("batch", {})["queueState"] == "STOPPED")
         live.until(lambda: client.by_name(NODE).keys() == {"n1", "n3"})
         assert client.by_name(NODE)["n3"]["nodeState"] == "UNKNOWN"
-        assert client.by_name(QUEUE).keys() == {"batch"}
+        # a queue is there as long as a job is told to be in it
+        assert client.by_name(QUEUE).keys() == {"batch", "old", "default"}
         live.until(lambda: client.by_name(JOB)["a3"]["jobState"] == "RUNNING")
         a3 = client.id_of(JOB, "a3")
         assert live.terminate(a3) == (0, [])
