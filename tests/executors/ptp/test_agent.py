@@ -255,6 +255,7 @@ def test_the_machine_changes_live(place: Place) -> None:
         a2 = client.id_of(JOB, "a2")
         assert client.parents[a2] == client.id_of(QUEUE, "old")
         assert client.parents[client.id_of(JOB, "a3")] == client.id_of(QUEUE, "default")
+        live.until(lambda: live.process_of(a2))
         assert live.process_of(a2)["processNodeId"] == str(client.id_of(NODE, "n1"))
         place.simulate(
             nodes="n1 down\nn3 odd\n", queues="batch shut default\n", jobs="a2 F exit=3\na3 R\n"
