@@ -325,6 +325,18 @@ CASES = [
         [("OSP206", 1, 1), ("OSP402", 3, 75), ("OSP405", 3, 75), ("OSP403", 4, 3)],
     ),
     (
+        "nodes without tags, queues with a word of nodes",
+        template("x", fixed("NODE_PATTERN", "(?<name>.)(?<host>.)"), name="LIST_NODES")
+        + template(
+            "x",
+            fixed("QUEUE_PATTERN", "(?<name>.)(?<state>.)(?<default>.)"),
+            '<idb:Field name="QUEUE_STATE" isSettable="false"><idb:Tag name="a">UP</idb:Tag>'
+            "</idb:Field>",
+            name="LIST_QUEUES",
+        ),
+        [("OSP403", 1, 1), ("OSP402", 3, 73), ("OSP405", 3, 73), ("OSP404", 7, 70)],
+    ),
+    (
         "a group for a back-reference",
         variations(
             "LIST",
