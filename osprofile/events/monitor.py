@@ -186,4 +186,5 @@ def _merged(last: JobStatus, event: JobEvent) -> JobStatus:
     return JobStatus(
         new.job_id, new.state, new.word, new.exit_code, new.signal, new.limit,
         new.hosts or last.hosts, new.reason, new.submitted or last.submitted, started, ended,
+        new.queue or last.queue,
     )  # fmt: skip

@@ -60,6 +60,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
         "QUEUE_STATE": EngineField(words=QUEUE_WORDS),
     },
     "LIST": {"ENTRY_PATTERN": EngineField(("type", "mode", "size", "mtime", "name"))},
+    "EVENTS": {"EVENT_ID_PATTERN": EngineField(("id",), must_exist=False)},
     "JOB_PROLOGUE": {"DIRECTIVE_PREFIX": EngineField(must_exist=False)},
 }
 """By template, the fields that the engine reads; no body needs to use them."""

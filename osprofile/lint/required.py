@@ -40,23 +40,25 @@ def required(view: View) -> Iterator[Problem]:
     yield from _templates(view)
     yield from _variations(view)
     yield from _applications(view)
-    yield from _shell(view)
+    yield from _commands(view)
 
 
-def _shell(view: View) -> Iterator[Problem]:
-    template = view.profile.templates.get("SHELL")
-    for invocation in template.invocations.values() if template else ():
-        if invocation.body is None:
-            continue
-        segments = bodies.parse(invocation.body).segments
-        text = "".join(s if isinstance(s, str) else "x" for s in segments)
-        try:
-            reason = "" if shlex.split(text) else "it is empty"
-        except ValueError as error:
-            reason = str(error).lower()
-        if reason:
-            message = f"the text of SHELL cannot be split into words: {reason}"
-            yield problem("OSP506", message, invocation.place, "as in: sh -s")
+def _commands(view: View) -> Iterator[Problem]:
+    """Judge the templates whose text is a command that is started without a shell."""
+    for name in ("SHELL", "EVENTS"):
+        template = view.profile.templates.get(name)
+        for invocation in template.invocations.values() if template else ():
+            if invocation.body is None:
+                continue
+            segments = bodies.parse(invocation.body).segments
+            text = "".join(s if isinstance(s, str) else "x" for s in segments)
+            try:
+                reason = "" if shlex.split(text) else "it is empty"
+            except ValueError as error:
+                reason = str(error).lower()
+            if reason:
+                message = f"the text of {name} cannot be split into words: {reason}"
+                yield problem("OSP506", message, invocation.place, "as in: sh -s")
 
 
 def _templates(view: View) -> Iterator[Problem]:

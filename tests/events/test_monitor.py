@@ -92,16 +92,18 @@ def test_what_is_known_of_a_job_grows() -> None:
     ears = Ears()
     known = JobStatus("1", U, submitted=0.5)
     ears.monitor.register("1", None, known)
-    ears.feed(1, Q)
+    ears.feed(1, Q, queue="long")
     ears.feed(2, R, hosts=("n1",))
     ears.feed(3, R, reason="still")
     assert ears.monitor.status("1") == JobStatus(
-        "1", R, hosts=("n1",), reason="still", submitted=0.5, started=2
+        "1", R, hosts=("n1",), reason="still", submitted=0.5, started=2, queue="long"
     )
     ears.feed(4, U, word="PURPLE")
     assert (ears.monitor.status("1").state, ears.monitor.status("1").word) == (R, "PURPLE")
     ears.feed(5, D, exit_code=7)
-    last = JobStatus("1", D, exit_code=7, hosts=("n1",), submitted=0.5, started=2, ended=5)
+    last = JobStatus(
+        "1", D, exit_code=7, hosts=("n1",), submitted=0.5, started=2, ended=5, queue="long"
+    )
     assert ears.told[-1] == (JobEvent(5, last), None)
 
 

@@ -239,8 +239,8 @@ RULES: Final = (
         bin_template("sh <TARGET> <ARGUMENTS>"),
     ),
     Rule(
-        "OSP506", "error", "a text of SHELL that gives no words",
-        "SHELL's text is split into words, as a shell would, and started without a shell.",
+        "OSP506", "error", "a text of SHELL or EVENTS that gives no words",
+        "Their text is split into words, as a shell would, and started without a shell.",
         variations("SHELL", {"": "", "SSH": _SSH}),
         variations("SHELL", {"": "sh -s", "SSH": _SSH}),
     ),
