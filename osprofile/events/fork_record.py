@@ -111,9 +111,13 @@ class Record:
         with suppress(FileExistsError):
             os.mkdir(directory, 0o700)
         self._directory = directory
-        self._path = os.path.join(directory, uuid.uuid4().hex)
-        self._fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        name = uuid.uuid4().hex
+        self._path = os.path.join(directory, name)
+        # It has its name only when it is locked: until then another starter would inherit it.
+        hidden = os.path.join(directory, f".{name}")
+        self._fd = os.open(hidden, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX)
+        os.rename(hidden, self._path)
 
     def add(self, watched: Watched) -> None:
         """Put a process on record."""
@@ -133,7 +137,7 @@ class Record:
         found: list[Watched] = []
         for name in sorted(os.listdir(self._directory)):
             path = os.path.join(self._directory, name)
-            if path == self._path:
+            if path == self._path or name.startswith("."):
                 continue
             with suppress(OSError):
                 found += self._take(path)

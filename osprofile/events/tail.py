@@ -66,6 +66,7 @@ class File:
     """
 
     def __init__(self, path: str, block: int = BLOCK) -> None:
+        self._fd = -1
         self._path = path
         self._block = block
         self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -81,8 +82,13 @@ class File:
         self._opened = time.monotonic()
 
     def close(self) -> None:
-        """Close it."""
-        os.close(self._fd)
+        """Close it; a second time means nothing."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def __del__(self) -> None:
+        self.close()
 
     def head(self) -> bytes:
         """Give the beginning of the file, wherever its lines were read up to."""
@@ -134,8 +140,8 @@ class File:
             if other.identity != self.identity:
                 other.close()
                 return
-            self._fd, old = other._fd, self._fd
-            os.close(old)
+            self._fd, other._fd = other._fd, self._fd
+            other.close()
 
     def _advanced(self, data: bytes) -> bytes:
         self.offset += len(data)

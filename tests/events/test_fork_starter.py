@@ -298,3 +298,17 @@ def test_the_command(tmp_path: Path) -> None:
     )
     assert jobs(done.stdout)
     assert states(log) == ["2;0", "8;0"]
+
+
+def test_many_starters_at_once_keep_their_records(tmp_path: Path) -> None:
+    """None inherits another's record while that one begins."""
+    log = tmp_path / "log"
+    for _ in range(4):
+        starters = [start(log) for _ in range(6)]
+        for process in starters:
+            out, err = process.communicate(
+                f"100;t;executable=/bin/true;directory=/;{ONE}\n", timeout=60
+            )
+            assert (process.returncode, err) == (0, "")
+            assert jobs(out)
+    assert sorted(states(log)) == ["2;0"] * 24 + ["8;0"] * 24
