@@ -22,6 +22,7 @@
          +- ScriptFailedError         a script failed: the batch system's own words
          +- OutputError               a script printed what the profile's pattern does not match
          +- StoreError                the record of the jobs cannot be read or written
+         |   +- SubmissionBusyError   another process is submitting the same job
          +- MonitorError              a job is watched, or is not, against expectation
              +- AlreadyRegisteredError
              +- NotRegisteredError
@@ -263,6 +264,10 @@ class OutputError(TargetError):
 
 class StoreError(TargetError):
     """The record of the jobs cannot be read or written."""
+
+
+class SubmissionBusyError(StoreError):
+    """Another process is submitting the same job just now."""
 
 
 class MonitorError(TargetError):

@@ -18,6 +18,7 @@ from osprofile.errors import (
     ScriptCutError,
     ScriptFailedError,
     StoreError,
+    SubmissionBusyError,
 )
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Submitter:
         if again is not None and again.is_submitted:
             return again.status.job_id
         message = f"the job in {record.directory} is being submitted by another process"
-        raise StoreError(message, hint="try again when that has ended")
+        raise SubmissionBusyError(message, hint="try again when that has ended")
 
     async def _find(self, record: Record) -> str | None:
         job_id = await self._scripts.submitted_in(record.directory)

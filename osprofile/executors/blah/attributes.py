@@ -226,9 +226,9 @@ def submission_of(
 
 def blamed(submission: Submission, error: IncarnationError) -> IncarnationError:
     """Say in an error about a field which attribute the field's value comes from."""
-    attribute = submission.sources.get(error.field)
-    if attribute is not None:
-        error.message = f"attribute {attribute}: {error.message}"
+    start = f"attribute {submission.sources.get(error.field)}: "
+    if error.field in submission.sources and not error.message.startswith(start):
+        error.message = start + error.message
     return error
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
+import time
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import AttributeRefusedError, OSProfileError, shown
+from osprofile.errors import AttributeRefusedError, OSProfileError, SubmissionBusyError, shown
 from osprofile.events.event import JobState
 from osprofile.executors.blah.jobids import NAME, JobId
 from osprofile.incarnation.plan import plan_of
@@ -32,6 +33,7 @@ class Site:
     def __init__(self, name: str, target: TargetSystem) -> None:
         self.name, self.target = name, target
         self.settable = plan_of(target.profile, "START", "", None).settable
+        self._going: dict[str, asyncio.Task[str]] = {}
 
     def id_of(self, record: Record) -> str:
         """Give the id of a job for the client; it names the day on which it was submitted."""
@@ -42,11 +44,31 @@ class Site:
     async def submit_once(self, key: str | None, work: Submitting) -> str:
         """Submit a job, or give the one that a client calls by this key already.
 
-        One that was removed, lost or ended by force is not what is meant by the same key: HTCondor
-        submits a job anew when it is released.
+        One that is being submitted is waited for, here or in the daemon before this one. One that
+        was removed, lost or ended by force is not what is meant by the same key: HTCondor submits a
+        job anew when it is released.
         """
+        if key is None:
+            return await self._run(work, None)
+        if key in self._going:
+            return await asyncio.shield(self._going[key])
+        task = self._going[key] = asyncio.ensure_future(self._submit_once(key, work))
+        task.add_done_callback(lambda _: self._going.pop(key))
+        return await task
+
+    async def _submit_once(self, key: str, work: Submitting) -> str:
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return await self._submit_or_find(key, work)
+            except SubmissionBusyError:
+                if time.monotonic() > until:
+                    raise
+            await asyncio.sleep(_MOMENT)
+
+    async def _submit_or_find(self, key: str, work: Submitting) -> str:
         number, current = 1, key
-        while current is not None:
+        while True:
             record = self.target.store.find_key(self.target.name, current)
             if record is None:
                 break
@@ -82,6 +104,8 @@ class Site:
         return found
 
 
+_PATIENCE: Final = 60.0
+_MOMENT: Final = 0.2
 _AGAIN: Final = frozenset({JobState.REMOVED, JobState.LOST, JobState.FAILED})
 
 

@@ -1,0 +1,492 @@
+"""What is wrong with the real daemon, and what HTCondor needs: each told of ours, over real pipes.
+
+The page's list "What is wrong with the real daemon", by its numbers:
+
+ 1  test_two_submissions_right_at_the_start, test_eleven_ids_in_one_status, test_lines_of_nothing;
+    long lines: test_hostile.test_lines_of_ten_megabytes
+ 2  test_a_site_script_that_prints_nothing, test_what_a_site_script_says_is_one_field
+ 3  test_hostile.test_a_value_wherever_it_can_stand, test_each_attribute_with_each_value
+ 4  tests/target/test_process.py: the end of a script is awaited by its descriptor, without a race
+ 5  test_hostile (as 3), test_daemon.test_files_are_brought_and_left
+ 6  test_hostile (as 3), test_ids_that_leave_their_place
+ 7  test_states_are_true, test_an_answer_after_a_cancel; on the real Slurm: tests/lab/test_blah.py
+ 8  test_a_bad_expression_selects_nothing, test_long_status_lines
+ 9  test_nothing_is_left_behind, test_a_submission_under_way_comes_to_its_end
+10  test_daemon.test_a_map_and_profiles_of_the_sites; the example of docs/htcondor.md: test_docs
+
+The page's section "HTCondor's gridmanager", by what it says there:
+
+ the wire's own lines        test_attributes.test_the_pages_submission, _arguments_and_environment
+ undefined remaps, StageCmd, CERequirements    test_what_the_gridmanager_sends
+ local staging               test_daemon.test_files_are_brought_and_left
+ Out == Err                  test_what_the_gridmanager_sends
+ statuses, 5 as 1            test_daemon.test_ends, test_a_held_job_told_as_idle; test_status
+ 20 s                        test_answers_do_not_wait_for_the_batch_system
+ the same ad                 test_one_ad_submitted_twice_at_a_time, test_two_daemons_and_one_submission,
+                             test_daemon.test_killed_while_it_submits
+ F only while outstanding    test_protocol.test_never_f_while_nothing_is_outstanding
+ CANCEL of what is gone      test_daemon.test_unknown_and_malformed_ids
+ commands not to list        test_commands
+ how it starts and ends      test_started_as_htcondor_does, test_daemon.test_a_signal_is_the_end
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.executors.blah.client import command, fields
+from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
+from tests.executors.blah.living import BANNER, Living
+from tests.target.conftest import toy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from tests.target.conftest import Toy
+
+__all__ = ["toy"]
+LONG = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="toy" extends="toy">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="{template}">
+    <idb:Invocation name=""><idb:Body>{body}</idb:Body></idb:Invocation>
+    <idb:Invocation name="ALL"><idb:Body>{body}</idb:Body></idb:Invocation>
+    <idb:Field name="JOB_ID"><idb:Default></idb:Default></idb:Field>{fields}
+  </idb:Template>
+</osp:Profile>
+"""
+SETTINGS = "fastest = 0.1\nslowest = 0.3\nmax_age = 0.05\ngrace = 0.5\nlinger = {}\n"
+
+
+@pytest.fixture(autouse=True)
+def words(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Give the options of a daemon that knows the batch system `toy`."""
+    home = toy.path.parent
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(home / "home"))
+    monkeypatch.chdir(home)
+    (home / "quick.toml").write_text(SETTINGS.format(20))
+    return ["--config", "quick.toml", "--profiles", str(home / "profiles"), "--log", "log"]
+
+
+def run(words: list[str], work: Callable[[GridManager], Coroutine[Any, Any, None]]) -> None:
+    """Run a conversation with a daemon."""
+
+    async def main() -> None:
+        async with GridManager(*words) as client:
+            await work(client)
+            assert client.fault is None
+
+    asyncio.run(asyncio.wait_for(main(), 120))
+
+
+def job(text: str = "exit 0", **attributes: Any) -> str:  # noqa: ANN401
+    """Give the ad of a job that runs a shell's text."""
+    quoted = text.replace("'", "''")
+    given = {"In": "/dev/null", "Out": "/dev/null", "Err": "/dev/null", **attributes}
+    return ad(Cmd="/bin/sh", StageCmd=False, gridtype="toy", Arguments=f"-c '{quoted}'", **given)
+
+
+def replaced(toy: Toy, template: str, body: str, fields: str = "") -> list[str]:
+    """Give the options for a `toy` of which one template is another."""
+    path = toy.path.parent / "changed" / "toy"
+    path.mkdir(parents=True)
+    text = LONG.format(root=toy.path.parent / "work", template=template, body=body, fields=fields)
+    (path / "profile.xml").write_text(text)
+    return ["--profiles", str(path.parent)]
+
+
+def replace_tool(toy: Toy, name: str, text: str) -> None:
+    """Put another program in the place of one of the batch system's, at once."""
+    new = toy.path / "bin" / f"{name}.new"
+    new.write_text(f"#!/bin/sh\n{text}\n")
+    new.chmod(0o755)
+    new.rename(toy.path / "bin" / name)
+
+
+# 1: what ended the daemon
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_two_submissions_right_at_the_start(words: list[str], toy: Toy, attempt: int) -> None:
+    """Page, fault 1: a quarter of the runs. Nothing is read in between, not even the banner."""
+    del attempt
+    sent = b"".join(command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in (1, 2))
+    with subprocess.Popen(
+        [*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        said, _ = process.communicate(sent)  # the end of stdin waits for both
+    assert process.returncode == 0
+    assert said == BANNER + b"S\r\nS\r\n"
+    assert len(toy.submissions) == 2
+
+
+def test_eleven_ids_in_one_status(words: list[str]) -> None:
+    """Page, fault 1: more than 10 were a SIGSEGV."""
+
+    async def submit(client: GridManager) -> None:
+        ids.extend(await asyncio.gather(*(client.submit(job(f"exit {n}")) for n in range(11))))
+        for job_id in ids:
+            await client.ended(job_id)
+
+    ids = list[str]()
+    run(words, submit)
+    with Living(*words) as daemon:
+        sent = command("BLAH_JOB_STATUS", "7", " ".join([*ids, "toy/20261121/999", "x"]))
+        assert daemon.answers(sent) == [b"S\r\n"]
+        found = {reqid: rest for reqid, *rest in daemon.results(13)}
+    for number in range(11):
+        code, _, status, text = found[f"7.{number}"]
+        assert (code, status) == ("0", "4")
+        assert f"ExitCode = {number};" in text
+    assert (found["7.11"][0], found["7.11"][2:]) == ("1", ["0", "N/A"])
+    assert (found["7.12"][0], found["7.12"][2:]) == ("255", ["0", "N/A"])
+
+
+def test_lines_of_nothing(words: list[str]) -> None:
+    """Page, fault 1: a line of blanks was a SIGSEGV."""
+    with Living(*words) as daemon:
+        for line in (b"", b" ", b" " * 1000, b"\t", b"\0\0", b"\\ ", b"\\", b"\r\r"):
+            said = daemon.answers(line + b"\r\n")
+            assert said in ([], [b"E Unknown\\ command\r\n"]), line
+        assert daemon.answers(b"VERSION\r\n") == [b"S " + BANNER]
+
+
+# 2: results that never come, or have too many fields
+
+
+@pytest.mark.parametrize("text", ["exit 0", "exit 1", "kill -s KILL $$", "echo", "echo x; exit 0"])
+def test_a_site_script_that_prints_nothing(words: list[str], toy: Toy, text: str) -> None:
+    """Page, fault 2: the request never got a result."""
+
+    async def work(client: GridManager) -> None:
+        replace_tool(toy, "toysub", text)
+        code, _, job_id = await client.ask("BLAH_JOB_SUBMIT", job())
+        assert (code, job_id) == ("1", "N/A")
+        replace_tool(toy, "toystat", text)
+        found = await client.ask("BLAH_JOB_STATUS", "toy/20261121/1")
+        assert (found[0], found[2:]) == ("1", ["0", "N/A"])
+        replace_tool(toy, "toyctl", text)
+        for name in ("HOLD", "RESUME", "CANCEL"):
+            assert len(await client.ask(f"BLAH_JOB_{name}", "toy/20261121/1")) == 2
+
+    run(words, work)
+
+
+def test_what_a_site_script_says_is_one_field(words: list[str], toy: Toy) -> None:
+    r"""Page, fault 2: errors of HOLD and RESUME were not escaped; 9 fields, and an abort."""
+    noise = "printf 'it is  \\\\ so: \\t \"quoted\"\\r\\n\\n two lines \\033[31m\\n' >&2; exit 3"
+
+    async def work(client: GridManager) -> None:
+        (toy.path / "stopped").touch()
+        job_id = await client.submit(job())
+        replace_tool(toy, "toyctl", noise)
+        for name in ("HOLD", "CANCEL"):
+            code, said = await client.ask(f"BLAH_JOB_{name}", job_id)
+            assert code == "1"
+            assert 'it is \\ so: "quoted"; two lines \ufffd[31m' in said
+        toy.state(job_id.split("/")[2], "KEPT")
+        await asyncio.sleep(0.1)
+        code, said = await client.ask("BLAH_JOB_RESUME", job_id)
+        assert (code, "two lines" in said) == ("1", True)
+        replace_tool(toy, "toysub", noise)
+        code, said, _ = await client.ask("BLAH_JOB_SUBMIT", job())
+        assert (code, "two lines" in said) == ("1", True)
+
+    run(words, work)
+
+
+# 7: states
+
+
+def test_states_are_true(words: list[str], toy: Toy) -> None:
+    """Page, fault 7: an unknown job was 4 with ExitCode 0, and a held one never 5."""
+
+    async def work(client: GridManager) -> None:
+        (toy.path / "stopped").touch()
+        held, vanishing, odd = [await client.submit(job()) for _ in range(3)]
+        number = {job_id: job_id.split("/")[2] for job_id in (held, vanishing, odd)}
+        for job_id in number:
+            assert (await client.status(job_id))[0] == 1
+        toy.state(number[held], "KEPT")  # from outside
+        while (await client.status(held))[0] == 1:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        assert (await client.status(held))[0] == 5
+        assert await client.ask("BLAH_JOB_RESUME", held) == ["0", "No error"]
+        assert (await client.status(held))[0] == 1
+        toy.state(number[odd], "PURPLE")
+        await asyncio.sleep(0.5)
+        assert (await client.status(odd))[0] == 1  # it is there, whatever that means
+        toy.state(number[vanishing], None)
+        while (found := await client.ask("BLAH_JOB_STATUS", vanishing))[0] == "0":
+            assert found[2] == "1"  # within the grace period: what was known last
+            await asyncio.sleep(0.05)
+        assert (found[0], found[2:]) == ("1", ["0", "N/A"])
+        assert "vanished without a trace" in found[1]
+        for job_id in (held, odd):
+            await client.ask("BLAH_JOB_CANCEL", job_id)
+
+    run(words, work)
+
+
+def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
+    """Page, fault 7: a cache of 60 s showed a cancelled job as running, then as 4 with 255."""
+    (toy.path.parent / "old.toml").write_text("max_age = 60\nfastest = 60\n")
+
+    async def work(client: GridManager) -> None:
+        job_id = await client.submit(job("exec sleep 600"))
+        assert (await client.status(job_id))[0] == 2
+        assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
+        number, found = await client.status(job_id)
+        assert (number, "ExitCode" in found) == (3, False)
+
+    run([*words, "--config", "old.toml"], work)
+
+
+# 8: answers
+
+
+def test_a_bad_expression_selects_nothing(words: list[str], toy: Toy) -> None:
+    """Page, fault 8: it selected everything."""
+
+    async def work(client: GridManager) -> None:
+        (toy.path / "stopped").touch()
+        job_id = await client.submit(job())
+        for wrong in ("JobStatus ==", "(", "= 1", "JobStatus == 1 extra", '"x'):
+            code, said, ads = await client.ask("BLAH_JOB_STATUS_SELECT", wrong)
+            assert (code, ads) == ("1", "N/A"), wrong
+            assert "column" in said
+        for none in ("NoSuch == 1", "undefined", '"JobStatus"', "1", "error"):
+            assert (await client.ask("BLAH_JOB_STATUS_SELECT", none))[::2] == ["0", "[]"]
+        assert (await client.ask("BLAH_JOB_STATUS_SELECT", "JobStatus == 1"))[2].count("[") == 2
+        await client.ask("BLAH_JOB_CANCEL", job_id)
+
+    run(words, work)
+
+
+def test_long_status_lines(words: list[str], toy: Toy) -> None:
+    """Page, fault 8: what was over 1023 bytes was cut."""
+    reason = "because " * 600 + "it is so"
+    pattern = (
+        '<idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>'
+        "(?m)^(?&lt;id>[0-9]+) (?&lt;state>[A-Z]+) (?&lt;reason>.*)$</idb:Value></idb:Field>"
+        '<idb:Field name="STATE" isSettable="false"><idb:Tag name="KEPT">HELD</idb:Tag></idb:Field>'
+    )
+    changed = replaced(toy, "GET_JOB_STATUS", f"echo '1 KEPT {reason}'; :", pattern)
+
+    async def work(client: GridManager) -> None:
+        number, found = await client.status("toy/20261121/1")
+        assert (number, found["HoldReason"]) == (5, f'"{reason}"')
+        code, _, ads = await client.ask("BLAH_JOB_STATUS_ALL")
+        assert (code, reason in ads) == ("0", True)
+
+    run([*changed, *words], work)
+
+
+# 9: what is left behind
+
+
+def processes_of(toy: Toy) -> list[int]:
+    """Give the processes that the batch system's scripts run in."""
+    mark = f"TOY={toy.path}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                variables = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            found += [int(entry.name)] if mark in variables else []
+    return found
+
+
+@pytest.mark.parametrize("how", ["the end of stdin", "QUIT", "SIGTERM", "a client that is gone"])
+def test_nothing_is_left_behind(words: list[str], toy: Toy, how: str) -> None:
+    """Page, fault 9: orphans for ever. Here each question takes for ever."""
+    replace_tool(toy, "toystat", 'trap : TERM; echo >> "$TOY"/began; sleep 600; sleep 600')
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*DAEMON, *words], stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(1, 4):
+            process.stdin.write(command("BLAH_JOB_STATUS", str(number), f"toy/20261121/{number}"))
+        process.stdin.flush()
+        while not (toy.path / "began").exists():
+            time.sleep(0.02)
+        assert processes_of(toy)
+        if how == "QUIT":
+            process.stdin.write(b"QUIT\r\n")
+            process.stdin.flush()
+        elif how == "SIGTERM":
+            process.send_signal(signal.SIGTERM)
+        elif how == "the end of stdin":
+            process.stdin.close()
+        else:
+            process.stdout.close()
+            process.stdin.write(b"VERSION\r\n" * 2)
+            process.stdin.flush()
+        assert process.wait(60) == 0
+    assert processes_of(toy) == []
+
+
+def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: Toy) -> None:
+    """Page, fault 9: it is neither an orphan nor lost: the next daemon knows its job."""
+    text = (toy.path / "bin" / "toysub").read_text().replace("#!/bin/sh", "sleep 1")
+    replace_tool(toy, "toysub", text)
+    sent = command("BLAH_JOB_SUBMIT", "1", job(JobDirectory="home_bl_1"))
+    done = subprocess.run([*DAEMON, *words], input=sent, capture_output=True, check=True)
+    assert done.stdout == BANNER + b"S\r\n"
+    (directory,) = toy.submissions
+
+    async def work(client: GridManager) -> None:
+        job_id = await client.submit(job(JobDirectory="home_bl_1"))
+        assert job_id.endswith("/1")
+        assert (await client.ended(job_id))["ExitCode"] == "0"
+
+    run(words, work)
+    assert toy.submissions == [directory]
+
+
+def test_two_daemons_and_one_submission(words: list[str], toy: Toy) -> None:
+    """Page: the next job starts a new daemon; that of the job before may not have ended yet."""
+    text = (
+        (toy.path / "bin" / "toysub")
+        .read_text()
+        .replace("#!/bin/sh", 'echo >> "$TOY/began"; sleep 1')
+    )
+    replace_tool(toy, "toysub", text)
+    with subprocess.Popen(
+        [*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as first:
+        assert first.stdin is not None
+        first.stdin.write(command("BLAH_JOB_SUBMIT", "1", job(JobDirectory="home_bl_1")))
+        first.stdin.close()
+        while not (toy.path / "began").exists():
+            time.sleep(0.02)
+
+        async def work(client: GridManager) -> None:
+            assert (await client.submit(job(JobDirectory="home_bl_1"))).endswith("/1")
+
+        run(words, work)
+        assert first.wait(60) == 0
+    assert len(toy.submissions) == 1
+
+
+# HTCondor's gridmanager
+
+
+def test_answers_do_not_wait_for_the_batch_system(words: list[str], toy: Toy) -> None:
+    """A reply later than 20 s makes HTCondor crash and submit again: here all scripts hang."""
+    (toy.path.parent / "short.toml").write_text("linger = 0")
+    replace_tool(toy, "toystat", "sleep 600")
+
+    with Living(*words, "--config", "short.toml") as daemon:
+        for number in range(1, 200):
+            assert daemon.answers(
+                command("BLAH_JOB_STATUS", str(number), f"toy/20261121/{number}") + b"VERSION\r\n"
+            ) == [b"S\r\n", b"S " + BANNER]
+        assert daemon.answers(b"RESULTS\r\n") == [b"S 0\r\n"]
+    assert processes_of(toy) == []
+
+
+def test_one_ad_submitted_twice_at_a_time(words: list[str], toy: Toy) -> None:
+    """HTCondor submits again after a crash: the same JobDirectory is the same job."""
+
+    async def work(client: GridManager) -> None:
+        text = job(JobDirectory="home_bl_1")
+        ids = await asyncio.gather(*(client.ask("BLAH_JOB_SUBMIT", text) for _ in range(5)))
+        done = {job_id for code, _, job_id in ids if code == "0"}
+        assert len(done) == 1
+        assert await client.submit(text) in done
+        for code, said, _ in ids:
+            assert code == "0", said
+
+    run(words, work)
+    assert len(toy.submissions) == 1
+
+
+def test_what_the_gridmanager_sends(words: list[str], toy: Toy) -> None:
+    """Page: undefined remaps, an expression as CERequirements, StageCmd; Out is Err."""
+    home = toy.path.parent
+    (home / "input").write_text("in")
+    text = job(
+        "cat; echo err >&2; echo out",
+        Iwd=str(home), In="input", Out="both", Err="both", GridResource="batch toy",
+        JobDirectory="home_bl_1", TransferOutput="",
+    )  # fmt: skip
+    more = (
+        '; TransferOutputRemaps = undefined; CERequirements = Foo == "bar baz" && Walltime == 540 ]'
+    )
+    text = text.removesuffix(" ]") + more
+
+    async def work(client: GridManager) -> None:
+        assert (await client.ended(await client.submit(text)))["ExitCode"] == "0"
+
+    run(words, work)
+    assert (home / "both").read_text() == "inerr\nout\n"
+    log = (home / "log").read_text()
+    assert "CERequirements: the profile has no settable FOO; it is left out" in log
+    assert "CERequirements: the profile has no settable WALLTIME; it is left out" in log
+
+
+def test_commands(words: list[str]) -> None:
+    """Page: HTCondor would use CONDOR_VERSION, RESPONSE_PREFIX and the proxy cache if listed."""
+    (Path("cache.toml")).write_text("proxy_cache = true")
+    cache = {"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"}
+    seen = []
+    for more in ([], ["--config", "cache.toml"]):
+        with Living(*words, *more) as daemon:
+            (line,) = daemon.answers(b"COMMANDS\r\n")
+            seen.append(set(fields(line.removesuffix(b"\r\n"))[1:]))
+            for name in ("CONDOR_VERSION", "RESPONSE_PREFIX"):
+                assert daemon.answers(command(name, "x")) == [b"E Unknown\\ command\r\n"]
+            reply = daemon.answers(command("USE_CACHED_PROXY", "1"))[0]
+            assert reply[:1] == (b"F" if more else b"E")
+    assert seen[0] == {
+        "ASYNC_MODE_OFF", "ASYNC_MODE_ON", "BLAH_JOB_CANCEL", "BLAH_JOB_HOLD", "BLAH_JOB_REFRESH_PROXY",
+        "BLAH_JOB_RESUME", "BLAH_JOB_SEND_PROXY_TO_WORKER_NODE", "BLAH_JOB_SIGNAL", "BLAH_JOB_STATUS",
+        "BLAH_JOB_STATUS_ALL", "BLAH_JOB_STATUS_SELECT", "BLAH_JOB_SUBMIT", "BLAH_PING", "COMMANDS", "QUIT",
+        "RESULTS", "VERSION",
+    }  # fmt: skip
+    assert seen[1] - seen[0] == cache
+
+
+def test_started_as_htcondor_does(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Page: no arguments, a bare environment, the log's directory; settings from the user's file."""
+    home = toy.path.parent
+    (home / ".config" / "osprofile").mkdir(parents=True)
+    (home / "logs").mkdir()
+    config = home / ".config" / "osprofile" / "blahpd.toml"
+    config.write_text(f'profiles = ["{home}/profiles"]\nmap = {{ pbs = "toy" }}\nmax_age = 0\n')
+    monkeypatch.chdir(home / "logs")
+    for name in set(os.environ) - {"PATH"}:
+        monkeypatch.delenv(name)
+    for name, value in {
+        "HOME": home,
+        "BLAHPD_LOCATION": "/usr",
+        "GAHP_TEMP": home / "logs",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    text = job("exit 3").replace('gridtype = "toy"', 'gridtype = "pbs"')
+    ids = list[str]()
+
+    async def first(client: GridManager) -> None:
+        assert await client.ask("BLAH_PING", "pbs") == ["0", "No error"]
+        ids.append(await client.submit(text))
+        assert ids[0].startswith("pbs/")
+
+    async def second(client: GridManager) -> None:
+        assert (await client.ended(ids[0]))["ExitCode"] == "3"
+
+    for work in (first, second):
+        run([], work)
+    assert not list((home / "logs").iterdir())
