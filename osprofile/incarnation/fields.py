@@ -7,7 +7,8 @@ trimmed; the empty string means "not given" and passes every check.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, final
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
     InvalidProfileError,
@@ -18,12 +19,13 @@ from osprofile.errors import (
     shown,
 )
 from osprofile.language import javaregex
-from osprofile.profile.model import PATTERN_KEY
+from osprofile.profile.model import PATTERN_KEY, TYPE_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from osprofile.profile.model import Field
+    from osprofile.profile.model import Field, Tag
+    from osprofile.source import Place
 
 NUMBER: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 """What a number is, as a regular expression."""
@@ -114,6 +116,42 @@ def within(value: str, minimum: float | None, maximum: float | None) -> bool:
     return low and (maximum is None or exact <= Decimal(repr(maximum)))
 
 
+@final
+class Check(NamedTuple):
+    """One rule that a field's values must fulfil: what it is called, what it allows, where it stands.
+
+    `enforce` raises `ValueRefusedError` for a value (tags applied, not empty) that it refuses; its
+    second argument is how the message calls the value.
+    """
+
+    name: str
+    allows: str
+    place: Place
+    enforce: Callable[[str, str], None]
+
+
+def checks_of(field: Field) -> tuple[Check, ...]:
+    """Give the checks of a field in the order in which they are made: type, limits, pattern."""
+    return tuple(_checks(field))
+
+
+def _checks(field: Field) -> Iterator[Check]:
+    if field.type == "integer":
+        place = field.element.attribute_place(TYPE_KEY)
+        yield Check("type", field.type, place, partial(_check_integer, field))
+    if is_limited(field):
+        typed = field.type == "number"
+        place = field.element.attribute_place(TYPE_KEY) if typed else field.place
+        yield Check("type", "number", place, partial(_check_number, field))
+    for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
+        if limit is not None:
+            place = field.place_of(name)
+            yield Check(name, number_text(limit), place, partial(_check_limit, field, name, limit))
+    if field.pattern_text is not None:
+        place = field.element.attribute_place(PATTERN_KEY)
+        yield Check("pattern", field.pattern_text, place, partial(_check_pattern, field))
+
+
 def check(field: Field, value: str, given: str | None = None) -> None:
     """Check a value, tags applied, against type, limits and pattern; raise `ValueRefusedError`.
 
@@ -125,40 +163,41 @@ def check(field: Field, value: str, given: str | None = None) -> None:
     what = f"field {field.name}: {shown(value)}"
     if given is not None and given != value:
         what += f" (the value of tag {shown(given)})"
-    _check_type(field, value, what)
-    _check_limits(field, value, what)
-    _check_pattern(field, value, what)
+    for rule in _checks(field):
+        rule.enforce(value, what)
 
 
-def _check_type(field: Field, value: str, what: str) -> None:
+def _check_integer(field: Field, value: str, what: str) -> None:
     place = field.place
-    if field.type == "integer" and not is_integer(value):
+    if not is_integer(value):
         hint = "digits only, and no leading zero, which a shell takes for an octal number"
         raise ValueRefusedError(
             f"{what} is not an integer", field=field.name, place=place, hint=hint
         )
-    if field.type == "integer" and int(value[:20]) > LARGEST_INTEGER:
+    if int(value[:20]) > LARGEST_INTEGER:
         hint = f"a shell computes up to {LARGEST_INTEGER}"
         raise ValueRefusedError(f"{what} is too large", field=field.name, place=place, hint=hint)
-    if is_limited(field) and not is_number(value):
+
+
+def _check_number(field: Field, value: str, what: str) -> None:
+    if not is_number(value):
         hint = "as in 10, -3, 1.5 or 2e6"
         message = (
             f"{what} is not a finite number"
             if re.fullmatch(NUMBER, value)
             else f"{what} is not a number"
         )
+        raise ValueRefusedError(message, field=field.name, place=field.place, hint=hint)
+
+
+def _check_limit(field: Field, name: str, limit: float, value: str, what: str) -> None:
+    low = name == "Min"
+    fits = within(value, limit, None) if low else within(value, None, limit)
+    if not fits:
+        word = "below" if low else "above"
+        message = f"{what} is {word} the {name} of {number_text(limit)}"
+        place, hint = field.place_of(name), f"allowed: {range_text(field)}"
         raise ValueRefusedError(message, field=field.name, place=place, hint=hint)
-
-
-def _check_limits(field: Field, value: str, what: str) -> None:
-    for limit, name, word in ((field.minimum, "Min", "below"), (field.maximum, "Max", "above")):
-        if limit is None:
-            continue
-        fits = within(value, limit, None) if name == "Min" else within(value, None, limit)
-        if not fits:
-            message = f"{what} is {word} the {name} of {number_text(limit)}"
-            place, hint = field.place_of(name), f"allowed: {range_text(field)}"
-            raise ValueRefusedError(message, field=field.name, place=place, hint=hint)
 
 
 def _check_pattern(field: Field, value: str, what: str) -> None:
@@ -177,12 +216,13 @@ class Rule:
     that have a tag, a type, a limit or a pattern.
     """
 
-    __slots__ = ("_accepts", "_field", "_high", "_low", "_tags", "known")
+    __slots__ = ("_accepts", "_by_name", "_field", "_high", "_low", "_tags", "known")
 
     def __init__(self, field: Field) -> None:
         self.known: dict[str, str] = {}
         self._field = field
-        self._tags = {tag.name: tag.value for tag in reversed(field.tags)}
+        self._by_name = {tag.name: tag for tag in reversed(field.tags)}
+        self._tags = {name: tag.value for name, tag in self._by_name.items()}
         self._low = 0 if field.minimum is None else field.minimum
         self._high = LARGEST_INTEGER if field.maximum is None else field.maximum
         # The quickest function that can say yes; where it says no, `check` decides.
@@ -197,6 +237,15 @@ class Rule:
         """Say whether a field has any rule at all."""
         typed = field.type is not None and field.type != "text"
         return bool(field.tags) or typed or is_limited(field) or field.pattern_text is not None
+
+    def tag(self, given: str) -> Tag | None:
+        """Give the tag by whose value `resolve` replaces `given`."""
+        return self._by_name.get(given)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What `resolve` holds against a value that is not empty."""
+        return checks_of(self._field)
 
     def resolve(self, given: str) -> str:
         """Give the value of the tag named `given`, else `given`, checked.

@@ -21,10 +21,11 @@ from osprofile.incarnation.plan import plan_of, static_scripts_plan
 from osprofile.incarnation.static_scripts import StaticScriptFile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import NoReturn
 
-    from osprofile.incarnation.plan import Plan, Text, Use, Values
+    from osprofile.incarnation.plan import Plan
+    from osprofile.incarnation.text import Text, Use, Values
     from osprofile.profile.model import Profile
     from osprofile.source import Place
 
@@ -59,16 +60,17 @@ class Incarnation:
 
     def __init__(
         self,
-        text: str,
+        used: Text,
         plan: Plan,
         values: Values,
         request: Mapping[str, str],
         context: Mapping[str, str],
     ) -> None:
-        self.text = text
+        """Fill `used`, the text of the plan that these values need; KeyError for one that has none."""
+        self.text = used.fill(values)
         self.static_scripts = _static_scripts(plan, values) if plan.scripts else ()
         self.warnings: tuple[str, ...] = ()
-        self._made_of = (plan, values, request, context)
+        self._made_of = (plan, values, request, context, used)
 
     def __repr__(self) -> str:
         return f"<Incarnation of {self.template}, {len(self.text)} characters>"
@@ -94,19 +96,30 @@ class Incarnation:
     @property
     def job_script(self) -> str | None:
         """The text of JOB_SCRIPT where the template uses it (START), else None."""
-        plan, values, _request, _context = self._made_of
+        plan, values, *_ = self._made_of
         return values[rules.JOB_SCRIPT] if plan.application else None
 
-    def _field(self, name: str) -> FieldValue:
-        plan, values, request, context = self._made_of
-        declared = plan.declared.get(name)
+    @property
+    def made_of(self) -> tuple[Plan, Text, Values]:
+        """The plan, the text of it that was filled, and the values: for those who explain it."""
+        plan, values, _request, _context, used = self._made_of
+        return plan, used, values
+
+    def sources(self, name: str) -> Iterator[tuple[Origin, str]]:
+        """Give all that offers a value to a field, in the order of precedence: the first counts."""
+        plan, _values, request, context, _used = self._made_of
         sources: tuple[tuple[Origin, Mapping[str, str]], ...] = (
             ("fixed", plan.fixed),
             ("request", request),
             ("context", context),
             ("default", plan.defaults),
         )
-        origin, given = next((o, s[name]) for o, s in sources if name in s)
+        return ((origin, source[name]) for origin, source in sources if name in source)
+
+    def _field(self, name: str) -> FieldValue:
+        plan, values, *_ = self._made_of
+        declared = plan.declared.get(name)
+        origin, given = next(self.sources(name))
         return FieldValue(name, values[name], given, origin, declared and declared.place)
 
 
@@ -141,7 +154,7 @@ def incarnate(
         request = {name: value for name, value in request.items() if name in plan.settable}
     try:
         values, text = _values(plan, request, given)
-        incarnation = Incarnation(text.fill(values), plan, values, request, given)
+        incarnation = Incarnation(text, plan, values, request, given)
     except KeyError as error:
         _missing(plan, error.args[0], given)
     if warnings:

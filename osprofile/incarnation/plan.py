@@ -1,27 +1,28 @@
 """Templates compiled to plans: what an incarnation has to look up, check and join.
 
 A plan is made once for a profile, template, variation and application, and kept with the profile.
-Its text is a list in which literals and slots alternate, so that filling it is one slice
-assignment; each distinct use of a field (`<X>`, `<X/FROM/TO>`, `<X:HMS>`) is one key. What the
-engine itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is text nested in it.
+Its text has a slot for each use of a field; each distinct use (`<X>`, `<X/FROM/TO>`, `<X:HMS>`) is
+one key. What the engine itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is
+text nested in it.
 """
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import fields as rules
+from osprofile.incarnation.text import Slot, Step, Text, Use, nested
 from osprofile.language import body as bodies
 from osprofile.profile.model import Template
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from osprofile.incarnation.text import Values
     from osprofile.language.body import Body, Replacement
     from osprofile.profile.model import Application, Field, Invocation, Profile, StaticScript
-    from osprofile.source import Place, SourceText
+    from osprofile.source import SourceText
 
 BIN = "BIN"
 BIN_FIELDS = {
@@ -35,62 +36,7 @@ START_PARTS = ("JOB_PROLOGUE", "", "JOB_EPILOGUE")
 
 DEFAULT_APPLICATION = "Executable"
 
-Values = dict[str, str]
 Ruled = tuple[tuple[str, dict[str, str], rules.Rule], ...]
-
-
-@final
-class Text:
-    """A compiled text: literals, keys into the values, and nested texts that stand in them."""
-
-    __slots__ = ("_getter", "_keys", "_literals")
-
-    def __init__(self, parts: Sequence[str], keys: Sequence[str]) -> None:
-        """Take parts with a literal at each even place; `keys` go to the odd ones, in order."""
-        self._literals = list(parts)
-        self._keys = tuple(keys)
-        self._getter = itemgetter(*keys) if len(keys) > 1 else None
-
-    def with_keys(self, keys: Mapping[str, str]) -> Text:
-        """Give the same text with other keys in the place of some."""
-        return Text(self._literals, [keys.get(key, key) for key in self._keys])
-
-    def fill(self, values: Mapping[str, str]) -> str:
-        """Give the text; raise KeyError for a key that has no value."""
-        parts = self._literals.copy()
-        if self._getter is not None:
-            parts[1::2] = self._getter(values)
-        elif self._keys:
-            parts[1] = values[self._keys[0]]
-        return "".join(parts)
-
-    def line(self, values: Mapping[str, str]) -> str:
-        """Give the text without the line end that closes it: a path, a part of a script."""
-        return self.fill(values).removesuffix("\n")
-
-
-@final
-class Use(NamedTuple):
-    """One place where a body uses a field: for messages."""
-
-    name: str
-    template: Template
-    invocation: Invocation
-    body: Body
-    replacement: Replacement
-
-    @property
-    def place(self) -> Place:
-        """Where the replacement begins."""
-        return self.body.place(self.replacement)
-
-
-@final
-class Step(NamedTuple):
-    """Work that fills one key: `values[key] = make(values)`, in the order of the steps."""
-
-    key: str
-    make: Callable[[Values], str]
 
 
 @final
@@ -257,7 +203,8 @@ class _Compiler:
     ) -> Text:
         """Compile one body. `engine` maps names that the engine supplies to keys of the values."""
         self.templates.setdefault(template.name, template)
-        parsed, parts, keys = bodies.parse(source), [""], list[str]()
+        parsed, parts = bodies.parse(source), [""]
+        keys, slots = list[str](), list[Slot]()
         for segment in parsed.segments:
             if isinstance(segment, str):
                 parts[-1] += segment
@@ -265,17 +212,18 @@ class _Compiler:
             key = engine.get(segment.name)
             if key is None and top and segment.name == rules.JOB_SCRIPT:
                 key = self.job_script()
+            use, name = Use(segment.name, template, invocation, parsed, segment), segment.name
             if key is None:
-                key = self.field(template, invocation, parsed, segment)
+                key, name = self.field(use)
             keys.append(self.transformed(key, parsed, segment))
+            slots.append(Slot(name, key, use))
             parts += ["", ""]
-        return Text(parts, keys)
+        return Text(parts, keys, slots)
 
-    def field(
-        self, template: Template, invocation: Invocation, body: Body, found: Replacement
-    ) -> str:
-        """Note the use of a field and give the key of its value."""
-        name, declared = found.name, self.profile.field(template, found.name)
+    def field(self, use: Use) -> tuple[str, str]:
+        """Note the use of a field; give the key of its value, and the name of what has that value."""
+        template, name = use.template, use.name
+        declared = self.profile.field(template, name)
         base = rules.derived_base(name) if declared is None else None
         field = self.profile.field(template, base) if base is not None else None
         if base is None or field is None:
@@ -284,10 +232,10 @@ class _Compiler:
             declared = field
             self.derived.setdefault(name, template)
             self.steps.setdefault(name, Step(name, lambda v: rules.derive(field, name, v[base])))
-        self.uses.setdefault(base or name, Use(name, template, invocation, body, found))
+        self.uses.setdefault(base or name, use)
         if declared is not None:
             self.declare(declared, template)
-        return name
+        return name, base or name
 
     def declare(self, declared: Field, template: Template) -> None:
         first, where = self.declared.setdefault(declared.name, (declared, template))
@@ -312,11 +260,7 @@ class _Compiler:
 
     def nested(self, key: str, *texts: Text) -> str:
         """Note texts that make the value of `key`, each ending its last line but the last."""
-
-        def make(values: Values) -> str:
-            return "\n".join([text.line(values) for text in texts])
-
-        self.steps.setdefault(key, Step(key, make))
+        self.steps.setdefault(key, nested(key, texts))
         return key
 
     def job_script(self) -> str:
