@@ -161,7 +161,12 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
             words.append(spec.flags[-1])
         else:
             words += [spec.flags[-1], "x=1"] * (2 if parameter.many else 1)
-    for line in (words, [verb, "A"] if verb in {"render", "lint"} else [verb]):
+    needed = [p for p in options.parameters(function) if p.default is options.REQUIRED]
+    fewest = [verb]
+    for parameter in needed:
+        spec = parameter.spec
+        fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
+    for line in (words, fewest):
         quick = options.parse(function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"})
         assert quick is not None
         main._with_typer(line)
