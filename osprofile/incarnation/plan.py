@@ -212,11 +212,11 @@ class _Compiler:
             key = engine.get(segment.name)
             if key is None and top and segment.name == rules.JOB_SCRIPT:
                 key = self.job_script()
-            use, name = Use(segment.name, template, invocation, parsed, segment), segment.name
+            use, field = Use(segment.name, template, invocation, parsed, segment), ""
             if key is None:
-                key, name = self.field(use)
+                key, field = self.field(use)
             keys.append(self.transformed(key, parsed, segment))
-            slots.append(Slot(name, key, use))
+            slots.append(Slot(field, key, use))
             parts += ["", ""]
         return Text(parts, keys, slots)
 

@@ -39,8 +39,8 @@ class Use(NamedTuple):
 class Slot(NamedTuple):
     """What fills one gap of a text.
 
-    `field` names the field; `before` is the key of the value that `<X>`, or FROM and TO, are
-    applied to: the field's, of `<X:HMS>` the derived one, of what the engine supplies its own.
+    `field` names the field, the empty string where the engine supplies the value; `before` is the
+    key of the value that FROM and TO are applied to: the field's, of `<X:HMS>` the derived one.
     """
 
     field: str
