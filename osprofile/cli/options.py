@@ -65,6 +65,24 @@ ContextOption = Annotated[
         "NAME=VALUE",
     ),
 ]
+SetOption = Annotated[
+    list[str],
+    Option(("--set", "-s"), "Set a field of the request.", "NAME=VALUE", "assignments"),
+]
+SetFileOption = Annotated[
+    list[str],
+    Option(("--set-file",), "Set a field to the content of a file.", "NAME=PATH", "assignments"),
+]
+FieldsOption = Annotated[
+    str | None,
+    Option(("--fields",), "Read fields from a JSON object; - is standard input.", "FILE|-"),
+]
+VariationOption = Annotated[
+    str, Option(("--variation", "-v"), "The invocation variation.", "NAME", "variations")
+]
+StrictOption = Annotated[
+    bool, Option(("--strict", "--no-strict"), "Whether an unused field is an error.")
+]
 ApplicationOption = Annotated[
     str | None,
     Option(

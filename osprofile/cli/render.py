@@ -7,10 +7,15 @@ from osprofile.cli.options import (
     ApplicationOption,
     Argument,
     ContextOption,
+    FieldsOption,
     JsonOption,
     Option,
     ProfileOption,
     ProfilesOption,
+    SetFileOption,
+    SetOption,
+    StrictOption,
+    VariationOption,
 )
 
 if TYPE_CHECKING:
@@ -22,29 +27,14 @@ def render(
     *,
     template: Annotated[str, Argument("The template, as in START.", "TEMPLATE", "templates")],
     profile: ProfileOption = None,
-    set: Annotated[  # noqa: A002  # the option's name
-        list[str],
-        Option(("--set", "-s"), "Set a field of the request.", "NAME=VALUE", "assignments"),
-    ] = [],
-    set_file: Annotated[
-        list[str],
-        Option(
-            ("--set-file",), "Set a field to the content of a file.", "NAME=PATH", "assignments"
-        ),
-    ] = [],
-    fields: Annotated[
-        str | None,
-        Option(("--fields",), "Read fields from a JSON object; - is standard input.", "FILE|-"),
-    ] = None,
+    set: SetOption = [],  # noqa: A002  # the option's name
+    set_file: SetFileOption = [],
+    fields: FieldsOption = None,
     context: ContextOption = [],
-    variation: Annotated[
-        str, Option(("--variation", "-v"), "The invocation variation.", "NAME", "variations")
-    ] = "",
+    variation: VariationOption = "",
     application: ApplicationOption = None,
     profiles: ProfilesOption = [],
-    strict: Annotated[
-        bool, Option(("--strict", "--no-strict"), "Whether an unused field is an error.")
-    ] = True,
+    strict: StrictOption = True,
     run: Annotated[
         bool,
         Option(("--run",), "Run the script through the profile's SHELL; pass on its exit code."),
@@ -60,6 +50,7 @@ def render(
       incarnate START -p linux -s EXECUTABLE=/bin/echo -s ARGUMENTS="'a b'" --run
       incarnate GET_JOB_STATUS --profile slurm --variation ALL --run
     """
+    from osprofile.cli.request import request_of
     from osprofile.incarnation.incarnate import incarnate
 
     resolved = common.open_profile(profile, profiles)
@@ -67,7 +58,7 @@ def render(
     incarnation = incarnate(
         resolved,
         template,
-        fields=_request(fields, set_file, set),
+        fields=request_of(fields, set_file, set),
         variation=variation,
         application=application,
         context=special,
@@ -88,54 +79,6 @@ def render(
     else:
         common.put(incarnation.text)
     return 0
-
-
-def _request(fields: str | None, set_file: list[str], given: list[str]) -> dict[str, str]:
-    request = _json_fields(fields) if fields else {}
-    for name, path in common.assignments(set_file, "--set-file").items():
-        request[name] = _content(path, f"--set-file {name}={path}")
-    return {**request, **common.assignments(given, "--set")}
-
-
-def _content(path: str, option: str) -> str:
-    import sys
-    from pathlib import Path
-
-    try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        return data.decode()
-    except OSError as error:
-        raise common.UsageError(f"{option}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise common.UsageError(f"{option}: the content is not UTF-8") from None
-
-
-def _json_fields(path: str) -> dict[str, str]:
-    import json
-
-    option = f"--fields {path}"
-
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        if len(dict(pairs)) < len(pairs):
-            raise common.UsageError(f"{option}: a name is given twice")
-        return dict(pairs)
-
-    try:
-        # Numbers are taken as written: 1.50 stays 1.50.
-        found = json.loads(
-            _content(path, option), parse_int=str, parse_float=str, object_pairs_hook=unique
-        )
-    except (ValueError, RecursionError) as error:
-        raise common.UsageError(f"{option}: not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise common.UsageError(f'{option}: an object is needed, as in {{"QUEUE": "long"}}')
-    for name, value in found.items():
-        if not isinstance(value, str):
-            from osprofile.errors import ValueRefusedError
-
-            message = f"{option}: field {name} is no string and no number"
-            raise ValueRefusedError(message, field=name)
-    return found
 
 
 def _told(profile: str, incarnation: "Incarnation") -> dict[str, object]:

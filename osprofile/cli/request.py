@@ -1,0 +1,62 @@
+"""The request that a command line makes: values from options, files and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from osprofile.cli import common
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def request_of(fields: str | None, set_file: Iterable[str], given: Iterable[str]) -> dict[str, str]:
+    """Give the request of `--fields`, `--set-file` and `--set`; the latter win.
+
+    Raises `UsageError`, `ValueRefusedError`.
+    """
+    request = _json_fields(fields) if fields else {}
+    for name, path in common.assignments(set_file, "--set-file").items():
+        request[name] = _content(path, f"--set-file {name}={path}")
+    return {**request, **common.assignments(given, "--set")}
+
+
+def _content(path: str, option: str) -> str:
+    import sys
+    from pathlib import Path
+
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return data.decode()
+    except OSError as error:
+        raise common.UsageError(f"{option}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise common.UsageError(f"{option}: the content is not UTF-8") from None
+
+
+def _json_fields(path: str) -> dict[str, str]:
+    import json
+
+    option = f"--fields {path}"
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        if len(dict(pairs)) < len(pairs):
+            raise common.UsageError(f"{option}: a name is given twice")
+        return dict(pairs)
+
+    try:
+        # Numbers are taken as written: 1.50 stays 1.50.
+        found = json.loads(
+            _content(path, option), parse_int=str, parse_float=str, object_pairs_hook=unique
+        )
+    except (ValueError, RecursionError) as error:
+        raise common.UsageError(f"{option}: not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise common.UsageError(f'{option}: an object is needed, as in {{"QUEUE": "long"}}')
+    for name, value in found.items():
+        if not isinstance(value, str):
+            from osprofile.errors import ValueRefusedError
+
+            message = f"{option}: field {name} is no string and no number"
+            raise ValueRefusedError(message, field=name)
+    return found
