@@ -81,7 +81,7 @@ class Poller:
         self._watched: dict[str, Watched] = {}
         self._last = _NOTHING
         self._missed: set[str] = set()
-        self._new = False
+        self._new: set[str] = set()
         self._at_once = False
         self._asked = self._begun = self._valid = -math.inf
         self._wake = asyncio.Event()
@@ -98,7 +98,7 @@ class Poller:
     def watch(self, job_id: str, watched: Watched) -> None:
         """Ask for a job's state from now on, soon for the first time."""
         self._watched[job_id] = watched
-        self._new = True
+        self._new.add(job_id)
         self.soon()
 
     def unwatch(self, job_id: str) -> None:
@@ -193,16 +193,12 @@ class Poller:
     def _compare(self, found: Mapping[str, JobStatus], asked: float) -> bool:
         """Hand on what the batch system tells anew; say whether there was anything."""
         last, self._last = self._last, found
-        if found is last and not self._new:
-            return False
-        again, self._new = self._new, False
-        news = [
-            status
-            for job_id, status in found.items()
-            if job_id in self._watched
-            and status.state is not JobState.LOST
-            and (again or status is not last.get(job_id))
-        ]
+        new, self._new = self._new, set()
+        if found is last:
+            shown = [found[job_id] for job_id in new if job_id in found]
+        else:
+            shown = [s for j, s in found.items() if j in new or s is not last.get(j)]
+        news = [s for s in shown if s.job_id in self._watched and s.state is not JobState.LOST]
         for status in news:
             self._tell(status, asked)
         return bool(news)
