@@ -13,7 +13,18 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import Profile
 
-VERBS = ("render", "lint", "show", "fields", "profiles", "deploy")
+VERBS = (
+    "render",
+    "trace",
+    "lint",
+    "explain",
+    "new",
+    "schema",
+    "show",
+    "fields",
+    "profiles",
+    "deploy",
+)
 GROUPS = {
     "job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget"),
 }

@@ -14,6 +14,7 @@ from osprofile.errors import OSProfileError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Profile
 
 Offer = tuple[str, str]
@@ -47,12 +48,22 @@ def applications(given: Mapping[str, Any]) -> list[Offer]:
 
 def assignments(given: Mapping[str, Any]) -> list[Offer]:
     """Give `NAME=` for each field that a request may set."""
+    plan = _plan(given)
+    return [(f"{name}=", plan.declared[name].description) for name in sorted(plan.settable)]
+
+
+def used(given: Mapping[str, Any]) -> list[Offer]:
+    """Give the fields that the text uses, settable or not."""
+    plan = _plan(given)
+    fields = {name: plan.declared.get(name) for name in sorted(plan.uses)}
+    return [(name, field.description if field else "") for name, field in fields.items()]
+
+
+def _plan(given: Mapping[str, Any]) -> Plan:
     from osprofile.incarnation.plan import plan_of
 
-    profile = _profile(given)
     template, variation = given.get("template") or "START", given.get("variation") or ""
-    plan = plan_of(profile, template, variation, given.get("application"))
-    return [(f"{name}=", plan.declared[name].description) for name in sorted(plan.settable)]
+    return plan_of(_profile(given), template, variation, given.get("application"))
 
 
 def jobs(given: Mapping[str, Any]) -> list[Offer]:
@@ -66,6 +77,27 @@ def jobs(given: Mapping[str, Any]) -> list[Offer]:
         return []
     records = [r for r in Store(path).all() if r.is_submitted and not r.status.state.is_terminal]
     return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
+
+
+def formats(_given: Mapping[str, Any]) -> list[Offer]:
+    """Give the formats of the linter."""
+    from osprofile.cli.lint import FORMATS
+
+    return [(name, "") for name in FORMATS]
+
+
+def codes(_given: Mapping[str, Any]) -> list[Offer]:
+    """Give the codes of the linter."""
+    from osprofile.lint import RULES
+
+    return [(rule.code, rule.summary) for rule in RULES.values()]
+
+
+def schemas(_given: Mapping[str, Any]) -> list[Offer]:
+    """Give the names of the schemas' files."""
+    from osprofile.profile.editors import files
+
+    return [(name, "") for name in files()]
 
 
 def _profile(given: Mapping[str, Any], otherwise: str | None = None) -> Profile:

@@ -139,7 +139,7 @@ def _checks(field: Field) -> Iterator[Check]:
     if field.type == "integer":
         place = field.element.attribute_place(TYPE_KEY)
         yield Check("type", field.type, place, partial(_check_integer, field))
-    if is_limited(field):
+    elif is_limited(field):
         typed = field.type == "number"
         place = field.element.attribute_place(TYPE_KEY) if typed else field.place
         yield Check("type", "number", place, partial(_check_number, field))
