@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 VERBS = (
     "render",
-    "trace",
     "lint",
     "explain",
     "new",

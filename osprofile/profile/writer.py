@@ -35,11 +35,11 @@ def _document(profile: Profile) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<!-- Flattened: all that the profile inherits is in it. -->"
     yield f'<osp:Profile xmlns:osp="{OSP}" xmlns:idb="{IDB}" xmlns:ext="{EXTENSION}" name="{_attribute(profile.name)}">'
-    yield f"  <osp:UspaceRoot>{_text(profile.uspace_root)}</osp:UspaceRoot>"
-    yield f"  <osp:Delimiter>{_text(profile.delimiter)}</osp:Delimiter>"
+    yield f"  <osp:UspaceRoot>{text_of(profile.uspace_root)}</osp:UspaceRoot>"
+    yield f"  <osp:Delimiter>{text_of(profile.delimiter)}</osp:Delimiter>"
     if profile.global_fields:
         yield "  <idb:Template>"
-        yield from _fields(profile.global_fields.values())
+        yield from field_lines(profile.global_fields.values())
         yield "  </idb:Template>"
     for template in profile.templates.values():
         yield from _template(template)
@@ -55,7 +55,7 @@ def _template(template: Template) -> Iterator[str]:
     yield from _description(template.description, "    ")
     for invocation in template.invocations.values():
         yield from _invocation(invocation)
-    yield from _fields(template.fields.values())
+    yield from field_lines(template.fields.values())
     yield "  </idb:Template>"
 
 
@@ -63,15 +63,16 @@ def _invocation(invocation: Invocation) -> Iterator[str]:
     yield f'    <idb:Invocation name="{_attribute(invocation.name)}">'
     yield from _description(invocation.description, "      ")
     if invocation.body is not None:
-        yield f"      <idb:Body>{_text(invocation.body.text)}</idb:Body>"
+        yield f"      <idb:Body>{text_of(invocation.body.text)}</idb:Body>"
     if invocation.static_script is not None:
         script = invocation.static_script
         names = f'fileName="{_attribute(script.file_name)}" arguments="{_attribute(script.arguments.text)}"'
-        yield f"      <idb:StaticScript {names}>{_text(script.body.text)}</idb:StaticScript>"
+        yield f"      <idb:StaticScript {names}>{text_of(script.body.text)}</idb:StaticScript>"
     yield "    </idb:Invocation>"
 
 
-def _fields(fields: Iterable[Field]) -> Iterator[str]:
+def field_lines(fields: Iterable[Field]) -> Iterator[str]:
+    """Give the lines of fields, as they stand in a template."""
     for field in fields:
         attributes = f'name="{_attribute(field.name)}"'
         if not field.settable:
@@ -86,18 +87,18 @@ def _fields(fields: Iterable[Field]) -> Iterator[str]:
             if limit is not None:
                 yield f"      <idb:{name}>{_double(limit)}</idb:{name}>"
         for tag in field.tags:
-            yield f'      <idb:Tag name="{_attribute(tag.name)}">{_text(tag.value)}</idb:Tag>'
+            yield f'      <idb:Tag name="{_attribute(tag.name)}">{text_of(tag.value)}</idb:Tag>'
         for name, value in (("Default", field.default), ("Value", field.value)):
             if value is not None:
-                yield f"      <idb:{name}>{_text(value)}</idb:{name}>"
+                yield f"      <idb:{name}>{text_of(value)}</idb:{name}>"
         yield "    </idb:Field>"
 
 
 def _application(application: Application) -> Iterator[str]:
     names = f'name="{_attribute(application.name)}" template="{_attribute(application.template)}"'
     yield f"  <osp:Application {names}>"
-    yield f"    <osp:ApplicationName>{_text(application.application_name)}</osp:ApplicationName>"
-    version = _text(application.application_version)
+    yield f"    <osp:ApplicationName>{text_of(application.application_name)}</osp:ApplicationName>"
+    version = text_of(application.application_version)
     yield f"    <osp:ApplicationVersion>{version}</osp:ApplicationVersion>"
     yield from _description(application.description, "    ", "osp")
     yield "  </osp:Application>"
@@ -105,7 +106,7 @@ def _application(application: Application) -> Iterator[str]:
 
 def _description(text: str, indent: str, prefix: str = "idb") -> Iterator[str]:
     if text:
-        yield f"{indent}<{prefix}:Description>{_text(text)}</{prefix}:Description>"
+        yield f"{indent}<{prefix}:Description>{text_of(text)}</{prefix}:Description>"
 
 
 def _double(number: float) -> str:
@@ -116,7 +117,7 @@ def _attribute(value: str) -> str:
     return re.sub('[&<>"\r\n\t]', lambda m: _ESCAPES[m[0]], value)
 
 
-def _text(value: str) -> str:
+def text_of(value: str) -> str:
     """Give character data; scripts go into CDATA, where `]]>` and CR cannot stand."""
     if not re.search("[&<>\r]", value):
         return value

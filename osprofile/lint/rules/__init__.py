@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import Problem
-from osprofile.lint.rules import documents, fields, scripts
+from osprofile.lint.rules import documents, fields, scripts, waivers
 from osprofile.lint.rules.rule import Rule, document
 
 if TYPE_CHECKING:
@@ -13,12 +14,22 @@ if TYPE_CHECKING:
 
     from osprofile.source import Place
 
-__all__ = ["RULES", "Rule", "document", "problem"]
+__all__ = ["RULES", "UNLOADABLE", "Rule", "document", "is_code", "problem"]
 
 RULES: Final[Mapping[str, Rule]] = {
-    rule.code: rule for rule in (*documents.RULES, *fields.RULES, *scripts.RULES)
+    rule.code: rule for rule in (*documents.RULES, *fields.RULES, *scripts.RULES, *waivers.RULES)
 }
 """Every rule by its code; a code never changes its meaning."""
+
+UNLOADABLE: Final = frozenset(
+    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 201, 202, 203)
+)
+"""The codes of what keeps a profile from loading: they can be neither waived nor ignored."""
+
+
+def is_code(word: str) -> bool:
+    """Say whether a word is a code of this table, or has the form of one of shellcheck's."""
+    return word in RULES or re.fullmatch("SC[0-9]{4}", word) is not None
 
 
 def problem(code: str, message: str, place: Place, hint: str = "") -> Problem:

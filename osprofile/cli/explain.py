@@ -1,0 +1,31 @@
+"""`incarnate explain`: what a code of the linter means."""
+
+from typing import Annotated
+
+from osprofile.cli import common
+from osprofile.cli.options import Argument, JsonOption
+
+
+def explain(
+    *,
+    codes: Annotated[
+        list[str], Argument("Codes, as in OSP605; without one: a list.", "[CODE...]", "codes")
+    ] = [],
+    json: JsonOption = False,
+) -> int:
+    """Explain codes of the linter: what is wrong, why, a wrong example and a right one.
+
+    Examples:
+      incarnate explain
+      incarnate explain OSP605
+    """
+    from osprofile.lint import RULES
+    from osprofile.lint.explain import contents, explanation, rule_of
+
+    rules = [rule_of(code) for code in codes]
+    if json:
+        told = ("code", "severity", "summary", "why", "wrong", "right")
+        common.put_json([{t: getattr(r, t) for t in told} for r in rules or RULES.values()])
+    else:
+        common.put("\n\n".join(map(explanation, rules)) or contents())
+    return 0

@@ -1,0 +1,50 @@
+"""`incarnate new`: the profile that a site starts from."""
+
+from typing import Annotated
+
+from osprofile.cli import common
+from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
+
+
+def new(
+    *,
+    name: Annotated[str, Argument("The new profile's name.", "NAME")],
+    extends: Annotated[
+        str,
+        Option(("--extends", "-e"), "The profile that it inherits from.", "NAME", "profiles"),
+    ],
+    directory: Annotated[
+        str | None,
+        Option(
+            ("--directory", "-o"),
+            "Write DIR/NAME/profile.xml, unless there is one [stdout].",
+            "DIR",
+        ),
+    ] = None,
+    profiles: ProfilesOption = [],
+    json: JsonOption = False,
+) -> int:
+    """Give a profile to start from: it inherits everything, and shows what it may change.
+
+    Examples:
+      incarnate new mysite --extends slurm --directory ~/.config/osprofile/profiles
+      incarnate new pbs --extends pbs > profile.xml
+    """
+    from os import path
+
+    from osprofile.profile.repository import Repository
+    from osprofile.profile.skeleton import skeleton, write
+
+    document = skeleton(name, Repository(profiles).load(extends))
+    file = None
+    if directory is not None:
+        try:
+            file = write(path.expanduser(directory), name, document)
+        except FileExistsError as error:
+            hint = "it is left as it is: choose another name or directory"
+            raise common.UsageError(f"{error.filename} exists", hint=hint) from None
+    if json:
+        common.put_json({"name": name, "extends": extends, "file": file, "text": document})
+    else:
+        common.put(document if file is None else file)
+    return 0

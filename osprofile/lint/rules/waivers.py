@@ -1,0 +1,28 @@
+"""Rules about waivers (7xx)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from osprofile.lint.rules.rule import Rule, field, fixed, template
+
+_UNUSED: Final = template("true", field("WHY"))
+_BECAUSE: Final = "our sites read WHY from the profile itself"
+
+RULES: Final = (
+    Rule(
+        "OSP701", "warning", "a waiver of a problem that is not there",
+        "A comment <!-- lint-waive CODE: REASON --> covers the element that follows it, or the line "
+        "that it ends. One that covers nothing would hide the problem if it came back.",
+        f"  <!-- lint-waive OSP302: {_BECAUSE} -->\n" + template("hold -n <N>", fixed("N", "1")),
+        f"  <!-- lint-waive OSP302: {_BECAUSE} -->\n" + _UNUSED,
+    ),
+    Rule(
+        "OSP702", "error", "a waiver that is not clear",
+        "A waiver names codes, each a rule of this table or of shellcheck (SC2086), and gives a "
+        "reason, for those who come after its author. What keeps a profile from loading cannot be "
+        "waived.",
+        "  <!-- lint-waive OSP302 -->\n" + template("true"),
+        f"  <!-- lint-waive OSP302: {_BECAUSE} -->\n" + _UNUSED,
+    ),
+)  # fmt: skip

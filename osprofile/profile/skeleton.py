@@ -1,0 +1,123 @@
+"""The profile that a site starts from: what is inherited stands in comments, ready to be changed."""
+
+from __future__ import annotations
+
+import os
+import re
+from os import path
+from typing import TYPE_CHECKING, Final
+
+from osprofile.errors import NotFoundError, shown
+from osprofile.profile.model import EXTENSION, IDB, OSP
+from osprofile.profile.reader import PLAIN_NAME
+from osprofile.profile.writer import field_lines, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.profile.model import Field, Profile
+
+_HEAD: Final = f"""\
+<osp:Profile xmlns:osp="{OSP}"
+             xmlns:idb="{IDB}"
+             xmlns:ext="{EXTENSION}"
+"""
+
+_APPLICATION: Final = """\
+  <idb:Template name="GREETING">
+    <idb:Description>Greets, from the node that the job runs on.</idb:Description>
+    <idb:Invocation>
+      <idb:Body><![CDATA[printf 'Greetings, %s, from %s\\n' '<GREETED/'/'\\\\''>' "$(hostname)"
+]]></idb:Body>
+    </idb:Invocation>
+    <idb:Field name="GREETED">
+      <idb:Description>Who is greeted.</idb:Description>
+      <idb:Default>world</idb:Default>
+    </idb:Field>
+  </idb:Template>
+  <osp:Application name="Greeting" template="GREETING">
+    <osp:ApplicationName>Greeting</osp:ApplicationName>
+    <osp:ApplicationVersion>1.0</osp:ApplicationVersion>
+  </osp:Application>"""
+
+
+def skeleton(name: str, parent: Profile) -> str:
+    """Give the document of a new profile that extends another; it changes nothing yet.
+
+    Each field of the parent's that requests may set and that all templates share stands in a
+    comment, as it is inherited. The document has no problem, whichever comment is opened. Raises
+    `NotFoundError` for a name that no profile may have.
+    """
+    if not PLAIN_NAME.fullmatch(name):
+        hint = "a name begins with a letter or digit and has only letters, digits, _ . -"
+        raise NotFoundError(f"profile name {shown(name)} is not allowed", hint=hint)
+    return "\n".join([*_document(name, parent), ""])
+
+
+def _document(name: str, parent: Profile) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield from _introduction(name, parent)
+    yield f'{_HEAD}             name="{name}" extends="{parent.name}">'
+    yield "  <!-- Each job works in a directory of its own below this one; all nodes must see it. -->"
+    yield f"  <osp:UspaceRoot>{text_of(parent.uspace_root)}</osp:UspaceRoot>"
+    yield "  <!-- What joins the parts of a path. -->"
+    yield f"  <osp:Delimiter>{text_of(parent.delimiter)}</osp:Delimiter>"
+    fields = [f for f in parent.global_fields.values() if f.settable]
+    if fields:
+        yield from _globals(fields)
+    yield from _application()
+    yield "</osp:Profile>"
+
+
+def _introduction(name: str, parent: Profile) -> Iterator[str]:
+    same = name == parent.name
+    # No comment can hold two hyphens one after the other.
+    name, other = (re.sub("-(?=-)", "- ", n) for n in (name, parent.name))
+    yield f"<!-- {name}: what is particular to this site; all else is inherited from {other}"
+    if same:
+        yield "     of the next directory on the search path."
+    yield f"""
+     As {name}/profile.xml it belongs in ~/.config/osprofile/profiles, /etc/osprofile/profiles or a
+     directory of $OSPROFILE_PATH. Then:
+
+       incarnate lint {name}       what is wrong with it
+       incarnate show -p {name}    what is in force, and where each part of it stands
+       incarnate START -p {name}   the script that starts a job
+       incarnate schema{" " * len(name)}      what makes an editor know profiles
+
+     An inherited item is replaced by one of the same kind and name, whole. To change a field, open
+     its comment: remove the line that begins it and the line that ends it. -->"""
+
+
+def _globals(fields: list[Field]) -> Iterator[str]:
+    yield ""
+    yield "  <!-- The fields of all templates, as they are inherited: what a request may set. -->"
+    yield "  <idb:Template>"
+    for field in fields:
+        lines = [*field_lines([field])]
+        if not any("--" in line for line in lines):  # what no comment can hold
+            yield from ("    <!--", *lines, "    -->")
+    yield "  </idb:Template>"
+
+
+def _application() -> Iterator[str]:
+    yield ""
+    yield "  <!-- An application of the site's own, for requests that name it, as -a Greeting does."
+    yield "       A value that a request sets stands in single quotes, each quote in it escaped."
+    yield "  -->"
+    yield "  <!--"
+    yield _APPLICATION
+    yield "  -->"
+
+
+def write(directory: str, name: str, document: str) -> str:
+    """Write a document to `DIRECTORY/NAME/profile.xml` and give its path; directories are made.
+
+    Raises `FileExistsError` where a file has that name, `OSError` where it cannot be written.
+    """
+    folder = path.join(directory, name)
+    os.makedirs(folder, exist_ok=True)
+    file = path.join(folder, "profile.xml")
+    with open(file, "x", encoding="utf-8", newline="\n") as new:
+        new.write(document)
+    return file
