@@ -55,6 +55,8 @@ class Clock:
 
     def __init__(self, *, utc: bool = False) -> None:
         self.latest = 0
+        self.decisions = 0
+        """How many times were decided by what came before them."""
         self._utc = utc
 
     def read(self, wall: Wall) -> tuple[int, bool]:
@@ -71,6 +73,7 @@ class Clock:
             return (fitting[0] if fitting else utc - before), False
         first, second = fitting
         found = second if self.latest > first + SLACK else first
+        self.decisions += 1
         self.latest = max(self.latest, found)
         return found, True
 
@@ -141,7 +144,7 @@ class Stamps(dict[str, str]):
         if len(self._minutes) + len(self._dropped) >= KEPT:
             self._minutes.clear()
             self._dropped.clear()
-        if begin + 60 < self._since:
+        if begin + 60 < self._since and not doubtful:
             self._dropped.add(minute)
         elif begin >= self._since and not doubtful:
             self._minutes[minute] = begin
@@ -156,6 +159,14 @@ class Stamps(dict[str, str]):
     def heard(self, now: float) -> None:
         """Take note that the log was read to its end."""
         self.clock.heard(now)
+
+    def decided(self) -> tuple[int, int]:
+        """Give what changes when a time is decided by what came before it."""
+        return self.clock.decisions, self.clock.latest
+
+    def undecide(self, before: tuple[int, int]) -> None:
+        """Take back what was decided since `decided` gave this."""
+        self.clock.decisions, self.clock.latest = before
 
 
 @final
@@ -182,6 +193,13 @@ class Seconds(dict[str, str]):
 
     def heard(self, now: float) -> None:
         """Pass over it: these times have one meaning."""
+
+    def decided(self) -> tuple[int, int]:
+        """Give what never changes."""
+        return 0, 0
+
+    def undecide(self, before: tuple[int, int]) -> None:
+        """Pass over it."""
 
 
 def numbers(words: str, *places: tuple[int, int]) -> tuple[int, ...] | None:

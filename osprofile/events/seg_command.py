@@ -1,7 +1,7 @@
 """The command line of `osprofile-seg`, the one of `globus-scheduler-event-generator`.
 
     osprofile-seg -s NAME [-t TIMESTAMP] [-d DIR [-b] [-p PIDFILE]]
-                  [--log-path PATH]... [--extended] [--interval SECONDS]
+                  [--log-path PATH]... [--extended] [--interval SECONDS] [--processes 1|2]
 
 Options are read by hand, and little is imported: a generator's start should be short.
 """
@@ -39,6 +39,8 @@ with STATE 1 pending, 2 active, 4 failed, 8 done. Ends when the standard input i
   --extended          tell also what is not known to the original: jobs that are deleted while
                       they wait, that are run again, and, as state 16, held and suspended ones
   --interval SECONDS  between two looks at a log that was read to its end (0.1)
+  --processes 1|2     by how many a backlog is replayed; else by two where there are
+                      two processors, and it is of 8 MiB or more
   -h, --help          this text
 """
 _WITH_VALUE: Final = {
@@ -48,6 +50,7 @@ _WITH_VALUE: Final = {
     "-p": "pid_file",
     "--log-path": "paths",
     "--interval": "interval",
+    "--processes": "processes",
 }
 _FLAGS: Final = {"-b": "background", "--extended": "extended", "-h": "help", "--help": "help"}
 CONFIGURATION: Final = "/etc/globus"
@@ -64,6 +67,7 @@ class Arguments:
         self.pid_file = ""
         self.paths: list[str] = []
         self.interval = 0.1
+        self.processes: int | None = None
         self.background = self.extended = self.help = False
 
     def give(self, option: str, value: str) -> None:
@@ -73,6 +77,8 @@ class Arguments:
                 self.since = _timestamp(value)
             case "interval":
                 self.interval = _seconds(value)
+            case "processes":
+                self.processes = _processes(value)
             case "paths":
                 self.paths.append(value)
             case attribute:
@@ -130,6 +136,12 @@ def _seconds(value: str) -> float:
         message = f"--interval {shown(value)} is no number of seconds"
         raise EventError(message, hint="give one from 0.001 to 86400")
     return seconds
+
+
+def _processes(value: str) -> int:
+    if value not in ("1", "2"):
+        raise EventError(f"--processes {shown(value)} is not possible", hint="give 1 or 2")
+    return int(value)
 
 
 def settings_of(name: str) -> dict[str, str]:
@@ -191,6 +203,7 @@ def _help() -> int:
 
 def _generate(arguments: Arguments) -> int:
     from osprofile.events.generator import generate, progress_of
+    from osprofile.events.pair import paired
     from osprofile.events.sources import find
     from osprofile.events.sources.base import Options
 
@@ -211,6 +224,7 @@ def _generate(arguments: Arguments) -> int:
     if output is None:
         return 0
     _say_what_is_missing(options)
+    source = paired(source, arguments.processes)
     generate(source, output, interval=arguments.interval, progress=progress_of(source))
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final, runtime_checkable
 
 from osprofile.errors import EventError
 from osprofile.events.clock import OddError
@@ -82,29 +82,50 @@ class Parser(Protocol):
         """Take note that the log was read to its end."""
 
 
+Apart = tuple[str, int, int]
+"""Of a block that was read by itself: its events, and its first and its latest time (or 0, 0)."""
+
+
+@runtime_checkable
+class SharedParser(Parser, Protocol):
+    """One that can read most blocks without those before them: two processes can share its log."""
+
+    def apart(self, text: str) -> Apart | None:
+        """Read a block by itself; None where its events depend on what stands before it.
+
+        What `feed` gives later is the same whether this was called or not.
+        """
+
+    def accepts(self, block: Apart) -> bool:
+        """Say whether a block that was read by itself means the same behind all that was fed.
+
+        Then it counts as fed.
+        """
+
+
 @final
 class LogSource:
     """The events of one or several logs, each with its own parser."""
 
     def __init__(self, logs: Sequence[tuple[Log, Parser]]) -> None:
-        self._logs = logs
+        self.logs = logs
 
     def read(self) -> str | None:
         """Give the events of the next block of lines; None if no log has any now."""
-        for log, parser in self._logs:
+        for log, parser in self.logs:
             data = log.read()
             if data:
                 if log.fresh:
                     parser.begin()
                 return parser.feed("\n" + data.decode("latin-1"))
         now = time.time()
-        for _, parser in self._logs:
+        for _, parser in self.logs:
             parser.heard(now)
         return None
 
     def left(self) -> int:
         """Give how many bytes are unread."""
-        return sum(log.left() for log, _ in self._logs)
+        return sum(log.left() for log, _ in self.logs)
 
 
 class TimedLines:
@@ -142,6 +163,23 @@ class TimedLines:
     def slow(self, found: Any) -> str:  # noqa: ANN401 - a tuple of the pattern's groups
         """Give the events of one finding."""
         raise NotImplementedError
+
+
+class SharedLines(TimedLines):
+    """Lines that mean the same wherever they stand, those of the two odd hours excepted."""
+
+    def apart(self, text: str) -> Apart | None:
+        """Read a block by itself."""
+        before = self.stamps.decided()
+        events = self.feed(text)
+        if self.stamps.decided() == before:
+            return events, 0, 0
+        self.stamps.undecide(before)
+        return None
+
+    def accepts(self, block: Apart) -> bool:  # noqa: ARG002
+        """Accept any."""
+        return True
 
 
 INTEGER: Final = re.compile(r"\s*([+-]?[0-9]{1,18})")

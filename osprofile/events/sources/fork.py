@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import Seconds
-from osprofile.events.sources.base import Endings, LogSource, TimedLines
+from osprofile.events.sources.base import Endings, LogSource, SharedLines
 from osprofile.events.tail import Chain, Starts
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _ending(words: str) -> str:
 
 
 @final
-class Lines(TimedLines):
+class Lines(SharedLines):
     """Lines of events, as the generator itself writes them."""
 
     def __init__(self, since: int, *, extended: bool) -> None:

@@ -28,15 +28,16 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import OddError, Seconds
-from osprofile.events.sources.base import Endings, LogSource, TimedLines, integer
+from osprofile.events.sources.base import Endings, LogSource, SharedLines, integer
 from osprofile.events.tail import Chain, Starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from osprofile.events.sources.base import Options, Source
+    from osprofile.events.sources.base import Apart, Options, Source
 
 TABLE: Final = {"JOB_NEW": ";1;0\n", "JOB_START": ";2;0\n"}
+_BEGINS: Final = {"NEW": ";1;0\n", "START": ";2;0\n"}
 STATES: Final = {1: ";1;0\n", 2: ";16;0\n", 4: ";2;0\n", 8: ";16;0\n", 16: ";16;0\n"}
 """The states of JOB_STATUS that are told with `--extended` alone."""
 EXCEPTIONS: Final = 0x08 | 0x10 | 0x40
@@ -46,8 +47,9 @@ A host's failure (0x20) is none: the job may be run again, and its JOB_STATUS sa
 """
 USAGE: Final = 19
 """So many numbers of resource usage stand before the exit status, if any do."""
-_EXIT: Final = (
-    r"(?:(?:[0-9.]++ ){4}(?:0|1(?: [-0-9.]++){19}) ([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
+_EXIT: Final = (  # written out: a repeated group takes twice the time
+    rf"(?:{'[0-9.]++ ' * 4}(?:0|1{' [-0-9.]++' * USAGE}) "
+    r"([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
 )
 _LINE: Final = re.compile(
     r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)'
@@ -58,8 +60,8 @@ _MORE: Final = re.compile(
 )
 _TIMES: Final = re.compile(r'\n"[^"]++" "[^"]++" ([0-9]{10}) (?=[^ \t\n])')
 _EVENTS: Final = re.compile(
-    r'\n"JOB_(?:(NEW|START)" "[^"]++" ([0-9]{10}) ([^ \n]++)'
-    rf'|STATUS" "[^"]++" ([0-9]{{10}}) ([^ \n]++) ++(?:64[ \n]|32 {_EXIT}))'
+    r'\n"JOB_(?:(NEW|START)|STATUS)" "[^"]++" ([0-9]{10}) ([^ \n]++)'
+    rf"(?(1)| ++(?:64[ \n]|32 {_EXIT}))"
 )
 _FIRST: Final = re.compile(rb"#\s*([0-9]+)")
 
@@ -140,28 +142,42 @@ class Lines:
 
     def feed(self, text: str) -> str:
         """Give the events of whole lines."""
+        block = self.apart(text)
+        if block and not self.accepts(block):
+            text = _without_older(text, _TIMES.findall(text), f"{self._latest:010}")
+            block = self.apart(text)
+            if block:
+                self.accepts(block)
+        return block[0] if block else "".join(map(self._line, _LINE.findall(text)))
+
+    def apart(self, text: str) -> Apart | None:
+        """Read a block by itself; None where its lines have another form."""
         times = _TIMES.findall(text)
         if len(times) != text.count("\n") - 1:
-            return "".join(map(self._line, _LINE.findall(text)))
-        first, last = f"{self._latest:010}", times[-1]
-        if times[0] < first or sorted(times) != times:
-            latest = list(accumulate(times, max, initial=first))
-            text, last = _without_older(text, times, latest), latest[-1]
+            return None
+        if sorted(times) != times:
+            text = _without_older(text, times, times[0])
+            times = [times[0], max(times)]
         try:
             events = self._events(_EVENTS.findall(text))
         except OddError:
-            return "".join(map(self._line, _LINE.findall(text)))
-        self._latest = int(last)
-        return events
+            return None
+        return (events, int(times[0]), int(times[-1])) if times else ("", 0, 0)
 
-    def _events(self, found: list[tuple[str, str, str, str, str, str, str]]) -> str:
+    def accepts(self, block: Apart) -> bool:
+        """Say whether no line of a block is older than one that was fed before."""
+        _, first, latest = block
+        if latest and first < self._latest:
+            return False
+        self._latest = max(self._latest, latest)
+        return True
+
+    def _events(self, found: list[tuple[str, str, str, str, str]]) -> str:
         endings = self._endings
         return "".join(
             [
-                f"001;{when};{job};{'1' if kind == 'NEW' else '2'};0\n"
-                if kind
-                else f"001;{at};{ended}{endings[how or odd]}"
-                for kind, when, job, at, ended, how, odd in found
+                f"001;{when};{job}{_BEGINS[kind] if kind else endings[how or odd]}"
+                for kind, when, job, how, odd in found
             ]
         )
 
@@ -177,17 +193,16 @@ class Lines:
         return f"001;{moment};{job}{ending}" if ending else ""
 
 
-def _without_older(text: str, times: list[str], latest: list[str]) -> str:
-    """Leave out the lines whose time is less than the latest before them."""
-    lines = text[1:-1].split("\n")
-    kept = [
-        line for line, when, so_far in zip(lines, times, latest, strict=False) if when >= so_far
-    ]
-    return "\n".join(["", *kept, ""])
+def _without_older(text: str, times: list[str], first: str) -> str:
+    """Leave out the lines that are older than `first` or one before them; `times` are theirs."""
+    latest = accumulate(times, max, initial=first)
+    next(latest)
+    whole = zip(text[1:-1].split("\n"), times, latest, strict=True)
+    return "\n".join(["", *(line for line, when, so_far in whole if when >= so_far), ""])
 
 
 @final
-class Extended(TimedLines):
+class Extended(SharedLines):
     """What the original tells, and what it drops."""
 
     pattern = _MORE

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import Stamps, Wall, numbers
 from osprofile.events.days import Days, day_of
-from osprofile.events.sources.base import Endings, LogSource, TimedLines, integer
+from osprofile.events.sources.base import Endings, LogSource, SharedLines, TimedLines, integer
 
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Options, Source
@@ -69,7 +69,7 @@ def _exit(words: str) -> str | None:
 
 
 @final
-class Lines(TimedLines):
+class Lines(SharedLines):
     """What the original tells."""
 
     pattern = re.compile(_LINE.format(types="00(?:08|1[06])", messages=_MESSAGES))

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import EventError
 from osprofile.events.clock import Seconds
-from osprofile.events.sources.base import Endings, LogSource, TimedLines, integer
+from osprofile.events.sources.base import Endings, LogSource, SharedLines, TimedLines, integer
 from osprofile.events.sources.fork import older_wanted
 from osprofile.events.tail import Chain, Starts
 
@@ -104,7 +104,7 @@ def _account(words: str) -> str | None:
 
 
 @final
-class Lines(TimedLines):
+class Lines(SharedLines):
     """What the original tells."""
 
     pattern = re.compile(_LINE.replace("EVENTS", "|".join(TABLE)).replace("INITIATOR", _F))

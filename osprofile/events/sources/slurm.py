@@ -31,7 +31,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import Stamps, Wall, numbers
-from osprofile.events.sources.base import LogSource, TimedLines
+from osprofile.events.sources.base import LogSource, SharedLines
 from osprofile.events.tail import Chain, Starts
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _older_wanted(since: int) -> Callable[[bytes, bytes], bool]:
 
 
 @final
-class Lines(TimedLines):
+class Lines(SharedLines):
     """Lines of either log."""
 
     def __init__(self, since: int, *, extended: bool) -> None:
