@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 VERBS = (
     "render",
+    "trace",
     "lint",
     "explain",
     "new",
