@@ -1,0 +1,139 @@
+"""The manual page docs/htcondor.md says what is: settings, attributes, and its examples work."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from osprofile.executors.blah.attributes import MUST_BE_KEPT, TABLE
+from osprofile.executors.blah.settings import Settings, read
+from osprofile.lint.linter import lint_profile
+from osprofile.profile.repository import Repository
+from osprofile.target.job import FIELD_OF
+from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
+
+TEXT = (Path(__file__).parents[3] / "docs" / "htcondor.md").read_text()
+
+
+def section(title: str) -> str:
+    """Give the text from a title to the next one of its depth."""
+    depth = "#" * len(title.split(" ", maxsplit=1)[0])
+    return TEXT.partition(f"{title}\n")[2].partition(f"\n{depth} ")[0]
+
+
+def blocks(kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def rows(text: str) -> list[list[str]]:
+    """Give the cells of a table, without its head."""
+    found = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    return [row.split(" | ") for row in found][1:]
+
+
+def test_every_setting_stands_there_with_its_default() -> None:
+    table = rows(section("## Settings"))
+    assert [name.strip("`") for name, *_ in table] == [f.name for f in fields(Settings)]
+    defaults = Settings()
+    for name, default, meaning in table:
+        value = tomllib.loads(f"x = {default.strip('`')}")["x"]
+        known = getattr(defaults, name.strip("`"))
+        assert type(known)(value) == known if isinstance(value, list) else value == known, name
+        assert len(meaning) > 10
+
+
+def test_every_attribute_stands_there_with_its_field() -> None:
+    text = section("## Attributes")
+    shown = [
+        (name, cells[1].strip("`"))
+        for cells in rows(text)
+        for name in re.findall(r"`(\w+)`", cells[0])
+    ]
+    assert shown == [(rule.name, FIELD_OF[rule.gives]) for rule in TABLE]
+    for name in MUST_BE_KEPT:
+        assert f"`{name}`" in text
+
+
+@pytest.mark.parametrize("text", blocks("toml"))
+def test_each_file_of_settings_is_read(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "blahpd.toml"
+    path.write_text(text)
+    assert read(str(path), Settings()) != Settings()
+
+
+@pytest.mark.parametrize("text", blocks("sh"))
+def test_each_piece_of_shell_is_shell(text: str) -> None:
+    assert subprocess.run(["sh", "-n", "-c", text], check=False).returncode == 0
+
+
+def test_the_five_steps() -> None:
+    text = section("## Switching over in five steps")
+    assert re.findall(r"^\*\*(\d)\. ", text, re.MULTILINE) == list("12345")
+    assert "\n**Back**: " in text
+    words = [*DAEMON, "--help"]
+    known = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"--[a-z-]+", text))
+    assert options >= {"--version", "--dry-run"}
+    assert all(option in known for option in options)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a directory with the page's profile, and commands that note how they are called."""
+    (text,) = blocks("xml")
+    (tmp_path / "profiles" / "slurm").mkdir(parents=True)
+    (tmp_path / "profiles" / "slurm" / "profile.xml").write_text(text)
+    (tmp_path / "bin").mkdir()
+    for name, answer in {
+        "sbatch": "echo 4711",
+        "squeue": "echo 'slurm_load_jobs' >&2; exit 1",
+    }.items():
+        (tmp_path / "bin" / name).write_text(
+            f'#!/bin/sh\necho "{name} $*" >> {tmp_path}/calls\n{answer}\n'
+        )
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    return tmp_path
+
+
+def test_the_profile_has_no_errors(site: Path) -> None:
+    profile = Repository([str(site / "profiles")]).load("slurm")
+    assert [p for p in lint_profile(profile) if p.severity == "error"] == []
+
+
+def test_one_attribute_more(site: Path) -> None:
+    """Issue: a site adds an attribute by adding a field to its profile (page, fault 10)."""
+
+    async def main() -> None:
+        async with GridManager(
+            "--profiles", str(site / "profiles"), "--log", f"{site}/log"
+        ) as client:
+            for qos in ("fast", "slow-2"):
+                await client.submit(
+                    ad(Cmd="/bin/true", gridtype="slurm", QOS=qos, JobDirectory=qos)
+                )
+            for qos in ("$(id)", "a b", "x\n#SBATCH -p y"):
+                text = ad(Cmd="/bin/true", gridtype="slurm", QOS=qos)
+                code, words, _ = await client.ask("BLAH_JOB_SUBMIT", text)
+                assert (code, "attribute QOS: " in words) == ("1", True)
+            await client.submit(ad(Cmd="/bin/true", gridtype="slurm", JobDirectory="none"))
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    calls = [
+        line for line in (site / "calls").read_text().splitlines() if line.startswith("sbatch")
+    ]
+    given = "sbatch --parsable --ignore-pbs"
+    assert calls == [
+        f"{given} --qos=high_priority .gpe_job",
+        f"{given} --qos=slow-2 .gpe_job",
+        f"{given} .gpe_job",
+    ]
