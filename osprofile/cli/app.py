@@ -127,10 +127,14 @@ def _typer_parameter(parameter: Parameter) -> Any:
 
 def _completer(name: str) -> Callable[..., Any]:
     def complete(ctx: typer.Context, incomplete: str) -> Any:
-        template = None
-        if any(parameter.name == "template" for parameter in ctx.command.params):
+        given = dict(ctx.params)
+        arguments = [
+            p.name for p in ctx.command.params if p.param_type_name == "argument" and p.name
+        ]
+        if "template" in arguments:
             # Behind an option that still lacks its value, the arguments are not sorted out yet.
-            template = ctx.params.get("template") or next(iter(ctx.args), None)
-        return completion.offers(name, {**ctx.params, "template": template}, incomplete)
+            for argument, word in zip(arguments, ctx.args, strict=False):
+                given[argument] = given.get(argument) or word
+        return completion.offers(name, given, incomplete)
 
     return complete

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 VERBS = (
     "render",
     "trace",
+    "diff",
     "lint",
     "explain",
     "new",
@@ -32,6 +33,8 @@ GROUPS = {
 INTERNAL_ERROR = 1
 OUR_ERROR_BESIDE_A_SCRIPT = 125
 """What a command that passes on a script's or job's exit code ends with where the error is ours."""
+TROUBLE = 2
+"""What `diff` ends with where there is nothing to compare: 1 says that something differs."""
 INTERRUPTED = 130
 
 
@@ -132,7 +135,7 @@ def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], first: str =
         if first and isinstance(error, NotFoundError):
             error.hint = f"{meant(first)} {error.hint}".strip()
         tell_error(error)
-        return OUR_ERROR_BESIDE_A_SCRIPT if passes_on(verb, arguments) else error.exit_code
+        return our_error(verb, arguments, error.exit_code)
     except BrokenPipeError:
         # The reader has gone, as with `| head`: say nothing, now or when Python closes stdout.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -148,7 +151,14 @@ def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], first: str =
             f"incarnate: internal error: {type(error).__name__}: {error}\n"
             "    hint: this is a fault of osprofile's; OSPROFILE_DEBUG=1 shows where"
         )
-    return OUR_ERROR_BESIDE_A_SCRIPT if passes_on(verb, arguments) else INTERNAL_ERROR
+    return our_error(verb, arguments, INTERNAL_ERROR)
+
+
+def our_error(verb: Callable[..., int], arguments: Mapping[str, Any], code: int) -> int:
+    """Give the exit code for an error of ours, where 1 or the script's own would say something else."""
+    if passes_on(verb, arguments):
+        return OUR_ERROR_BESIDE_A_SCRIPT
+    return max(code, TROUBLE) if verb.__name__ == "diff" else code
 
 
 def passes_on(verb: Callable[..., int], arguments: Mapping[str, Any]) -> bool:

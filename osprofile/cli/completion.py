@@ -101,7 +101,8 @@ def schemas(_given: Mapping[str, Any]) -> list[Offer]:
 
 
 def _profile(given: Mapping[str, Any], otherwise: str | None = None) -> Profile:
-    return common.open_profile(given.get("profile") or otherwise, given.get("profiles") or ())
+    profile = given.get("profile") or given.get("first") or otherwise  # diff has two, and no option
+    return common.open_profile(profile, given.get("profiles") or ())
 
 
 def offers(name: str, given: Mapping[str, Any], incomplete: str) -> Iterable[Offer]:

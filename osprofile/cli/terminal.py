@@ -79,9 +79,7 @@ def place_text(place: Place | None) -> str:
     """Give `file:line:column`; a file below the working directory by its path from there."""
     if place is None:
         return ""
-    name = (
-        os.path.relpath(place.file) if place.file.startswith(os.getcwd() + os.sep) else place.file
-    )
+    name = os.path.normpath(place.file).removeprefix(os.getcwd() + os.sep)
     return harmless(f"{name}:{place.line}:{place.column}")
 
 
@@ -139,6 +137,6 @@ class Report:
         return "\n".join(self.lines)
 
 
-def printable_lines(text: str) -> list[str]:
-    """Give the lines of a script (ended by line feeds), each harmless; a tab stays a tab."""
-    return [re.sub("[^\t]+", lambda m: harmless(m[0]), line) for line in text.split("\n")]
+def printable(line: str) -> str:
+    """Give a line of a script, harmless; a tab stays a tab."""
+    return re.sub("[^\t]+", lambda m: harmless(m[0]), line)
