@@ -45,6 +45,7 @@ lab: $(VENV)/.dev
 	sh tests/lab/ci.sh
 	$(BIN)/python -m pytest tests/lab $(PYTEST)
 	$(BIN)/python benchmarks/jobs.py $(BENCH)
+	$(BIN)/python benchmarks/blah.py $(BENCH)
 
 bench: $(VENV)/.dev
 	for script in render load start ninfg ptp; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done

@@ -1,0 +1,284 @@
+"""The promises of the BLAH daemon, on a real Slurm (root; tests/lab/ci.sh brings one up).
+
+Submitting jobs that cannot start, one after the other and as HTCondor does, 50 in flight: against a
+shell loop of sbatch. VERSION, sent
+without a pause: against a bare asyncio server that echoes lines. 5,000 jobs asked for as HTCondor does:
+the queries of a poll, counted by a squeue that notes each of its calls. The daemon's memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from paired import Promise, compare, heading, rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DAEMON = (sys.executable, "-m", "osprofile.executors.blah.main")
+PARTITION = "bench-blah"
+WATCHED, ARRAY, WINDOW = 5000, 1000, 50
+PAUSE = 10
+"""Seconds for which an answer of the batch system is good enough."""
+MOST_MEMORY = 80
+ECHO = """
+import asyncio, sys
+async def main():
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sys.stdout)
+    writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+    while line := await reader.readline():
+        writer.write(line)
+        await writer.drain()
+asyncio.run(main())
+"""
+COUNTING = """#!/bin/sh
+printf '%s\\n' "$*" >> {calls}
+exec {squeue} "$@"
+"""
+
+
+class Pipe:
+    """A process that answers lines with lines."""
+
+    def __init__(self, *words: str, environment: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **(environment or {})},
+        )
+        assert self.process.stdin is not None  # noqa: S101  # PIPE
+        assert self.process.stdout is not None  # noqa: S101
+        self._in, self._out = self.process.stdin, self.process.stdout
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._in.close()
+        self._out.close()
+        if self.process.wait(60):
+            raise RuntimeError(self.process.args)
+
+    def say(self, data: bytes) -> None:
+        """Send data."""
+        self._in.write(data)
+        self._in.flush()
+
+    def line(self) -> bytes:
+        """Wait for a line."""
+        return self._out.readline()
+
+    def pipelined(self, line: bytes, count: int) -> float:
+        """Give the seconds until a line that was sent so many times is answered as often."""
+        sender = threading.Thread(target=self.say, args=(line * count,))
+        begin = time.perf_counter()
+        sender.start()
+        for _ in range(count):
+            if not self._out.readline():
+                raise RuntimeError(line)
+        took = time.perf_counter() - begin
+        sender.join()
+        return took
+
+
+class Client(Pipe):
+    """The daemon, and a client that asks as HTCondor does."""
+
+    def __init__(self, config: Path, environment: dict[str, str] | None = None) -> None:
+        super().__init__(*DAEMON, "--config", str(config), environment=environment)
+        self._numbers = itertools.count(1)
+        if not self.line().startswith(b"$GahpVersion: 1.8.0 "):
+            raise RuntimeError(self.process.args)
+        self.say(b"ASYNC_MODE_ON\r\n")
+        self.line()
+
+    def ask(self, requests: Iterable[bytes]) -> list[bytes]:
+        """Send commands, WINDOW of them at a time; give their results."""
+        found: list[bytes] = []
+        waiting = 0
+        requests = iter(requests)
+        while True:
+            some = list(itertools.islice(requests, WINDOW - waiting))
+            for request in some:
+                command, *rest = request.split(b" ", 1)
+                words = [command, b"%d" % next(self._numbers), *rest]
+                self.say(b" ".join(words))
+                self.say(b"\r\n")
+            waiting += len(some)
+            if not waiting:
+                return found
+            answers = 0
+            notified = False
+            while answers < len(some) or not notified:
+                line = self.line()
+                answers += line == b"S\r\n"
+                notified = notified or line == b"R\r\n"
+                if line not in {b"S\r\n", b"R\r\n"}:
+                    raise RuntimeError(line)
+            self.say(b"RESULTS\r\n")
+            count = int(self.line().split()[1])
+            found += [self.line() for _ in range(count)]
+            waiting -= count
+
+    @property
+    def memory(self) -> float:
+        """The most MB that the daemon's process had in memory."""
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        line = next(line for line in text.splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+
+
+def escaped(text: str) -> bytes:
+    """Escape an argument."""
+    return text.replace("\\", "\\\\").replace(" ", "\\ ").encode()
+
+
+def submit_ad(root: Path) -> bytes:
+    """Give a submission as HTCondor's gridmanager sends it, for a partition that is down."""
+    text = (
+        f'[ In = "/dev/null"; Cmd = "/bin/sleep"; Err = "/dev/null"; Iwd = "{root}"; Out = "/dev/null";'
+        f' Args = "600"; gridtype = "slurm"; Queue = "{PARTITION}"; StageCmd = false;'
+        ' Environment = "X=1"; GridResource = "batch slurm" ]'
+    )
+    return b"BLAH_JOB_SUBMIT " + escaped(text)
+
+
+def submitting(root: Path, config: Path, jobs: int, pairs: int) -> bool:
+    """Compare submitting one job after the other with a shell loop of sbatch."""
+    job = root / "job.sh"
+    job.write_text("#!/bin/sh\n#SBATCH --output=/dev/null\nX=1; export X; exec /bin/sleep 600\n")
+    text = f"i=0; while [ $i -lt {jobs} ]; do sbatch --parsable -p {PARTITION} {job} || exit; i=$((i + 1)); done"
+
+    def loop() -> float:
+        begin = time.perf_counter()
+        subprocess.run(["sh", "-c", text], check=True, stdout=subprocess.DEVNULL)
+        return time.perf_counter() - begin
+
+    with Client(config) as client:
+
+        def ours(in_flight: int) -> float:
+            begin = time.perf_counter()
+            for _ in range(jobs // in_flight):
+                for result in client.ask([submit_ad(root)] * in_flight):
+                    if b" No\\ error slurm/" not in result:
+                        raise RuntimeError(result)
+            return time.perf_counter() - begin
+
+        peer, limit = "a loop of sbatch", 1 / 0.6
+        each = Promise(f"{jobs} submissions, one after the other", peer, limit)
+        flight = Promise(f"{jobs} submissions, {WINDOW} in flight", peer, limit)
+        held = [
+            compare(each, lambda: ours(1), loop, pairs),
+            compare(flight, lambda: ours(WINDOW), loop, pairs),
+        ]
+        return all(held)
+
+
+def talking(config: Path, lines: int, pairs: int) -> bool:
+    """Compare VERSION with an echo of the same line."""
+    with Client(config) as client, Pipe(sys.executable, "-c", ECHO) as echo:
+        promise = Promise(f"{lines} VERSIONs without a pause", "a bare asyncio echo", 2)
+        line = b"VERSION\r\n"
+        return compare(
+            promise,
+            lambda: client.pipelined(line, lines),
+            lambda: echo.pipelined(line, lines),
+            pairs,
+        )
+
+
+def watching(root: Path, polls: int) -> bool:
+    """Ask for many jobs' states as HTCondor does; count the queries, and measure the memory."""
+    calls, tools, config = root / "calls", root / "tools", root / "watching.toml"
+    tools.mkdir()
+    (tools / "squeue").write_text(COUNTING.format(calls=calls, squeue=shutil.which("squeue")))
+    (tools / "squeue").chmod(0o755)
+    calls.touch()
+    config.write_text(f"max_age = {PAUSE}\nfastest = 3600\nslowest = 3600\n")
+    ids = [
+        f"slurm/20261121/{job}_{number}"
+        for job in (held_array() for _ in range(WATCHED // ARRAY))
+        for number in range(ARRAY)
+    ]
+    took = []
+    with Client(config, {"PATH": f"{tools}:{os.environ['PATH']}"}) as client:
+        for poll in range(polls):
+            if poll:
+                time.sleep(PAUSE)  # the last answer is too old now
+            begin = time.perf_counter()
+            found = client.ask(f"BLAH_JOB_STATUS {job_id}".encode() for job_id in ids)
+            took.append(time.perf_counter() - begin)
+            if sum(b" 0 No\\ Error 1 [" in line for line in found) != WATCHED:
+                raise RuntimeError(found[0])
+        client.ask([b"BLAH_JOB_STATUS_ALL"])
+        memory = client.memory
+    queries = len(calls.read_text().splitlines())
+    one = queries == polls and max(took) < PAUSE
+    few = memory < MOST_MEMORY
+    print(
+        f"{WATCHED} jobs, each asked for in {polls} polls: {queries} queries "
+        f"(one a poll: {'held' if one else 'BROKEN'}); {max(took):.1f} s a poll"
+    )
+    print(
+        f"memory with {WATCHED} jobs: {memory:.1f} MB (at most {MOST_MEMORY}: {'held' if few else 'BROKEN'})"
+    )
+    return one and few
+
+
+def held_array() -> str:
+    """Submit ARRAY jobs that cannot start; give their id."""
+    words = [
+        "sbatch",
+        "--parsable",
+        f"--array=0-{ARRAY - 1}",
+        "-p",
+        PARTITION,
+        "-o",
+        os.devnull,
+        "--wrap",
+        "true",
+    ]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def main() -> int:
+    """Compare and print; 1 where a promise is broken."""
+    heading()
+    quick = rounds() < 10
+    with tempfile.TemporaryDirectory(prefix="bench-blah-") as directory:
+        root = Path(directory)
+        os.environ["HOME"] = os.environ["XDG_STATE_HOME"] = directory
+        config = root / "blahpd.toml"
+        config.write_text("")
+        subprocess.run(
+            ["scontrol", "create", f"PartitionName={PARTITION}", "Nodes=ALL", "State=DOWN"],
+            check=True,
+        )
+        try:
+            held = [
+                talking(config, 20_000, 3 if quick else 9),
+                submitting(root, config, WINDOW, 3 if quick else 9),
+                watching(root, 2 if quick else 5),
+            ]
+        finally:
+            subprocess.run(["scancel", "--partition", PARTITION], check=True)
+            subprocess.run(["scontrol", "delete", f"PartitionName={PARTITION}"], check=True)
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
