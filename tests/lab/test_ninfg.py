@@ -1,7 +1,7 @@
 """The Ninf-G Invoke Server on a real Slurm, by the profiles `slurm` and `torque`, and on `linux`.
 
 The server is root's and its jobs are another user's, by a profile over ours that changes SHELL.
-NINFG_JOBS is another number of sequential jobs than 200.
+LAB_JOBS is another number of sequential jobs than 200.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.lab.conftest import SITE, USER
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MANY = int(os.environ.get("NINFG_JOBS", "200"))
+MANY = int(os.environ.get("LAB_JOBS", "200"))
 
 
 @dataclass(frozen=True)
