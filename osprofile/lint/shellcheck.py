@@ -38,6 +38,9 @@ TIME_LIMIT: Final = 120
 _NO_SCRIPTS: Final = frozenset({"BIN", "SHELL", "EVENTS"})
 """Templates whose texts are paths and command lines, which no shell reads as a script."""
 
+_OF_CONSTANTS: Final = frozenset({2043, 2050, 2157, 2194})
+"""What it says of constants where variables are usual: values are none, until they are set."""
+
 _CONTEXT: Final = {
     "USER_NAME": "user",
     "WORKING_DIRECTORY": "/work/user/1",
@@ -55,11 +58,22 @@ class Rendered(NamedTuple):
     origin: Sequence[int]
     script: Script
 
+    def offset(self, line: int, column: int) -> int:
+        """Give the offset in the text of a line and column, from 1; of one too far, the last."""
+        starts = [0, *accumulate(len(t) + 1 for t in self.text.split("\n"))]
+        start = starts[min(line, len(starts)) - 1]
+        return max(0, min(start + column - 1, len(self.origin) - 1))
+
     def place(self, line: int, column: int) -> Place:
         """Give the place in the profile of a line and column, from 1, of the text."""
-        starts = [0, *accumulate(len(t) + 1 for t in self.text.split("\n"))]
-        start, end = starts[min(line, len(starts) - 1) - 1], len(self.origin) - 1
-        return self.script.place(self.origin[max(0, min(start + column - 1, end))])
+        return self.script.place(self.origin[self.offset(line, column)])
+
+    def has_value(self, line: int) -> bool:
+        """Say whether a value that may vary stands in a line of the text."""
+        first, items = self.origin[self.offset(line, 1)], self.script.items
+        last = self.origin[self.offset(line + 1, 1)]
+        # An empty value has no character: it is between those beside it.
+        return any(not isinstance(item, str) for item in items[first : last + 1])
 
 
 def find() -> str:
@@ -78,7 +92,11 @@ def rule(program: str) -> Callable[[View], list[Problem]]:
     def shellcheck(view: View) -> list[Problem]:
         scripts = [*rendered(view)]
         comments = _run(program, [s.text for s in scripts])
-        return [_problem(scripts[number], told) for number, told in comments]
+        return [
+            _problem(scripts[number], told)
+            for number, told in comments
+            if told["code"] not in _OF_CONSTANTS or not scripts[number].has_value(told["line"])
+        ]
 
     return shellcheck
 

@@ -1,0 +1,241 @@
+"""Waivers: what each covers, what is told of one that covers nothing, and of a bad one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import Problem
+from osprofile.lint import RULES, examine, waivers
+from osprofile.lint.rules import UNLOADABLE
+from osprofile.lint.rules.rule import document, field, profile, template
+from osprofile.profile.repository import Repository
+from osprofile.source import Place, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Lint = Callable[[str | bytes], list[Problem]]
+
+PARENTS = Path(__file__).with_name("profiles")
+WAIVER = "<!-- lint-waive OSP302: read elsewhere -->"
+UNUSED = field("WHY")
+OTHER = field("WHO")
+
+
+def codes(problems: list[Problem]) -> list[str]:
+    return [p.code for p in problems]
+
+
+def with_fields(*lines: str) -> str:
+    """Give a profile with one template that uses none of its fields."""
+    return document(template("true", *lines))
+
+
+COVERED = {
+    # where: (document, codes that are told)
+    "before the element": (with_fields(WAIVER, UNUSED), []),
+    "before the template": (profile(f"{WAIVER}\n{template('true', UNUSED, OTHER)}"), []),
+    "before the root": (f"<?xml version='1.0'?>\n{WAIVER}\n" + with_fields(UNUSED, OTHER), []),
+    "first of all": (f"{WAIVER}\n" + with_fields(UNUSED), []),
+    "behind the element": (with_fields(f"{UNUSED} {WAIVER}"), []),
+    "behind, on a line of its own": (with_fields(UNUSED, WAIVER, OTHER), ["OSP302"]),
+    "the next element alone": (with_fields(WAIVER, UNUSED, OTHER), ["OSP302"]),
+    "the line alone": (with_fields(f"{UNUSED} {WAIVER}", OTHER), ["OSP302"]),
+    "two of them": (with_fields(WAIVER, UNUSED, f"{OTHER} {WAIVER}"), []),
+    "another comment between": (with_fields(WAIVER, "<!-- lint: no waiver -->", UNUSED), []),
+    "over two lines": (with_fields(WAIVER.replace(": ", ":\n  "), UNUSED), []),
+    "two codes, a comma": (
+        with_fields(
+            WAIVER.replace("302", "302, OSP312"), '<idb:Field name="N" ext:type="integer"/>'
+        ),
+        [],
+    ),
+    "two codes, blanks": (
+        with_fields(
+            WAIVER.replace("302", "302 OSP312"), '<idb:Field name="N" ext:type="integer"/>'
+        ),
+        [],
+    ),
+    "an empty element's attribute": (
+        document(template("true", "<!-- lint-waive OSP302 OSP312: x -->", '<idb:Field name="N"/>')),
+        [],
+    ),
+    "no comment: in CDATA": (
+        document(template(f"true\n: '{WAIVER}'", UNUSED)),
+        ["OSP302"],
+    ),
+    "no comment: in an attribute": (
+        with_fields(f'<idb:Field name="N" ext:pattern="{WAIVER.replace("<", "&lt;")}"/>'),
+        ["OSP312", "OSP302"],
+    ),
+    "in a script, before its Body": (
+        document(
+            template("hold -w<WHY>\nhold", UNUSED).replace(
+                "<idb:Body>", "\n<!-- lint-waive OSP601: WHY is ours -->\n<idb:Body>"
+            )
+        ),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COVERED)
+def test_what_a_waiver_covers(lint: Lint, case: str) -> None:
+    text, told = COVERED[case]
+    assert codes(lint(text)) == sorted(told, key=told.index)
+
+
+REASONLESS = "say why, for those who come after you: a waiver is written <!-- lint-waive CODE ...: REASON -->"
+FORM = "a waiver is written <!-- lint-waive CODE ...: REASON -->"
+BAD = {
+    # what: (waiver, message, begin of the hint)
+    "no code": ("<!-- lint-waive: because -->", "a waiver that names no code", FORM),
+    "nothing": ("<!--lint-waive-->", "a waiver that names no code", FORM),
+    "no reason": ("<!-- lint-waive OSP302 -->", "a waiver without a reason", REASONLESS),
+    "an empty one": ("<!-- lint-waive OSP302: \n -->", "a waiver without a reason", REASONLESS),
+    "no such code": (
+        "<!-- lint-waive OSP32: because -->",
+        "a waiver of OSP32, which is no code",
+        "did you mean OSP",
+    ),
+    "a part of a code": (
+        "<!-- lint-waive OSP3: because -->",
+        "a waiver of OSP3, which is no code",
+        "",
+    ),
+    "a terminal's escape": (
+        "<!-- lint-waive \u009b31m: because -->",
+        r"a waiver of '\x9b31m', which is no code",
+        "",
+    ),
+    "what does not load": (
+        "<!-- lint-waive OSP104: because -->",
+        "OSP104 cannot be waived: no command would load the profile",
+        RULES["OSP104"].why,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_wrong_with_a_waiver(lint: Lint, case: str) -> None:
+    waiver, message, hint = BAD[case]
+    found = lint(with_fields(waiver, UNUSED))
+    assert codes(found) == ["OSP702", "OSP302"]
+    assert found[0].message == message
+    assert found[0].hint.startswith(hint)
+    assert found[0].place
+    assert (found[0].place.line, found[0].place.column) == (9, 3)
+
+
+def test_a_waiver_before_no_element(lint: Lint) -> None:
+    for text in (
+        with_fields(WAIVER),
+        profile(template("true") + f"\n{WAIVER}\n"),
+        document(template("true")) + WAIVER,
+    ):
+        [found] = lint(text)
+        assert found.code == "OSP702"
+        assert found.message == "a waiver with nothing behind it that it could cover"
+
+
+def test_a_waiver_of_nothing_is_told(lint: Lint) -> None:
+    [found] = lint(with_fields(WAIVER.replace("302", "302 OSP601"), UNUSED))
+    assert found.code == "OSP701"
+    assert found.severity == "warning"
+    assert found.message == "a waiver of OSP601, and what it covers has no such problem"
+    assert found.place
+    assert (found.place.line, found.place.column) == (9, 3)
+
+
+def test_of_two_waivers_the_inner_one_counts(lint: Lint) -> None:
+    found = lint(f"{WAIVER}\n" + with_fields(WAIVER, UNUSED))
+    assert codes(found) == ["OSP701"]
+    assert found[0].message == "a waiver of OSP302, and the profile has no such problem"
+
+
+def test_waivers_of_shellcheck_are_judged_by_its_run_only(lint: Lint) -> None:
+    assert lint(with_fields("<!-- lint-waive SC2034: no variable is unused -->", "")) != []
+    text = profile("<!-- lint-waive SC2034: it is used -->\n" + template("true"))
+    assert lint(text) == []
+
+
+def test_where_not_every_rule_ran_no_waiver_is_useless(lint: Lint) -> None:
+    text = profile(f"{WAIVER}\n{template('true')}\n<osp:Nope/>")
+    assert codes(lint(text)) == ["OSP104"]
+
+
+def test_what_does_not_load_stays(lint: Lint) -> None:
+    for code in sorted(UNLOADABLE):
+        waiver = f"<!-- lint-waive {code}: because -->\n"
+        wrong = document(RULES[code].wrong)
+        if code in {"OSP101", "OSP103"}:  # the first line must be the first
+            continue
+        text = waiver + wrong
+        assert code in codes(lint(text))
+
+
+def test_the_waived_ones_are_kept_with_their_reason(tmp_path: Path) -> None:
+    file = tmp_path / "example.xml"
+    file.write_text(with_fields(WAIVER, UNUSED))
+    found = examine(file, Repository([tmp_path, PARENTS], standard=False))
+    assert (found.file, found.problems) == (str(file), [])
+    [waived] = found.waived
+    assert waived.problem.code == "OSP302"
+    assert (waived.waiver.codes, waived.waiver.reason) == (("OSP302",), "read elsewhere")
+
+
+def test_a_parents_problem_is_covered_by_the_whole_childs_waiver_only(tmp_path: Path) -> None:
+    """The child makes a settable field of what its parent has fixed, and unsafe in its script."""
+    parent = template("hold -w<WHY>").replace('"HOLD"', '"HOLDS"')
+    fields = '<idb:Template><idb:Field name="WHY" isSettable="{}">{}</idb:Field></idb:Template>\n'
+    fixed = fields.format("false", "<idb:Value>a</idb:Value>")
+    free = fields.format("true", "<idb:Description>x</idb:Description>")
+    waiver = "<!-- lint-waive OSP601: nobody sets it -->\n"
+    (tmp_path / "parent.xml").write_text(
+        profile(fixed + waiver + parent, 'name="parent" extends="base"')
+    )
+    child = tmp_path / "child.xml"
+    repository = Repository([tmp_path, PARENTS], standard=False)
+    text = profile(free, 'name="child" extends="parent"')
+    for document_, told in ((text, ["OSP601"]), (waiver + text, [])):
+        child.write_text(document_)
+        assert codes(examine(child, repository).problems) == told
+
+
+TOKENS = [
+    "<a>", "</a>", "<b/>", "<!-- lint-waive OSP302: x -->", "<!-- x -->", "\n", " ", "t", "<?p?>", "é",
+    "<![CDATA[<!-- lint-waive OSP302: x -->]]>",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=12))
+def test_ranges_are_those_of_elements_or_lines(tokens: list[str]) -> None:
+    """Whatever well-formed document: a range ends behind its begin, and holds a whole thing."""
+    from xml.parsers import expat
+
+    data = f"<r>{''.join(tokens)}</r>".encode()
+    try:
+        expat.ParserCreate().Parse(data, True)
+    except expat.ExpatError:
+        return
+    source = Source("x", data)
+    found, problems = waivers.read(source)
+    comments = sum(token.startswith("<!-- lint") for token in tokens)
+    assert len(found) + len(problems) == comments
+    for waiver in found:
+        assert 0 <= waiver.start < waiver.end <= len(data)
+        covered = data[waiver.start : waiver.end]
+        if waiver.start > waiver.place.offset:
+            assert covered.startswith((b"<a>", b"<b/>"))
+            assert covered.endswith((b"</a>", b"/>"))
+            inside = Problem("OSP302", "", Place(source, waiver.end - 1))
+            assert waiver.covers(inside)
+            assert not waiver.covers(inside._replace(place=Place(source, waiver.end)))
+        else:
+            assert waiver.start <= waiver.place.offset < waiver.end
+            assert b"\n" not in covered
