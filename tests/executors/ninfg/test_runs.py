@@ -1,6 +1,6 @@
 """Real jobs through the server, by the profile `linux` and others over it.
 
-NINFG_JOBS is another number of sequential jobs than 200.
+LAB_JOBS is another number of sequential jobs than 50.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.executors.ninfg.client import Client
     from tests.executors.ninfg.conftest import Machine
 
-MANY = int(os.environ.get("NINFG_JOBS", "200"))
+MANY = int(os.environ.get("LAB_JOBS", "50"))
 HERE = {"jobmanager": "here"}
 
 
