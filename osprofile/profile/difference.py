@@ -78,16 +78,29 @@ def difference(
 
 
 def _merged(first: list[Path], second: list[Path]) -> list[Path]:
-    """Give all paths: those of the first, and behind its nearest predecessor each further one."""
-    merged: dict[Path, list[Path]] = {path: [path] for path in first}
-    before: list[Path] = []
-    last = before
+    """Give all paths: those of the first, and behind its nearest predecessor each further one.
+
+    What has gone from the same place stands before what has come there, as in any difference.
+    """
+    kept, index = set(second), {path: i for i, path in enumerate(first)}
+    behind: dict[int, list[Path]] = {}
+    at = -1
     for path in second:
-        if path in merged:
-            last = merged[path]
-        else:
-            last.append(path)
-    return [*before, *(path for group in merged.values() for path in group)]
+        if path in index:
+            at = index[path]
+            continue
+        parent = path[:-1]
+        while at + 1 < len(first) and _gone(first[at + 1], kept, parent):
+            at += 1
+        behind.setdefault(at, []).append(path)
+    merged = behind.pop(-1, [])
+    for i, path in enumerate(first):
+        merged += [path, *behind.get(i, ())]
+    return merged
+
+
+def _gone(path: Path, kept: set[Path], parent: Path) -> bool:
+    return path not in kept and path[: len(parent)] == parent
 
 
 def _items_of(

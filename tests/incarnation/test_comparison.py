@@ -1,0 +1,125 @@
+"""The scripts of two profiles for the same request."""
+
+from __future__ import annotations
+
+import pytest
+
+from osprofile import ApplicationNotFoundError, Profile, TemplateNotFoundError, UnknownFieldError
+from osprofile.incarnation.comparison import Pair, Request, Side, compare, scope, targets
+from tests.strategies import (
+    application,
+    default,
+    field,
+    invocation,
+    profile,
+    static,
+    template,
+    template_of,
+)
+
+BASE = (
+    template("START", "<JOB_SCRIPT>"),
+    template("JOB_EPILOGUE", "e"),
+)
+
+
+def started(prologue: str, run: str = "r", more: str = "") -> Profile:
+    return profile(
+        *BASE,
+        template("JOB_PROLOGUE", prologue, field("Q", default("q"))),
+        template("RUN", run),
+        more,
+        application("exe", "Executable", "1", "RUN"),
+    )
+
+
+def compared(
+    old: Profile,
+    new: Profile,
+    template_: str | None = None,
+    application_: str | None = None,
+    **fields: str,
+) -> list[Pair]:
+    wanted = targets(old, new, template_, None)
+    context = {"USER_NAME": "u"}
+    return list(
+        compare(Side(old, context), Side(new, context), wanted, Request(fields, application_))
+    )
+
+
+def test_the_parts_of_start_are_told_with_start() -> None:
+    pairs = compared(started("p <Q>"), started("p -<Q>"))
+    assert [(p.template, p.differs, p.refused) for p in pairs] == [("START", True, False)]
+    assert (pairs[0].old.text, pairs[0].new.text) == ("p q\nr\ne", "p -q\nr\ne")
+
+
+def test_the_parts_are_told_by_themselves_where_start_is_not() -> None:
+    old, new = (
+        started("p <N>", more=template_of("", field("N"))),
+        started("q <N>", more=template_of("", field("N"))),
+    )
+    pairs = compared(old, new)
+    assert [(p.template, p.differs, p.refused) for p in pairs] == [
+        ("START", False, True), ("JOB_EPILOGUE", False, False), ("JOB_PROLOGUE", False, True), ("RUN", False, False),
+    ]  # fmt: skip
+    assert [p.differs for p in compared(old, new, N="1")] == [True]
+
+
+def test_one_side_alone_that_refuses_is_a_difference() -> None:
+    old = profile(template("T", "<N>", field("N")))
+    new = profile(template("T", "<N>", field("N", "<idb:Max>1</idb:Max>")))
+    (pair,) = compared(old, new, N="2")
+    assert (pair.differs, pair.refused, pair.old.error, pair.new.text) == (True, False, None, "")
+    assert pair.new.error is not None
+    assert "above the Max" in pair.new.error.message
+
+
+def test_static_scripts_count() -> None:
+    bin_ = template_of(
+        "BIN",
+        invocation("/b"),
+        invocation("/b/<FILE_NAME>", "STATIC_SCRIPT"),
+        invocation("<TARGET>", "RUN_STATIC_SCRIPT"),
+    )
+    old, new = (profile(template_of("T", static(body)), bin_) for body in "ab")
+    pairs = compared(old, new)
+    assert [(p.template, p.variation, p.differs) for p in pairs] == [
+        ("T", "", True),
+        ("BIN", "", False),
+    ]
+
+
+def test_a_part_that_is_missing_is_a_refusal() -> None:
+    (pair,) = compared(profile(BASE[0]), profile(BASE[0]))
+    assert pair.refused
+
+
+def test_what_neither_side_knows_is_a_slip() -> None:
+    old, new = started("p"), started("p <N>", more=template_of("", field("N", default("1"))))
+    with pytest.raises(
+        UnknownFieldError, match=r"(?s)field M is used by neither profile.*known: N"
+    ):
+        compared(old, new, M="1")
+    assert [p.differs for p in compared(old, new, N="2")] == [True]
+    with pytest.raises(ApplicationNotFoundError):
+        compared(old, new, application_="Exe")
+    with pytest.raises(TemplateNotFoundError, match="STRAT"):
+        targets(old, new, "STRAT", None)
+    with pytest.raises(TemplateNotFoundError, match="variation 'V'"):
+        targets(old, new, "START", "V")
+
+
+def test_a_template_that_one_side_has() -> None:
+    old, new = profile(template("T", "a")), profile(template("T", "a"), template("U", "a"))
+    assert targets(old, new, None, None) == (("T", ""),)
+    assert targets(old, new, "U", None) == ()
+    assert targets(new, old, "U", None) == ()
+    assert targets(new, old, "U", "") == ()
+
+
+def test_the_scope_of_start() -> None:
+    old, new = started("p <Q>"), started("p", more=template("U", "u"))
+    found = scope(old, new, "START", None)
+    assert found.templates == {"START", "JOB_PROLOGUE", "RUN", "JOB_EPILOGUE"}
+    assert found.global_fields == {"Q"}
+    assert scope(old, new, "U", None).templates == {"U"}

@@ -1,0 +1,380 @@
+"""The way of a value: OS Profile 2.1 to 2.5, design "Values"; each told as the engine did it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile import IncarnationError, OSProfileError, Repository, incarnate
+from osprofile.incarnation.plan import plan_of
+from osprofile.incarnation.trace import FieldTrace, trace
+from osprofile.language.body import parse
+from osprofile.profile.data import bundled_profiles_directory
+from osprofile.source import Source, SourceText
+from tests.strategies import (
+    application,
+    bodies,
+    default,
+    field,
+    fixed,
+    invocation,
+    profile,
+    static,
+    tag,
+    template,
+    template_of,
+    values,
+)
+
+if TYPE_CHECKING:
+    from osprofile.incarnation.incarnate import Incarnation
+    from osprofile.source import Place
+
+LIMITS = "<idb:Min>1</idb:Min><idb:Max>10</idb:Max>"
+
+
+def traced(
+    body: str, *fields: str, context: dict[str, str] | None = None, **request: str
+) -> tuple[FieldTrace, ...]:
+    """Give the trace of a template of that body."""
+    made = profile(template("T", body, *fields))
+    return trace(incarnate(made, "T", fields=request, context=context))
+
+
+def one(
+    body: str, *fields: str, context: dict[str, str] | None = None, **request: str
+) -> FieldTrace:
+    """Give the trace of the only field."""
+    (found,) = traced(body, *fields, context=context, **request)
+    return found
+
+
+def source_line(place: Place) -> str:
+    """Give what stands in the document from a place on."""
+    line, column = place.line, place.column
+    return place.source.line_text(line)[column - 1 :]
+
+
+# Sources, in the order of precedence (2.3)
+
+SOURCES: dict[str, Any] = {
+    # declared, request, context: [(origin, value, what stands at its place)], the value
+    "the seed's example": (default("Hello"), {}, {}, [("default", "Hello", "Hello<")], "Hello"),
+    "request": (
+        default("Hello"), {"F": "r"}, {}, [("request", "r", None), ("default", "Hello", "Hello<")], "r",
+    ),
+    "context": (
+        default("d"), {}, {"F": "c"}, [("context", "c", None), ("default", "d", "d<")], "c",
+    ),
+    "all": (
+        default("d"), {"F": "r"}, {"F": "c"},
+        [("request", "r", None), ("context", "c", None), ("default", "d", "d<")], "r",
+    ),
+    "fixed": (fixed("v"), {}, {"F": "c"}, [("fixed", "v", "v<"), ("context", "c", None)], "v"),
+    "fixed and default": (default("d") + fixed("v"), {}, {}, [("fixed", "v", "v<")], "v"),
+    "fixed and request": (fixed("v"), {"F": "r"}, {}, [("fixed", "v", "v<")], "v"),
+    "empty": (default(""), {"F": ""}, {}, [("request", "", None), ("default", "", "<")], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_sources(case: str) -> None:
+    content, request, context, offers, value = SOURCES[case]
+    found = one("<F>", field("F", content), context=context, **request)
+    assert [(o.origin, o.value) for o in found.offers] == [o[:2] for o in offers]
+    for offer, (_origin, _value, at) in zip(found.offers, offers, strict=True):
+        assert (offer.place is None) == (at is None)
+        if offer.place is not None and at is not None:
+            assert source_line(offer.place).startswith(at)
+    assert (found.origin, found.given, found.value) == (offers[0][0], offers[0][1], value)
+    assert found.place is not None
+    assert source_line(found.place).startswith('<idb:Field name="F"')
+
+
+def test_a_field_that_only_the_context_knows() -> None:  # 2.3.1
+    found = one("<TargetSystemInfo:Queue>", context={"TargetSystemInfo:Queue": "q"})
+    assert (found.name, found.origin, found.value, found.place) == (
+        "TargetSystemInfo:Queue", "context", "q", None,
+    )  # fmt: skip
+    assert (found.tag, found.checks) == (None, ())
+
+
+# Tags, limits, type, pattern (2.3)
+
+
+def test_a_tag() -> None:
+    found = one(
+        "<F>", field("F", tag("fast", "-O1") + tag("best", "-O3") + tag("best", "no")), F="best"
+    )
+    assert (found.given, found.value) == ("best", "-O3")
+    assert found.tag is not None
+    assert (found.tag.name, found.tag.value) == ("best", "-O3")  # of two of one name, the first
+    assert source_line(found.tag.place).startswith('<idb:Tag name="best">-O3')
+
+
+def test_a_tag_that_is_its_own_value_acted_too() -> None:
+    found = one("<F>", field("F", tag("a", "a")), F="a")
+    assert found.tag is not None
+    assert one("<F>", field("F", tag("a", "a")), F="b").tag is None
+
+
+CHECKS: dict[str, Any] = {
+    "none": ("", "", "x", []),
+    "limits": (LIMITS, "", "10", [("type", "number", "<idb:Field"), ("Min", "1", "1<"), ("Max", "10", "10<")]),
+    "integer": ("", 'ext:type="integer"', "7", [("type", "integer", 'integer"')]),
+    "number": ("", 'ext:type="number"', "7.5", [("type", "number", 'number"')]),
+    "text": ("", 'ext:type="text"', "x", []),
+    "pattern": ("", 'ext:pattern="[a-z]+"', "x", [("pattern", "[a-z]+", '[a-z]+"')]),
+    "all": (
+        LIMITS, 'ext:pattern="[0-9]" ext:type="integer"', "7",
+        [("type", "integer", 'integer"'), ("Min", "1", "1<"), ("Max", "10", "10<"), ("pattern", "[0-9]", '[0-9]"')],
+    ),
+    "the empty value is not checked": (LIMITS, 'ext:pattern="[0-9]"', "", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHECKS)
+def test_checks(case: str) -> None:
+    content, attributes, value, checks = CHECKS[case]
+    found = one("<F>", field("F", content + default("1"), attributes), F=value)
+    assert [(c.name, c.allows) for c in found.checks] == [c[:2] for c in checks]
+    for check, (_name, _allows, at) in zip(found.checks, checks, strict=True):
+        assert source_line(check.place).startswith(at)
+
+
+@pytest.mark.parametrize(
+    ("content", "attributes", "bad"),
+    [(LIMITS, "", "11"), (LIMITS, "", "x"), ("", 'ext:type="integer"', "01"), ("", 'ext:pattern="[a-z]+"', "X")],
+)  # fmt: skip
+def test_the_checks_told_are_those_that_refuse(content: str, attributes: str, bad: str) -> None:
+    made = one(
+        "<F>",
+        field("F", content + default("1" if "pattern" not in attributes else "x"), attributes),
+    )
+    refusing = []
+    for check in made.checks:
+        try:
+            check.enforce(bad, "it")
+        except IncarnationError as error:
+            refusing.append(error.message)
+            break
+    made_profile = profile(template("T", "<F>", field("F", content, attributes)))
+    with pytest.raises(IncarnationError) as refused:
+        incarnate(made_profile, "T", fields={"F": bad})
+    assert refusing[0].removeprefix("it") in refused.value.message
+
+
+# Replacements (2.1) and derived fields
+
+USES: dict[str, Any] = {
+    # body, request: (written, derived, before, after, line, column, content of the line)
+    "echo <F>\n": ("a", ("<F>", None, "a", "a", 1, 6, "echo a")),
+    "x\n  <F/a/b>c\ny": ("aa", ("<F/a/b>", None, "aa", "bb", 2, 3, "  bbc")),
+    "'<F/'/'\\\\''>'": ("it's", ("<F/'/'\\\\''>", None, "it's", "it'\\''s", 1, 2, "'it'\\''s'")),
+    "'<F/'/'\\\\''>' ": ("its", ("<F/'/'\\\\''>", None, "its", "its", 1, 2, "'its' ")),
+    "<F/(?s)^(.+)\\z/#PBS -q $1>": ("q", ("<F/(?s)^(.+)\\z/#PBS -q $1>", None, "q", "#PBS -q q", 1, 1, "#PBS -q q")),
+    "-<F/x/>-": ("x", ("<F/x/>", None, "x", "", 1, 2, "--")),
+    "t=<F:HMS>": ("90", ("<F:HMS>", "00:01:30", "00:01:30", "00:01:30", 1, 3, "t=00:01:30")),
+    "<F:MINUTES/^/-t >": ("90", ("<F:MINUTES/^/-t >", "2", "2", "-t 2", 1, 1, "-t 2")),
+    "a <F>\nb": ("1\n2", ("<F>", None, "1\n2", "1\n2", 1, 3, "a 1")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", USES)
+def test_uses(body: str) -> None:
+    value, expected = USES[body]
+    found = one(body, field("F"), F=value)
+    (use,) = found.uses
+    landing = use.landing
+    assert (
+        use.written,
+        use.derived,
+        use.before,
+        use.after,
+        landing.line,
+        landing.column,
+        landing.content,
+    ) == expected
+    assert source_line(use.place).startswith(use.written)
+    assert (use.template, use.variation, landing.text) == ("T", "", "")
+    assert landing.script == (landing.line, landing.column)
+    assert found.value == value
+
+
+def test_each_use_is_told_in_the_order_of_the_script() -> None:
+    found = traced("<A> <B> <A/x/y>", field("A"), field("B"), A="x", B="b")
+    assert [(t.name, [u.written for u in t.uses]) for t in found] == [
+        ("A", ["<A>", "<A/x/y>"]),
+        ("B", ["<B>"]),
+    ]
+    assert [u.landing.column for u in found[0].uses] == [1, 5]
+
+
+# What the engine supplies: START's job script (2.5), static scripts (2.2)
+
+STARTED = profile(
+    template("START", "cd /d\nrun '<JOB_SCRIPT/'/'\\\\''>' <Q>", field("Q", default("q"))),
+    template("JOB_PROLOGUE", "#PBS <Q/^/-q >\n", field("Q", default("q"))),
+    template("RUN", "'<EXE/'/'\\\\''>' <EXE>\n", field("EXE")),
+    template("JOB_EPILOGUE", "exit\n"),
+    application("exe", "Executable", "1", "RUN"),
+)
+
+
+def test_what_is_nested_in_the_job_script() -> None:
+    made = incarnate(STARTED, "START", fields={"EXE": "it's"})
+    assert made.text == "cd /d\nrun '#PBS -q q\n'\\''it'\\''\\'\\'''\\''s'\\'' it'\\''s\nexit' q"
+    job, queue, executable = trace(made)
+    assert (job.name, job.origin, job.offers, job.value) == (
+        "JOB_SCRIPT",
+        "engine",
+        (),
+        made.job_script,
+    )
+    assert [
+        (u.template, u.landing.text, u.landing.line, u.landing.column, u.landing.script)
+        for u in queue.uses
+    ] == [
+        ("JOB_PROLOGUE", "JOB_SCRIPT", 1, 6, (2, 11)),
+        ("START", "", 4, 7, (4, 7)),
+    ]
+    assert [(u.landing.line, u.landing.column, u.landing.script) for u in executable.uses] == [
+        (2, 2, (3, 5)),
+        (2, 11, (3, 26)),
+    ]
+
+
+def test_no_position_is_told_behind_a_regular_expression() -> None:
+    made = profile(
+        template("START", "<JOB_SCRIPT/(?m)^/> >"),
+        template("JOB_PROLOGUE", "<A>", field("A", default("a"))),
+        template("RUN", "r"),
+        template("JOB_EPILOGUE", "e"),
+        application("exe", "Executable", "1", "RUN"),
+    )
+    _job, found = trace(incarnate(made, "START"))
+    assert found.uses[0].landing.script is None
+    assert (found.uses[0].landing.line, found.uses[0].landing.column) == (1, 1)
+
+
+def test_static_scripts() -> None:
+    made = profile(
+        template_of(
+            "T", static("#!/bin/sh\n", "s.sh", "-x <TARGET> y"), field("TARGET", default("t"))
+        ),
+        template_of(
+            "BIN",
+            invocation("/home/<USER_NAME>/bin\n"),
+            invocation("/home/<USER_NAME>/bin/<FILE_NAME>\n", "STATIC_SCRIPT"),
+            invocation("sh <TARGET> <ARGUMENTS>\n", "RUN_STATIC_SCRIPT"),
+        ),
+    )
+    found = trace(incarnate(made, "T", context={"USER_NAME": "u"}))
+    told = [
+        (t.name, t.origin, t.value, [(u.landing.text, u.landing.script) for u in t.uses])
+        for t in found
+    ]
+    assert told == [
+        ("TARGET", "engine", "/home/u/bin/s.sh", [("", (1, 4))]),
+        ("USER_NAME", "context", "u", [("TARGET", (1, 10)), ("directory of s.sh", None)]),
+        ("FILE_NAME", "engine", "s.sh", [("TARGET", (1, 16))]),
+        ("ARGUMENTS", "engine", "-x t y", [("", (1, 21))]),
+        ("TARGET", "default", "t", [("ARGUMENTS", (1, 24))]),
+    ]
+
+
+# Laws
+
+
+def offset_of(text: str, line: int, column: int) -> int:
+    """Give the offset of a line and column, both from 1."""
+    return sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1
+
+
+def rebuilt(made: Incarnation, body: str) -> str:
+    """Put the text together again: the body's own literals, and what the trace says of each slot."""
+    told = sorted(
+        ((u.place.offset, u) for t in trace(made) for u in t.uses), key=lambda pair: pair[0]
+    )
+    parts, at = list[str](), 0
+    uses = iter(told)
+    for segment in parse(SourceText(body, Source("b", body.encode()), ((0, 0),))).segments:
+        if isinstance(segment, str):
+            parts.append(segment)
+        else:
+            use = next(uses)[1]
+            at = sum(map(len, parts))
+            assert offset_of(made.text, use.landing.line, use.landing.column) == at
+            parts.append(use.after)
+    assert next(uses, None) is None
+    return "".join(parts)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<A>", "<B>", "<A/'/'\\\\''>", "<B/x+/[$0]>", "\n", "'", " ", "x", "<", ">"]
+        ),
+        max_size=12,
+    ).map("".join),
+    values,
+    values,
+)
+def test_a_trace_gives_the_text_again(body: str, a: str, b: str) -> None:
+    made = profile(template("T", body, field("A", default("d")), field("B", default(""))))
+    found = incarnate(made, "T", fields={"A": a, "B": b})
+    assert rebuilt(found, made.templates["T"].invocations[""].body.text) == found.text  # type: ignore[union-attr]
+
+
+@given(bodies)
+def test_whatever_can_be_incarnated_can_be_traced(body: str) -> None:
+    made = profile(template("T", body, field("A", default("it's"))))
+    try:
+        found = incarnate(made, "T", context={"B:C": "x"})
+    except OSProfileError:
+        return
+    told = trace(found)
+    assert sum(len(t.uses) for t in told) == body_uses(found)
+    assert {t.name for t in told if t.origin != "engine"} == set(found.fields)
+
+
+def body_uses(made: Incarnation) -> int:
+    body = made.made_of[0].template.invocations[""].body
+    return 0 if body is None else sum(1 for _ in parse(body).replacements)
+
+
+@given(values, values)
+def test_a_position_in_the_script_is_where_the_quoted_value_stands(a: str, b: str) -> None:
+    found = incarnate(STARTED, "START", fields={"EXE": a or "x", "Q": b})
+    for told in trace(found):
+        for use in told.uses:
+            assert use.landing.script is not None
+            after = use.after if use.landing.text == "" else use.after.replace("'", "'\\''")
+            assert found.text.startswith(after, offset_of(found.text, *use.landing.script))
+
+
+IDS = {"linux": "4711-304973-7d90afd1"}
+BUNDLED = Repository([bundled_profiles_directory()], standard=False)
+
+
+@pytest.mark.parametrize("name", BUNDLED.names())
+def test_every_template_of_the_bundled_profiles(name: str) -> None:
+    loaded = BUNDLED.load(name)
+    for of in loaded.templates.values():
+        for variation in of.invocations:
+            plan = plan_of(loaded, of.name, variation, None)
+            context = {n: "1" for n in plan.required if n not in plan.settable}
+            job_id = IDS.get(name, "1")
+            request = {
+                n: job_id if n == "JOB_ID" else "1" for n in plan.required if n in plan.settable
+            }
+            made = incarnate(loaded, of.name, variation=variation, fields=request, context=context)
+            told = trace(made)
+            fields = {t.name: t for t in told if t.origin != "engine"}
+            assert fields.keys() == made.fields.keys()
+            for field_name, value in made.fields.items():
+                t = fields[field_name]
+                assert (t.value, t.given, t.origin, t.place) == value[1:]
