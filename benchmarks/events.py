@@ -42,6 +42,8 @@ class Case:
     limit: float | None
     odd: bool = False
     events: int = 1_000_000
+    two: float | None = None
+    """The same where two processes replay the log; None: not measured."""
 
 
 def clock(number: int, form: str) -> str:
@@ -137,9 +139,9 @@ def condor(jobs: int, odd: bool) -> Iterator[str]:
 
 
 CASES = (
-    Case("pbs", "pbs", "20200203", pbs, 1 / 0.75),
+    Case("pbs", "pbs", "20200203", pbs, 1 / 0.75, two=1.0),
     Case("pbs, one line in eight odd", "pbs", "20200203", pbs, 2 / 0.75, odd=True),
-    Case("lsf", "lsf", "lsb.events", lsf, 1 / 0.7),
+    Case("lsf", "lsf", "lsb.events", lsf, 1 / 0.7, two=1 / 0.7),
     Case("lsf, one line in seven odd", "lsf", "lsb.events", lsf, 2 / 0.7, odd=True),
     Case("sge", "sge", "reporting", sge, 1 / 0.7, events=400_000),
     Case("sge, one line in seven odd", "sge", "reporting", sge, 2 / 0.7, odd=True, events=400_000),
@@ -180,9 +182,11 @@ class Replay:
             digest.update(data)
         took = time.perf_counter() - begin
         self.memory = max(self.memory, _peak(program.pid))
+        if self.words[0] != str(OURS):
+            program.kill()  # it looks at its standard input every two seconds
         program.stdin.close()
         rest = program.stdout.read()
-        if program.wait() or left or rest:
+        if program.wait() > 0 or left or rest:
             message = (
                 f"{self.words}: {left} events too few, {len(rest)} bytes more, {program.returncode}"
             )
@@ -208,20 +212,32 @@ def measure(case: Case, directory: Path, quick: bool) -> bool:
     )
     events = jobs * EVENTS_A_JOB[case.source]
     words = ["-s", case.source, "-t", str(BEGIN)]
-    ours = Replay([str(OURS), *words], {"SEG_CONF_DIR": str(directory)}, events)
+    ours = [str(OURS), *words, "--processes"]
+    one, two = (
+        Replay([*ours, number], {"SEG_CONF_DIR": str(directory)}, events) for number in "12"
+    )
+    theirs = Replay(["unshare", "-m", "sh", "-c", MOUNTED, str(directory), *words], {}, events)
     what = f"{case.what}: {events} events of {log.stat().st_size >> 20} MiB"
+    held = True
     if case.limit is None:
-        seconds = min(ours() for _ in range(3))
+        seconds = min(one() for _ in range(3))
         print(f"{what}: {events / seconds / 1e6:.2f} million events a second; no peer reads it")
-        held = True
     else:
-        theirs = Replay(["unshare", "-m", "sh", "-c", MOUNTED, str(directory), *words], {}, events)
-        held = compare(Promise(what, THEIRS, case.limit), ours, theirs, 3 if quick else 7)
-        held = held and ours.digest == theirs.digest
-        print(f"    streams {'equal' if ours.digest == theirs.digest else 'DIFFER'}, ", end="")
-        print(f"{ours.memory >> 10} MiB against {theirs.memory >> 10}")
+        held = beside(Promise(what, THEIRS, case.limit), one, theirs, quick)
+    if case.two is not None:
+        what = f"{case.what}, two processes"
+        held = beside(Promise(what, THEIRS, case.two), two, theirs, quick) and held
     log.unlink()
-    return held and ours.memory < 40 * 1024
+    return held
+
+
+def beside(promise: Promise, ours: Replay, theirs: Replay, quick: bool) -> bool:
+    """Replay with both, in turn, and print; say whether speed, streams and memory are as promised."""
+    held = compare(promise, ours, theirs, 3 if quick else 7)
+    same = ours.digest == theirs.digest
+    print(f"    streams {'equal' if same else 'DIFFER'}, ", end="")
+    print(f"{ours.memory >> 10} MiB against {theirs.memory >> 10}", flush=True)
+    return held and same and ours.memory < 40 * 1024
 
 
 def latency(directory: Path) -> None:

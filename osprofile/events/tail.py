@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, final
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BLOCK: Final = 262144
-"""Bytes that are read at once."""
+BLOCK: Final = 120 * 1024
+"""Bytes that are read at once: less than what malloc gives back to the system after each block."""
 LONGEST: Final = 4 * 1024 * 1024
 """A line longer than this is cut to its first MiB: memory must not grow with what is in a log."""
 _CUT: Final = 1024 * 1024
@@ -118,7 +118,7 @@ class File:
                 self._idle = True
                 return b""
             elif size < LONGEST:
-                size *= 4
+                size = min(size * 4, LONGEST)
             else:
                 self._advanced(data)
                 if not self._skipping:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from osprofile.events.sources.base import Options, Source
 
 _LINE: Final = r"\n[ \t]*+0*+1;([0-9]++);([^;\n]++);((?:{states});[+-]?[0-9]{{1,18}})"
+_PLAIN: Final = (
+    r"\n001;([0-9]{{10}});[^;\n]++;(?:(?:{states});0|[48];(?:0|-?[1-9][0-9]{{0,17}}))(?=\n)"
+)
+"""A line that is an event's line as it stands."""
 _FIRST: Final = re.compile(rb"^0*1;([0-9]+);", re.MULTILINE)
 
 
@@ -57,7 +61,19 @@ class Lines(SharedLines):
         super().__init__(Seconds(since))
         states = "[1248]|16" if extended else "[1248]"
         self.pattern = re.compile(_LINE.format(states=states))
+        self._plain = re.compile(_PLAIN.format(states="[12]|16" if extended else "[12]"))
+        self._first = f"{since:010}"
         self._endings = Endings({}, _ending)
+
+    def feed(self, text: str) -> str:
+        """Give the events of whole lines; most are written as they are to be told."""
+        times, first = self._plain.findall(text), self._first
+        if not times or len(times) != text.count("\n") - 1 or len(first) != len(times[0]):
+            return super().feed(text)
+        if min(times) >= first:
+            return text[1:]
+        lines = zip(times, text[1:-1].split("\n"), strict=True)
+        return "".join([f"{line}\n" for when, line in lines if when >= first])
 
     def fast(self, found: list[tuple[str, str, str]]) -> str:
         """Give the events of all lines; odd are those before the time asked for."""

@@ -219,6 +219,13 @@ def test_mutations_never_raise_nor_break_a_line(kind: str, tmp_path: Path) -> No
                 int(code)
 
 
+def test_fork_lines_with_bytes_that_end_lines_elsewhere(tmp_path: Path) -> None:
+    names = ["a\rb", "a\x85", "\x1c", "\x0c;"[:1]]
+    lines = [f"001;{WHEN + n};{name};8;{n}\n" for n, name in enumerate(names)]
+    write("fork", tmp_path, f"001;{WHEN - 9};old\x0b;1;0\n" + "".join(lines))
+    assert drain(opened("fork", tmp_path, WHEN)) == "".join(lines)
+
+
 def test_lsf_a_timestamp_inside_a_rotated_file(tmp_path: Path) -> None:
     """The original then tells nothing any more (seg.md, "Faults of the original")."""
     write("lsf", tmp_path, f"#{WHEN + 9}\n" + "".join(map(lsf, range(10))), "lsb.events.2")
