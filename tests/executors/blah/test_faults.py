@@ -11,7 +11,8 @@ The page's list "What is wrong with the real daemon", by its numbers:
  6  test_hostile (as 3), test_ids_that_leave_their_place
  7  test_states_are_true, test_an_answer_after_a_cancel; on the real Slurm: tests/lab/test_blah.py
  8  test_a_bad_expression_selects_nothing, test_long_status_lines
- 9  test_nothing_is_left_behind, test_a_submission_under_way_comes_to_its_end
+ 9  test_nothing_is_left_behind, test_a_submission_under_way_comes_to_its_end,
+    test_all_that_was_answered_s_is_submitted
 10  test_daemon.test_a_map_and_profiles_of_the_sites; the example of docs/htcondor.md: test_docs
 
 The page's section "HTCondor's gridmanager", by what it says there:
@@ -354,6 +355,17 @@ def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: Toy) -> 
 
     run(words, work)
     assert toy.submissions == [directory]
+
+
+def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> None:
+    """More submissions than are worked on at a time, and then the end of stdin."""
+    (toy.path / "stopped").touch()
+    sent = b"".join(
+        command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in range(1, 71)
+    )
+    done = subprocess.run([*DAEMON, *words], input=sent, capture_output=True, check=True)
+    assert done.stdout == BANNER + b"S\r\n" * 70
+    assert len(set(toy.submissions)) == len(toy.submissions) == 70
 
 
 def test_two_daemons_and_one_submission(words: list[str], toy: Toy) -> None:

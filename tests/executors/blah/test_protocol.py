@@ -304,6 +304,20 @@ def test_the_window_counts_bytes_too() -> None:
         assert len(client.say(b"RESULTS\n")) == 3
 
 
+def test_results_that_are_not_fetched_count_as_bytes() -> None:
+    client = Client()
+    for number in range(1, 4):
+        (request,) = client.events(b"BLAH_JOB_STATUS_ALL %d\n" % number)
+        assert isinstance(request, r.StatusAll)
+        client.connection.finish(request, AdsResult.told(["x" * 11_200_000]))
+    assert 33_600_000 < client.connection.unfetched < 33_600_200
+    assert client.said() == [b"S"] * 3
+    assert client.say(b"BLAH_JOB_STATUS_ALL 4\n") == [b"F Threads\\ limit\\ reached"]
+    assert len(client.say(b"RESULTS\n")) == 4
+    assert client.connection.unfetched == 0
+    assert client.say(b"BLAH_JOB_STATUS_ALL 4\n") == [b"S"]
+
+
 IMMEDIATE: list[tuple[tuple[str, ...], r.Immediate]] = [
     (("BLAH_SET_SUDO_ID", "u"), r.SetSudoId("u")),
     (("BLAH_SET_SUDO_OFF",), r.SetSudoOff()),
