@@ -49,6 +49,12 @@ exec {squeue} "$@"
 """
 
 
+PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="slurm" extends="slurm">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+</osp:Profile>
+"""
+
+
 class Pipe:
     """A process that answers lines with lines."""
 
@@ -263,6 +269,10 @@ def main() -> int:
         root = Path(directory)
         os.environ["HOME"] = os.environ["XDG_STATE_HOME"] = directory
         config = root / "blahpd.toml"
+        (root / "profiles" / "slurm").mkdir(parents=True)
+        profile = root / "profiles" / "slurm" / "profile.xml"
+        profile.write_text(PROFILE.format(root=root / "jobs"))
+        os.environ["OSPROFILE_PATH"] = str(root / "profiles")
         config.write_text("")
         subprocess.run(
             ["scontrol", "create", f"PartitionName={PARTITION}", "Nodes=ALL", "State=DOWN"],
