@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SAME, DIFFERENT = 0, 1
 _SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+_PLAIN = {"pattern", "limit", "type", "settable"}
 _STYLES = {"+": "added", "-": "removed", "@": "word"}
 
 
@@ -84,7 +85,7 @@ def diff(
         changes = difference(old, new)
     else:
         part = comparison.scope(old, new, template, application)
-        changes = difference(old, new, templates=part.templates, global_fields=part.global_fields)
+        changes = difference(old, new, **part._asdict())
     if json:
         common.put_json(_told(old, new, changes, pairs))
     else:
@@ -120,7 +121,9 @@ def _text(names: tuple[str, str], changes: "Sequence[Change]", pairs: "Sequence[
     report.line(f"{harmless(names[0])} -> {harmless(names[1])}: ", "title")
     kinds = [(sum(c.kind == kind for c in changes), kind) for kind in _SIGNS]
     counts = [f"{number} {kind}" for number, kind in kinds if number]
-    counts += [f"{counted(len(differing), 'script')} of {len(pairs) - len(refused)} differ"]
+    compared = counted(len(pairs) - len(refused), "script")
+    if len(pairs) > len(refused):
+        counts += [f"{len(differing)} of {compared} differ{'s' * (len(differing) == 1)}"]
     report.lines[-1] += ", ".join(counts if changes or differing else ["no difference"])
     if changes:
         report.line()
@@ -137,10 +140,11 @@ def _change(report: "Report", change: "Change") -> None:
     from osprofile.cli.terminal import counted, place_text
 
     heading, old, new = f"{_SIGNS[change.kind]} {_where(change.path)}", change.old, change.new
+    what = change.path[-1].what
     if old is None or new is None:
         item = old or new
         place = place_text(item.place) if item is not None else ""
-        text = _brief(item, report.width - len(heading) - 1)
+        text = _brief(what, item, report.width - len(heading) - 1)
         report.heading(heading, text and f" {text}", place, change.kind)
         return
     report.heading(heading, "", "", change.kind)
@@ -148,32 +152,37 @@ def _change(report: "Report", change: "Change") -> None:
     long = any("\n" in value for value in values)
     for mark, item, value in zip("-+", (old, new), values, strict=True):
         lines = counted(value.count("\n") + (value[-1:] not in {"", "\n"}), "line")
-        text = lines if long else _contrasted(value, values, report.room)
+        text = lines if long else _contrasted(what, value, values, report.room)
         report.row(mark, text, place_text(item.place), _STYLES[mark])
     if long:
         for line in itertools.islice(unified(*values, ("", "")), 2, None):
             report.line(f"    {line}", _STYLES.get(line[:1], ""))
 
 
-def _brief(item: "Item | None", width: int) -> str:
+def _brief(what: str, item: "Item | None", width: int) -> str:
     """Give the value of what came or went: of many lines, how many they are."""
-    from osprofile.cli.terminal import counted, quoted
+    from osprofile.cli.terminal import counted
 
     if item is None or item.value is None:
         return ""
     if "\n" in item.value:
         return f"({counted(len(item.value.splitlines()), 'line')})"
-    return quoted(item.value, width)
+    return _shown(what, item.value, width)
 
 
-def _contrasted(value: str, values: tuple[str, str], width: int) -> str:
-    """Quote a value; where it is too long, from a little before the values differ."""
-    from osprofile.cli.terminal import quoted
+def _shown(what: str, value: str, width: int) -> str:
+    """Give a value: quoted, but for what has no blanks at its ends anyhow."""
+    from osprofile.cli.terminal import cut, quoted
 
+    return cut(value, width) if what in _PLAIN else quoted(value, width)
+
+
+def _contrasted(what: str, value: str, values: tuple[str, str], width: int) -> str:
+    """Give a value; where it is too long, from a little before the values differ."""
     same = next((i for i, (a, b) in enumerate(zip(*values, strict=False)) if a != b), 0)
     if max(map(len, values)) + 2 <= width or same <= width // 2:
-        return quoted(value, width)
-    return "..." + quoted(value[same - width // 4 :], width - 3)
+        return _shown(what, value, width)
+    return "..." + _shown(what, value[same - width // 4 :], width - 3)
 
 
 def _where(path: "Path") -> str:

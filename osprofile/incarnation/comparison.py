@@ -61,10 +61,14 @@ class Pair(NamedTuple):
 
 @final
 class Scope(NamedTuple):
-    """All that takes part in some templates' scripts: for `difference`, names of each."""
+    """All that takes part in a template's scripts: for `difference`.
+
+    `root` says whether UspaceRoot and Delimiter do, by way of WORKING_DIRECTORY.
+    """
 
     templates: frozenset[str]
     global_fields: frozenset[str]
+    root: bool
 
 
 Target = tuple[str, str]
@@ -120,14 +124,15 @@ def scope(old: Profile, new: Profile, template: str, application: str | None) ->
 
     Raises `InvalidProfileError`.
     """
-    templates, fields = {template}, set[str]()
+    templates, fields, root = {template}, set[str](), False
     for profile in (old, new):
         found = profile.templates.get(template)
         variations = [(template, name) for name in found.invocations] if found else []
         for plan in _plans(profile, variations, application):
             templates.update(t.name for t in plan.templates)
             fields.update(plan.declared)
-    return Scope(frozenset(templates), frozenset(fields))
+            root = root or "WORKING_DIRECTORY" in plan.uses
+    return Scope(frozenset(templates), frozenset(fields), root)
 
 
 def compare(old: Side, new: Side, wanted: Iterable[Target], request: Request) -> tuple[Pair, ...]:

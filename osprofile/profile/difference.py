@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from osprofile.profile.model import Application, Field, Invocation, Profile, Storage, Template
     from osprofile.profile.tree import Element
@@ -54,14 +54,19 @@ def difference(
     new: Profile,
     *,
     templates: Collection[str] | None = None,
-    global_fields: Collection[str] | None = None,
+    global_fields: Collection[str] = (),
+    root: bool = True,
 ) -> tuple[Change, ...]:
     """Give what differs, in the order of `old`; what only `new` has stands with its like, or last.
 
-    With `templates`, only those, and of the global fields only `global_fields`; storages,
-    applications and the head of the profile are left out then.
+    With `templates`, only those, of the global fields only `global_fields`, and UspaceRoot and
+    Delimiter with `root`; storages and applications are left out then.
     """
-    mine, others = (_items_of(p, templates, global_fields) for p in (old, new))
+    wanted: dict[str, Collection[str]] | None = None
+    if templates is not None:
+        head = {"UspaceRoot": [""], "Delimiter": [""]} if root else {}
+        wanted = {"template": templates, "global field": global_fields, **head}
+    mine, others = (_items_of(p, wanted) for p in (old, new))
     gone = {path for path in mine if path not in others}
     come = {path for path in others if path not in mine}
     changes = []
@@ -103,17 +108,11 @@ def _gone(path: Path, kept: set[Path], parent: Path) -> bool:
     return path not in kept and path[: len(parent)] == parent
 
 
-def _items_of(
-    profile: Profile, templates: Collection[str] | None, global_fields: Collection[str] | None
-) -> dict[Path, Item]:
+def _items_of(profile: Profile, wanted: Mapping[str, Collection[str]] | None) -> dict[Path, Item]:
     found: dict[Path, Item] = {}
     for path, item in _items(profile):
-        first = path[0]
-        if templates is not None:
-            wanted = {"template": templates, "global field": global_fields or ()}
-            if first.name not in wanted.get(first.what, ()):
-                continue
-        found.setdefault(path, item)  # of two tags of one name, the first counts
+        if wanted is None or path[0].name in wanted.get(path[0].what, ()):
+            found.setdefault(path, item)  # of two tags of one name, the first counts
     return found
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -81,3 +85,26 @@ def site(tmp_path: Path) -> Path:
     path = tmp_path / "site.xml"
     path.write_text(PROFILE)
     return path
+
+
+def on_a_terminal(*words: str, **environment: str) -> str:
+    """Run the command with its output on a terminal of 80 columns; give what came."""
+    leader, follower = pty.openpty()
+    try:
+        base = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "OSPROFILE_PROFILE"}}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "osprofile", *words],
+            stdout=follower,
+            env=base | {"TERM": "xterm", "COLUMNS": "80", **environment},
+        )
+        os.close(follower)
+        parts = []
+        try:
+            while data := os.read(leader, 65536):
+                parts.append(data)
+        except OSError:  # the other end has closed
+            pass
+        process.wait()
+    finally:
+        os.close(leader)
+    return b"".join(parts).decode()

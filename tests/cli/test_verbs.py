@@ -185,6 +185,17 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         ("incarnate START --profile linux --application Exe", {"Executable", "Executable/1.0"}),
         ("incarnate START --profile nope --set W", set()),
         ("incarnate fields GET", {"GET_JOB_STATUS"}),
+        ("incarnate trace STA", {"START"}),
+        ("incarnate trace START --profile to", {"torque"}),
+        ("incarnate trace START -p pbs --set WALL", {"WALLTIME="}),
+        ("incarnate trace START -p pbs --field WORK", {"WORKING_DIRECTORY"}),
+        ("incarnate trace LIST --profile linux --variation D", {"DIR"}),
+        ("incarnate diff to", {"torque"}),
+        ("incarnate diff torque sl", {"slurm"}),
+        ("incarnate diff torque slurm STA", {"START"}),
+        ("incarnate diff torque slurm START --set WALL", {"WALLTIME="}),
+        ("incarnate diff torque slurm GET_JOB_STATUS --variation A", {"ALL"}),
+        ("incarnate diff nope slurm STA", set()),
     ],
 )
 def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:

@@ -122,4 +122,6 @@ def test_the_scope_of_start() -> None:
     found = scope(old, new, "START", None)
     assert found.templates == {"START", "JOB_PROLOGUE", "RUN", "JOB_EPILOGUE"}
     assert found.global_fields == {"Q"}
+    assert not found.root
     assert scope(old, new, "U", None).templates == {"U"}
+    assert scope(started("<WORKING_DIRECTORY>"), new, "START", None).root

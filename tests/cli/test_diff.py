@@ -1,0 +1,206 @@
+"""`incarnate diff`: its text, its JSON, its exit codes: 0 same, 1 different, 2 and 3 trouble."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.cli.common import VERBS
+from tests.cli.conftest import on_a_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_regressions.file_regression import FileRegressionFixture
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+PROFILES = Path(__file__).parent / "profiles"
+BOTH = ("base", "site", "--profiles", ".", "--context", "USER_NAME=alice")
+GOLDEN = {
+    # words, exit code
+    "all": (BOTH, 1),
+    "with_a_request": ((*BOTH, "-s", "JOB_ID=12", "-s", "QUEUE=fast"), 1),
+    "start": ((*BOTH, "START", "-s", "NODES=5", "--context", "WORKING_DIRECTORY=/w"), 1),
+    "one_refuses": ((*BOTH, "START", "-s", "NODES=one"), 1),
+    "variation": ((*BOTH, "ASK", "-v", "", "-s", "JOB_ID=12"), 1),
+    "new_template": ((*BOTH, "HELLO"), 1),
+    "same": (("base", "./base.xml", *BOTH[2:]), 0),
+    "same_template": ((*BOTH, "BIN", "-v", ""), 0),
+    "other_way_round": (("site", "base", *BOTH[2:]), 1),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in the folder of the profiles: places are told by their paths from there."""
+    monkeypatch.chdir(PROFILES)
+
+
+@pytest.mark.parametrize("case", GOLDEN)
+def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture, case: str) -> None:
+    words, code = GOLDEN[case]
+    ended = incarnate("diff", *words)
+    assert (ended.code, ended.err) == (code, "")
+    file_regression.check(ended.out, basename=f"diff_{case}", encoding="utf-8")
+    assert all(len(line) <= 80 and line.isprintable() for line in ended.out.splitlines())
+    assert incarnate("diff", *words).out == ended.out  # nothing of a clock or of chance
+    told = json.loads(incarnate("diff", *words, "--json").out)
+    assert told["different"] == bool(code)
+
+
+def test_json(incarnate: Incarnate) -> None:
+    ended = incarnate("diff", *BOTH, "ASK", "-s", "JOB_ID=1.a", "--json")
+    assert ended.code == 1
+    told = json.loads(ended.out)
+    assert told["old"] == {"name": "base", "chain": [{"name": "base", "place": "./base.xml:1:1"}]}
+    assert [d["name"] for d in told["new"]["chain"]] == ["site", "base"]
+    assert told["changes"][-1] == {
+        "kind": "changed",
+        "path": [
+            {"what": "template", "name": "ASK"},
+            {"what": "field", "name": "JOB_ID"},
+            {"what": "pattern", "name": ""},
+        ],
+        "old": {"value": "[0-9]+", "place": "./base.xml:55:43"},
+        "new": {"value": "[0-9]+(\\.[a-z]+)?", "place": "./site.xml:34:43"},
+    }
+    assert [c["kind"] for c in told["changes"]] == ["removed", "added", "changed"]
+    (script,) = told["scripts"]
+    assert script == {
+        "template": "ASK",
+        "variation": "",
+        "different": True,
+        "old_error": "field JOB_ID: '1.a' does not match the pattern [0-9]+",
+        "new_error": None,
+        "difference": ["--- base", "+++ site", "@@ -0,0 +1 @@", "+ask '1.a'"],
+    }
+
+
+ERRORS = {
+    "unknown profile": (("base", "sit", "--profiles", "."), 2, "incarnate: there is no profile 'sit'\n    hint: did you mean site?"),
+    "unknown template": ((*BOTH, "STRAT"), 2, "incarnate: profile base has no template 'STRAT'\n    hint: did you mean START?"),
+    "unknown variation": ((*BOTH, "START", "-v", "X"), 2, "incarnate: ./base.xml:20:3: template START has no variation 'X'"),
+    "unknown application": ((*BOTH, "-a", "Exe"), 2, "incarnate: profile base has no application 'Exe'"),
+    "a field of neither": ((*BOTH, "-s", "NODS=1"), 2, "incarnate: field NODS is used by neither profile\n    hint: did you mean NODES?"),
+    "refused by both": ((*BOTH, "START", "-s", "NODES=99"), 2, "incarnate: ./base.xml:40:16: field NODES: '99' is above the Max"),
+    "needed by both": ((*BOTH, "ASK"), 2, "incarnate: ./base.xml:51:45: field JOB_ID has no value"),
+    "no equals sign": ((*BOTH, "-s", "QUEUE"), 2, "incarnate: --set 'QUEUE': a name, an equals sign"),
+    "a bad profile": (("base", "/dev/null", "--profiles", "."), 3, "/dev/null:1:1: error OSP102"),
+    "a file that is not there": (("base", "./x.xml", "--profiles", "."), 2, "incarnate: there is no file ./x.xml"),
+    "a hostile name": (("base", "\x1b[31m", "--profiles", "."), 2, "incarnate: there is no profile '\\x1b[31m'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(incarnate: Incarnate, case: str) -> None:
+    words, code, err = ERRORS[case]
+    for form in ((), ("--json",)):
+        ended = incarnate("diff", *words, *form)
+        assert (ended.code, ended.out) == (code, "")
+        assert ended.err.startswith(err)
+        assert "\x1b" not in ended.err
+
+
+@pytest.mark.parametrize("words", [(), ("base",), ("a", "b", "c", "d"), ("a", "b", "--nonsense")])
+def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
+    ended = incarnate("diff", *words)
+    assert (ended.code, ended.out) == (2, "")
+
+
+def test_a_fault_of_ours_is_trouble_and_no_difference(
+    incarnate: Incarnate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("osprofile.profile.difference.difference", broken)
+    ended = incarnate("diff", *BOTH)
+    assert (ended.code, ended.out) == (2, "")
+    assert "internal error" in ended.err
+    monkeypatch.setattr(
+        "osprofile.profile.difference.difference",
+        lambda *_, **__: (_ for _ in ()).throw(OSError(5, "I/O error")),
+    )
+    assert incarnate("diff", *BOTH).code == 2
+
+
+def test_two_profiles_of_one_name(incarnate: Incarnate, tmp_path: Path) -> None:
+    """A site's `base` over the other `base`: the words of the command line tell them apart."""
+    mine = tmp_path / "base.xml"
+    text = (PROFILES / "base.xml").read_text()
+    mine.write_text(text.replace("<idb:Max>10<", "<idb:Max>12<"))
+    ended = incarnate("diff", "./base.xml", str(mine))
+    assert ended.code == 1
+    assert ended.out.splitlines()[2] == "~ template EXECUTABLE, field NODES, limit Max"
+    assert f"{mine}:40:16" in ended.out
+
+
+HOSTILE = "\u202e[bold red]\x9b2J\u2028&lt;/script>"
+
+
+def test_what_a_profile_says_does_not_disturb_the_terminal(
+    incarnate: Incarnate, tmp_path: Path
+) -> None:
+    files = []
+    for number in (1, 2):
+        files.append(tmp_path / f"{number}.xml")
+        text = (PROFILES / "base.xml").read_text().replace('name="base"', f'name="n{number}"')
+        text = text.replace("umask 077", f"{HOSTILE}{number}")
+        text = text.replace("<idb:Default>long", f"<idb:Default>{HOSTILE * 9}{number}")
+        files[-1].write_text(text.replace('ext:pattern="[a-z]*"', ""))
+    ended = incarnate("diff", *map(str, files), "-s", "TEXT=\x1b[2J", "-s", "QUEUE=\x1b[2J")
+    assert ended.code == 1
+    assert all(line.isprintable() for line in ended.out.split("\n"))
+    assert "+\\u202e[bold red]\\x9b2J\\u2028</script>2" in ended.out
+    told = incarnate("diff", *map(str, files), "--json").out
+    assert all(line.isprintable() for line in told.split("\n"))
+
+
+def test_values_that_differ_beyond_the_width_are_shown_where_they_differ(
+    incarnate: Incarnate, tmp_path: Path
+) -> None:
+    files = []
+    for number in (1, 2):
+        files.append(tmp_path / f"{number}.xml")
+        text = (PROFILES / "base.xml").read_text()
+        files[-1].write_text(text.replace(">long<", f">{'a' * 200}={number}<"))
+    out = incarnate("diff", *map(str, files), "COUNT", "-s", "QUEUE=x").out
+    assert "aaa=1'" in out
+    assert "aaa=2'" in out
+
+
+def test_a_line_end_that_is_missing_is_told(incarnate: Incarnate, tmp_path: Path) -> None:
+    other = tmp_path / "base.xml"
+    other.write_text((PROFILES / "base.xml").read_text().replace("exit $?\n", "exit $?"))
+    out = incarnate("diff", "./base.xml", str(other), "JOB_EPILOGUE").out
+    assert "-exit $?\n+exit $?\n\\ no line end\n" in out
+
+
+def test_bundled_profiles(incarnate: Incarnate) -> None:
+    names = ("linux", "pbs", "torque", "slurm", "sge", "lsf")
+    for name in names:
+        assert incarnate("diff", name, name).code == 0
+        assert incarnate("diff", "linux", name).code == (name != "linux")
+
+
+def test_the_help_says_the_exit_codes(incarnate: Incarnate) -> None:
+    words = " ".join(incarnate("diff", "--help").out.split())
+    assert "Ends with 0 where nothing differs, 1 where something does, 2 on wrong usage" in words
+    assert "diff" in VERBS
+
+
+def test_colours_on_a_terminal_only() -> None:
+    coloured = on_a_terminal("diff", *BOTH)
+    assert "\x1b[32m+ template HELLO\x1b[0m" in coloured
+    assert "\x1b[31m-umask 077\x1b[0m" in coloured
+    plain = on_a_terminal("diff", *BOTH, NO_COLOR="1")
+    assert "\x1b" not in plain
+    for code in ("0", "1", "2", "31", "32", "33", "36"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == plain

@@ -1,0 +1,185 @@
+"""`incarnate trace`: its text, its JSON, its errors; a value never disturbs the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.conftest import on_a_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_regressions.file_regression import FileRegressionFixture
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+PROFILES = Path(__file__).parent / "profiles"
+CONTEXT = ("--context", "USER_NAME=alice", "--context", "WORKING_DIRECTORY=/w/it's")
+SITE = ("-p", "site", "--profiles", ".", *CONTEXT)
+GOLDEN = {
+    "start": ("START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "-s", "NODES=all", "-s", "EXECUTABLE=it's"),
+    "defaults": ("START", *SITE),
+    "static_script": ("COUNT", *SITE, "-s", "TEXT=it's"),
+    "variation": ("ASK", *SITE, "-v", "MINE"),
+    "field": ("START", *SITE, "-s", "WALLTIME=3600", "-f", "WALLTIME", "-f", "QUEUE"),
+    "hostile": ("COUNT", *SITE, "-s", "TEXT=\x1b[31mred\x07\n\r\t'\u202e[bold]\x9b2J</b>\u2028" + "x" * 100),
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in the folder of the profiles: places are told by their paths from there."""
+    monkeypatch.chdir(PROFILES)
+
+
+@pytest.mark.parametrize("case", GOLDEN)
+def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture, case: str) -> None:
+    ended = incarnate("trace", *GOLDEN[case])
+    assert (ended.code, ended.err) == (0, "")
+    file_regression.check(ended.out, basename=f"trace_{case}", encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", GOLDEN)
+def test_a_line_has_80_columns_and_nothing_that_a_terminal_acts_on(
+    incarnate: Incarnate, case: str
+) -> None:
+    for line in incarnate("trace", *GOLDEN[case]).out.splitlines():
+        assert len(line) <= 80
+        assert line.isprintable()
+
+
+def test_no_request_disturbs_a_bundled_profiles_trace(incarnate: Incarnate) -> None:
+    ended = incarnate(
+        "trace", "START", "-p", "slurm", "-s", "JOB_NAME=a", "-s", "EXECUTABLE=\x1b]0;x\x07" * 40
+    )
+    assert ended.code == 0
+    for line in ended.out.splitlines():
+        assert line.isprintable()
+    assert "  default   '' (set aside)" in ended.out
+
+
+def test_json(incarnate: Incarnate) -> None:
+    ended = incarnate("trace", "START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "--json")
+    told = json.loads(ended.out)
+    assert (told["profile"], told["template"], told["variation"], told["warnings"]) == (
+        "site",
+        "START",
+        "",
+        [],
+    )
+    by_name = {f["name"]: f for f in told["fields"]}
+    queue = by_name["QUEUE"]
+    assert queue == {
+        "name": "QUEUE",
+        "place": "./site.xml:6:5",
+        "origin": "request",
+        "given": "fast",
+        "value": "short",
+        "offers": [
+            {"origin": "request", "value": "fast", "place": None},
+            {"origin": "default", "value": "fast", "place": "./site.xml:9:20"},
+        ],
+        "tag": {"name": "fast", "value": "short", "place": "./site.xml:8:7"},
+        "checks": [{"rule": "pattern", "allows": "[a-z]*", "place": "./site.xml:6:42"}],
+        "uses": [
+            {
+                "template": "JOB_PROLOGUE",
+                "variation": "",
+                "written": "<QUEUE/(?s)^(.+)\\z/#PBS -q $1>",
+                "place": "./base.xml:28:1",
+                "derived": None,
+                "pattern": "(?s)^(.+)\\z",
+                "replacement": "#PBS -q $1",
+                "before": "short",
+                "after": "#PBS -q short",
+                "text": "JOB_SCRIPT",
+                "line": 2,
+                "column": 1,
+                "script_line": 3,
+                "script_column": 1,
+            }
+        ],
+    }
+    assert [u["derived"] for u in by_name["WALLTIME"]["uses"]] == ["00:01:30", "2"]
+    assert by_name["JOB_SCRIPT"]["origin"] == "engine"
+    script = incarnate("START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90").out
+    assert by_name["WORKING_DIRECTORY"]["uses"][0]["after"] in script
+
+
+def test_a_hostile_value_in_json_is_escaped(incarnate: Incarnate) -> None:
+    ended = incarnate("trace", *GOLDEN["hostile"], "--json")
+    assert all(line.isprintable() for line in ended.out.splitlines())
+    text = next(f for f in json.loads(ended.out)["fields"] if f["name"] == "TEXT")
+    assert text["value"] == GOLDEN["hostile"][-1].removeprefix("TEXT=")
+
+
+def test_a_fixed_value_overrides_the_request_with_a_warning(
+    incarnate: Incarnate, tmp_path: Path
+) -> None:
+    file = tmp_path / "p.xml"
+    text = (
+        (PROFILES / "base.xml")
+        .read_text()
+        .replace('name="SETUP" isSettable="false"', 'name="SETUP"')
+    )
+    file.write_text(text)
+    ended = incarnate("trace", "START", "-p", str(file), "-s", "SETUP=x", "-f", "SETUP")
+    assert ended.code == 0
+    assert (
+        ended.err
+        == f"warning: {file}:16:18: field SETUP has a fixed Value, which overrides the request\n"
+    )
+    assert "  fixed     'umask 077\\nset -eu'" in ended.out
+
+
+ERRORS = {
+    "no profile": (("START",), 2, "incarnate: which profile?"),
+    "unknown profile": (("START", "-p", "sit"), 2, "incarnate: there is no profile 'sit'"),
+    "unknown template": (("STRAT", *SITE), 2, "incarnate: profile site has no template 'STRAT'\n    hint: did you mean START?"),
+    "unknown variation": (("ASK", *SITE, "-v", "ALL"), 2, "incarnate: ./site.xml:29:3: template ASK has no variation"),
+    "unknown field": (
+        ("START", *SITE, "-f", "QEUE"), 2,
+        "incarnate: --field QEUE: no text of START uses a field of that name\n    hint: did you mean QUEUE?",
+    ),
+    "a field of no template": (("START", *SITE, "-s", "X=1"), 1, "incarnate: field X is not used by template START"),
+    "out of limits": (("START", *SITE, "-s", "NODES=21"), 1, "incarnate: ./site.xml:23:16: field NODES: '21' is above the Max of 20"),
+    "against the pattern": (("START", *SITE, "-s", "QUEUE=\x1bX"), 1, "incarnate: ./site.xml:6:42: field QUEUE: '\\x1bX' does not match"),
+    "no value": (("ASK", *SITE), 1, "incarnate: ./site.xml:30:45: field JOB_ID has no value"),
+    "no equals sign": (("START", *SITE, "-s", "QUEUE"), 2, "incarnate: --set 'QUEUE': a name, an equals sign"),
+    "a bad profile": (("START", "-p", "/dev/null"), 3, "/dev/null:1:1: error OSP102"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(incarnate: Incarnate, case: str) -> None:
+    words, code, err = ERRORS[case]
+    for form in ((), ("--json",)):
+        ended = incarnate("trace", *words, *form)
+        assert (ended.code, ended.out) == (code, "")
+        assert ended.err.startswith(err)
+        assert "\x1b" not in ended.err
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("START", "TWO", "-p", "x"), ("START", "--nonsense"), ("START", "-f")]
+)
+def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
+    ended = incarnate("trace", *words)
+    assert (ended.code, ended.out) == (2, "")
+
+
+def test_colours_on_a_terminal_only() -> None:
+    coloured = on_a_terminal("trace", *GOLDEN["hostile"])
+    plain = on_a_terminal("trace", *GOLDEN["hostile"], NO_COLOR="1")
+    assert "\x1b[1mTEXT\x1b[0m" in coloured
+    assert "\x1b" not in plain
+    for code in ("0", "1", "2", "36"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == plain
+    assert "\x1b" not in on_a_terminal("trace", *GOLDEN["start"], TERM="dumb")
