@@ -10,7 +10,8 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from osprofile.cli.job.rows import Row, colours, elapsed, end_of, printable, style_of
+from osprofile.cli.job.rows import Row, elapsed, end_of, printable, style_of
+from osprofile.cli.terminal import colours
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

@@ -6,7 +6,6 @@ anything that a terminal, or rich's markup, would act on.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
+from osprofile.cli.terminal import colours
 from osprofile.events.event import JobState
 from osprofile.target.names import context_of_target
 
@@ -191,12 +191,6 @@ def elapsed(since: float, until: float | None) -> str:
 def printable(text: str) -> str:
     """Give a text on one line, with nothing in it that a terminal would act on."""
     return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
-
-
-def colours(stream: Any) -> bool:
-    """Say whether a stream is a terminal that may get colours."""
-    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in {"dumb", "unknown"}
-    return wanted and bool(stream.isatty())
 
 
 def style_of(row: Row) -> str:
