@@ -56,7 +56,12 @@ def counted(number: int, word: str) -> str:
 
 
 def around(line: str, at: int, width: int) -> str:
-    """Give a line, harmless, and of a long one so many characters that hold the one at `at`."""
+    """Give a line, harmless, and of a long one so many characters that hold the one at `at`.
+
+    Nothing where there is no room for a word.
+    """
+    if width < 8:
+        return ""
     if len(harmless(line)) <= width:
         return harmless(line)
     start = max(min(at - width // 4, len(line) - width + 3), 0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli.common import VERBS
+from osprofile.profile.data import bundled_profiles_directory
 from tests.cli.conftest import on_a_terminal
 
 if TYPE_CHECKING:
@@ -105,6 +106,15 @@ def test_errors(incarnate: Incarnate, case: str) -> None:
         assert (ended.code, ended.out) == (code, "")
         assert ended.err.startswith(err)
         assert "\x1b" not in ended.err
+
+
+def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
+    told = []
+    for words, code, _begin in ERRORS.values():
+        line = " ".join(map(repr, ("incarnate", "diff", *words)))
+        err = incarnate("diff", *words).err.replace(bundled_profiles_directory(), "BUNDLED")
+        told.append(f"{line}\nexit code {code}\n{err}")
+    file_regression.check("\n".join(told), basename="diff_errors", encoding="utf-8")
 
 
 @pytest.mark.parametrize("words", [(), ("base",), ("a", "b", "c", "d"), ("a", "b", "--nonsense")])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.profile.data import bundled_profiles_directory
 from tests.cli.conftest import on_a_terminal
 
 if TYPE_CHECKING:
@@ -166,6 +167,15 @@ def test_errors(incarnate: Incarnate, case: str) -> None:
         assert "\x1b" not in ended.err
 
 
+def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
+    told = []
+    for words, code, _begin in ERRORS.values():
+        line = " ".join(map(repr, ("incarnate", "trace", *words)))
+        err = incarnate("trace", *words).err.replace(bundled_profiles_directory(), "BUNDLED")
+        told.append(f"{line}\nexit code {code}\n{err}")
+    file_regression.check("\n".join(told), basename="trace_errors", encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     "words", [(), ("START", "TWO", "-p", "x"), ("START", "--nonsense"), ("START", "-f")]
 )
@@ -183,3 +193,9 @@ def test_colours_on_a_terminal_only() -> None:
         coloured = coloured.replace(f"\x1b[{code}m", "")
     assert coloured == plain
     assert "\x1b" not in on_a_terminal("trace", *GOLDEN["start"], TERM="dumb")
+
+
+def test_a_narrow_terminal() -> None:
+    out = on_a_terminal("trace", *GOLDEN["start"], COLUMNS="40", NO_COLOR="1")
+    assert max(map(len, out.splitlines())) <= 40 + len(" (JOB_SCRIPT 2:1)")
+    assert "......" not in out
