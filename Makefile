@@ -28,7 +28,7 @@ demo: $(VENV)/.run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto $(PYTEST)
+	$(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -45,6 +45,7 @@ lab: $(VENV)/.dev
 	sh tests/lab/ci.sh
 	$(BIN)/python -m pytest tests/lab $(PYTEST)
 	$(BIN)/python benchmarks/jobs.py $(BENCH)
+	$(BIN)/python benchmarks/events.py $(BENCH)
 	$(BIN)/python benchmarks/blah.py $(BENCH)
 
 bench: $(VENV)/.dev

@@ -9,6 +9,8 @@ from importlib import import_module
 COMMANDS = {
     "incarnate": "osprofile.cli.main",
     "osprofile-blahpd": "osprofile.executors.blah.main",
+    "osprofile-seg": "osprofile.events.seg_command",
+    "osprofile-fork-starter": "osprofile.events.fork_starter",
     "osprofile-ptp-proxy": "osprofile.executors.ptp.main",
     "ng_invoke_server.osprofile": "osprofile.executors.ninfg.main",
 }

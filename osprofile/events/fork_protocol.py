@@ -6,7 +6,8 @@ r"""What the fork starter is asked, and what it answers: lines of bytes, no proc
 
 In names and values `\\ \; \, \=` stand for the second character, and `\n` for a line end. The names:
 directory, environment (VAR=VALUE each), count, executable, arguments, stdin, stdout and stderr; of the
-last two there is one path a process.
+last two there is one path a process. Globus's starter does not know `session=yes`: the one process leads
+a session, and its job's id is PID-START-BOOT, as that of the profile `linux` is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,17 @@ _VALUE: Final = re.compile(r"(?:[^\\,]|\\.)*", re.DOTALL)
 _NAME: Final = re.compile(r"(?:[^\\=]|\\.)*", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 NAMES: Final = frozenset(
-    ["directory", "environment", "count", "executable", "arguments", "stdin", "stdout", "stderr"]
+    [
+        "directory",
+        "environment",
+        "count",
+        "executable",
+        "arguments",
+        "stdin",
+        "stdout",
+        "stderr",
+        "session",
+    ]
 )
 
 
@@ -47,6 +58,7 @@ class Task(NamedTuple):
     stdin: str
     stdout: tuple[str, ...]
     stderr: tuple[str, ...]
+    session: bool
 
 
 @final
@@ -95,6 +107,8 @@ def _task(tag: str, given: dict[str, list[str]]) -> Task | Refusal:
             return Refusal(tag, code, f"{len(paths)} paths of {name} for {count} processes")
     if not given.get("executable", [""])[0]:
         return Refusal(tag, NOT_EXECUTED, "no executable is named")
+    if "session" in given and (given["session"] != ["yes"] or int(count) != 1):
+        return Refusal(tag, NOT_SUPPORTED, "session is 'yes', and for one process")
     if any("\0" in word for words in given.values() for word in words):
         return Refusal(tag, NOT_SUPPORTED, "a value holds NUL")
     pairs = [word.partition("=")[::2] for word in given.get("environment", [])]
@@ -108,6 +122,7 @@ def _task(tag: str, given: dict[str, list[str]]) -> Task | Refusal:
         given.get("stdin", ["/dev/null"])[0] or "/dev/null",
         tuple(given["stdout"]),
         tuple(given["stderr"]),
+        "session" in given,
     )
 
 

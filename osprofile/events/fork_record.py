@@ -21,7 +21,7 @@ class Watched(NamedTuple):
     @property
     def pid(self) -> int:
         """The process."""
-        return int(self.job.rpartition(":")[2])
+        return int(_pid_of(self.job))
 
     def lives(self) -> bool:
         """Say whether it is still that process, and runs."""
@@ -37,6 +37,17 @@ class Watched(NamedTuple):
 def beginning(pid: int) -> str:
     """Say when a process began: the boot and the ticks since; empty where the system does not tell."""
     return _stat(pid)[1]
+
+
+def session_id(pid: int, began: str) -> str:
+    """Give a process the id that the profile `linux` gives its jobs, PID-START-BOOT."""
+    boot, _, ticks = began.partition("/")
+    return f"{pid}-{ticks or 0}-{boot[:8] or '00000000'}"
+
+
+def _pid_of(job: str) -> str:
+    """Give the process's number in an id UUID:PID or PID-START-BOOT."""
+    return job.rpartition(":")[2].partition("-")[0]
 
 
 def _stat(pid: int) -> tuple[bool, str]:
@@ -163,7 +174,7 @@ def _read(data: bytes) -> list[Watched]:
     known: dict[Watched, None] = {}
     for line in data.decode("ascii", "replace").split("\n")[:-1]:
         job, _, began = line[1:].partition(" ")
-        if line[:1] == "+" and job.rpartition(":")[2].isdecimal():
+        if line[:1] == "+" and _pid_of(job).isdecimal():
             known[Watched(job, began)] = None
         else:
             known.pop(Watched(job, began), None)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, final
 from osprofile.errors import EventError
 from osprofile.events import fork_protocol as protocol
 from osprofile.events.emit import ACTIVE, DONE, FAILED
-from osprofile.events.fork_record import Log, Record, Watched, beginning
+from osprofile.events.fork_record import Log, Record, Watched, beginning, session_id
 from osprofile.events.seg_command import settings_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ class Starter:
                     self._record.remove(watched)
                 return process
             group = group or process.pid
-            watched = Watched(f"{prefix}:{process.pid}", beginning(process.pid))
+            began = beginning(process.pid)
+            name = session_id(process.pid, began) if task.session else f"{prefix}:{process.pid}"
+            watched = Watched(name, began)
             self._record.add(watched)
             begun[watched] = process
         for watched in begun:
@@ -153,7 +155,8 @@ def _run(task: protocol.Task, opened: list[int], group: int) -> Popen[bytes] | p
                 stdin=opened[0],
                 stdout=opened[1],
                 stderr=opened[2],
-                process_group=process_group,
+                process_group=None if task.session else process_group,
+                start_new_session=task.session,
             )
         except PermissionError as error:
             if not process_group:
