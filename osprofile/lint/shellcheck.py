@@ -52,16 +52,19 @@ _CONTEXT: Final = {
 
 @final
 class Rendered(NamedTuple):
-    """A script with values in it; `origin` has, for each character, its index in `script`."""
+    """A script with values in it.
+
+    `origin` has, for each character, its index in `script`; `starts` the offset of each line.
+    """
 
     text: str
     origin: Sequence[int]
     script: Script
+    starts: Sequence[int]
 
     def offset(self, line: int, column: int) -> int:
         """Give the offset in the text of a line and column, from 1; of one too far, the last."""
-        starts = [0, *accumulate(len(t) + 1 for t in self.text.split("\n"))]
-        start = starts[min(line, len(starts)) - 1]
+        start = self.starts[min(line, len(self.starts)) - 1]
         return max(0, min(start + column - 1, len(self.origin) - 1))
 
     def place(self, line: int, column: int) -> Place:
@@ -126,7 +129,9 @@ def _filled(view: View, script: Script) -> Rendered:
         piece = item if isinstance(item, str) else _value(view, item)
         text.append(piece)
         origin += [index] * len(piece)
-    return Rendered("".join(text), origin or [0], script)
+    whole = "".join(text)
+    starts = [0, *accumulate(len(line) + 1 for line in whole.split("\n"))]
+    return Rendered(whole, origin or [0], script, starts)
 
 
 def _value(view: View, hole: Hole) -> str:

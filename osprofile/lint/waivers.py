@@ -45,13 +45,10 @@ class Waiver(NamedTuple):
     end: int
     everywhere: bool = False
 
-    def covers(self, found: Problem) -> bool:
-        """Say whether a problem is waived by it."""
-        if found.code not in self.codes:
-            return False
+    def covers(self, place: Place | None) -> bool:
+        """Say whether a place is in what it covers."""
         if self.everywhere:
             return True
-        place = found.place
         if place is None or place.source is not self.place.source:
             return False
         return self.start <= place.offset < self.end
@@ -86,23 +83,47 @@ def settle(
     """
     if MARK.encode() not in source.data:
         return [*problems], []
-    waivers, told_problems = read(source)
-    kept, waived, used = list[Problem](), list[Waived](), set[tuple[int, str]]()
-    for found in problems:
-        covering = [w for w in waivers if w.covers(found)]
-        # The innermost one counts; an outer one of the same code covers the rest.
-        waiver = min(covering, key=lambda w: w.end - w.start, default=None)
+    waivers, bad = read(source)
+    kept, waived = list[Problem](), list[Waived]()
+    for found, waiver in _matched(problems, waivers, source):
         if waiver is None:
             kept.append(found)
         else:
             waived.append(Waived(found, waiver))
-            used.add((waiver.place.offset, found.code))
-    prefixes = tuple(ran)
-    for waiver in waivers:
-        for code in waiver.codes:
-            if (waiver.place.offset, code) not in used and code.startswith(prefixes):
-                told_problems.append(_unused(waiver, code))
-    return [*kept, *told_problems], waived
+    used = {(w.waiver.place.offset, w.problem.code) for w in waived}
+    bad += [
+        _unused(waiver, code)
+        for waiver in waivers
+        for code in waiver.codes
+        if (waiver.place.offset, code) not in used and code.startswith(tuple(ran))
+    ]
+    return [*kept, *bad], waived
+
+
+def _matched(
+    problems: Sequence[Problem], waivers: Iterable[Waiver], source: Source
+) -> Iterator[tuple[Problem, Waiver | None]]:
+    """Give each problem with the innermost waiver that covers it.
+
+    Both are walked through once, in the order of the document: of a code, elements that nest and
+    one line are all that can be open at a place.
+    """
+    # Of two that cover the same, the first one counts.
+    unique = {(c, w.start, w.end): w for w in [*waivers][::-1] for c in w.codes}
+    everywhere = {code: w for (code, _, _), w in unique.items() if w.everywhere}
+    inner = [(w.start, code, w) for (code, _, _), w in unique.items() if not w.everywhere]
+    pending = sorted(inner, key=lambda item: item[0], reverse=True)
+    open_: dict[str, list[Waiver]] = {}
+    for found in sorted(problems, key=lambda p: p.place.offset if p.place else -1):
+        here = found.place if found.place and found.place.source is source else None
+        while here and pending and pending[-1][0] <= here.offset:
+            _, code, waiver = pending.pop()
+            open_.setdefault(code, []).append(waiver)
+        covering = [w for w in open_.get(found.code, ()) if w.covers(here)] if here else []
+        if here:
+            open_[found.code] = covering
+        innermost = min(covering, key=lambda w: w.end - w.start, default=None)
+        yield found, innermost or everywhere.get(found.code)
 
 
 def _unused(waiver: Waiver, code: str) -> Problem:
