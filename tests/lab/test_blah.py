@@ -90,7 +90,9 @@ async def one(client: GridManager, text: str, kind: Kind, job_id: str | None) ->
     for step in kind.steps:
         code, words = await client.ask(f"BLAH_JOB_{step}", job_id)
         if (code, step) == ("1", "HOLD"):  # some systems hold only jobs that wait
-            assert any(w in words for w in ("only jobs that wait can be held", "Running", "Completed"))
+            assert any(
+                w in words for w in ("only jobs that wait can be held", "Running", "Completed")
+            )
             break
         assert code == "0", words
         if step == "HOLD":

@@ -148,7 +148,9 @@ def test_what_others_do_is_told(ground: Ground) -> None:
     name = f"ptp-{uuid.uuid4().hex[:8]}"
     with ground.live() as live:
         live.begin()
-        submit = f"sbatch --parsable -p short -J {name} -D {ground.root} -o /dev/null --wrap 'sleep 600'"
+        submit = (
+            f"sbatch --parsable -p short -J {name} -D {ground.root} -o /dev/null --wrap 'sleep 600'"
+        )
         number = subprocess.check_output(["runuser", "-l", USER, "-c", submit], text=True).strip()
         partition = f"PartitionName={name}"
         try:
