@@ -72,8 +72,7 @@ def difference(
     changes = []
     for path in _merged(list(mine), list(others)):
         if path[:-1] in gone or path[:-1] in come:
-            (gone if path in gone else come).add(path)  # told by what it is a part of
-            continue
+            continue  # told by what it is a part of
         first, second = mine.get(path), others.get(path)
         if first is None or second is None:
             changes.append(Change("added" if first is None else "removed", path, first, second))
