@@ -60,7 +60,7 @@ _MORE: Final = re.compile(
 )
 _TIMES: Final = re.compile(r'\n"[^"]++" "[^"]++" ([0-9]{10}) (?=[^ \t\n])')
 _EVENTS: Final = re.compile(
-    r'\n"JOB_(?:(NEW|START)|STATUS)" "[^"]++" ([0-9]{10}) ([^ \n]++)'
+    r'\n"JOB_(?:(NEW|START)|STATUS)" "[^"]++" ([0-9]{10} [^ \n]++)'
     rf"(?(1)| ++(?:64[ \n]|32 {_EXIT}))"
 )
 _FIRST: Final = re.compile(rb"#\s*([0-9]+)")
@@ -172,14 +172,13 @@ class Lines:
         self._latest = max(self._latest, latest)
         return True
 
-    def _events(self, found: list[tuple[str, str, str, str, str]]) -> str:
+    def _events(self, found: list[tuple[str, str, str, str]]) -> str:
         endings = self._endings
-        return "".join(
-            [
-                f"001;{when};{job}{_BEGINS[kind] if kind else endings[how or odd]}"
-                for kind, when, job, how, odd in found
-            ]
-        )
+        lines = [
+            f"001;{when_job}{_BEGINS[kind] if kind else endings[how or odd]}"
+            for kind, when_job, how, odd in found
+        ]
+        return "".join(lines).replace(" ", ";")
 
     def _line(self, found: Found) -> str:
         kind, when, job, done, how, odd = found
