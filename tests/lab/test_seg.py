@@ -265,6 +265,92 @@ def test_faults(name: str, tmp_path: Path) -> None:
     assert _read_for(program, 2.5).decode() == expected_theirs
 
 
+RECORD = "{0}:job_log:{0}:{1}:{2}:0:NONE:r:master:h:0:1024:{0}:0:sge:r:a:u::d:sge:w\n"
+
+
+def sides(log: Log, directory: Path, seconds: float = 3.0) -> tuple[str, str]:
+    """Give what each says in so many seconds; the original may be stuck then."""
+    logs = directory / "logs"
+    logs.mkdir()
+    for file, text in log.files.items():
+        (logs / file).write_text(text)
+    whole = log.source in ("pbs", "lsf", "job_manager")
+    path = logs if whole else logs / next(iter(log.files))
+    (directory / f"globus-{log.source}.conf").write_text(f"log_path={path}\n")
+    environment = {
+        **os.environ, "TZ": "UTC", "SEG_CONF_DIR": str(directory), "JOB_MANAGER_SEG_LOG_PATH": str(path)
+    }  # fmt: skip
+    said = []
+    for words in (["unshare", "-m", "sh", "-c", MOUNTED, str(directory)], [str(OURS)]):
+        program = subprocess.Popen(
+            [*words, "-s", log.source, "-t", str(log.since)], env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        said.append(_read_for(program, seconds).decode())
+    return said[0], said[1]
+
+
+def test_fault_sge_reads_the_oldest_file_twice(tmp_path: Path) -> None:
+    """seg.md, "Faults": with a timestamp before the whole chain."""
+    files = {
+        "reporting": RECORD.format(BEGIN + 9, "delivered", 2),
+        "reporting.0": RECORD.format(BEGIN + 1, "delivered", 1),
+    }
+    first, second = f"001;{BEGIN + 1};1.0;2;0\n", f"001;{BEGIN + 9};2.0;2;0\n"
+    theirs, ours = sides(Log("sge", files), tmp_path)
+    assert theirs.count(first) == 2
+    assert ours == first + second
+
+
+def test_fault_sge_stalls_at_a_long_line(tmp_path: Path) -> None:
+    """seg.md, "Faults": a line of 4096 bytes or more."""
+    lines = f"# {'x' * 5000}\n" + RECORD.format(BEGIN, "delivered", 1)
+    theirs, ours = sides(Log("sge", {"reporting": lines}), tmp_path)
+    assert theirs == ""
+    assert ours == f"001;{BEGIN};1.0;2;0\n"
+
+
+def test_fault_job_managers_malformed_line(tmp_path: Path) -> None:
+    """seg.md, "Faults": one malformed line stalls it."""
+    good = "001;{};{};2;0\n"
+    lines = good.format(BEGIN, 1) + "junk\n" + good.format(BEGIN + 1, 2)
+    theirs, ours = sides(Log("job_manager", {"20200203": lines}), tmp_path)
+    assert good.format(BEGIN + 1, 2) not in theirs
+    assert ours == good.format(BEGIN, 1) + good.format(BEGIN + 1, 2)
+
+
+@pytest.mark.parametrize("line", [JOB.format(BEGIN, "7" * 40), f'"{"K" * 80}" "7.0" {BEGIN} 4 1\n'])
+def test_fault_lsf_overruns_its_stack(line: str, tmp_path: Path) -> None:
+    """seg.md, "Faults": a job id over 31 characters, a kind over 63; the next line is told."""
+    log = Log("lsf", {"lsb.events": line + JOB.format(BEGIN + 1, 6)})
+    _, ours = sides(log, tmp_path)
+    assert ours.endswith(f"001;{BEGIN + 1};6;1;0\n")
+    assert ours.count("\n") == 1 + ("JOB_NEW" in line)
+
+
+def test_fault_no_back_pressure(tmp_path: Path) -> None:
+    """seg.md, "Faults": a reader that stalls, and then closes the standard input."""
+    log = tmp_path / "fork.log"
+    with log.open("w") as file:
+        file.writelines(f"001;{BEGIN + n};job:{n};2;0\n" for n in range(1_000_000))
+    (tmp_path / "globus-fork.conf").write_text(f"log_path={log}\n")
+    memory = []
+    for words in (["unshare", "-m", "sh", "-c", MOUNTED, str(tmp_path)], [str(OURS)]):
+        with subprocess.Popen(
+            [*words, "-s", "fork", "-t", str(BEGIN)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "SEG_CONF_DIR": str(tmp_path)}, stderr=subprocess.DEVNULL,
+        ) as program:  # fmt: skip
+            assert program.stdin
+            time.sleep(5)
+            status = Path(f"/proc/{program.pid}/status").read_text()
+            memory.append(int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) >> 10)
+            program.stdin.close()
+            if words[0] == str(OURS):
+                assert program.wait(10) == 0
+            program.kill()
+    assert memory[1] < 40 < memory[0]
+
+
 def _read_for(program: subprocess.Popen[bytes], seconds: float) -> bytes:
     """Read what comes in so many seconds; the program may be stuck then."""
     assert program.stdout
