@@ -132,7 +132,7 @@ class Worker:
 
     async def _ping(self, request: r.Ping) -> Result:
         site = self._sites[request.lrms]
-        await site.target.statuses(["0"], max_age=self._settings.max_age)
+        await site.target.poll(self._settings.max_age)
         return Result()
 
     async def _status_all(self, _request: r.StatusAll) -> AdsResult:
