@@ -6,6 +6,7 @@ output may be slow, or not read at all; the end of the standard input is seen al
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _PIECE: Final = 4096
 """So much can be written at once without waiting to a pipe that is ready (PIPE_BUF)."""
+_PIPE: Final = 256 * 1024
+"""Bytes that the pipe is to hold, so that neither side waits for the other at each block."""
 _LAST: Final = 1.0
 """Seconds for the rest of a line that is partly written when the standard input ends."""
 _BROKEN: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
@@ -125,7 +128,10 @@ def _own_pipe(target: int) -> int | None:
     with suppress(OSError):
         if stat.S_ISFIFO(os.fstat(target).st_mode):
             flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
-            return os.open(f"/proc/self/fd/{target}", flags)
+            opened = os.open(f"/proc/self/fd/{target}", flags)
+            with suppress(OSError):
+                fcntl.fcntl(opened, fcntl.F_SETPIPE_SZ, _PIPE)
+            return opened
     return None
 
 

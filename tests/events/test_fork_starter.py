@@ -129,11 +129,30 @@ REFUSED = {
     f"count=2;executable=/bin/true;{ONE}": (73, "1 paths of stdout for 2 processes"),
     "executable=/bin/true": (73, "0 paths"),
     f"colour=red;executable=/bin/true;{ONE}": (1, "no attribute 'colour=red' is known"),
+    f"session=no;executable=/bin/true;{ONE}": (1, "session is 'yes', and for one process"),
     f"executable;{ONE}": (1, "no attribute 'executable' is known"),
     f"count=x;executable=/bin/true;{ONE}": (1, "count is 'x'"),
     f"count=0;executable=/bin/true;{ONE}": (1, "count is '0'"),
     f"executable=/bin/\0true;{ONE}": (1, "NUL"),
 }  # fmt: skip
+
+
+def test_a_session_of_its_own(tmp_path: Path) -> None:
+    """`session=yes`: its leader, with the id that the profile `linux` gives a job."""
+    log, out = tmp_path / "log", tmp_path / "out"
+    text = "echo $$ $(cut -d ' ' -f 6\\,22 /proc/$$/stat); exit 4"
+    with starter(log) as ask:
+        request = f"session=yes;executable=/bin/sh;arguments=-c,{text.replace(';', chr(92) + ';')}"
+        request += f";environment=PATH\\={os.environ['PATH']}"
+        answer = ask(f"{request};stdin=/dev/null;stdout={out};stderr=/dev/null")
+    assert answer.startswith("101;t;")
+    job = answer.strip().removeprefix("101;t;")
+    pid, session, began = out.read_text().split()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    assert job == f"{pid}-{began}-{boot}"
+    assert session == pid
+    assert states(log) == ["2;0", "8;4"]
+    assert Watched(job, "").pid == int(pid)
 
 
 def test_refusals(tmp_path: Path) -> None:
