@@ -33,8 +33,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def job(home: Path, text: str, **attributes: Any) -> str:  # noqa: ANN401
     """Give the ad of a job that runs a shell script's text."""
-    (home / "payload.sh").write_text('#!/bin/sh\neval "$1"\n')
-    (home / "payload.sh").chmod(0o755)
+    payload = home / "payload.sh"
+    if not payload.exists():  # a job may be reading it
+        payload.write_text('#!/bin/sh\neval "$1"\n')
+        payload.chmod(0o755)
     quoted = text.replace("'", "''")
     return ad(
         Cmd=str(home / "payload.sh"),
