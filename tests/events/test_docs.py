@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -150,3 +151,10 @@ def test_sleep_jobs_end_at_a_reasonable_time(forked: Profile) -> None:
             assert time.time() >= begin + 2
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("command", ["osprofile-seg", "osprofile-fork-starter"])
+def test_the_commands_run_from_a_checkout(command: str) -> None:
+    words = [sys.executable, str(ROOT / "cli.py"), command, "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"usage: {command} ")
