@@ -72,8 +72,13 @@ def both(log: Log, directory: Path, quiet: float = QUIET) -> tuple[bytes, bytes]
     first = next(iter(log.files))
     path = logs if log.source in ("pbs", "lsf") else logs / first
     (directory / f"globus-{log.source}.conf").write_text(f'log_path="{path}"\n')
-    theirs = stream(["unshare", "-m", "sh", "-c", MOUNTED, str(directory)], log, directory, quiet)
-    return theirs, stream([str(OURS)], log, directory, QUIET)
+    peer = ["unshare", "-m", "sh", "-c", MOUNTED, str(directory)]
+    theirs = stream(peer, log, directory, quiet)
+    ours = stream([str(OURS)], log, directory, QUIET)
+    if theirs == ours:
+        return theirs, ours
+    # a busy machine may have kept one of them from its log for so long
+    return stream(peer, log, directory, 6.0), stream([str(OURS)], log, directory, 6.0)
 
 
 def pbs(chance: random.Random, n: int) -> str:
