@@ -29,7 +29,8 @@ from osprofile.executors.ptp.events import (
     Ok,
     Shutdown,
 )
-from osprofile.executors.ptp.jobs import Jobs, fault
+from osprofile.executors.ptp.filters import SECONDS, Filter, filter_of
+from osprofile.executors.ptp.jobs import Jobs, fault, sentence
 from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.output import Outputs
 from osprofile.executors.ptp.protocol import Connection
@@ -53,6 +54,7 @@ LAST_WORDS: Final = 2.0
 """Seconds that a client has at the end to take what is unsent."""
 FINISHING: Final = 10.0
 """Seconds that submissions and terminations have at the end."""
+_STREAMS: Final = frozenset({"stdout", "stderr"})
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -90,8 +92,9 @@ class Agent:
             CommandKind.MODEL_DEF: self._define,
             CommandKind.START_EVENTS: self._start,
             CommandKind.QUIT: self._quit,
-            CommandKind.SET_FILTERS: self._mute,
-            CommandKind.CLEAR_FILTERS: self._unmute,
+            CommandKind.FILTER_EVENTS: self._filter,
+            CommandKind.SET_FILTERS: self._set_filters,
+            CommandKind.CLEAR_FILTERS: self._clear_filters,
         }
         self._model = Model(0)
         self._told_nodes: Sequence[Node] | None = None
@@ -228,13 +231,37 @@ class Agent:
     def _quit(self, command: Command) -> None:
         self._answer(Shutdown(command.tid))
 
-    def _mute(self, command: Command) -> None:
-        self._muted |= {"stdout", "stderr"}.intersection(command.arguments)
+    def _filter(self, command: Command) -> None:
+        self._refilter(command, None)
+
+    def _set_filters(self, command: Command) -> None:
+        """Mute outputs; what is a filter's holds for machines and queues if it names no element."""
+        streams = _STREAMS.intersection(command.arguments)
+        self._muted |= streams
+        if not command.attributes:
+            self._answer(Ok(command.tid))
+        else:
+            self._refilter(command, Filter(self._model.base_id, children=True))
+
+    def _clear_filters(self, command: Command) -> None:
+        """Mute the named outputs no longer; without a name, let no filter hold any more."""
+        streams = _STREAMS.intersection(command.arguments)
+        self._muted -= streams or _STREAMS
+        if not streams:
+            self._model.unfilter()
+            self._dirty.set()
         self._answer(Ok(command.tid))
 
-    def _unmute(self, command: Command) -> None:
-        self._muted.clear()
-        self._answer(Ok(command.tid))
+    def _refilter(self, command: Command, default: Filter | None) -> None:
+        """Take a filter, or say what is wrong with it; the session goes on."""
+        try:
+            self._model.filter(filter_of(command.arguments, default))
+        except OSProfileError as error:
+            log.info("transaction %d: no filter: %s", command.tid, error)
+            self._answer(Error(command.tid, ErrorCode.FILTER, sentence(error)))
+        else:
+            self._dirty.set()
+            self._answer(Ok(command.tid))
 
     async def _beside(self, work: Coroutine[Any, Any, Answer]) -> None:
         """Do what takes a while, and answer; a new job is told of before its command is answered."""
@@ -294,6 +321,9 @@ class Agent:
             log.error("not told: %s", error)  # noqa: TRY400
             return
         self._told_nodes, self._is_told = nodes, True
+        if self._model.gave_up():
+            self._warn(f"the filters take more than {SECONDS:g} s: there are none any more")
+            self._dirty.set()
         for job in jobs:
             if job.state == "COMPLETED":
                 self._outputs.ended(job.key)

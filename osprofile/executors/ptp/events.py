@@ -67,6 +67,7 @@ class ErrorCode:
     INTERNAL = 2
     SUBMIT = 1202
     TERMINATE = 1203
+    FILTER = 1210
 
 
 class Level(StrEnum):
@@ -136,7 +137,7 @@ class Shutdown(Answer):
 @final
 @dataclass(frozen=True, slots=True)
 class Error(Answer):
-    """INIT or MODEL_DEF could not be done; for other commands the client would give us up."""
+    """INIT, MODEL_DEF or a filter could not be done; for a job's the client would give us up."""
 
     tid: int
     code: int

@@ -29,8 +29,12 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Field, Profile
 
 WITHIN: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
-"""How a program is run in the client's working directory: arguments of `sh`, before the directory,
-the program and its arguments. A job's own directory is fresh for each job; the client's is not."""
+"""How a program is run in the client's working directory where the profile has no field for that:
+arguments of `sh`, before the directory, the program and its arguments. A job's own directory is
+fresh for each job; the client's is not."""
+
+DIRECTORY: Final = "DIRECTORY"
+"""The field for where a program runs: an absolute path, which other jobs may share."""
 
 _FORM_FIRST: Final = ("queue", "processes", "nodes", "walltime")
 """What a client sends in the protocol's own attributes whether its user chose it or not."""
@@ -102,10 +106,13 @@ class Form:
                 fields[id_] = value
             else:
                 ignored.append(id_)
-        description = own.description()
+        in_field = own.takes_directory(field.name for field in self._fields.values())
+        description = own.description(wrapped=not in_field)
         given = {FIELD_OF[name] for name in FIELD_OF if getattr(description, name)}
         chosen = {self._fields[i].name: v for i, v in fields.items() if self._is_given(i, v, given)}
         before: dict[str, Any] = {own: None for own in _FORM_FIRST if FIELD_OF[own] in chosen}
+        if in_field:
+            chosen.setdefault(DIRECTORY, own.texts["directory"])
         if "JOB_NAME" in chosen:  # the record shows it
             before["name"] = chosen.pop("JOB_NAME")
         description = replace(description, application=self._application, fields=chosen, **before)
@@ -263,14 +270,19 @@ class _Own:
             raise ValueRefusedError(message, field="ENVIRONMENT", hint="NAME=value")
         self.environment[name] = text
 
-    def description(self) -> JobDescription:
+    def takes_directory(self, fields: Iterable[str]) -> bool:
+        """Say whether the directory can be the value of a field, being one of these."""
+        return self.texts.get("directory", "").startswith("/") and DIRECTORY in fields
+
+    def description(self, *, wrapped: bool) -> JobDescription:
+        """Give the job; `wrapped`: a shell goes to the directory first."""
         executable = self.texts.get("executable")
         path = self.texts.get("path")
         if executable and path and not executable.startswith("/"):
             executable = f"{path.rstrip('/')}/{executable}"
         arguments = tuple(self.arguments)
         directory = self.texts.get("directory")
-        if directory and executable and not executable.startswith("-"):
+        if wrapped and directory and executable and not executable.startswith("-"):
             arguments = (*WITHIN, directory, executable, *arguments)
             executable = "sh"
         return JobDescription(

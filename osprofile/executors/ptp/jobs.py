@@ -103,7 +103,9 @@ class Jobs:
         """Remove a job."""
         id_ = command.value("jobId")
         try:
-            await self._target.abort(self._job_of(id_))
+            job_id = self._job_of(id_)
+            with self._view.acting(job_id, aborts=True):
+                await self._target.abort(job_id)
         except OSProfileError as error:
             return TerminateJobError(command.tid, id_, sentence(error))
         except Exception as error:  # noqa: BLE001  # the client waits for an answer
@@ -118,7 +120,8 @@ class Jobs:
             job_id = self._job_of(command.value("jobId"))
             if doing is None:
                 return not_implemented(command)
-            await doing(job_id)
+            with self._view.acting(job_id):
+                await doing(job_id)
         except OSProfileError as error:
             return Error(command.tid, ErrorCode.INTERNAL, sentence(error))
         except Exception as error:  # noqa: BLE001  # the client waits for an answer

@@ -2,70 +2,64 @@
 
 `Model.update` takes what is there now and gives the events for what differs from what was told, in
 an order that a client can follow: what is gone, then machine, nodes, queues, jobs, processes.
-Element ids are taken from blocks, one kind's ids beside each other, so that range sets stay short.
-Sources: seed, "Numeric Element IDs"; the protocol page, "Events" and "What the original client
-does".
+What the client's filters let not pass is not told, nor what is below it; its ids stay its own.
+Sources: the protocol page, "Events" and "What the original client does".
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar, final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, final
 
-from osprofile.executors.ptp.attributes import PREDEFINED, AttributeType, encode
+from osprofile.errors import ValueRefusedError
+from osprofile.executors.ptp.attributes import encode
+from osprofile.executors.ptp.differences import (
+    at,
+    changed_processes,
+    note_change,
+    process_texts,
+)
 from osprofile.executors.ptp.elements import Queue
-from osprofile.executors.ptp.errors import LocalError
 from osprofile.executors.ptp.events import Change, Element, Group, ModelEvent, New, Remove
-from osprofile.executors.ptp.ranges import LARGEST_ID, RangeSet
+from osprofile.executors.ptp.filters import Filters
+from osprofile.executors.ptp.ids import BLOCK, Ids
+from osprofile.executors.ptp.ranges import RangeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from osprofile.executors.ptp.elements import Job, Machine, Node, Process
+    from osprofile.executors.ptp.filters import Filter
 
     _Thing = TypeVar("_Thing", Job, Machine, Node, Queue)
-
-IDS: Final = 2**24
-"""How many ids a resource manager has: its base id is a multiple of this."""
 
 MAX_GROUPS: Final = 16_384
 """The most elements that one NEW_ event tells one by one, so that a frame stays at about 2 MB: an
 agent writes whole frames, and a client reads each of them whole."""
 
-_BLOCK: Final = {Element.MACHINE: 16, Element.QUEUE: 256, Element.NODE: 4096, Element.JOB: 4096}
-_NOT_EMPTIED: Final = "processNodeId"  # an unknown node ends the client
-
-
-@final
-class Ids:
-    """Element ids above a base id, in blocks of one kind."""
-
-    def __init__(self, base_id: int) -> None:
-        self._next = base_id + 1
-        self._end = min(base_id + IDS, LARGEST_ID)
-        self._left: dict[Element, range] = {}
-
-    def take(self, element: Element, count: int) -> range:
-        """Give so many new ids that follow each other; `LocalError` when all are used up."""
-        left = self._left.get(element, range(0))
-        if len(left) < count:
-            left = range(self._next, self._next + max(_BLOCK[element], count))
-            if left.stop > self._end:
-                raise LocalError("the resource manager has used up its element ids")
-            self._next = left.stop
-        self._left[element] = left[count:]
-        return left[:count]
-
 
 @final
 @dataclass(slots=True)
 class _KnownJob:
-    """A job's queue cannot change, so it is the one that it was told in."""
+    """A job's queue cannot change, so it is the one that it was told in.
+
+    `processes` are those that were told by their ranks, None for one that does not pass a filter.
+    """
 
     id: int
     job: Job
     attributes: tuple[str, ...]
-    processes: tuple[Process, ...] = ()
+    processes: tuple[Process | None, ...] = ()
+
+
+@final
+class _Things(NamedTuple):
+    """Machines (one at most), nodes and queues by their names, jobs by their keys."""
+
+    machines: Mapping[str, Machine]
+    nodes: Mapping[str, Node]
+    queues: Mapping[str, Queue]
+    jobs: Mapping[str, Job]
 
 
 @final
@@ -75,19 +69,38 @@ class Model:
     def __init__(self, base_id: int) -> None:
         self._base = base_id
         self._ids = Ids(base_id)
-        self._id_of: dict[Element, dict[str, int]] = {e: {} for e in _BLOCK}
+        self._id_of: dict[Element, dict[str, int]] = {e: {} for e in BLOCK}
         self._key_of: dict[int, tuple[Element, str]] = {}
-        self._machine: Machine | None = None
-        self._nodes: dict[str, Node] = {}
-        self._queues: dict[str, Queue] = {}
-        self._told: dict[Element, dict[str, tuple[str, ...]]] = {e: {} for e in _BLOCK}
+        self._filters, self._is_refiltered = Filters(), False
+        self._there = self._shown = _Things({}, {}, {}, {})
+        self._told: dict[Element, dict[str, tuple[str, ...]]] = {e: {} for e in BLOCK}
+        self._hidden: dict[Element, set[str]] = {e: set() for e in BLOCK}
         self._jobs: dict[str, _KnownJob] = {}
 
     def restart(self) -> None:
         """Take it that the client knows nothing any more; ids stay (START_EVENTS once more)."""
-        self._machine = None
-        self._nodes, self._queues, self._jobs = {}, {}, {}
-        self._told = {element: {} for element in _BLOCK}
+        self._there = self._shown = _Things({}, {}, {}, {})
+        self._told = {element: {} for element in BLOCK}
+        self._hidden = {element: set() for element in BLOCK}
+        self._jobs = {}
+
+    def filter(self, new: Filter) -> None:
+        """Let a filter hold from the next update on; `ValueRefusedError` where no element has its id."""
+        if new.id != self._base and new.id not in self._key_of:
+            message = f"attribute id: no element has the id {new.id}"
+            raise ValueRefusedError(message, field="id")
+        self._filters.set(new)
+        self._is_refiltered = True
+
+    def unfilter(self) -> None:
+        """Let no filter hold any more from the next update on."""
+        self._filters.clear()
+        self._is_refiltered = True
+
+    @property
+    def base_id(self) -> int:
+        """The id of the resource manager itself."""
+        return self._base
 
     def key_of(self, element: Element, id_: str) -> str | None:
         """Give the name of a node or a queue, or the key of a job, by its element id."""
@@ -112,40 +125,44 @@ class Model:
         Raises `LocalError`, and nothing has changed then, for a value that no client takes. Nodes
         need a machine, whose name stays what it was at first. A queue that a job is in is told even where it is not among `queues`.
         """
-        if machine is None or self._machine is not None:
-            machine = self._renamed(machine)
-        node_map = self._nodes if nodes is None else {n.name: n for n in nodes}
-        job_map = {k: j.job for k, j in self._jobs.items()} if jobs is None else _by_key(jobs)
-        queue_map = self._queues if queues is None else {q.name: q for q in queues}
-        queue_map = self._with_queues_of(job_map, queue_map)
-        machine_map = {} if machine is None else {machine.name: machine}
+        there = self._now_there(machine, nodes, queues, jobs)
+        self._filters.begin()
+        shown, before = self._passing(there), self._shown
         fresh = {
-            Element.MACHINE: _fresh(machine_map, {}),
-            Element.NODE: {} if machine is None else _fresh(node_map, self._nodes),
-            Element.QUEUE: _fresh(queue_map, self._queues),
-            Element.JOB: self._fresh_jobs(job_map),
+            Element.MACHINE: _fresh(shown.machines, {}),
+            Element.NODE: _fresh(shown.nodes, before.nodes),
+            Element.QUEUE: _fresh(shown.queues, before.queues),
+            Element.JOB: self._fresh_jobs(shown.jobs),
         }
+        again = self._is_refiltered or shown.nodes.keys() != before.nodes.keys()
         events = [
-            *self._gone(Element.JOB, job_map),
-            *self._gone(Element.QUEUE, queue_map),
-            *self._gone(Element.NODE, node_map),
+            *self._gone(Element.JOB, shown.jobs, there.jobs),
+            *self._gone(Element.QUEUE, shown.queues, there.queues),
+            *self._gone(Element.NODE, shown.nodes, there.nodes),
+            *self._gone(Element.MACHINE, shown.machines, there.machines),
         ]
-        if machine is not None:
-            events += self._elements(Element.MACHINE, self._base, fresh[Element.MACHINE])
-            id_ = self._id_of[Element.MACHINE][machine.name]
+        self._there, self._shown, self._is_refiltered = there, shown, False
+        events += self._elements(Element.MACHINE, self._base, fresh[Element.MACHINE])
+        for name in shown.machines:
+            id_ = self._id_of[Element.MACHINE][name]
             events += self._elements(Element.NODE, id_, fresh[Element.NODE])
-            self._machine, self._nodes = machine, dict(node_map)
         events += self._elements(Element.QUEUE, self._base, fresh[Element.QUEUE])
-        self._queues = dict(queue_map)
-        events += self._told_jobs(job_map, fresh[Element.JOB], again=nodes is not None)
+        events += self._told_jobs(shown.jobs, fresh[Element.JOB], again=again)
         return events
+
+    def gave_up(self) -> bool:
+        """Say whether the filters took too long in the last update: there are none any more then."""
+        gave_up = self._filters.end()
+        self._is_refiltered = self._is_refiltered or gave_up
+        return gave_up
 
     def output(
         self, key: str, ranks: Iterable[int], *, stdout: str = "", stderr: str = ""
     ) -> list[ModelEvent]:
         """Give the event that tells what processes have written; none where the client knows none."""
         known = self._jobs.get(key)
-        told = RangeSet.of(r for r in ranks if known and r < len(known.processes))
+        there = known.processes if known else ()
+        told = RangeSet.of(r for r in ranks if r < len(there) and there[r] is not None)
         pairs = (("processStdout", stdout), ("processStderr", stderr))
         texts = tuple(encode(id_, text) for id_, text in pairs if text)
         if known is None or not told.spans or not texts:
@@ -154,30 +171,87 @@ class Model:
 
     # Inside
 
-    def _renamed(self, machine: Machine | None) -> Machine | None:
-        if machine is None or self._machine is None:
-            return self._machine
-        return machine._replace(name=self._machine.name)
+    def _now_there(
+        self,
+        machine: Machine | None,
+        nodes: Iterable[Node] | None,
+        queues: Iterable[Queue] | None,
+        jobs: Iterable[Job] | None,
+    ) -> _Things:
+        """Give all that is there now, told or not."""
+        before = self._there
+        machines = before.machines
+        if machine is not None:
+            name = next(iter(machines), machine.name)  # it keeps its first one
+            machines = {name: machine._replace(name=name)}
+        job_map = before.jobs if jobs is None else {job.key: job for job in jobs}
+        queue_map = before.queues if queues is None else {queue.name: queue for queue in queues}
+        return _Things(
+            machines,
+            before.nodes if nodes is None else {node.name: node for node in nodes},
+            self._with_queues_of(job_map, queue_map),
+            job_map,
+        )
+
+    def _passing(self, there: _Things) -> _Things:
+        """Give what passes the filters; what is below something that does not is not among it."""
+        machines, nodes, queues, jobs = there
+        if self._filters:
+            machines = self._accepted(Element.MACHINE, machines, lambda _: self._base)
+            queues = self._accepted(Element.QUEUE, queues, lambda _: self._base)
+            jobs = {key: job for key, job in jobs.items() if self._queue_of(job) in queues}
+            ids = self._id_of[Element.QUEUE]
+            jobs = self._accepted(Element.JOB, jobs, lambda job: ids.get(self._queue_of(job)))
+            above = [self._id_of[Element.MACHINE].get(name) for name in machines]
+            nodes = self._accepted(Element.NODE, nodes, lambda _: next(iter(above), None))
+        return _Things(machines, nodes if machines else {}, queues, jobs)
+
+    def _accepted(
+        self,
+        element: Element,
+        things: Mapping[str, _Thing],
+        parent_of: Callable[[_Thing], int | None],
+    ) -> dict[str, _Thing]:
+        ids, accepts = self._id_of[element], self._filters.accepts
+        return {
+            key: thing
+            for key, thing in things.items()
+            if accepts(ids.get(key), parent_of(thing), thing.attributes)
+        }
+
+    def _queue_of(self, job: Job) -> str:
+        known = self._jobs.get(job.key)
+        return job.queue if known is None else known.job.queue
 
     def _with_queues_of(
         self, jobs: Mapping[str, Job], queues: Mapping[str, Queue]
     ) -> dict[str, Queue]:
         found = dict(queues)
-        for key, job in jobs.items():
-            name = self._jobs[key].job.queue if key in self._jobs else job.queue
+        for job in jobs.values():
+            name = self._queue_of(job)
             if name not in found:
-                found[name] = self._queues.get(name) or Queue(name)
+                found[name] = self._there.queues.get(name) or Queue(name)
         return found
 
-    def _gone(self, element: Element, there: Mapping[str, object]) -> list[ModelEvent]:
+    def _gone(
+        self, element: Element, shown: Mapping[str, object], there: Mapping[str, object]
+    ) -> list[ModelEvent]:
+        """Tell what is not shown any more; what is there no more loses its id, and its filter."""
         told: dict[str, _KnownJob] | dict[str, tuple[str, ...]] = (
             self._jobs if element is Element.JOB else self._told[element]
         )
-        ids = []
-        for key in [key for key in told if key not in there]:
+        id_of, hidden = self._id_of[element], self._hidden[element]
+        gone = [key for key in told if key not in shown]
+        ids = [id_of[key] for key in gone]
+        for key in gone:
             del told[key]
-            ids.append(self._id_of[element].pop(key))
-            del self._key_of[ids[-1]]
+        hidden.update(gone)
+        for key in [key for key in hidden if key in shown or key not in there]:
+            hidden.discard(key)
+            if key not in there:
+                id_ = id_of.pop(key)
+                del self._key_of[id_]
+                self._filters.drop(id_)
         return [Remove(element, RangeSet.of(ids))] if ids else []
 
     def _elements(
@@ -189,7 +263,7 @@ class Model:
         new = [key for key in fresh if key not in told]
         for key, attributes in fresh.items():
             if key in told:
-                _note_change(changes, self._id_of[element][key], told[key], attributes)
+                note_change(changes, self._id_of[element][key], told[key], attributes)
         ids = self._identified(element, new)
         groups = [Group(id_, fresh[key]) for key, id_ in zip(new, ids, strict=True)]
         told.update(fresh)
@@ -223,7 +297,7 @@ class Model:
         for key, attributes in fresh.items():
             if key in self._jobs:
                 known = self._jobs[key]
-                _note_change(changes, known.id, known.attributes, attributes)
+                note_change(changes, known.id, known.attributes, attributes)
                 known.attributes = attributes
                 known.job = jobs[key]._replace(queue=known.job.queue)
         yield from self._new_jobs(new, jobs, fresh)
@@ -244,29 +318,47 @@ class Model:
 
     def _processes(self, known: _KnownJob) -> Iterator[ModelEvent]:
         """Give the events for the processes of a job; ranks are their ids."""
+        before, there = known.processes, self._passing_processes(known)
+        known.processes = there
+        if before == there:
+            return
+        gone = [rank for rank, p in enumerate(before) if p is not None and at(there, rank) is None]
+        if gone:
+            yield Remove(Element.PROCESS, RangeSet.of(gone), known.id)
+        attributes = self._process_attributes((*before, *there))
+        new = [
+            Group(rank, process_texts(rank, attributes[process]))
+            for rank, process in enumerate(there)
+            if process is not None and at(before, rank) is None
+        ]
+        yield from _new(Element.PROCESS, known.id, new)
+        changes = changed_processes(before, there, attributes)
+        if changes:
+            yield Change(Element.PROCESS, _groups(changes), known.id)
+
+    def _passing_processes(self, known: _KnownJob) -> tuple[Process | None, ...]:
+        """Give the processes as they are to be told, None for one that does not pass."""
         nodes = self._told[Element.NODE]
         kinds = {process: process for process in set(known.job.processes)}
         for process in [p for p in kinds if p.node is not None and p.node not in nodes]:
             kinds[process] = process._replace(node=None)
         there = tuple([kinds[process] for process in known.job.processes])
-        before, known.processes = known.processes, there
-        if before == there:
-            return
-        if len(there) < len(before):
-            gone = RangeSet.of(range(len(there), len(before)))
-            yield Remove(Element.PROCESS, gone, known.id)
-        attributes = self._process_attributes((*before, *there))
-        groups = _new_processes(there, len(before), attributes)
-        yield from _new(Element.PROCESS, known.id, groups)
-        changes = _changed_processes(before, there, attributes)
-        if changes:
-            yield Change(Element.PROCESS, _groups(changes), known.id)
+        below = self._filters.below(known.id)
+        if below is None:
+            return there
+        texts = self._process_attributes(there)
+        passes = self._filters.passes
+        return tuple(
+            [p if passes(below, process_texts(r, texts[p])) else None for r, p in enumerate(there)]
+        )
 
-    def _process_attributes(self, processes: Iterable[Process]) -> dict[Process, tuple[str, ...]]:
+    def _process_attributes(
+        self, processes: Iterable[Process | None]
+    ) -> dict[Process, tuple[str, ...]]:
         """Give the attributes of processes, by process: many are alike."""
         nodes, ids = self._told[Element.NODE], self._id_of[Element.NODE]
         found = {}
-        for process in set(processes):
+        for process in set(filter(None, processes)):
             known = process.node is not None and process.node in nodes
             found[process] = process.attributes(ids[process.node or ""] if known else None)
         return found
@@ -275,65 +367,6 @@ class Model:
 def _fresh(there: Mapping[str, _Thing], before: Mapping[str, _Thing]) -> dict[str, tuple[str, ...]]:
     """Give the attributes of what is not as it was."""
     return {key: thing.attributes() for key, thing in there.items() if before.get(key) != thing}
-
-
-def _note_change(
-    changes: dict[tuple[str, ...], list[int]],
-    id_: int,
-    before: tuple[str, ...],
-    now: tuple[str, ...],
-) -> None:
-    """Put an element to the others that changed in the same way, if it did."""
-    changed = _changed(before, now)
-    if changed:
-        changes.setdefault(changed, []).append(id_)
-
-
-def _by_key(jobs: Iterable[Job]) -> dict[str, Job]:
-    return {job.key: job for job in jobs}
-
-
-def _changed(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the attributes that have another value now; a text that is gone is emptied."""
-    known = set(before)
-    changed = [attribute for attribute in now if attribute not in known]
-    ids = {attribute.partition("=")[0] for attribute in now}
-    gone = [id_ for id_ in (a.partition("=")[0] for a in before) if id_ not in ids]
-    return (*changed, *(f"{id_}=" for id_ in gone if _can_be_emptied(id_)))
-
-
-def _can_be_emptied(id_: str) -> bool:
-    return id_ != _NOT_EMPTIED and PREDEFINED[id_].type is AttributeType.STRING
-
-
-def _changed_processes(
-    before: tuple[Process, ...],
-    now: tuple[Process, ...],
-    attributes: Mapping[Process, tuple[str, ...]],
-) -> dict[tuple[str, ...], list[int]]:
-    """Give the ranks of processes by what changed with them."""
-    pairs: dict[tuple[Process, Process], list[int]] = {}
-    for rank, pair in enumerate(zip(before, now, strict=False)):
-        if pair[0] is not pair[1]:
-            pairs.setdefault(pair, []).append(rank)
-    changes: dict[tuple[str, ...], list[int]] = {}
-    for (old, new), ranks in pairs.items():
-        changed = _changed(attributes[old], attributes[new])
-        if changed:
-            changes.setdefault(changed, []).extend(ranks)
-    return changes
-
-
-def _new_processes(
-    processes: tuple[Process, ...], begin: int, attributes: Mapping[Process, tuple[str, ...]]
-) -> list[Group]:
-    """Give a group for each process from a rank on, named by its rank."""
-    groups = []
-    for rank in range(begin, len(processes)):
-        state, *others = attributes[processes[rank]]
-        texts = (f"name={rank}", state, f"processIndex={rank}", *others)
-        groups.append(Group(rank, texts))
-    return groups
 
 
 def _new(element: Element, parent: int, groups: Sequence[Group]) -> Iterator[New]:

@@ -130,6 +130,8 @@ ANSWERS: Final[Mapping[CommandKind, frozenset[type[Answer]]]] = MappingProxyType
         _K.START_EVENTS: frozenset(),  # its OK comes with that of STOP_EVENTS, or SHUTDOWN
         _K.SUBMIT_JOB: frozenset({Ok, SubmitJobError}),
         _K.TERMINATE_JOB: frozenset({Ok, TerminateJobError}),
+        _K.FILTER_EVENTS: _EITHER,
+        _K.SET_FILTERS: _EITHER,
         _K.MOVE_JOB: _EITHER,
         _K.CHANGE_JOB: _EITHER,
     }

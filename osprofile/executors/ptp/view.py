@@ -3,6 +3,7 @@
 Machine, nodes and queues are asked for at an interval, and only while the client wants events. The
 jobs are those that were submitted here, those of the record that have not ended, and those that
 others submitted and that the batch system shows to this user; the states of all come from one query.
+The jobs of others are known here alone: nothing of them is written to the record.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import OSProfileError, TemplateNotFoundError
+from osprofile.errors import OSProfileError, ScriptFailedError, TemplateNotFoundError
+from osprofile.events.event import JobState, JobStatus
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_of
 from osprofile.profile.words import NodeState, QueueState
+from osprofile.target.poller import after_abort, vanished
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-    from osprofile.events.event import JobStatus
     from osprofile.executors.ptp.elements import Job
     from osprofile.target.machine import NodeStatus, QueueStatus
     from osprofile.target.system import TargetSystem
@@ -47,7 +49,11 @@ _QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
 @final
 @dataclass(slots=True)
 class Told:
-    """A job, and what of it no status tells; `job` is what a client is to know."""
+    """A job, and what of it no status tells; `job` is what a client is to know.
+
+    Of a job of others, `missing` is since when nobody knows it (monotonic), `aborted` when its
+    removal was asked for (seconds since 1970).
+    """
 
     status: JobStatus
     queue: str = ""
@@ -55,6 +61,8 @@ class Told:
     sub_id: str = ""
     count: int = 1
     job: Job | None = None
+    missing: float | None = None
+    aborted: float | None = None
 
 
 @final
@@ -78,6 +86,8 @@ class View:
         self._name = target.name.partition("@")[2] or os.uname().nodename
         self._events = target.events()
         self._known: dict[str, Told] = {}
+        self._others: dict[str, Told] = {}
+        self._soon = asyncio.Event()
         self._recorded: dict[str, str] = {}
         self._ended: deque[str] = deque()
         self._submitting = self._submitted = 0
@@ -109,7 +119,8 @@ class View:
     @property
     def jobs(self) -> list[Job]:
         """The jobs."""
-        return [told.job for told in self._known.values() if told.job is not None]
+        jobs = (*self._known.values(), *self._others.values())
+        return [told.job for told in jobs if told.job is not None]
 
     def is_queue(self, name: str) -> bool:
         """Say whether the machine itself has a queue of this name."""
@@ -129,8 +140,28 @@ class View:
 
     def add(self, told: Told) -> None:
         """Add a job that was submitted here just now."""
+        self._others.pop(told.status.job_id, None)  # an id that came round again
         self._known[told.status.job_id] = told
         self._set(told, told.status)
+
+    @contextlib.contextmanager
+    def acting(self, job_id: str, *, aborts: bool = False) -> Iterator[None]:
+        """Look soon at a job that something is done to now; `aborts`: it is being removed.
+
+        It is for the jobs of others: those of the record are watched.
+        """
+        told = self._others.get(job_id)
+        if told is not None and aborts:
+            told.aborted = time.time()  # before, lest the job end in between
+        try:
+            yield
+        except ScriptFailedError:
+            if told is not None and aborts:
+                told.aborted = None
+            raise
+        finally:
+            if told is not None:
+                self._soon.set()
 
     async def hear(self) -> None:
         """Take what the target system says of its jobs, for ever."""
@@ -163,14 +194,19 @@ class View:
         self._changed()
 
     def _found(self, status: JobStatus) -> None:
-        """Add a job that was not submitted here: its queue is known only where its state tells it."""
-        only = self._queue_list[0].name if len(self._queue_list) == 1 else DEFAULT_QUEUE
+        """Add a job of the record that was not submitted here."""
         name = self._recorded.pop(status.job_id, "")
-        self.add(Told(status, queue=status.queue or only, name=name))
+        self.add(Told(status, queue=self._queue_of(status), name=name))
+
+    def _queue_of(self, status: JobStatus) -> str:
+        """Give the queue of a job that was not submitted here, as far as its state tells it."""
+        only = self._queue_list[0].name if len(self._queue_list) == 1 else DEFAULT_QUEUE
+        return status.queue or only
 
     def _forget(self, job_id: str) -> None:
-        self._known.pop(job_id, None)
-        self._target.unwatch(job_id)
+        if self._others.pop(job_id, None) is None:
+            self._known.pop(job_id, None)
+            self._target.unwatch(job_id)
 
     def _default_queue(self) -> str:
         names = [queue.name for queue in self._queue_list if queue.is_default]
@@ -184,11 +220,14 @@ class View:
         """Look at all that nobody tells, again and again while it is wanted, for ever."""
         while True:
             await wanted.wait()
+            self._soon.clear()
             begun = time.monotonic()
             await self.look()
             self.ready.set()
             took = time.monotonic() - begun
-            await asyncio.sleep(max(self._interval, took * (1 / _SHARE - 1)))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(self._interval, took * (1 / _SHARE - 1))):
+                    await self._soon.wait()
 
     async def look(self) -> None:
         """Look once; what cannot be found out stays as it was."""
@@ -232,16 +271,60 @@ class View:
                 self._changed()
 
     async def _look_at_jobs(self) -> None:
-        """Adopt the jobs that others submitted; those that had ended before are not told of."""
+        """Look for the jobs that others submitted; those that had ended before are not told of."""
         before = self._submitted
         found = await self._target.poll(self._interval / 2)
         if self._submitting or self._submitted != before:
             return  # one of them may be that of a submission
-        for job_id, status in found.items():
-            if job_id in self._known or status.state.is_terminal:
-                continue
-            if job_id not in self._recorded:
-                self._target.adopt(status)
-            self._found(status)
-            if len(self._known) % 100 == 0:
+        await self._look_at_others(found)
+        for number, (job_id, status) in enumerate(found.items()):
+            if not (job_id in self._known or job_id in self._others or status.state.is_terminal):
+                await self._discover(status)
+            if number % 100 == 99:
                 await asyncio.sleep(0)
+
+    async def _discover(self, status: JobStatus) -> None:
+        """Add a job that the batch system shows, as one of the record's or as one of others."""
+        job_id = status.job_id
+        if job_id not in self._recorded:
+            record = self._target.store.find(self._target.name, job_id)
+            if record is None:
+                told = self._others[job_id] = Told(status, queue=self._queue_of(status))
+                self._set(told, status)
+                return
+            self._recorded[job_id] = record.name
+            await self._target.watch(job_id)
+        if job_id in self._recorded:
+            self._found(status)
+
+    async def _look_at_others(self, found: Mapping[str, JobStatus]) -> None:
+        """Note the states of others' jobs; what became of those that are gone is asked for."""
+        live = {j: told for j, told in self._others.items() if not told.status.state.is_terminal}
+        gone = []
+        for job_id, told in live.items():
+            status = found.get(job_id)
+            if status is None or status.state is JobState.LOST:
+                gone.append(job_id)
+            elif status is not told.status:
+                self._hear_of(told, status)
+        if gone:
+            known = await self._target.statuses(gone, max_age=self._interval)
+            for job_id in gone:
+                if job_id in self._others:
+                    self._judge(self._others[job_id], known.get(job_id))
+
+    def _hear_of(self, told: Told, status: JobStatus) -> None:
+        told.missing = None
+        self._set(told, after_abort(status) if told.aborted else status)
+
+    def _judge(self, told: Told, status: JobStatus | None) -> None:
+        """Judge a job of others that the batch system no longer lists, as the record's are."""
+        if status is not None and status.state is not JobState.LOST:
+            self._hear_of(told, status)
+            return
+        now = time.monotonic()
+        told.missing = now if told.missing is None else told.missing
+        over = now - told.missing >= self._target.timing.grace
+        ended = vanished(told.status.job_id, status, aborted=told.aborted, over=over)
+        if ended is not None:
+            self._set(told, ended)

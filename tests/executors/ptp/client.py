@@ -31,6 +31,8 @@ COMPLETIONS = {
     START: {0},
     SUBMIT: {0, 211},
     TERMINATE: {0, 212},
+    FILTER: {0, 5},
+    10: {0, 5},
 }
 Attributes = dict[str, str]
 

@@ -5,6 +5,7 @@ Protocol page, "Session", "Events", "A good agent"; seed, "Protocol Phases".
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.events.event import JobState, JobStatus
 from osprofile.executors.ptp.events import Define
 from osprofile.executors.ptp.form import Form
 from osprofile.executors.ptp.wire import encode
 from osprofile.profile.repository import Repository
+from osprofile.target.store import Store
 from tests.executors.ptp.client import (
     FILTER,
     JOB,
@@ -164,6 +167,29 @@ def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
     assert place.processes() == []
 
 
+def test_where_the_program_runs(place: Place) -> None:
+    """workingDir: the field DIRECTORY; with a site's older templates the wrapper. Both say `pwd`."""
+    text = (Path(__file__).parents[3] / "profiles/linux/profile.xml").read_text()
+    text, fields = re.subn(r'<idb:Field name="DIRECTORY".*?</idb:Field>', "", text, flags=re.DOTALL)
+    text, values = re.subn(r"gpe_directory='<DIRECTORY/[^>]*>'", "gpe_directory=''", text)
+    assert (fields, values) == (1, 1)
+    older = place.root / "profiles/older.xml"
+    text = text.replace('name="linux"', 'name="older"', 1)
+    older.write_text(text.replace(">/var/tmp<", f">{place.root}/jobs<"))
+    there = place.root / "it's"
+    there.mkdir()
+    (there / "prog").write_text("#!/bin/sh\npwd\n")
+    (there / "prog").chmod(0o700)
+    for profile in ("here", str(older)):
+        with place.live(profile) as live:
+            live.begin()
+            job = live.submit(f"workingDir={there}", "execName=./prog")
+            assert live.wait(job)["jobStatus"] == "DONE"
+            live.until(lambda live=live, job=job: "processStdout" in live.process_of(job))
+            assert live.process_of(job)["processStdout"] == f"{there}\n"
+            assert live.quit() == 0
+
+
 def test_a_killed_job_tells_its_signal(place: Place) -> None:
     with place.live("here") as live:
         live.begin()
@@ -299,6 +325,138 @@ def test_a_profile_of_old_templates_only(place: Place) -> None:
         assert live.client.by_name(QUEUE) == {"default": {"queueState": "NORMAL"}}
         assert live.wait(live.submit(*shell("true")))["jobStatus"] == "DONE"
         assert 1 not in live.client.events
+        assert live.quit() == 0
+
+
+def recorded(place: Place) -> list[str]:
+    """Give the ids of the jobs in the user's record, as `incarnate job list` has them."""
+    path = place.root / "state/osprofile/jobs.db"
+    assert path.exists()
+    with contextlib.closing(Store(path)) as store:
+        return [record.status.job_id for record in store.all()]
+
+
+def test_the_jobs_of_others_are_shown_and_not_recorded(place: Place) -> None:
+    """They come, change, end and vanish; the user's record has none of them, at any time."""
+    place.simulate(jobs="a1 Q\na2 R host=n1 queue=old\na3 R\n")
+    with place.live("sim") as live:
+        live.begin()
+        client = live.client
+        live.until(lambda: len(client.elements[JOB]) == 3)
+        assert recorded(place) == []
+        a1, a2, a3 = (client.id_of(JOB, name) for name in ("a1", "a2", "a3"))
+        place.simulate(jobs="a1 R host=n2\na2 F exit=3\na3 R\na4 Q\n")
+        live.wait(a1, "RUNNING")
+        assert live.wait(a2)["jobStatus"] == "DONE"
+        live.until(lambda: "a4" in client.by_name(JOB))
+        assert live.terminate(a3) == (0, [])
+        place.simulate(jobs="a1 R host=n2\na2 F exit=3\na4 Q\n")
+        assert live.wait(a3)["jobStatus"] == "REMOVED"  # it vanished, and was to be removed
+        assert recorded(place) == []
+        live.stop()
+        live.start()
+        live.until(lambda: client.by_name(JOB).keys() == {"a1", "a2", "a3", "a4"})
+        assert live.quit() == 0
+    assert recorded(place) == []
+    with place.live("sim") as live:  # those that had ended are not told of again
+        live.begin()
+        live.until(lambda: live.client.by_name(JOB).keys() == {"a1", "a4"})
+        assert live.quit() == 0
+    assert recorded(place) == []
+
+
+def test_a_job_of_the_record_stays_in_it(place: Place) -> None:
+    """A job that another of the user's tools records meanwhile is that one's, with its name."""
+    with place.live("sim") as live:
+        live.begin()
+        with contextlib.closing(Store(place.root / "state/osprofile/jobs.db")) as store:
+            store.adopt("sim", JobStatus("a7", JobState.QUEUED))
+        place.simulate(jobs="a7 R\na8 R\n")
+        live.until(lambda: live.client.by_name(JOB).keys() == {"a7", "a8"})
+        place.simulate(jobs="a7 F exit=0\na8 R\n")
+        assert live.wait(live.client.id_of(JOB, "a7"))["jobStatus"] == "DONE"
+        assert live.quit() == 0
+    assert recorded(place) == ["a7"]
+
+
+def test_filters_byte_for_byte(place: Place) -> None:
+    """Page, "Commands": FILTER_EVENTS id= filterChildren= <attr>Filter=<regex>."""
+    place.simulate(nodes="n1 idle\nn2 down\n")
+    machine, n2 = "16777217", "16777234"
+    new = encode(
+        222, 0, [machine, "1", n2, "4", "name=n2", "nodeState=DOWN", "nodeStatus=down",
+                 "nodeNumber=1"],
+    )  # fmt: skip
+    ok = b"00000017 0000:00000001:00000000"
+
+    def ask(*args: str) -> None:
+        live.raw.clear()
+        live.client.open[1] = FILTER
+        live.write(encode(7, 1, args))
+
+    with place.live("sim") as live:
+        live.begin()
+        silent(live)
+        ask(f"id={machine}", "filterChildren=true", "nodeStateFilter=^UP$")
+        said(live, ok + encode(243, 0, [n2]))
+        ask(f"id={machine}", "filterChildren=false", "nodeStateFilter=^UP$")
+        said(live, ok + new)
+        ask(f"id={n2}", "nodeStatusFilter=(?i)IDLE")
+        said(live, ok + encode(243, 0, [n2]))
+        place.simulate(nodes="n1 idle\nn2 idle\n")  # it comes to match
+        args = ["name=n2", "nodeState=UP", "nodeStatus=idle", "nodeNumber=1"]
+        said(live, encode(222, 0, [machine, "1", n2, "4", *args]))
+        place.simulate(nodes="n1 idle\nn2 down\n")  # and no longer does
+        said(live, encode(243, 0, [n2]))
+        for wrong, words in (
+            (("id=1", "nameFilter=x"), "attribute id: no element has the id 1"),
+            (("nameFilter=x",), "no element is given (id=<its element id>)"),
+            ((f"id={n2}", "filterChildren=yes"),
+             "attribute filterChildren: 'yes' is neither true nor false"),
+        ):  # fmt: skip
+            ask(*wrong)
+            args = ["2", "errorCode=1210", f"errorMsg={words}"]
+            said(live, encode(5, 1, args))
+        number, args = live.do(FILTER, f"id={n2}", "nameFilter=(n")
+        assert (number, args[1]) == (5, "errorCode=1210")
+        assert args[2].startswith("errorMsg=attribute nameFilter: ")
+        ask(f"id={n2}")  # no expression: no filter any more
+        said(live, ok + new)
+        assert live.do(SET_FILTERS, "machineStateFilter=DOWN") == (0, [])
+        live.until(lambda: not live.client.elements[MACHINE] and not live.client.elements[NODE])
+        assert live.do(CLEAR_FILTERS, "stdout", "stderr") == (0, [])
+        silent(live)
+        assert live.do(CLEAR_FILTERS) == (0, [])
+        live.until(lambda: len(live.client.elements[NODE]) == 2)
+        assert live.quit() == 0
+
+
+def test_filters_that_take_too_long_are_given_up(place: Place) -> None:
+    """One second for an expression, two for all: then the client is told, and all is told again."""
+    place.simulate(nodes=f"n1 {'a' * 60}\n")
+    with place.live("sim") as live:
+        live.begin()
+        machine = live.client.id_of(MACHINE, os.uname().nodename)
+        slow = r"nodeStatusFilter=^(a|a|aa)+\1?b$"
+        assert live.do(FILTER, f"id={machine}", "filterChildren=true", slow) == (0, [])
+        live.until(lambda: 1 in live.client.events)
+        live.until(lambda: live.client.by_name(NODE).keys() == {"n1"})
+        assert live.do(FILTER, "id=16777217", "machineStateFilter=DOWN") == (0, [])
+        live.until(lambda: not live.client.elements[MACHINE])  # another one holds
+        assert live.quit() == 0
+
+
+def test_filters_of_any_bytes_end_no_session(place: Place) -> None:
+    words = ("nameFilter=" + "(" * 1000, "nameFilter=\0", "Filter=x", "=", "id=\0", "id=1-2",
+             "nameFilter=[[", "nameFilter=" + "a?" * 512, "nameFilter=x{9999999999}",
+             "filterChildren=", "nameFilter=" + "x" * 1025)  # fmt: skip
+    with place.live("sim") as live:
+        live.begin()
+        for word in words:
+            for id_ in ("id=16777217", "x"):
+                assert live.do(FILTER, id_, "filterChildren=true", word)[0] in {0, 5}
+        assert live.do(FILTER, "id=16777217") == (0, [])
+        live.until(lambda: len(live.client.elements[NODE]) == 2)
         assert live.quit() == 0
 
 

@@ -253,10 +253,29 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
     (
         "page, Commands: workingDir",
         ["workingDir=/home/u/w", "execName=a.out", "execPath=/b", "progArgs=x"],
-        {"executable": "sh", "arguments": (*WITHIN, "/home/u/w", "/b/a.out", "x")},
+        {"executable": "/b/a.out", "arguments": ("x",), "fields": {"DIRECTORY": "/home/u/w"}},
     ),
-    ("workingDir of the default program", ["workingDir=/home/u/w"], {}),
-    ("what looks like an option", ["workingDir=/w", "execName=-x"], {"executable": "-x"}),
+    (
+        "workingDir of the default program",
+        ["workingDir=/home/u/w"],
+        {"fields": {"DIRECTORY": "/home/u/w"}},
+    ),
+    (
+        "the form goes before workingDir",
+        ["DIRECTORY=/form", "workingDir=/home/u/w"],
+        {"fields": {"DIRECTORY": "/form"}},
+    ),
+    (
+        "an empty one of the form does not",
+        ["DIRECTORY=", "workingDir=/home/u/w"],
+        {"fields": {"DIRECTORY": "/home/u/w"}},
+    ),
+    (
+        "workingDir below the job's own directory, which no field can say",
+        ["workingDir=w", "execName=a.out", "progArgs=x"],
+        {"executable": "sh", "arguments": (*WITHIN, "w", "a.out", "x")},
+    ),
+    ("what looks like an option", ["workingDir=w", "execName=-x"], {"executable": "-x"}),
     ("what is for others", ["launchedByPTP=true", "debugStopInMain=true"], {}),
 ]  # fmt: skip
 
@@ -267,6 +286,28 @@ def test_a_job(
 ) -> None:
     expected = JobDescription(**attributes)  # type: ignore[arg-type]
     assert describe(linux, *arguments) == expected, section
+
+
+@pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
+def test_the_clients_directory_is_a_field_of_the_bundled_profiles(name: str) -> None:
+    """No shell around the program: what the engine refuses of it is about the program itself."""
+    found = describe(Form(osprofile.load(name)), "workingDir=/w", "execName=a")
+    assert (found.executable, found.arguments) == ("a", ())
+    assert found.fields == {"DIRECTORY": "/w"}
+
+
+@pytest.mark.parametrize("settable", [None, "false"])
+def test_the_clients_directory_with_older_templates(settable: str | None) -> None:
+    """A site's profile whose START has no such field, or sets it itself: the wrapper."""
+    fields = "".join(field(name, EMPTY) for name in ("EXECUTABLE", "ARGUMENTS"))
+    body = "<EXECUTABLE> <ARGUMENTS>"
+    if settable is not None:
+        fields += field("DIRECTORY", "<idb:Value>/site</idb:Value>", f'isSettable="{settable}"')
+        body += " <DIRECTORY>"
+    form = Form(profile(template("START", invocation(body), fields)))
+    found = describe(form, "workingDir=/w", "execName=a", "progArgs=x")
+    assert (found.executable, found.arguments) == ("sh", (*WITHIN, "/w", "a", "x"))
+    assert "DIRECTORY" not in found.fields
 
 
 def test_what_is_not_about_the_job(linux: Form) -> None:

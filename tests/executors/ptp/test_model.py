@@ -22,7 +22,8 @@ from osprofile.executors.ptp.elements import (
 )
 from osprofile.executors.ptp.errors import LocalError
 from osprofile.executors.ptp.events import Change, Element, ModelEvent, New, Ok, Remove
-from osprofile.executors.ptp.model import IDS, MAX_GROUPS, Ids, Model
+from osprofile.executors.ptp.ids import IDS, Ids
+from osprofile.executors.ptp.model import MAX_GROUPS, Model
 from osprofile.executors.ptp.protocol import Connection
 from osprofile.executors.ptp.ranges import LARGEST_ID
 from osprofile.executors.ptp.wire import Frame
