@@ -1,0 +1,308 @@
+"""Filters: what they let pass, and that a filtered model is a part of the whole one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from osprofile.errors import ValueRefusedError
+from osprofile.executors.ptp import filters
+from osprofile.executors.ptp.elements import Job, Machine, Node, Process, Queue
+from osprofile.executors.ptp.events import Change, Element, Group, New, Remove
+from osprofile.executors.ptp.filters import Filter, Filters, filter_of
+from osprofile.executors.ptp.ranges import RangeSet
+from osprofile.executors.ptp.wire import Frame
+from tests.executors.ptp.client import JOB, MACHINE, NODE, QUEUE, Client
+from tests.executors.ptp.test_model import BASE, VM, Session, Update, updates
+
+UP = ("name=n1", "nodeState=UP", "nodeStatus=idle")
+
+
+def passes(*arguments: str, attributes: tuple[str, ...] = UP) -> bool:
+    filters_ = Filters()
+    return filters_.passes(filter_of(("id=7", *arguments)), attributes)
+
+
+# (what, arguments, whether UP passes)
+CASES: list[tuple[str, list[str], bool]] = [
+    ("no expression", [], True),
+    ("it matches somewhere", ["nodeStatusFilter=dl"], True),
+    ("the whole value, where it says so", ["nodeStatusFilter=^dl$"], False),
+    ("an empty expression", ["nameFilter="], True),
+    ("an attribute that is not there is not asked for", ["jobStateFilter=RUNNING"], True),
+    ("all must match", ["nodeStateFilter=UP", "nameFilter=n2"], False),
+    ("two for one attribute", ["nameFilter=n", "nameFilter=2"], False),
+    ("Java's syntax", [r"nameFilter=\p{javaLowerCase}\d\z"], True),
+    ("Java's quantifiers", ["nameFilter=^n1++1$"], False),
+    ("an expression may hold '='", ["nameFilter==|n"], True),
+    ("what is no expression", ["name=x", "Filter=x", "foo", "=x"], True),
+]
+
+
+@pytest.mark.parametrize(("what", "arguments", "passing"), CASES)
+def test_a_filter(what: str, arguments: list[str], passing: bool) -> None:
+    assert passes(*arguments) is passing, what
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["nameFilter=x"], "no element is given"),
+        (["id="], "attribute id: '' is no element id"),
+        (["id=-1"], "'-1' is no element id"),
+        (["id=\u0661"], "is no element id"),
+        (["id=1", "filterChildren=TRUE"], "'TRUE' is neither true nor false"),
+        (["id=1", "nameFilter=(x"], "attribute nameFilter: "),
+        (["id=1", "nameFilter=" + "x" * 1025], "attribute nameFilter: an expression of 1025"),
+        (["id=1", *["nameFilter=x"] * 33], "a filter of 33 expressions"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], text: str) -> None:
+    with pytest.raises(ValueRefusedError, match=text):
+        filter_of(arguments)
+
+
+def test_limits() -> None:
+    """256 elements may have filters; a new one in an old one's place is none more."""
+    held = Filters()
+    for number in range(filters.MOST_FILTERS):
+        held.set(filter_of([f"id={number}", "nameFilter=x"]))
+    with pytest.raises(ValueRefusedError, match="256 elements have a filter already"):
+        held.set(filter_of(["id=256", "nameFilter=x"]))
+    held.set(filter_of(["id=0", "nameFilter=y"]))
+    held.set(filter_of(["id=1"]))
+    held.set(filter_of(["id=256", "nameFilter=x"]))
+    assert len(held) == filters.MOST_FILTERS
+    assert len(filter_of(["id=0", *["aFilter=" + "x" * 1024] * 32]).expressions) == 32
+
+
+def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it is over every value passes, and no filter is left."""
+    monkeypatch.setattr(filters, "SECONDS", 0.0)
+    held = Filters()
+    held.set(filter_of(["id=7", "nameFilter=x"]))
+    held.begin()
+    assert held.accepts(7, None, lambda: UP)
+    assert held.end()
+    assert not held
+
+
+def ids(session: Session, kind: str, name: str) -> str:
+    return str(session.client.id_of(kind, name))
+
+
+def told(session: Session, **there: object) -> list[bytes]:
+    return session.tell(session.model.update(**there))  # type: ignore[arg-type]
+
+
+def test_jobs_below_a_queue() -> None:
+    """Byte for byte: what no longer matches is removed, what comes to match is new."""
+    session = Session()
+    jobs = [Job(str(n), "q", f"j{n}", "STARTING", "QUEUED") for n in range(3)]
+    told(session, machine=VM, queues=[Queue("q"), Queue("other")], jobs=jobs)
+    queue, first = ids(session, QUEUE, "q"), session.client.id_of(JOB, "j0")
+    session.model.filter(
+        filter_of([f"id={queue}", "filterChildren=true", "jobStateFilter=RUNNING|SUSPENDED"])
+    )
+    assert told(session) == [bytes(Frame(0xF1, 0, (f"{first}-{first + 2}",)))]
+    running = jobs[1]._replace(state="RUNNING", processes=(Process("RUNNING"),))
+    attributes = ("name=j1", "jobState=RUNNING", "jobStatus=QUEUED", "jobNumProcs=1")
+    process = ("name=0", "processState=RUNNING", "processIndex=0")
+    assert told(session, jobs=[jobs[0], running, jobs[2]]) == [
+        bytes(Frame(0xDC, 0, (queue, "1", str(first + 1), "4", *attributes))),
+        bytes(Frame(0xDF, 0, (str(first + 1), "1", "0", "3", *process))),
+    ]
+    held = running._replace(state="SUSPENDED")
+    assert told(session, jobs=[jobs[0], held]) == [
+        bytes(Frame(0xE6, 0, ("1", str(first + 1), "1", "jobState=SUSPENDED")))
+    ]
+    assert session.model.key_of(Element.JOB, str(first)) == "0"  # it can be terminated still
+    assert session.model.key_of(Element.JOB, str(first + 2)) is None  # it is gone, untold
+    done = held._replace(state="COMPLETED")
+    assert told(session, jobs=[jobs[0], done]) == [bytes(Frame(0xF1, 0, (str(first + 1),)))]
+    assert told(session, jobs=[]) == []
+    assert session.model.key_of(Element.JOB, str(first)) is None
+
+
+def test_what_is_below_something_hidden() -> None:
+    """Page, What the original client does: NEW_JOB in an unknown queue is dropped."""
+    session = Session()
+    job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING", "n"),))
+    told(session, machine=VM, nodes=[Node("n")], queues=[Queue("q")], jobs=[job])
+    queue, node = ids(session, QUEUE, "q"), ids(session, NODE, "n")
+    session.model.filter(filter_of([f"id={queue}", "queueStateFilter=STOPPED"]))
+    session.model.filter(filter_of([f"id={node}", "nodeStateFilter=DOWN"]))
+    assert [f[9:13] for f in told(session)] == [b"00f1", b"00f5", b"00f3"]
+    told(session, queues=[Queue("q", "STOPPED")])
+    (process,) = session.client.processes[session.client.id_of(JOB, "j")].values()
+    assert "processNodeId" not in process  # an unknown node would end the client
+    told(session, nodes=[Node("n", "DOWN")])
+    assert process["processNodeId"] == node
+    session.model.filter(filter_of([f"id={BASE}", "filterChildren=true", "machineStateFilter=X"]))
+    assert [f[9:13] for f in told(session)] == [b"00f3", b"00f2"]
+    session.model.filter(filter_of([f"id={BASE}"]))
+    assert [f[9:13] for f in told(session)] == [b"00dd", b"00de", b"00e9"]
+    assert process["processNodeId"] == node
+
+
+def test_processes_below_a_job() -> None:
+    session = Session()
+    states = [Process("RUNNING"), Process("COMPLETED", exit_code=0), Process("RUNNING")]
+    job = Job("1", "q", "j", "RUNNING", processes=tuple(states))
+    told(session, machine=VM, jobs=[job])
+    id_ = session.client.id_of(JOB, "j")
+    session.model.filter(
+        filter_of([f"id={id_}", "filterChildren=true", "processStateFilter=COMPLETED"])
+    )
+    removed = [Remove(Element.PROCESS, RangeSet(((0, 0), (2, 2))), id_)]
+    assert session.model.update() == removed
+    assert session.model.output("1", [0], stdout="x") == []
+    assert len(session.model.output("1", [0, 1], stdout="x")) == 1
+    now = job._replace(processes=(*states[:2], Process("COMPLETED", exit_code=1)))
+    attributes = ("name=2", "processState=COMPLETED", "processIndex=2", "processExitCode=1")
+    assert session.model.update(jobs=[now]) == [New(Element.PROCESS, id_, [Group(2, attributes)])]
+    again = now._replace(processes=(*states[:2], Process("COMPLETED", exit_code=2)))
+    assert session.model.update(jobs=[again]) == [
+        Change(Element.PROCESS, [Group(RangeSet(((2, 2),)), ("processExitCode=2",))], id_)
+    ]
+    fewer = again._replace(processes=tuple(states[:1]))
+    assert [type(e) for e in session.model.update(jobs=[fewer])] == [Change, Remove]
+
+
+def test_a_filter_of_no_element() -> None:
+    session = Session()
+    told(session, machine=VM, nodes=[Node("n")])
+    node = ids(session, NODE, "n")
+    session.model.filter(filter_of([f"id={node}", "nameFilter=x"]))
+    told(session, nodes=[])
+    with pytest.raises(ValueRefusedError, match="no element has the id"):
+        session.model.filter(filter_of([f"id={node}", "nameFilter=x"]))
+    told(session, nodes=[Node("n")])  # another one, of another id
+    assert session.client.by_name(NODE).keys() == {"n"}
+
+
+def test_filters_hold_when_events_start_again() -> None:
+    session = Session()
+    nodes = [Node("n1"), Node("n2")]
+    told(session, machine=VM, nodes=nodes)
+    session.model.filter(filter_of([f"id={ids(session, NODE, 'n2')}", "nodeStateFilter=DOWN"]))
+    session.model.restart()
+    session.client._forget()
+    told(session, machine=VM, nodes=nodes)
+    assert session.client.by_name(NODE).keys() == {"n1"}
+
+
+# Laws
+
+EXPRESSIONS = st.sampled_from(
+    ["nodeStateFilter=UP", "nodeStateFilter=^(DOWN|ERROR)$", "jobStateFilter=^(RUNNING|STARTING)$",
+     "jobStatusFilter=^$|Q", "nameFilter=[^3x]$", "processStateFilter=RUNNING",
+     "queueStateFilter=NORMAL", "machineStateFilter=UP", "processIndexFilter=[02]"]
+)  # fmt: skip
+PLACES = st.tuples(
+    st.sampled_from([JOB, NODE, QUEUE, MACHINE, ""]), st.integers(0, 9), st.booleans()
+)
+STEPS = st.lists(updates | st.tuples(PLACES, st.lists(EXPRESSIONS, max_size=2)), max_size=10)
+
+
+def keep_queues(update: Update) -> Update:
+    """Have each job in one queue for ever, as the agent has it."""
+    jobs = update.jobs
+    same = (
+        None if jobs is None else [job._replace(queue="abcd"[int(job.key[0]) % 4]) for job in jobs]
+    )
+    return update._replace(jobs=same)
+
+
+def refilter(session: Session, place: tuple[str, int, bool], expressions: list[str]) -> None:
+    kind, number, children = place
+    known = list(session.client.elements[kind]) if kind else [BASE]
+    if known:
+        new = filter_of([f"id={known[number % len(known)]}", *expressions])
+        session.model.filter(Filter(new.id, new.expressions, children))
+
+
+def known_of(client: Client) -> dict[str, object]:
+    """Give all that a client knows, by names: what is emptied is as if it were never told."""
+
+    def clean(attributes: dict[str, str]) -> dict[str, str]:
+        return {
+            k: v for k, v in attributes.items() if v and k not in {"processNodeId", "nodeNumber"}
+        }
+
+    found: dict[str, object] = {
+        f"{kind} {id_}": clean(a)
+        for kind in client.elements
+        for id_, a in client.elements[kind].items()
+    }
+    for job, ranks in client.processes.items():
+        found |= {f"process {job} {rank}": clean(a) for rank, a in ranks.items()}
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(STEPS)
+def test_filtered_and_then_not_is_what_is_told_without(steps: list[object]) -> None:
+    """A strict client takes all of it; in between it knows a part, at the end the whole."""
+    filtered, whole = Session(), Session()
+    for session in (filtered, whole):
+        told(session, machine=VM, nodes=[], queues=[], jobs=[])
+    for step in steps:
+        if isinstance(step, Update):
+            there = keep_queues(step)._asdict()
+            told(filtered, machine=VM, **there)
+            told(whole, machine=VM, **there)
+        else:
+            place, expressions = step  # type: ignore[misc]
+            refilter(filtered, place, expressions)
+            told(filtered)
+        assert filtered.model.update() == []
+        names = {
+            kind: [a["name"] for a in filtered.client.elements[kind].values()]
+            for kind in (NODE, QUEUE, JOB)
+        }
+        for kind, found in names.items():
+            assert set(found) <= {a["name"] for a in whole.client.elements[kind].values()}
+    filtered.model.unfilter()
+    told(filtered)
+    assert by_names(filtered) == by_names(whole)
+
+
+def by_names(session: Session) -> dict[str, object]:
+    """Give what a client knows with keys in the place of ids, which may differ."""
+    model, found = session.model, {}
+    for key, value in known_of(session.client).items():
+        kind, id_, *rank = key.split()
+        element = Element.JOB if kind == "process" else Element[kind.upper()]
+        found[" ".join((kind, str(model.key_of(element, id_)), *rank))] = value
+    return found
+
+
+@settings(max_examples=100, deadline=None)
+@given(updates, st.lists(st.tuples(PLACES, st.lists(EXPRESSIONS, min_size=1)), max_size=3))
+def test_filters_before_and_after_say_the_same(
+    update: Update, places: list[tuple[tuple[str, int, bool], list[str]]]
+) -> None:
+    """It does not matter whether elements or filters come first."""
+    session = Session()
+    told(session, machine=VM, **keep_queues(update)._asdict())
+    for place, expressions in places:
+        refilter(session, place, expressions)
+    told(session)
+    before = known_of(session.client)
+    session.model.restart()
+    session.client._forget()
+    told(session, machine=VM, **keep_queues(update)._asdict())
+    assert known_of(session.client) == before
+
+
+def test_ten_thousand_nodes_are_filtered_in_one_frame() -> None:
+    session = Session()
+    nodes = [Node(f"n{n:05}", "DOWN" if n % 2 else "UP") for n in range(10_000)]
+    told(session, machine=Machine("vm"), nodes=nodes)
+    machine = ids(session, MACHINE, "vm")
+    session.model.filter(filter_of([f"id={machine}", "filterChildren=true", "nodeStateFilter=UP"]))
+    (event,) = session.model.update()
+    assert isinstance(event, Remove)
+    assert len(event.ids) == 5000
