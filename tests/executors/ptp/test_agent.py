@@ -181,13 +181,17 @@ def test_where_the_program_runs(place: Place) -> None:
     (there / "prog").write_text("#!/bin/sh\npwd\n")
     (there / "prog").chmod(0o700)
     for profile in ("here", str(older)):
-        with place.live(profile) as live:
-            live.begin()
-            job = live.submit(f"workingDir={there}", "execName=./prog")
-            assert live.wait(job)["jobStatus"] == "DONE"
-            live.until(lambda live=live, job=job: "processStdout" in live.process_of(job))
-            assert live.process_of(job)["processStdout"] == f"{there}\n"
-            assert live.quit() == 0
+        run_there(place, profile, there)
+
+
+def run_there(place: Place, profile: str, there: Path) -> None:
+    with place.live(profile) as live:
+        live.begin()
+        job = live.submit(f"workingDir={there}", "execName=./prog")
+        assert live.wait(job)["jobStatus"] == "DONE"
+        live.until(lambda: "processStdout" in live.process_of(job))
+        assert live.process_of(job)["processStdout"] == f"{there}\n"
+        assert live.quit() == 0
 
 
 def test_a_killed_job_tells_its_signal(place: Place) -> None:
@@ -332,7 +336,7 @@ def recorded(place: Place) -> list[str]:
     """Give the ids of the jobs in the user's record, as `incarnate job list` has them."""
     path = place.root / "state/osprofile/jobs.db"
     assert path.exists()
-    with contextlib.closing(Store(path)) as store:
+    with contextlib.closing(Store(str(path))) as store:
         return [record.status.job_id for record in store.all()]
 
 
@@ -369,7 +373,7 @@ def test_a_job_of_the_record_stays_in_it(place: Place) -> None:
     """A job that another of the user's tools records meanwhile is that one's, with its name."""
     with place.live("sim") as live:
         live.begin()
-        with contextlib.closing(Store(place.root / "state/osprofile/jobs.db")) as store:
+        with contextlib.closing(Store(str(place.root / "state/osprofile/jobs.db"))) as store:
             store.adopt("sim", JobStatus("a7", JobState.QUEUED))
         place.simulate(jobs="a7 R\na8 R\n")
         live.until(lambda: live.client.by_name(JOB).keys() == {"a7", "a8"})

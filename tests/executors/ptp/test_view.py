@@ -1,0 +1,136 @@
+"""The jobs of others, as the view follows them: nobody but the batch system's list tells of them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from osprofile.errors import ScriptFailedError, TemplateNotFoundError
+from osprofile.events.event import JobState, JobStatus
+from osprofile.executors.ptp.view import View
+from osprofile.target.pace import Timing
+from osprofile.target.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+S = JobState
+
+
+@dataclass
+class Target:
+    """A target system whose answers a test gives: its list of jobs, and what it says when asked."""
+
+    listed: dict[str, JobStatus] = field(default_factory=dict)
+    asked: dict[str, JobStatus] = field(default_factory=dict)
+    questions: list[list[str]] = field(default_factory=list)
+    name: str = "sim"
+    timing: Timing = field(default_factory=lambda: Timing(grace=0.05))
+    store: Store = field(default_factory=Store)
+
+    def events(self) -> list[Any]:
+        return []
+
+    async def nodes(self) -> list[Any]:
+        raise TemplateNotFoundError("none")
+
+    queues = nodes
+
+    async def poll(self, _max_age: float = 0.0) -> dict[str, JobStatus]:
+        return self.listed
+
+    async def statuses(
+        self, job_ids: Iterable[str], *, max_age: float = 0.0
+    ) -> dict[str, JobStatus]:
+        assert max_age > 0
+        self.questions.append(list(job_ids))
+        return {j: self.asked[j] for j in self.questions[-1] if j in self.asked}
+
+    def show(self, **states: JobState) -> None:
+        """List these jobs and no others from now on."""
+        self.listed = {job_id: JobStatus(job_id, state) for job_id, state in states.items()}
+
+
+def of(target: Target) -> View:
+    return View(target, lambda: None, lambda _: None, user="me")  # type: ignore[arg-type]
+
+
+def words(view: View) -> dict[str, str]:
+    return {job.key: job.status for job in view.jobs}
+
+
+async def case_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
+    """Design: a job that vanished is judged by what is known of its end, else it is LOST."""
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING, b=S.QUEUED, c=S.DONE, d=S.RUNNING)
+    await view.look()
+    assert words(view) == {"a": "RUNNING", "b": "QUEUED", "d": "RUNNING"}
+    target.show(d=S.LOST)
+    target.asked = {"a": JobStatus("a", S.FAILED, signal=9)}
+    await view.look()
+    assert target.questions == [["a", "b", "d"]]  # one question for all
+    assert words(view) == {"a": "FAILED", "b": "QUEUED", "d": "RUNNING"}
+    await asyncio.sleep(0.06)
+    target.show(d=S.RUNNING)  # it turned up again
+    await view.look()
+    assert words(view) == {"a": "FAILED", "b": "LOST", "d": "RUNNING"}
+    target.show()
+    await view.look()
+    assert words(view)["d"] == "RUNNING"  # its grace period begins anew
+    assert target.store.all() == []
+
+
+async def case_a_job_that_was_removed(listed: JobState | None) -> None:
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING)
+    await view.look()
+    with view.acting("a", aborts=True):
+        target.show(**({"a": listed} if listed else {}))
+    await view.look()
+    assert words(view) == {"a": "REMOVED"}
+
+
+async def case_a_job_that_could_not_be_removed() -> None:
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING)
+    await view.look()
+    with pytest.raises(ScriptFailedError), view.acting("a", aborts=True):
+        raise ScriptFailedError("ABORT failed", template="ABORT", exit_status=1)
+    target.show(a=S.FAILED)
+    await view.look()
+    assert words(view) == {"a": "FAILED"}
+
+
+async def case_what_has_ended_is_kept_as_long_as_the_last_ones() -> None:
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING, b=S.RUNNING)
+    await view.look()
+    target.show(a=S.DONE, b=S.DONE)
+    for _ in range(2):
+        await view.look()
+        assert words(view) == {"b": "DONE"}
+
+
+def test_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
+    asyncio.run(case_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period())
+
+
+@pytest.mark.parametrize("listed", [S.FAILED, None])
+def test_a_job_that_was_removed(listed: JobState | None) -> None:
+    asyncio.run(case_a_job_that_was_removed(listed))
+
+
+def test_a_job_that_could_not_be_removed() -> None:
+    asyncio.run(case_a_job_that_could_not_be_removed())
+
+
+def test_what_has_ended_is_kept_as_long_as_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("osprofile.executors.ptp.view.MOST_ENDED", 1)
+    asyncio.run(case_what_has_ended_is_kept_as_long_as_the_last_ones())
