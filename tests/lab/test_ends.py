@@ -104,7 +104,9 @@ async def run(target: TargetSystem, batch: bool) -> dict[str, list[JobStatus]]:
 
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "torque"])
-def test_ends(site: Path, profile: str) -> None:
+def test_ends(site: Path, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if EACH < 3 and profile == "torque":  # a quick run waits for Slurm's limit once
+        monkeypatch.delitem(KINDS, "over the time limit")
     expected = {
         name: Counter({OTHERWISE.get((profile, name), kind.end): EACH})
         for name, kind in KINDS.items()
