@@ -50,16 +50,6 @@ FIELDS = {
 }
 
 
-GROUPS = {"test_ends": "ends", "test_blah": "ends", "test_seg": "logs"}
-"""Modules that may run at the same time as the others (`pytest -n 3 --dist loadgroup`)."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep together what cannot run side by side."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(GROUPS.get(item.path.stem, "others")))
-
-
 @dataclass(frozen=True)
 class Status:
     """A line of GET_JOB_STATUS, and what the profile says that its word means."""
