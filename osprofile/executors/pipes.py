@@ -19,6 +19,24 @@ MOST_UNREAD: Final = 1024 * 1024
 """Bytes that the client may leave unread before no more requests are read."""
 
 
+def take_stdio() -> tuple[int, int]:
+    """Move stdin and stdout to descriptors that no child gets, and give these.
+
+    Nothing, and stderr, take their places: what is printed by mistake is the log's. OSError where
+    one of them is closed.
+    """
+    handles = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no stderr either
+        os.dup2(nothing, 1)
+    if nothing > 2:  # else it stands for a stderr that was closed
+        os.close(nothing)
+    return handles
+
+
 @final
 class Output:
     """A pipe to the client. `gone` is called when it has closed its end."""

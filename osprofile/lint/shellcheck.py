@@ -43,7 +43,7 @@ _OF_CONSTANTS: Final = frozenset({2043, 2050, 2157, 2194})
 
 _CONTEXT: Final = {
     "USER_NAME": "user",
-    "WORKING_DIRECTORY": "/work/user/1",
+    "WORKING_DIRECTORY": "/scratch/user/1",
     "SSH:HOST": "host",
     "SSH:PORT": "22",
     values.JOB_SCRIPT: "true",

@@ -164,7 +164,7 @@ def test_other_values() -> None:
         s for s in shellcheck.rendered(view_of(template(body, declared, name="MINE")))
         if s.text.startswith("x ")
     ]  # fmt: skip
-    assert script.text == "x 00:01:30 user /work/user/1 true value '' '0\n"
+    assert script.text == "x 00:01:30 user /scratch/user/1 true value '' '0\n"
 
 
 def test_every_character_has_a_place() -> None:

@@ -34,7 +34,13 @@ def main() -> NoReturn:
     except OSProfileError as error:
         sys.stderr.write(f"{NAME}: {error}\n")
         sys.exit(error.exit_code)
-    stdin, stdout = _take_pipes()
+    from osprofile.executors.pipes import take_stdio
+
+    try:
+        stdin, stdout = take_stdio()
+    except OSError as error:
+        sys.stderr.write(f"{NAME}: standard input and output are needed: {error.strerror}\n")
+        sys.exit(2)
     from osprofile.executors.blah.server import Server
 
     async def serve() -> int:
@@ -103,22 +109,6 @@ def _log_to(settings: Settings) -> None:
         raise SettingError(message, hint="its directory must exist, and be writable") from None
     # it leaves exceptions of asyncio's to its own handler, which uses this log
     logging.getLogger("asyncio").setLevel(logging.WARNING)
-
-
-def _take_pipes() -> tuple[int, int]:
-    """Move the pipes to descriptors that no child gets; put nothing, and stderr, in their places."""
-    try:
-        stdin, stdout = os.dup(0), os.dup(1)
-    except OSError as error:
-        sys.stderr.write(f"{NAME}: standard input and output are needed: {error.strerror}\n")
-        sys.exit(2)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # there is no stderr either
-        os.dup2(nothing, 1)
-    return stdin, stdout
 
 
 if __name__ == "__main__":

@@ -143,24 +143,26 @@ class Sites:
     def _open(self, name: str) -> Site:
         settings = self._settings
         profile = self._repository.load(settings.map.get(name, name))
-        if self._store is None:
-            self._store = Store(settings.store or default_path())
         timing = Timing(
             fastest=settings.fastest,
             slowest=max(settings.slowest, settings.fastest),
             grace=settings.grace,
         )
         target = TargetSystem(
-            profile, settings.context, store=self._store, timing=timing, at_once=settings.at_once
+            profile, settings.context, store=self._record(), timing=timing, at_once=settings.at_once
         )
         return Site(name, target)
 
-    def recorded(self) -> dict[str, Site]:
-        """Give the batch systems on which there are jobs in the record, by GridType."""
+    def _record(self) -> Store:
+        """Give the jobs' record, opened when it is first needed."""
         if self._store is None:
             self._store = Store(self._settings.store or default_path())
+        return self._store
+
+    def recorded(self) -> dict[str, Site]:
+        """Give the batch systems on which there are jobs in the record, by GridType."""
         names = {profile: name for name, profile in self._settings.map.items()}
-        for target in {record.target for record in self._store.all()}:
+        for target in {record.target for record in self._record().all()}:
             profile, _ = context_of_target(target)
             name = names.get(profile, profile)
             if NAME.match(name) and name not in self._sites:

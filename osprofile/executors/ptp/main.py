@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import os
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -153,17 +152,9 @@ async def _channel(given: argparse.Namespace) -> Channel:
 
     if given.proxy == "tcp":
         return Connected(await connect(given.host, given.port))
-    return Pipes(*_pipes())
+    from osprofile.executors.pipes import take_stdio
 
-
-def _pipes() -> tuple[int, int]:
-    """Move stdin and stdout to descriptors that no child gets; what else is printed is the log's."""
-    handles = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    os.dup2(2, 1)
-    return handles
+    return Pipes(*take_stdio())
 
 
 if __name__ == "__main__":
