@@ -8,6 +8,7 @@
      |   +- StorageNotFoundError
      |   +- JobNotFoundError          neither the batch system nor its own records know it
      +- InvalidProfileError           a profile is wrong: all that is, at once     exit code 3
+     +- CasesError                    a profile's golden cases are wrong, likewise   exit code 3
      +- IncarnationError              a request cannot be incarnated               exit code 1
      |   +- MissingValueError         a field has no value
      |   +- NotSettableError          a request sets what it may not
@@ -172,6 +173,20 @@ class InvalidProfileError(OSProfileError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.problems))
+
+
+class CasesError(OSProfileError):
+    """A profile's golden cases cannot be used; `errors` holds all that is wrong, in order."""
+
+    exit_code = 3
+
+    def __init__(self, errors: Sequence[OSProfileError]) -> None:
+        first = errors[0]
+        super().__init__(first.message, place=first.place, hint=first.hint)
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
 
 
 class IncarnationError(OSProfileError):

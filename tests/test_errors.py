@@ -10,6 +10,7 @@ from osprofile.errors import (
     AlreadyRegisteredError,
     ApplicationNotFoundError,
     AttributeRefusedError,
+    CasesError,
     ClassAdError,
     EventError,
     IncarnationError,
@@ -57,6 +58,7 @@ TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [
     (StorageNotFoundError, NotFoundError, 2),
     (JobNotFoundError, NotFoundError, 2),
     (InvalidProfileError, OSProfileError, 3),
+    (CasesError, OSProfileError, 3),
     (IncarnationError, OSProfileError, 1),
     (MissingValueError, IncarnationError, 1),
     (NotSettableError, IncarnationError, 1),
@@ -117,6 +119,10 @@ TOLD = {
     "all that is wrong": (
         str(InvalidProfileError([Problem("OSP1", "a"), Problem("OSP2", "b")])),
         "error OSP1 a\nerror OSP2 b",
+    ),
+    "all that is wrong with cases": (
+        str(CasesError([OSProfileError("a", place=PLACE, hint="h"), OSProfileError("b")])),
+        "f.xml:2:3: a\n      <b/>\n      ^\n    hint: h\nb",
     ),
     "pattern": (
         str(JavaRegexError("bad", text="a(b", index=1, hint="do")),

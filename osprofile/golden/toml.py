@@ -1,0 +1,91 @@
+"""What tomllib lacks: writing strings and keys, and the places at which keys stand (TOML 1.0)."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Final
+
+Path = tuple[str, ...]
+"""The names of nested tables and of a key in the last of them."""
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}  # fmt: skip
+_TOKEN: Final = re.compile(
+    r"""
+      (?P<skipped> [\ \t]+ | \#[^\n]* )
+    | (?P<end> \n )
+    | (?P<name> \"{3} (?: \\. | [^\\] )*? \"{3,5} | '{3} .*? '{3,5}
+              | "(?: \\. | [^"\\\n] )*" | '[^'\n]*'
+              | [^\s\[\]{}=,."'\#]+ )
+    | (?P<mark> . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def string(value: str) -> str:
+    """Give a string as TOML has it, on one line; what a terminal would act on is escaped.
+
+    Raises `ValueError` for a lone surrogate, which TOML cannot have.
+    """
+    return f'"{"".join(map(_escaped, value))}"'
+
+
+def _escaped(char: str) -> str:
+    known = _ESCAPES.get(char)
+    if known is not None or char.isprintable():
+        return known or char
+    code = ord(char)
+    if 0xD800 <= code <= 0xDFFF:
+        raise ValueError(f"U+{code:04X} is no character")
+    return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
+
+
+def key(*names: str) -> str:
+    """Give a key, dotted where it has several names."""
+    return ".".join(name if _BARE.fullmatch(name) else string(name) for name in names)
+
+
+def places(text: str) -> dict[Path, int]:
+    """Give the offset of each table's and each key's first name, in a text that is valid TOML.
+
+    Keys inside an inline table are not among them.
+    """
+    found: dict[Path, int] = {}
+    table, path, start = Path(), Path(), 0
+    depth = -1  # of brackets in a value; below 0 where a key or a table's header stands
+    for token in _TOKEN.finditer(text):
+        kind, word = token.lastgroup, token[0]
+        if kind == "skipped":
+            continue
+        if depth >= 0:
+            depth += (word in {"[", "{"}) - (word in {"]", "}"})
+            if kind == "end" and not depth:
+                path, depth = (), -1
+        elif kind == "name":
+            start = start if path else token.start()
+            path += (_unquoted(word),)
+        elif word == "]" and path:
+            found.setdefault(path, start)
+            table, path = path, ()
+        elif word == "=":
+            found.setdefault(table + path, start)
+            depth = 0
+    return found
+
+
+def _unquoted(word: str) -> str:
+    if word[0] not in "\"'":
+        return word
+    value: str = tomllib.loads(f"x = {word}")["x"]
+    return value
+
+
+def nearest_place(known: dict[Path, int], path: Path) -> int:
+    """Give the offset of a path, or of the nearest that encloses it and whose place is known."""
+    for length in range(len(path), 0, -1):
+        below = [at for other, at in known.items() if other[:length] == path[:length]]
+        if below:
+            return min(below)
+    return 0
