@@ -6,7 +6,6 @@ its profile (the tags of STATE), a scheduler's log by its source.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, final
 
@@ -32,10 +31,11 @@ class JobState(StrEnum):
     @property
     def is_terminal(self) -> bool:
         """Whether nothing can follow: DONE, FAILED, REMOVED and LOST."""
-        return self in _TERMINAL
+        return self in TERMINAL
 
 
-_TERMINAL: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST})
+TERMINAL: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST})
+"""The states that nothing can follow."""
 _BY_A_LIMIT: Final = "FAILED/LIMIT"
 
 STATE_WORDS: Final = (*(s.value for s in JobState if s is not JobState.UNKNOWN), _BY_A_LIMIT)
@@ -52,8 +52,7 @@ def meaning(word: str) -> tuple[JobState, bool]:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class JobStatus:
+class JobStatus(NamedTuple):
     """What is known of a job.
 
     `word` is the batch system's own word for the state (STATE or STATE/SUBSTATE), `reason` its

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
-from osprofile.events.event import JobEvent, JobState, JobStatus
+from osprofile.events.event import TERMINAL, JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -107,23 +107,28 @@ class Monitor:
 
         A word that is UNKNOWN is kept beside the last state, and is no event.
         """
-        found = self._registered.get(event.job_id)
+        before, after = self.take(event)
+        return after.state is not before.state
+
+    def take(self, event: JobEvent) -> tuple[JobStatus, JobStatus]:
+        """Do as `feed` does, and give what was known of the job before, and what is now."""
+        when, new = event
+        found = self._registered.get(new.job_id)
         if found is None:
             self._keep_early(event)
-            return False
+            return new, new
         last = found.status
-        if last.state.is_terminal or _is_stale(found, event):
-            return False
-        if event.state is JobState.UNKNOWN:
-            found.status = replace(last, word=event.status.word, reason=event.status.reason)
-            return False
-        found.status = status = _merged(last, event)
-        found.timestamp = max(found.timestamp, event.timestamp)
-        if status.state is last.state:
-            return False
-        found.told[status.state] = event.timestamp
-        self._tell(JobEvent(event.timestamp, status), found.key)
-        return True
+        if last.state in TERMINAL or _is_stale(found, when, new.state):
+            return last, last
+        if new.state is JobState.UNKNOWN:
+            found.status = last._replace(word=new.word, reason=new.reason)
+            return last, found.status
+        found.status = status = _merged(last, new, when)
+        found.timestamp = max(found.timestamp, when)
+        if status.state is not last.state:
+            found.told[status.state] = when
+            self._tell(JobEvent(when, status), found.key)
+        return last, status
 
     @property
     def oldest(self) -> float | None:
@@ -157,34 +162,31 @@ class Monitor:
             self.expire()
 
 
-def _is_stale(found: _Registration, event: JobEvent) -> bool:
-    """Say whether an event tells what was before the last one, or was told before.
+def _is_stale(found: _Registration, when: float, state: JobState) -> bool:
+    """Say whether a state at a time is what was before the last one, or was told before.
 
     A terminal one never does. Logs cut their timestamps to the second, so a step forward may look
     a little older than it is.
     """
-    when = event.timestamp
-    if event.state.is_terminal:
+    if state in TERMINAL:
         return False
-    if when <= found.told.get(event.state, -math.inf):
+    if when <= found.told.get(state, -math.inf):
         return True
-    forward = _RANK.get(event.state, 0) > _RANK.get(found.status.state, -1)
-    if forward and when == int(when):
-        return when + RESOLUTION <= found.timestamp
-    return when < found.timestamp
+    if when >= found.timestamp:
+        return False
+    forward = _RANK.get(state, 0) > _RANK.get(found.status.state, -1)
+    return not forward or when != int(when) or when + RESOLUTION <= found.timestamp
 
 
-def _merged(last: JobStatus, event: JobEvent) -> JobStatus:
-    """Give what is known of a job after an event, with the times at which it was seen."""
-    new = event.status
-    started, ended = new.started or last.started, new.ended
-    if new.state is JobState.RUNNING and started is None:
-        started = event.timestamp
-    if new.state.is_terminal and ended is None:
-        ended = event.timestamp
-    # Not by `replace`, which takes twice as long: a poll may bring thousands.
+def _merged(last: JobStatus, new: JobStatus, when: float) -> JobStatus:
+    """Give what is known of a job after it was seen in a state, with the times of that."""
+    job_id, state, word, code, signal, limit, hosts, reason, submitted, started, ended, queue = new
+    started = started or last.started
+    if started is None and state is JobState.RUNNING:
+        started = when
+    if ended is None and state in TERMINAL:
+        ended = when
     return JobStatus(
-        new.job_id, new.state, new.word, new.exit_code, new.signal, new.limit,
-        new.hosts or last.hosts, new.reason, new.submitted or last.submitted, started, ended,
-        new.queue or last.queue,
+        job_id, state, word, code, signal, limit, hosts or last.hosts, reason,
+        submitted or last.submitted, started, ended, queue or last.queue,
     )  # fmt: skip

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.event import JobEvent
@@ -84,5 +83,5 @@ class LogSource:
             job_id = found.group("id") if found else None
             if not job_id:
                 return
-            event = JobEvent(event.timestamp, replace(event.status, job_id=job_id))
+            event = JobEvent(event.timestamp, event.status._replace(job_id=job_id))
         self._hear(event)

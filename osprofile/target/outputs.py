@@ -17,7 +17,7 @@ from osprofile.events.event import STATE_WORDS, JobState, JobStatus, meaning
 from osprofile.language import javaregex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from osprofile.language.javaregex.pattern import Match, Pattern
     from osprofile.profile.model import Profile
@@ -123,6 +123,7 @@ class StatusReader:
         self._text = ""
         self._states = _NOTHING
         self._known: dict[str, list[JobStatus]] = {}
+        self._names = tuple(self._pattern.group_names.items())
 
     def read(self, text: str) -> Mapping[str, JobStatus]:
         """Give the jobs by id; of two with one id the later counts.
@@ -145,19 +146,37 @@ class StatusReader:
         known = {line: before[line] for line in lines if line in before}
         new = [line for line in lines if line not in known]
         known.update((line, []) for line in new)
-        text = "\n".join(new)
-        same = {s: s for found in before.values() for s in found} if len(lines) == 1 else {}
-        for match in self._pattern.find_iter(text):
-            status = self._status(match)
-            line = text
-            if len(lines) > 1:
-                end = text.find("\n", match.end)
-                line = text[text.rfind("\n", 0, match.start) + 1 : end if end >= 0 else None]
-            known[line].append(same.get(status, status))
+        found = self._statuses("\n".join(new))
+        if len(lines) == 1:
+            same = {s: s for statuses in before.values() for s in statuses}
+            known[lines[0]] += [same.get(status, status) for _, status in found]
+            return known
+        ahead = iter(new)
+        line, end = "", -1
+        for place, status in found:
+            while place > end:
+                line = next(ahead)
+                end += len(line) + 1
+            known[line].append(status)
         return known
 
-    def _status(self, match: Match) -> JobStatus:
-        groups = match.groupdict()
+    def _statuses(self, text: str) -> Iterator[tuple[int, JobStatus]]:
+        """Give the jobs in a text, each with its place; what many are told is understood once."""
+        number = self._pattern.group_names["id"] - 1
+        understood: dict[tuple[str | None, ...], JobStatus] = {}
+        for match in self._pattern.find_iter(text):
+            groups = match.groups()
+            job_id = groups[number] or ""
+            told = groups[:number] + groups[number + 1 :]
+            status = understood.get(told)
+            if status is None:
+                status = understood[told] = self._status(job_id, groups)
+                yield match.start, status
+            else:
+                yield match.start, JobStatus(job_id, *status[1:])
+
+    def _status(self, job_id: str, texts: Sequence[str | None]) -> JobStatus:
+        groups = {name: texts[number - 1] for name, number in self._names}
         state, substate = groups["state"] or "", groups.get("substate")
         word = f"{state}/{substate}" if substate else state
         tag = self._tags.get(word) or self._tags.get(state)
@@ -166,8 +185,8 @@ class StatusReader:
         found, limit = meaning(tag) if tag else (JobState.UNKNOWN, False)
         code, signal = _number(groups.get("exit")), _number(groups.get("signal"))
         found, code, signal = judged(found, limit=limit, code=code, signal=signal)
-        id_, queue = groups["id"] or "", groups.get("queue") or ""
-        return JobStatus(id_, found, word, code, signal, limit, hosts, reason, queue=queue)
+        queue = groups.get("queue") or ""
+        return JobStatus(job_id, found, word, code, signal, limit, hosts, reason, queue=queue)
 
 
 def _tags(profile: Profile) -> dict[str, str]:

@@ -12,7 +12,7 @@ import contextlib
 import logging
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError
@@ -289,7 +289,7 @@ class Poller:
 def after_abort(status: JobStatus) -> JobStatus:
     """Give the state of a job whose removal was asked for: a failure without a limit is that."""
     if status.state is JobState.FAILED and not status.limit:
-        return replace(status, state=JobState.REMOVED, signal=None)
+        return status._replace(state=JobState.REMOVED, signal=None)
     return status
 
 
@@ -306,5 +306,5 @@ def vanished(
     """
     status = status or JobStatus(job_id, JobState.LOST, reason=UNHEARD_OF)
     if aborted is not None:
-        return replace(status, state=JobState.REMOVED, reason="")
-    return replace(status, state=JobState.LOST) if over else None
+        return status._replace(state=JobState.REMOVED, reason="")
+    return status._replace(state=JobState.LOST) if over else None

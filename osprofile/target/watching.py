@@ -131,18 +131,17 @@ class Watching:
 
     def hear(self, event: JobEvent) -> None:
         """Take what a source says."""
-        if event.job_id not in self.monitor:
+        job_id = event.status.job_id
+        if job_id not in self.monitor:
             return
-        before = self.monitor.status(event.job_id)
-        if event.state is JobState.UNKNOWN and event.status.word != before.word:
+        before, after = self.monitor.take(event)
+        if event.status.state is JobState.UNKNOWN and event.status.word != before.word:
             log.warning(
                 "job %s is in state %r, which profile %s does not know",
-                event.job_id,
+                job_id,
                 event.status.word,
                 self._profile.name,
             )
-        self.monitor.feed(event)
-        after = self.monitor.status(event.job_id)
         if after.state is not before.state or after.hosts != before.hosts:
             self._recorder.write(after)
 
@@ -181,8 +180,8 @@ class Watching:
         if known.state.is_terminal:
             return known
         if found is None or found.state is JobState.LOST:
-            return replace(known, reason=UNHEARD_OF)
-        return replace(known, state=found.state) if found.state is JobState.UNKNOWN else known
+            return known._replace(reason=UNHEARD_OF)
+        return known._replace(state=found.state) if found.state is JobState.UNKNOWN else known
 
     def vanished(self, job_id: str, found: JobStatus | None) -> JobStatus:
         """Judge a job that was asked for, and that nobody knows."""

@@ -13,7 +13,7 @@ import os
 import shutil
 import signal
 import sqlite3
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
@@ -287,7 +287,7 @@ def test_an_empty_answer(site: Site) -> None:
             events = target.events()
             site.put(site.asks, "#!/bin/sh\n")
             (found,) = (await target.statuses()).values()
-            assert found == replace(before[job], reason=UNHEARD_OF)
+            assert found == before[job]._replace(reason=UNHEARD_OF)
             while target.queries < 6:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             assert target.monitor.status(job) == before[job]

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,12 +57,35 @@ def test_a_job_from_submission_to_end() -> None:
     store.update("t", [status])
     ended = store.find("t", "17")
     assert ended is not None
-    assert ended.status == replace(status, submitted=found.status.submitted)
+    assert ended.status == status._replace(submitted=found.status.submitted)
     assert ended.missing is None
     store.update("t", [JobStatus("17", JobState.RUNNING)])
     assert store.find("t", "17") == ended  # an end is an end
     assert (store.prune(3.0), store.prune(3.1)) == (0, 1)
     assert store.all() == []
+
+
+def test_many_jobs_that_are_alike_and_some_that_are_not() -> None:
+    store = Store()
+    ids = [str(n) for n in range(1100)]
+    for job_id in ids:
+        store.adopt("t", JobStatus(job_id, JobState.QUEUED))
+    store.adopt("u", JobStatus("0", JobState.QUEUED))
+    store.update("t", [JobStatus(ids[5], JobState.DONE, exit_code=0, started=1.0, ended=2.0)])
+    seen = {
+        job_id: JobStatus(job_id, JobState.RUNNING, hosts=(f"n{number % 3}",))
+        if number % 7
+        else JobStatus(job_id, JobState.HELD, "H", reason="held", submitted=float(number % 2))
+        for number, job_id in enumerate(ids)
+    }
+    store.update("t", seen.values())
+    found = {record.status.job_id: record.status for record in store.all() if record.target == "t"}
+    assert found.pop(ids[5]).state is JobState.DONE
+    del seen[ids[5]]
+    assert found == seen
+    other = store.find("u", "0")
+    assert other is not None
+    assert other.status.state is JobState.QUEUED
 
 
 def test_a_directory_and_a_key_have_one_job(tmp_path: Path) -> None:

@@ -85,6 +85,8 @@ def _special(node: Node, after: Ahead) -> Ahead:
         case LineBreak():
             crlf = _then(CharSet.chars("\r"), _then(CharSet.chars("\n"), after))
             return _either(_then(VERTICAL, after), crlf)
+        case Look(Group(Chars(chars)), behind=False, negative=True):
+            return ((~chars,),)
     return _UNKNOWN
 
 
@@ -269,6 +271,8 @@ def stays_in_line(node: Node) -> bool:
             return stays_in_line(body)
         case Repeat(body, _, most):
             return stays_in_line(body) and (most <= _FEW or not _may_take_newline(body))
+        case Look(Group(Chars())):
+            return True
     return isinstance(node, Chars | Assertion)
 
 

@@ -14,6 +14,7 @@ import re
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
+from osprofile.language.javaregex.charset import CharSet
 from osprofile.language.javaregex.decided import (
     DEEPEST,
     UndecidedError,
@@ -29,7 +30,9 @@ from osprofile.language.javaregex.syntax import (
     Alt,
     Assertion,
     Atomic,
+    Chars,
     Group,
+    Look,
     Node,
     Parsed,
     Seq,
@@ -37,7 +40,7 @@ from osprofile.language.javaregex.syntax import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from osprofile.errors import JavaRegexTimeoutError
     from osprofile.language.javaregex.machine import Program
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 Spans = tuple[tuple[int, int], ...]
 STEPS = 1_000_000
 SHORT = 512
+_NO_NEWLINE = ~CharSet.chars("\n")
 
 
 class Engine(Protocol):
@@ -245,10 +249,10 @@ class Limits(NamedTuple):
         except UndecidedError:
             return NEVER
         once = _longest(steps, ways)
-        if _begins(tree, Where.BEGIN):
+        if _begins(tree, _is_begin):
             return Limits(once, once, once)
         find = _longest(steps + 1, ways)
-        by_line = sure and _begins(tree, Where.LINE_BEGIN) and stays_in_line(tree)
+        by_line = sure and _begins(tree, _is_line_begin) and stays_in_line(tree)
         return Limits(once, find, STEPS if by_line else find)
 
 
@@ -260,14 +264,25 @@ def _longest(steps: int, ways: int) -> int:
     return STEPS if steps == 0 and budget else int(budget ** (1 / max(steps, 1)))
 
 
-def _begins(node: Node, where: Where) -> bool:
+def _begins(node: Node, where: Callable[[Node], bool]) -> bool:
+    """Tell whether a node begins with such an assertion, in whichever way it matches."""
     match node:
-        case Assertion(found):
-            return found is where
         case Seq(nodes):
             return bool(nodes) and _begins(nodes[0], where)
         case Group(body) | Atomic(body):
             return _begins(body, where)
         case Alt(branches):
             return all(_begins(branch, where) for branch in branches)
-    return False
+    return where(node)
+
+
+def _is_begin(node: Node) -> bool:
+    return node == Assertion(Where.BEGIN)
+
+
+def _is_line_begin(node: Node) -> bool:
+    """Tell whether a node is one that holds at the beginning of a line only."""
+    match node:
+        case Look(Group(Chars(chars)), behind=True, negative=True):
+            return not (~chars).meets(_NO_NEWLINE)
+    return node == Assertion(Where.LINE_BEGIN)

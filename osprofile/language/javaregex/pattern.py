@@ -65,6 +65,11 @@ class Match:
         start, end = self.spans[number]
         return None if start < 0 else self.value[start:end]
 
+    def groups(self) -> tuple[str | None, ...]:
+        """Give the text of every group, the first at 0."""
+        value = self.value
+        return tuple([value[a:b] if a >= 0 else None for a, b in self.spans[1:]])
+
     def groupdict(self) -> dict[str, str | None]:
         """Give the text of every named group."""
         return {name: self.group(number) for name, number in self._names.items()}

@@ -106,6 +106,8 @@ def test_engines_agree(maker: Callable[[Random], Tame | Maker]) -> None:
         (r"abc", STEPS, STEPS),
         (r"(?m)^(\S+) (\w)$", STEPS, 1000),
         (r"(?:'[^']*+'|[a-z])++", STEPS, 1000),
+        (r"(?<![^\n])a*(?: b=[^\n]*)?(?![^\n])", STEPS, 1000),
+        (r"(?<![^\n])a*(?: b=[^\n]*)?(?![^\na])", 707, 79),
         (r".*x", STEPS, 1000),
         (r".*.*x", 1000, 100),
         (r"a*+a", -1, -1),
@@ -124,3 +126,16 @@ def test_the_regex_package_keeps_negated_sets_apart() -> None:
     engine = Engines(parse("[^']|[^a]")).regex(easy=False)
     assert engine
     assert len([*engine.found("'a'a", monotonic() + 60)]) == 4
+
+
+@pytest.mark.parametrize(
+    ("pattern", "whole"),
+    [
+        (r"(?<![^\n])[0-9]+ [a-z]*(?![^\n])", True),
+        (r"(?<![^\r])[0-9]+ [a-z]*(?![^\n])", False),
+        (r"(?<![^\n])[0-9]+ [^a]*(?![^\n])", False),
+        (r"(?<![0-9])[0-9]+ [a-z]*(?![^\n])", False),
+    ],
+)
+def test_what_is_found_line_by_line_needs_no_limit(pattern: str, whole: bool) -> None:
+    assert (Engines(parse(pattern)).limits.find_simple == STEPS) is whole
