@@ -1,6 +1,6 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
 # make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm and a real Grid Engine
-# make golden  write the golden files anew; make bench, the benchmarks
+# make golden  write the bundled profiles' golden files anew; make bench, the benchmarks
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -35,11 +35,11 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python tests/shellcheck_scripts.py
-	$(BIN)/incarnate lint linux pbs torque slurm sge lsf
+	$(BIN)/incarnate lint --shellcheck --profiles profiles profiles/*
+	$(BIN)/incarnate check profiles
 
 golden: $(VENV)/.dev
-	$(BIN)/python -m pytest -q tests/golden --force-regen || $(BIN)/python -m pytest -q tests/golden
+	$(BIN)/incarnate check profiles --update
 
 lab: $(VENV)/.dev
 	sh tests/lab/ci.sh

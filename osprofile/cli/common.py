@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError
+from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +17,7 @@ VERBS = (
     "render",
     "trace",
     "diff",
+    "check",
     "lint",
     "explain",
     "new",
@@ -34,7 +35,7 @@ INTERNAL_ERROR = 1
 OUR_ERROR_BESIDE_A_SCRIPT = 125
 """What a command that passes on a script's or job's exit code ends with where the error is ours."""
 TROUBLE = 2
-"""What `diff` ends with where there is nothing to compare: 1 says that something differs."""
+"""What `diff` and `check` end with where they cannot compare: 1 says that something differs."""
 INTERRUPTED = 130
 
 
@@ -111,7 +112,8 @@ def tell_error(error: OSProfileError, about: str = "") -> None:
     told = str(error)
     about = f"{about}: " if about else ""
     # A profile's problems begin with their places, as a compiler's do.
-    tell(told if isinstance(error, InvalidProfileError) else f"incarnate: {about}{told}")
+    placed = isinstance(error, InvalidProfileError | CasesError)
+    tell(told if placed else f"incarnate: {about}{told}")
 
 
 def meant(word: str) -> str:
@@ -158,7 +160,7 @@ def our_error(verb: Callable[..., int], arguments: Mapping[str, Any], code: int)
     """Give the exit code for an error of ours, where 1 or the script's own would say something else."""
     if passes_on(verb, arguments):
         return OUR_ERROR_BESIDE_A_SCRIPT
-    return max(code, TROUBLE) if verb.__name__ == "diff" else code
+    return max(code, TROUBLE) if verb.__name__ in {"diff", "check"} else code
 
 
 def passes_on(verb: Callable[..., int], arguments: Mapping[str, Any]) -> bool:

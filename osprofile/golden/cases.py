@@ -224,12 +224,9 @@ class _Reader:
         """Say whether a value is of a type; report where it is not."""
         if isinstance(value, wanted):
             return True
-        hint = (
-            f'in quotes: {toml.key(path[-1])} = "{value}"'
-            if wanted is str and _is_number(value)
-            else ""
-        )
-        self.report(f"{told(toml.key(*path[-1:]))} is not {_TYPES[wanted]}", path, hint)
+        key = toml.key(*(path[2:] or path if path[0] == "case" else path))
+        hint = f'write {key} = "{value}"' if wanted is str and _is_number(value) else ""
+        self.report(f"{told(key)} is not {_TYPES[wanted]}", path, hint)
         return False
 
     def place(self, path: Path) -> Place:

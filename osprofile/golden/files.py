@@ -27,7 +27,7 @@ def folder_of(profile: str) -> str:
 
     Raises `CasesError` for what is no folder, or a symbolic link.
     """
-    found = paths.join(profile, FOLDER)
+    found = paths.join("" if profile == "." else profile, FOLDER)
     try:
         kind = os.lstat(found).st_mode
     except FileNotFoundError:

@@ -17,7 +17,7 @@ from osprofile.incarnation.fields import Rule, number_text
 from osprofile.incarnation.plan import plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from osprofile.golden.cases import Cases
     from osprofile.incarnation.plan import Plan
@@ -61,6 +61,12 @@ class Generated(NamedTuple):
     cases: tuple[Case, ...]
     context: Mapping[str, str]
     left_out: Mapping[str, str]
+
+    def chosen(self, wanted: Callable[[str], bool]) -> Generated:
+        """Give those that are wanted by their names."""
+        cases = tuple(case for case in self.cases if wanted(case.name))
+        left_out = {name: why for name, why in self.left_out.items() if wanted(name)}
+        return Generated(cases, self.context, left_out)
 
 
 def common_context(profile: Profile) -> dict[str, str]:
