@@ -87,7 +87,7 @@ def request_of(description: JobDescription) -> dict[str, str]:
         _text("application", description.application)
     for attribute, name in FIELD_OF.items():
         value = getattr(description, attribute)
-        if value is not None and value not in ((), {}):
+        if value is not None and value not in ((), [], {}):
             request[name] = _MAKERS.get(attribute, _plain)(name, value)
     for name, value in _mapping("fields", description.fields, '{"NODES": "2"}').items():
         _text("fields", name)

@@ -34,6 +34,7 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, str]]] = [
         {"MEMORY": "1", "WALLTIME": "0", "CPUTIME": str(2**63 - 1)},
     ),
     ({"directory": "/w", "application": "MPI/1"}, {}),  # context, and a choice
+    ({"arguments": [], "environment": {}}, {}),  # an application may have no field ARGUMENTS
     ({"fields": {"GPUS": "2"}}, {"GPUS": "2"}),
     ({"nodes": 1, "fields": {"GPUS": "2"}}, {"NODES": "1", "GPUS": "2"}),
 ]
