@@ -24,6 +24,7 @@ VERBS = (
     "schema",
     "show",
     "fields",
+    "page",
     "profiles",
     "deploy",
 )

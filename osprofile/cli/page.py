@@ -1,0 +1,159 @@
+"""`incarnate page`: what a profile offers, for a site's users, in one HTML file or served."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from osprofile.cli import common
+from osprofile.cli.options import (
+    ContextOption,
+    JsonOption,
+    Option,
+    ProfileOption,
+    ProfilesOption,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from osprofile.page.server import Server
+    from osprofile.profile.model import Profile
+
+STDOUT = "-"
+
+
+def page(
+    *,
+    profile: ProfileOption = None,
+    output: Annotated[
+        str | None,
+        Option(("--output", "-o"), "Write the page to this file [stdout].", "FILE|-"),
+    ] = None,
+    serve: Annotated[
+        bool,
+        Option(("--serve",), "Serve the page on 127.0.0.1, with the form, until Ctrl-C."),
+    ] = False,
+    port: Annotated[
+        str | None, Option(("--port",), "With --serve: the port [a free one].", "N")
+    ] = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    json: JsonOption = False,
+) -> int:
+    """Write a page for a site's users: applications, fields, scripts, and where each comes from.
+
+    One HTML file that needs nothing else: no other file, no network, no JavaScript to be read. Its
+    scripts are examples. With --serve there is a form as well that shows the script while its
+    values change, made by osprofile itself, and the profile's files are read again when they change.
+
+    Examples:
+      incarnate page --profile slurm --output slurm.html
+      incarnate page --profile slurm --serve
+      incarnate page --profile slurm --context USER_NAME=alice > slurm.html
+    """
+    from osprofile.page.gather import page_of
+
+    if serve and (output is not None or json):
+        raise common.UsageError("--serve writes no file: leave --output and --json out")
+    if json and output is not None:
+        raise common.UsageError("--json prints what the page tells: leave --output out")
+    if port is not None and not serve:
+        raise common.UsageError("--port is the port of --serve: give that too")
+    given = common.assignments(context, "--context")
+    if serve:
+        return _serve(profile, profiles, given, _port(port))
+    gathered = page_of(common.open_profile(profile, profiles), given)
+    if json:
+        common.put_json(_told(gathered))
+        return 0
+    from osprofile.page.document import html
+
+    text = html(gathered)
+    if output is None or output == STDOUT:
+        common.put(text)
+    else:
+        _write(output, text.encode())
+    return 0
+
+
+def _port(port: str | None) -> int:
+    if port is None:
+        return 0
+    if not (port.isascii() and port.isdigit() and int(port[:6]) < 65536):
+        raise common.UsageError(f"--port {port!r}: a number from 0 (any free one) to 65535")
+    return int(port)
+
+
+def _write(file: str, data: bytes) -> None:
+    """Write a file as a whole or not at all; what is no file (a pipe, /dev/stdout) is written to.
+
+    Raises `OSError`.
+    """
+    import os
+    from tempfile import NamedTemporaryFile
+
+    file = os.path.realpath(file)
+    if os.path.exists(file) and not os.path.isfile(file):
+        with open(file, "wb") as stream:
+            stream.write(data)
+        return
+    folder, name = os.path.split(file)
+    try:
+        with NamedTemporaryFile(dir=folder, prefix=f".{name[:64]}.", delete=False) as new:
+            try:
+                new.write(data)
+                new.flush()
+                os.fsync(new.fileno())
+                os.fchmod(new.fileno(), _mode(file))
+                os.replace(new.name, file)
+            except BaseException:
+                os.unlink(new.name)
+                raise
+    except OSError as error:
+        error.filename = file  # the user knows no other
+        raise
+
+
+def _mode(file: str) -> int:
+    """Give the mode that a file has, or that a new one would get."""
+    import os
+
+    try:
+        return os.stat(file).st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0o077)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def _serve(name: str | None, profiles: "Sequence[str]", context: dict[str, str], port: int) -> int:
+    import asyncio
+    import logging
+
+    from osprofile.page.server import Server, Site
+    from osprofile.profile.repository import Repository
+
+    def load() -> "Profile":
+        return common.open_profile(name, profiles)
+
+    logging.basicConfig(format="incarnate: %(message)s", level=logging.WARNING)
+    site = Site(load, context, lambda: list(Repository(profiles).directories()))
+
+    async def run() -> None:
+        server = Server(site, port)
+        await server.run(lambda: _tell(server))
+
+    asyncio.run(run())
+    return 0
+
+
+def _tell(server: "Server") -> None:
+    common.put(server.url)
+    common.tell("Ctrl-C ends it.")
+
+
+def _told(value: Any) -> Any:
+    """Give the page's parts for JSON: each named tuple as an object."""
+    if isinstance(value, tuple):
+        if hasattr(value, "_asdict"):
+            return {name: _told(part) for name, part in value._asdict().items()}
+        return [_told(part) for part in value]
+    return value
