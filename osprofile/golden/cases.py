@@ -201,10 +201,11 @@ class _Reader:
 
     def unknown(self, name: str, value: object, known: Mapping[str, type], path: Path) -> None:
         hint = nearest(name, known)
-        if isinstance(value, dict) and path:
+        is_case = isinstance(value, dict) and "template" in value
+        if is_case and path:
             whole = ".".join((*path[1:], name))
             hint = f"a case's name with a dot stands in quotes: [{toml.key('case', whole)}]"
-        elif isinstance(value, dict) and "template" in value:
+        elif is_case:
             hint = f"write [{toml.key('case', name)}]"
         self.report(f"unknown key {told(name)}", (*path, name), hint)
 

@@ -52,13 +52,15 @@ def read(path: str) -> bytes | None:
         if paths.islink(path):
             raise _unfit(f"{path} is a symbolic link", "let the file itself lie here") from None
         raise _unfit(f"{path} cannot be read: {error.strerror}") from None
-    with os.fdopen(number, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
             raise _unfit(f"{path} is no plain file", "a plain file has to lie here")
-        try:
+        with os.fdopen(number, "rb", closefd=False) as file:
             data = file.read(LIMIT + 1)
-        except OSError as error:
-            raise _unfit(f"{path} cannot be read: {error.strerror}") from None
+    except OSError as error:
+        raise _unfit(f"{path} cannot be read: {error.strerror}") from None
+    finally:
+        os.close(number)
     if len(data) > LIMIT:
         raise _unfit(f"{path} is larger than {LIMIT >> 20} MiB", "is this the right file?")
     return data

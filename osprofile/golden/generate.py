@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import IncarnationError, JavaRegexTimeoutError
+from osprofile.errors import IncarnationError, JavaRegexTimeoutError, NotFoundError
 from osprofile.golden.cases import NAME, Case
 from osprofile.golden.check import make
 from osprofile.incarnation.context import working_directory
@@ -92,10 +92,11 @@ def generate(profile: Profile, have: Cases) -> Generated:
     }
     context = {**common_context(profile), **have.context} if not have.source else have.context
     made, left_out = list[Case](), dict[str, str]()
-    for template, variation, kind, plan in _wanted(profile):
+    for template, variation, kind in _wanted(profile, left_out):
         if (template, variation, kind) in present:
             continue
         name = names.free(".".join(filter(None, (template, variation))), kind)
+        plan = plan_of(profile, template, variation, None)
         case = _case(name, plan, context, hostile=kind == HOSTILE_KIND)
         error = make(profile, case).error
         if error is None:
@@ -105,13 +106,18 @@ def generate(profile: Profile, have: Cases) -> Generated:
     return Generated(tuple(made), context, left_out)
 
 
-def _wanted(profile: Profile) -> Iterator[tuple[str, str, str, Plan]]:
+def _wanted(profile: Profile, left_out: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Give template, variation and kind of what there should be; note what no plan can be made of."""
     for template in profile.templates.values():
         for variation in template.invocations:
-            plan = plan_of(profile, template.name, variation, None)
-            yield template.name, variation, DEFAULT, plan
+            try:
+                plan = plan_of(profile, template.name, variation, None)
+            except NotFoundError as error:  # the default application, or a part of START
+                left_out[f"{template.name}.{DEFAULT}"] = error.message
+                continue
+            yield template.name, variation, DEFAULT
             if plan.settable:
-                yield template.name, variation, HOSTILE_KIND, plan
+                yield template.name, variation, HOSTILE_KIND
 
 
 class _Names:
@@ -136,7 +142,7 @@ def _case(name: str, plan: Plan, common: Mapping[str, str], *, hostile: bool) ->
     fields = _fields(plan, hostile=hostile)
     context = dict(common)
     for needed in plan.required:
-        if needed not in fields and needed not in context:
+        if needed not in plan.settable and needed not in context:
             declared = plan.declared.get(needed)
             known = common_context(plan.profile).get(needed, f"of.{needed}")
             found = _accepted(declared, [known, *_ordinary(declared)]) if declared else known

@@ -48,29 +48,27 @@ def key(*names: str) -> str:
 
 
 def places(text: str) -> dict[Path, int]:
-    """Give the offset of each table's and each key's first name, in a text that is valid TOML.
+    """Give the offset at which each table and each key is first named, in a text that is valid TOML.
 
     Keys inside an inline table are not among them.
     """
     found: dict[Path, int] = {}
-    table, path, start = Path(), Path(), 0
+    table, path = Path(), Path()
     depth = -1  # of brackets in a value; below 0 where a key or a table's header stands
     for token in _TOKEN.finditer(text):
         kind, word = token.lastgroup, token[0]
-        if kind == "skipped":
-            continue
         if depth >= 0:
             depth += (word in {"[", "{"}) - (word in {"]", "}"})
             if kind == "end" and not depth:
-                path, depth = (), -1
+                path, depth = table, -1
         elif kind == "name":
-            start = start if path else token.start()
             path += (_unquoted(word),)
+            found.setdefault(path, token.start())
+        elif word == "[":
+            path = ()
         elif word == "]" and path:
-            found.setdefault(path, start)
-            table, path = path, ()
+            table = path
         elif word == "=":
-            found.setdefault(table + path, start)
             depth = 0
     return found
 
@@ -83,9 +81,6 @@ def _unquoted(word: str) -> str:
 
 
 def nearest_place(known: dict[Path, int], path: Path) -> int:
-    """Give the offset of a path, or of the nearest that encloses it and whose place is known."""
-    for length in range(len(path), 0, -1):
-        below = [at for other, at in known.items() if other[:length] == path[:length]]
-        if below:
-            return min(below)
-    return 0
+    """Give the offset of a path, or of what is nearest around it and has one."""
+    around = (path[:length] for length in range(len(path), 0, -1))
+    return next((known[part] for part in around if part in known), 0)
