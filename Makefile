@@ -1,5 +1,6 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
 # make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm and a real Grid Engine
+# make docs    the manual, built to site/
 # make golden  write the bundled profiles' golden files anew; make bench, the benchmarks
 PYTHON ?= python3
 VENV   ?= .venv
@@ -8,7 +9,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help demo test lint lab golden bench dist-check clean
+.PHONY: help demo test lint docs lab golden bench dist-check clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -38,6 +39,10 @@ lint: $(VENV)/.dev
 	$(BIN)/incarnate lint --shellcheck --profiles profiles profiles/*
 	$(BIN)/incarnate check profiles
 
+# The variable: Material's advertisement for its successor.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build --quiet --strict
+
 golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update
 
@@ -53,5 +58,5 @@ bench: $(VENV)/.dev
 	for script in render load start ninfg ptp; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,8 +3,9 @@ r"""The pages of the manual, cut into blocks; what each block is, and how it is 
 Pages are README.md and docs/**/*.md. Each fenced block begins with a word, and is one of:
 
 - ``console``: lines after ``$ `` are commands, ``> `` their further lines, all else is what they
-  print (both outputs, trailing blanks left out). ``...`` alone on a line stands for any lines, within a line
-  for any text; what a page leaves out has to be left out by it. A command must exit with 0;
+  print (both outputs; two blanks or more stand for any number, and for a line end and blanks,
+  none are looked at where a line ends). ``...`` alone on a line stands for any lines, within a
+  line for any text; what a page leaves out has to be left out by it. A command must exit with 0;
   another code is said by ``<!-- exit: 3 -->`` before the block, for its last command, or is
   shown by ``$ echo $?``. The commands of a page run in order in one bash, in an empty home,
   which is the working directory. It is printed as ``/home/alice``, and the user in a job's path as
@@ -190,7 +191,7 @@ def match(expected: Sequence[str], output: str, vary: Mapping[str, str]) -> dict
         if text == "...":
             return ".*"
         if text not in vary or vary[text]:
-            return re.escape(vary.get(text, text))
+            return re.sub(r"(?:\\ ){2,}", r"(?: +|\\n +)", re.escape(vary.get(text, text)))
         name = f"v{open_words.index(text)}"
         first = name not in seen
         seen.add(name)

@@ -101,18 +101,29 @@ class Interpreter:
 
 
 class Home:
-    """An empty home. `prefix` are words before each interpreter, to be another user."""
+    """An empty home.
+
+    The commands are those of `bin_directory`. `prefix` are words before each interpreter, to be
+    another user; `lab` says whether blocks marked so are run.
+    """
 
     def __init__(
-        self, path: Path, *, user: str = user_name(), prefix: Sequence[str] = (), lab: bool = False
+        self,
+        path: Path,
+        *,
+        bin_directory: Path = BIN,
+        user: str = user_name(),
+        prefix: Sequence[str] = (),
+        lab: bool = False,
     ) -> None:
         self.path = path
+        self._bin = bin_directory
         self._user = user
         self.lab = lab
         self._prefix = tuple(prefix)
-        self._environment = {
+        self.environment = {
             "HOME": str(path),
-            "PATH": f"{BIN}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{bin_directory}:/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "COLUMNS": "100",
             "USER": user,
@@ -179,7 +190,7 @@ class Home:
 
     def _code(self, block: Block) -> None:
         if self._python is None:
-            self._python = self._start([sys.executable, "-u", "-c", PYTHON])
+            self._python = self._start([str(self._bin / "python"), "-u", "-c", PYTHON])
         self._printed, code = self._python.run(json.dumps([block.where, block.text]) + "\n")
         if code:
             raise PageError(f"{block.where}: exit code {code}\n{self._printed}")
@@ -191,7 +202,7 @@ class Home:
             raise PageError(f"{block.where}: " + difference(expected, shown, {}))
 
     def _start(self, words: list[str]) -> Interpreter:
-        return Interpreter([*self._prefix, *words], self.path, self._environment)
+        return Interpreter([*self._prefix, *words], self.path, self.environment)
 
     def _now(self, text: str) -> str:
         for word, value in self._varies.items():

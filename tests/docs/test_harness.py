@@ -131,6 +131,13 @@ def test_dots_stand_for_what_is_left_out() -> None:
     assert match((), "a\n", {}) is None
 
 
+def test_blanks_of_tables() -> None:
+    assert match(("a   b", "  c"), "a  b\n    c\n", {}) is not None
+    assert match(("a   b",), "a\n b\n", {}) is not None
+    assert match(("a b",), "a  b\n", {}) is None
+    assert match(("a  b",), "ab\n", {}) is None
+
+
 def test_words_that_vary() -> None:
     assert match(("a 1 b 2",), "a x b y\n", {"1": "", "2": "y", "3": ""}) == {
         "1": "x", "2": "y", "3": "",

@@ -1,0 +1,1 @@
+"""The parts of the manual that are made from the engine when the site is built."""

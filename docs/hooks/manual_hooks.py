@@ -1,0 +1,38 @@
+"""What mkdocs calls: the generated pages become files of the site, tables take their places.
+
+A table's place in a page is a comment of a line: `<!-- options: job submit -->`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mkdocs.structure.files import File
+
+from manual import options, profiles, rules
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
+
+PLACE = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
+
+
+def generated() -> dict[str, str]:
+    """Give the generated pages by their paths in docs/."""
+    pages = {"rules.md": rules.rules_page(), "errors.md": rules.errors_page()}
+    return pages | {f"profiles/{name}.md": profiles.profile_page(name) for name in profiles.names()}
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the generated pages."""
+    for name, content in generated().items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Put the tables into a page."""
+    return PLACE.sub(lambda found: options.options_table(found[1]), markdown)
