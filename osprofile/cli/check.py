@@ -111,9 +111,9 @@ def check(
         chosen.must_have_met(c.cases.cases for c in checked)
     for found in checked:
         _tell(found)
-    if json:
+    if json and checked:
         common.put_json([_told(found) for found in checked])
-    else:
+    elif not json:
         common.put(_text(checked))
     if any(result.kind in _MENDED for found in checked for result in found.open):
         common.tell("    hint: with --update, what the profile gives is golden from then on")
@@ -284,8 +284,9 @@ def _text(checked: "Sequence[Checked]") -> str:
         for result in found.results:
             if result.file in found.done:
                 report.line(f"{_DONE[result.kind]:<9} {_path(result.file)}")
-            elif result.kind != "same":
-                _result(report, result)
+    for found in checked:
+        for result in found.open:
+            _result(report, result)
     if any(found.results for found in checked):
         report.line(_summary(checked), "title")
     return str(report)
@@ -325,7 +326,7 @@ def _result(report: "Report", result: "Result") -> None:
 
 
 def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
+    return data.decode("utf-8", "backslashreplace")
 
 
 def _path(file: str) -> str:

@@ -113,7 +113,9 @@ def tell_error(error: OSProfileError, about: str = "") -> None:
     told = str(error)
     about = f"{about}: " if about else ""
     # A profile's problems begin with their places, as a compiler's do.
-    placed = isinstance(error, InvalidProfileError | CasesError)
+    placed = isinstance(error, InvalidProfileError) or (
+        isinstance(error, CasesError) and error.place is not None
+    )
     tell(told if placed else f"incarnate: {about}{told}")
 
 

@@ -85,7 +85,7 @@ def write(path: str, data: bytes) -> None:
     """
     folder, name = paths.split(path)
     os.makedirs(folder, exist_ok=True)
-    new = paths.join(folder, f".{name}.{os.getpid()}.new")
+    new = paths.join(folder, f".{name}.{os.urandom(4).hex()}.new")
     number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(number, "wb") as file:

@@ -1,0 +1,423 @@
+"""`incarnate check`: what it tells, what it writes, and each of its errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.cli import check as verb
+from osprofile.cli.common import VERBS
+from osprofile.profile.data import bundled_profiles_directory
+from tests.cli.conftest import on_a_terminal
+from tests.strategies import document, field, invocation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_regressions.file_regression import FileRegressionFixture
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+GREETING = "echo '<TEXT/'/'\\\\''>' |\n  sed <TIMES>q\n"
+ASKING = "ask '<WHOM/'/'\\\\''>'"
+SMALL = document(
+    f"""<idb:Template name="GREET">
+{invocation(GREETING)}
+{invocation("echo <USER_NAME> in <WORKING_DIRECTORY>", "PLAIN")}
+{field("TEXT", "<idb:Description>What to say.</idb:Description><idb:Default>hello</idb:Default>")}
+{field("TIMES", "<idb:Min>2</idb:Min><idb:Max>5</idb:Max><idb:Default>3</idb:Default>")}
+</idb:Template>
+<idb:Template name="ASK">{invocation(ASKING)}
+{field("WHOM", attributes='ext:pattern="[a-z]{3}"')}</idb:Template>""",
+    name="small",
+)
+CHILD = document(
+    f'<idb:Template name="ASK">{invocation("no <USER_NAME>")}</idb:Template>',
+    name="child",
+    extends="small",
+)
+CASES = """\
+[context]
+USER_NAME = "alice"
+WORKING_DIRECTORY = "/scratch/alice/1"
+
+[case."GREET.same"]
+template = "GREET"
+fields.TEXT = "it's"
+
+[case."GREET.different"]
+template = "GREET"
+fields.TEXT = "\\r\\u001b[31m\\u2028é"
+fields.TIMES = "2"
+
+[case."GREET.missing"]
+template = "GREET"
+variation = "PLAIN"
+
+[case."GREET.no_utf8"]
+template = "GREET"
+variation = "PLAIN"
+
+[case."TIMES.refused"]  # it should not be
+template = "GREET"
+fields.TIMES = "6"
+
+[case."ASK.accepted"]  # it should not be
+template = "ASK"
+fields.WHOM = "bob"
+refused = true
+
+[case."ASK.words"]
+template = "ASK"
+fields.WHOM = "ALICE"
+refused = true
+
+[case."ASK.other_words"]
+template = "ASK"
+fields.WHO = "alice"
+refused = true
+"""
+GOLDEN = {
+    "GREET.same": b"echo 'it'\\''s' |\n  sed 3q\n",
+    "GREET.different": b"echo '\r\x1b[31m\xe2\x80\xa8\xc3\xa9' |\n  sed 3q",
+    "GREET.no_utf8": b"echo alice in /scratch/\xff/1",
+    "TIMES.refused": b"echo 'hello' |\n  sed 6q\n",
+    "ASK.words": b"field WHOM: 'ALICE' does not match the pattern [a-z]{3}\n",
+    "ASK.other_words": b"field WHO is not used by template ASK\n",
+    "left_over": b"echo\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a folder with profiles, two of which have golden cases."""
+    there = tmp_path / "profiles"
+    for name, text in (("small", SMALL), ("child", CHILD)):
+        (there / name).mkdir(parents=True)
+        (there / name / "profile.xml").write_text(text)
+    (there / "README.md").write_text("Not a profile.\n")
+    (there / "empty").mkdir()
+    monkeypatch.chdir(there)
+    write(there / "small", CASES, GOLDEN)
+    return there
+
+
+def write(profile: Path, cases: str, golden: dict[str, bytes]) -> None:
+    (profile / "golden").mkdir(exist_ok=True)
+    (profile / "golden/cases.toml").write_text(cases)
+    for name, data in golden.items():
+        (profile / f"golden/{name}.txt").write_bytes(data)
+
+
+def files(profile: str) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in Path(profile, "golden").iterdir()}
+
+
+ADD = """\
+[case.mine]
+template = "GREET"
+"""
+OUTPUTS: dict[str, tuple[tuple[str, ...], int]] = {
+    "all": (("small",), 1),
+    "same": (("small", "-c", "GREET.same"), 0),
+    "some": (("small", "--case", "*.missing", "--case", "left*"), 1),
+    "update": (("small", "--update"), 1),
+    "update_some": (("small", "--update", "-c", "GREET.*"), 0),
+    "add": (("small", "--add"), 1),
+    "add_and_update": (("small", "--add", "--update"), 1),
+    "add_some": (("small", "--add", "--case", "GREET.default"), 0),
+    "start": (("child", "--profiles", ".", "--add"), 0),
+    "several": (("small", "child", "--profiles", "."), 1),
+    "folder_of_folders": ((".", "--case", "GREET.same"), 0),
+    "this_folder": (("-c", "GREET.same"), 0),
+    "none": (("child", "--profiles", "."), 2),
+    "json": (("small", "--json"), 1),
+    "json_update": (("small", "--json", "--update", "-c", "GREET.*"), 0),
+    "json_add": (("child", "--profiles", ".", "--json", "--add"), 0),
+    "json_none": (("child", "--profiles", ".", "--json"), 2),
+}
+
+
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_output(incarnate: Incarnate, file_regression: FileRegressionFixture, case: str) -> None:
+    words, code = OUTPUTS[case]
+    before = files("small")
+    ended = incarnate("check", *words)
+    assert ended.code == code
+    told = f"{ended.out}---\n{ended.err}"
+    assert all(line.isprintable() for line in told.replace("\t", "").splitlines())
+    file_regression.check(told, basename=f"check_{case}", encoding="utf-8")
+    if not {"--update", "--add"} & {*words}:
+        assert files("small") == before
+        assert not Path("child/golden").exists()
+
+
+def test_what_update_writes(incarnate: Incarnate) -> None:
+    before = files("small")
+    incarnate("check", "small", "--update")
+    after = files("small")
+    assert (
+        after.pop("GREET.different.txt") == b"echo '\r\x1b[31m\xe2\x80\xa8\xc3\xa9' |\n  sed 2q\n"
+    )
+    assert after.pop("GREET.missing.txt") == b"echo alice in /scratch/alice/1"
+    assert after.pop("GREET.no_utf8.txt") == b"echo alice in /scratch/alice/1"
+    assert (
+        after.pop("ASK.words.txt") == GOLDEN["ASK.words"]
+        or b"hint" in files("small")["ASK.words.txt"]
+    )
+    assert after.pop("ASK.other_words.txt").endswith(b"    hint: did you mean WHOM?\n")
+    assert after == {n: before[n] for n in ("GREET.same.txt", "TIMES.refused.txt", "cases.toml")}
+    again = incarnate("check", "small")
+    assert again.code == 1
+    assert again.out.endswith("1 profile, 8 cases: 6 same, 1 refused, 1 accepted\n")
+
+
+def test_only_what_differs_is_written(incarnate: Incarnate) -> None:
+    incarnate("check", "small", "--update")
+    times = {p: p.stat().st_mtime_ns for p in Path("small/golden").iterdir()}
+    inodes = {p: p.stat().st_ino for p in Path("small/golden").iterdir()}
+    incarnate("check", "small", "--update", "--add", "-c", "ASK.words")
+    for path, time in times.items():
+        assert (path.stat().st_mtime_ns, path.stat().st_ino) == (time, inodes[path])
+
+
+def test_to_start_with_cases(incarnate: Incarnate) -> None:
+    """A new profile gets cases, they hold, and a change in it is seen."""
+    assert incarnate("new", "mine", "--extends", "slurm", "--directory", ".").code == 0
+    assert incarnate("check", "mine").code == 2
+    ended = incarnate("check", "mine", "--add")
+    assert (ended.code, ended.err) == (0, "")
+    ended = incarnate("check", "mine")
+    assert ended.out.startswith("1 profile, ")
+    assert ended.out.endswith(" same\n")
+    assert ended.code == 0
+    assert incarnate("check", "mine", "--add").out == ended.out  # nothing more
+    profile = Path("mine/profile.xml")
+    profile.write_text(profile.read_text().replace("/var/tmp", "/scratch"))
+    assert incarnate("check", "mine").code == 0  # the context says where the job works
+    assert incarnate("lint", "mine").code == 0
+    shutil.copy("mine/golden/START.default.txt", "mine/golden/START.hostile.txt")
+    ended = incarnate("check", "mine")
+    assert ended.code == 1
+    assert "START.hostile differs" in ended.out
+
+
+def test_a_file_that_add_finds_is_not_written_over(incarnate: Incarnate) -> None:
+    Path("child/golden").mkdir()
+    for name in ("ASK.default.txt", "notes.txt"):
+        Path("child/golden", name).write_text("mine")
+    ended = incarnate("check", "child", "--profiles", ".", "--add", "--update")
+    assert Path("child/golden/notes.txt").read_text() == "mine"
+    assert "notes is of no case" in ended.out
+    assert ended.code == 1
+
+
+def test_a_cases_file_that_is_ours_to_add_to_keeps_its_comments(incarnate: Incarnate) -> None:
+    incarnate("check", "small", "--add")
+    text = Path("small/golden/cases.toml").read_text()
+    assert text.startswith(CASES)
+    assert '\n\n[case."GREET.hostile"]\ntemplate = "GREET"\nfields.TEXT = "-rf ' in text
+
+
+def test_profiles_of_one_folder_may_extend_each_other(incarnate: Incarnate) -> None:
+    assert incarnate("check", "child", "--add").code == 3  # there is no profile small
+    assert incarnate("check", ".", "--add", "-c", "ASK.default").code == 0
+    assert Path("child/golden/ASK.default.txt").read_text() == "no alice"
+    # the golden file of an inherited template is the child's own
+    assert incarnate("check", "--add", "-c", "GREET.default").code == 0
+    assert Path("child/golden/GREET.default.txt").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("small",), ("./small",), ("small/",), ("small/profile.xml",), ("{}/small",), ("small", "./small", "."),
+        ("small", "--profiles", "."),
+    ],
+)  # fmt: skip
+def test_ways_to_name_a_profile(incarnate: Incarnate, words: tuple[str, ...]) -> None:
+    words = tuple(word.format(Path.cwd()) for word in words)
+    ended = incarnate("check", *words, "-c", "GREET.same")
+    assert (ended.code, ended.out) == (0, "1 profile, 1 case: 1 same\n")
+
+
+def test_a_name_is_looked_up(
+    incarnate: Incarnate, monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = incarnate("check", "small", "-c", "GREET.same", "--profiles", str(folder))
+    assert (ended.code, ended.out) == (0, "1 profile, 1 case: 1 same\n")
+    monkeypatch.chdir(folder / "small")
+    ended = incarnate("check", "-c", "GREET.missing")
+    assert ended.out.splitlines()[0].endswith("  golden/cases.toml:14:7")
+
+
+def test_the_bundled_profiles(incarnate: Incarnate) -> None:
+    names = sorted(p.name for p in Path(bundled_profiles_directory()).iterdir())
+    ended = incarnate("check", *names)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"{len(names)} profiles, ")
+    assert incarnate("check", bundled_profiles_directory()).out == ended.out
+
+
+def test_discovery_does_not_take_golden_folders_for_profiles(incarnate: Incarnate) -> None:
+    incarnate("check", ".", "--add")
+    out = incarnate("profiles", "--profiles", ".", "--profiles", "small").out
+    assert "golden" not in out
+    assert incarnate("lint", "small", "--select", "OSP1").out == ""
+
+
+def replaced(old: str, new: str) -> Callable[[], None]:
+    def apply() -> None:
+        assert old in CASES
+        Path(FILE).write_text(CASES.replace(old, new, 1))
+
+    return apply
+
+
+def linked() -> None:
+    Path("small/golden/GREET.same.txt").unlink()
+    Path("small/golden/GREET.same.txt").symlink_to("/etc/passwd")
+
+
+def golden_linked() -> None:
+    Path("small/golden").rename("elsewhere")
+    Path("small/golden").symlink_to("../elsewhere")
+
+
+def content(file: str, data: bytes) -> Callable[[], None]:
+    def apply() -> None:
+        Path(file).write_bytes(data)
+
+    return apply
+
+
+FILE = "small/golden/cases.toml"
+PROFILE = "small/profile.xml"
+NOTHING = replaced("", "")
+ERRORS: dict[str, tuple[Callable[[], None], tuple[str, ...], int]] = {
+    "unknown name": (NOTHING, ("smal", "--profiles", "."), 2),
+    "no folder": (NOTHING, ("./smal",), 2),
+    "a hostile name": (NOTHING, ("./\x1b[31m",), 2),
+    "no profile in it": (NOTHING, ("empty",), 2),
+    "a file": (NOTHING, ("./README.md",), 2),
+    "a profile without a folder": (lambda: os.rename("child/profile.xml", "alone.xml"), ("alone.xml",), 2),
+    "no such case": (NOTHING, ("small", "-c", "GREET.sane"), 2),
+    "no such case to add": (NOTHING, ("small", "--add", "-c", "GRET.default"), 2),
+    "no parent": (NOTHING, ("child",), 3),
+    "a bad profile": (content(PROFILE, b"<a>"), ("small",), 3),
+    "a fault in a body": (content(PROFILE, SMALL.replace("<TIMES>q", "<TIMES/(/>q").encode()), ("small",), 3),
+    "no cases file": (lambda: os.unlink("small/golden/cases.toml"), ("small",), 3),
+    "empty": (content(FILE, b""), ("small",), 3),
+    "no UTF-8": (content(FILE, b"# \xff"), ("small",), 3),
+    "no TOML": (replaced("fields.TEXT", "fields.TEXT fields"), ("small",), 3),
+    "a case twice": (replaced("GREET.different", "GREET.same"), ("small",), 3),
+    "unknown keys": (replaced('variation = "PLAIN"', 'variaton = "PLAIN"'), ("small",), 3),
+    "wrong types": (replaced('fields.TIMES = "2"', "fields.TIMES = 2\nrefused = 'no'"), ("small",), 3),
+    "a name that is a path": (replaced("GREET.same", "../../GREET"), ("small",), 3),
+    "names that are one file": (replaced("GREET.different", "greet.same"), ("small",), 3),
+    "no such template": (replaced('template = "GREET"', 'template = "GRET"'), ("small",), 3),
+    "no such variation": (replaced('"PLAIN"', '"PLANE"'), ("small",), 3),
+    "a link for a golden file": (linked, ("small",), 3),
+    "a link for golden": (golden_linked, ("small",), 3),
+    "a folder for a golden file": (
+        lambda: os.mkdir("small/golden/GREET.missing.txt"), ("small", "--update"), 3,
+    ),
+    "no room to add": (content(FILE, b"case = { a = { template = 'GREET' } }\n"), ("small", "--add"), 3),
+}  # fmt: skip
+
+
+def put_back(folder: Path) -> None:
+    for path in ("small", "child", "elsewhere"):
+        shutil.rmtree(folder / path, ignore_errors=True)
+    (folder / "alone.xml").unlink(missing_ok=True)
+    for name, text in (("small", SMALL), ("child", CHILD)):
+        (folder / name).mkdir()
+        (folder / name / "profile.xml").write_text(text)
+    write(folder / "small", CASES, GOLDEN)
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(incarnate: Incarnate, case: str) -> None:
+    prepare, words, code = ERRORS[case]
+    prepare()
+    for form in ((), ("--json",)):
+        ended = incarnate("check", *words, *form)
+        assert (ended.code, ended.out) == (code, "")
+        assert ended.err
+        assert "\x1b" not in ended.err
+        assert "Traceback" not in ended.err
+
+
+def test_each_error_in_full(
+    incarnate: Incarnate, file_regression: FileRegressionFixture, folder: Path
+) -> None:
+    told = []
+    for case, (prepare, words, code) in ERRORS.items():
+        put_back(folder)
+        prepare()
+        line = " ".join(map(repr, ("incarnate", "check", *words)))
+        err = incarnate("check", *words).err
+        err = err.replace(bundled_profiles_directory(), "BUNDLED").replace(
+            str(folder.parent), "HERE"
+        )
+        told.append(f"{case}: {line}\nexit code {code}\n{err}")
+    file_regression.check("\n".join(told), basename="check_errors", encoding="utf-8")
+
+
+def test_one_bad_profile_keeps_no_other_from_being_checked(incarnate: Incarnate) -> None:
+    Path("child/profile.xml").write_text("<a>")
+    ended = incarnate("check", ".", "-c", "GREET.same")
+    assert ended.code == 3
+    assert ended.out == "1 profile, 1 case: 1 same\n"
+    assert ended.err.startswith("child/profile.xml:1:4: error OSP102")
+    told = json.loads(incarnate("check", ".", "-c", "GREET.same", "--json").out)
+    assert [t["profile"] for t in told] == ["small"]
+
+
+def test_a_fault_of_ours_is_trouble_and_no_difference(
+    incarnate: Incarnate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "small/golden/x.txt")
+
+    monkeypatch.setattr("osprofile.golden.files.write", full)
+    ended = incarnate("check", "small", "--update")
+    assert ended.code == 2
+    assert ended.err == "incarnate: small/golden/x.txt: No space left on device\n"
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("x")
+
+    monkeypatch.setattr(verb, "_check", broken)
+    assert incarnate("check", "small").code == 2
+
+
+@pytest.mark.parametrize("words", [("--nonsense",), ("small", "--case"), ("small", "--update=yes")])
+def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
+    ended = incarnate("check", *words)
+    assert (ended.code, ended.out) == (2, "")
+
+
+def test_the_help_says_the_exit_codes(incarnate: Incarnate) -> None:
+    words = " ".join(incarnate("check", "--help").out.split())
+    assert "Ends with 0 where all scripts are the same, 1 where something differs, 2 on" in words
+    assert "check" in VERBS
+
+
+def test_colours_on_a_terminal_only() -> None:
+    coloured = on_a_terminal("check", "small")
+    assert "\x1b[31m-  sed 3q" in coloured
+    assert "\x1b[32m+  sed 2q" in coloured
+    plain = on_a_terminal("check", "small", NO_COLOR="1")
+    assert "\x1b" not in plain
+    for code in ("0", "1", "2", "31", "32", "33", "36"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == plain
