@@ -1,7 +1,8 @@
 """START cut off at each of its steps and repeated: no job is lost, none is doubled.
 
 Every program that the scripts call is replaced by one that counts, and at the given step kills the
-shell that called it: before the real program has run, or after.
+shell that called it: before the real program has run, or after. And bash, which can tell of every
+command, those of its own included, kills itself before each of them.
 """
 
 from __future__ import annotations
@@ -36,6 +37,18 @@ rc=$?
 exit $rc
 """
 LAST = 40  # more steps than START has
+COMMANDS = """
+case $0 in .gpe_job*) return ;; esac # the job itself
+set -T
+step() {
+  echo x >> "$SHIMS/count"
+  mapfile -t steps < "$SHIMS/count"
+  [ "${#steps[@]}" != "$KILL_AT" ] || kill -s KILL "$$" "$BASHPID"
+}
+trap step DEBUG
+"""
+LAST_COMMAND = 300
+EVERY = 4  # one in so many is a test: they run side by side
 FIELDS = {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", "echo run >> log")}
 
 
@@ -82,7 +95,7 @@ def test_linux(target_of: Callable[..., Target], shims: Path, when: str) -> None
         # the job itself may have been what was killed: then it says so
         assert (status.word, runs) in {("exited", "run\n"), ("vanished", ""), ("vanished", "run\n")}
         assert linux.start(directory, **FIELDS) == job
-    assert 8 < step < LAST
+    assert 7 < step < LAST
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -95,7 +108,67 @@ def test_pbs(target_of: Callable[..., Target], shims: Path, tmp_path: Path, when
         if directory is None:
             break
         check(pbs, server, directory)
-    assert 8 < step < LAST
+    assert 7 < step < LAST
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Path:
+    """Give a directory in which sh is a bash that counts its commands."""
+    directory = tmp_path / "commands"
+    directory.mkdir()
+    (directory / "sh").write_text('#!/bin/sh\nexec bash "$@"\n')
+    (directory / "sh").chmod(0o700)
+    (directory / "steps").write_text(COMMANDS)
+    return directory
+
+
+def cut_before(target: Target, commands: Path, step: int) -> tuple[Path, int]:
+    """Run START, killed before that command; give its directory, and the commands it came to."""
+    directory = target.directory()
+    count = commands / "count"
+    count.write_text("")
+    target.path.insert(0, commands)
+    before = dict(target.environment)
+    target.environment |= {
+        "SHIMS": str(commands),
+        "KILL_AT": str(step),
+        "BASH_ENV": str(commands / "steps"),
+    }
+    target.run("START", directory=directory, **FIELDS)
+    target.path.remove(commands)
+    target.environment.clear()
+    target.environment.update(before)
+    return directory, len(count.read_text().split())
+
+
+@pytest.mark.parametrize("first", range(1, EVERY + 1))
+@pytest.mark.parametrize("shell", ["bash"], indirect=True)
+def test_linux_before_each_command(
+    target_of: Callable[..., Target], commands: Path, first: int
+) -> None:
+    linux = target_of("linux")
+    for step in range(first, LAST_COMMAND, EVERY):
+        directory, came = cut_before(linux, commands, step)
+        job = linux.start(directory, **FIELDS)
+        assert (job.wait().word, job.read("log")) == ("exited", "run\n"), step
+        if came < step:
+            break
+    assert 50 < step < LAST_COMMAND - EVERY
+
+
+@pytest.mark.parametrize("first", range(1, EVERY + 1))
+@pytest.mark.parametrize("shell", ["bash"], indirect=True)
+def test_pbs_before_each_command(
+    target_of: Callable[..., Target], commands: Path, tmp_path: Path, first: int
+) -> None:
+    pbs = target_of("pbs", OPENPBS)
+    server = Server(tmp_path / "server", pbs)
+    for step in range(first, LAST_COMMAND, EVERY):
+        directory, came = cut_before(pbs, commands, step)
+        check(pbs, server, directory)
+        if came < step:
+            break
+    assert 50 < step < LAST_COMMAND - EVERY
 
 
 def check(pbs: Target, server: Server, directory: Path) -> None:
