@@ -41,7 +41,7 @@ lint: $(VENV)/.dev
 
 # The variable: Material's advertisement for its successor.
 docs: $(VENV)/.dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build --strict
 
 golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update

@@ -5,7 +5,8 @@ Pages are README.md and docs/**/*.md. Each fenced block begins with a word, and 
 - ``console``: lines after ``$ `` are commands, ``> `` their further lines, all else is what they
   print (both outputs; two blanks or more stand for any number, and for a line end and blanks,
   none are looked at where a line ends). ``...`` alone on a line stands for any lines, within a
-  line for any text; what a page leaves out has to be left out by it. A command must exit with 0;
+  line for any text; a place in a bundled profile, ``.../profiles/slurm/profile.xml:52:42``, for any
+  place in that file. What a page leaves out has to be left out by it. A command must exit with 0;
   another code is said by ``<!-- exit: 3 -->`` before the block, for its last command, or is
   shown by ``$ echo $?``. The commands of a page run in order in one bash, in an empty home,
   which is the working directory. It is printed as ``/home/alice``, and the user in a job's path as
@@ -47,6 +48,7 @@ ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,}|~{3,}) *(?P<word>[a-z]*)(?P<rest>[^`]*)(?: *)$")
 TITLE = re.compile(r'\btitle="([^"]*)"')
 COMMENT = re.compile(r" *<!-- *((?:run|lint|exit|vary): .*?) *-->$")
+BUNDLED = re.compile(r"\.\.\.(/profiles/[a-z]+/profile\.xml):\d+:\d+")
 MARKS = {"run": r"lab|by \S+|no: .+", "lint": r"OSP\d+( OSP\d+)*", "exit": r"\d+", "vary": r".+"}
 WORDS = {"console", "sh", "python", "xml", "json", "toml", "yaml", "text", "ini", "html", "diff"}
 
@@ -184,12 +186,15 @@ def match(expected: Sequence[str], output: str, vary: Mapping[str, str]) -> dict
     what they stand for now; None if the output is another one.
     """
     open_words = [word for word, value in vary.items() if not value]
-    pieces = "|".join(map(re.escape, [*sorted(vary, key=len, reverse=True), "..."]))
+    words = map(re.escape, [*sorted(vary, key=len, reverse=True), "..."])
+    pieces = "|".join([BUNDLED.pattern.replace("(", "(?:"), *words])
     seen = set[str]()
 
     def piece(text: str) -> str:
         if text == "...":
             return ".*"
+        if place := BUNDLED.fullmatch(text):
+            return rf".*{re.escape(place[1])}:\d+:\d+"
         if text not in vary or vary[text]:
             return re.sub(r"(?:\\ ){2,}", r"(?: +|\\n +)", re.escape(vary.get(text, text)))
         name = f"v{open_words.index(text)}"
