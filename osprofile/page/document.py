@@ -93,7 +93,10 @@ def _sections(page: Page, *, live: bool) -> Iterable[Node]:
     yield fields.section(page, live=live)
     yield _section("scripts", "Scripts", *_scripts(page))
     yield _section("supplied", "Supplied values", *_supplied(page.supplied))
-    yield _section("origin", "Where it comes from", drawing(page.levels), _levels(page.levels))
+    bars = node("p", "A bar shows how much of all that is in force a profile says.")
+    yield _section(
+        "origin", "Where it comes from", bars, drawing(page.levels), _levels(page.levels)
+    )
 
 
 def _section(key: str, title: str, *children: Node) -> Node:

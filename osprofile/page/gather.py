@@ -115,10 +115,7 @@ class _Gatherer:
 
     def _add_rest(self) -> None:
         """Note the settable fields that no script of the form uses: they are declared all the same."""
-        declared = [*self.profile.global_fields.values()]
-        for template in self._templates():
-            declared += template.fields.values()
-        for field in declared:
+        for field in self._declared():
             supplied = rules.is_special(field.name) or field.value is not None
             if field.settable and not supplied:
                 self._note([field], frozenset({field.name}), None)
@@ -163,20 +160,24 @@ class _Gatherer:
             ),
         )
 
+    def _declared(self) -> Iterator[Field]:
+        yield from self.profile.global_fields.values()
+        for template in self._templates():
+            yield from template.fields.values()
+
     def _supplied(self) -> Iterator[Supplied]:
-        """Give what no request sets: first what the context and the engine give, then fixed fields."""
-        names = {n: p.declared.get(n) for p in self.targets.values() for n in p.uses}
-        for name in sorted(names):
-            declared = names[name]
+        """Give what no request sets: first what context and engine give, then the fixed fields."""
+        names = {f.name: f for f in self._declared() if rules.is_special(f.name)}
+        used = {n: p.declared.get(n) for p in self.targets.values() for n in p.uses}
+        for name in sorted(names | used):
+            declared = used.get(name) or names.get(name)
             if declared is None or rules.is_special(name):
                 what = declared.description if declared else _SPECIAL.get(name, "")
                 source: model.Source = "engine" if name == rules.JOB_SCRIPT else "context"
                 origin = self.labels.origin(declared.place) if declared else None
                 yield Supplied(name, what, source, None, (), origin)
         seen = []
-        places = [self.profile.global_fields.values()]
-        places += [t.fields.values() for t in self._templates()]
-        for field in (f for fields in places for f in fields):
+        for field in self._declared():
             rule = (field.name, field.description, field.rules())
             fixed = field.value is not None or not field.settable
             if fixed and not rules.is_special(field.name) and rule not in seen:
@@ -233,7 +234,7 @@ class _Gatherer:
                     asked = asked._replace(application="")
                 made = answer(self.profile, self.labels, self.context, asked)
                 why = made.refusal
-                told = " ".join(filter(None, (why.message, why.hint))) if why else ""
+                told = why.sentences if why else ""
                 title = target.application or START
                 yield model.Example(title, made.command, made.text, told)
 

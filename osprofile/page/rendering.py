@@ -48,6 +48,12 @@ class Refusal(NamedTuple):
     place: str
     missing: bool
 
+    @property
+    def sentences(self) -> str:
+        """Message and hint for people to read in a row."""
+        hint = self.hint[:1].upper() + self.hint[1:]
+        return ". ".join(filter(None, (self.message, hint)))
+
 
 @final
 class Answer(NamedTuple):

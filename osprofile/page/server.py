@@ -148,7 +148,9 @@ class Server:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)
-        server = await asyncio.start_server(self._accept, sock=self._socket, limit=http.MOST_HEAD)
+        server = await asyncio.start_server(
+            self._connected, sock=self._socket, limit=http.MOST_HEAD
+        )
         try:
             ready()
             await self._stopping.wait()
@@ -165,11 +167,12 @@ class Server:
         """End `run`."""
         self._stopping.set()
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._open.add(task)
-            task.add_done_callback(self._open.discard)
+    def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self._serve(reader, writer))
+        self._open.add(task)
+        task.add_done_callback(self._open.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with contextlib.suppress(OSError, TimeoutError):
                 writer.write(await self._response(reader))
