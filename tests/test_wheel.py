@@ -9,12 +9,13 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROBE = """
-import osprofile, sys
+import os, osprofile, sys
 from osprofile.cli.main import run
 from osprofile.profile import data
 assert osprofile.__file__.startswith(sys.argv[1]), osprofile.__file__
 for path in (data.schemas_directory(), data.bundled_profiles_directory()):
     assert path.startswith(sys.argv[1]), path
+assert run(["check", *sorted(os.listdir(data.bundled_profiles_directory()))]) == 0
 sys.exit(run(["START", "--profile", "pbs"]))
 """
 
@@ -39,6 +40,12 @@ def test_the_wheel_from_another_directory(tmp_path: Path) -> None:
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "qsub" in ended.stdout
+    shipped, here = (
+        {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
+        for root in (installed / "osprofile/_data/profiles", CHECKOUT / "profiles")
+    )
+    assert shipped == here
+    assert "pbs/golden/cases.toml" in shipped
     names = {path.name for path in (installed / "bin").iterdir()}
     assert "incarnate" in names
 

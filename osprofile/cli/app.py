@@ -135,6 +135,8 @@ def _completer(name: str) -> Callable[..., Any]:
             # Behind an option that still lacks its value, the arguments are not sorted out yet.
             for argument, word in zip(arguments, ctx.args, strict=False):
                 given[argument] = given.get(argument) or word
+        if "folders" in arguments:
+            given["folders"] = given.get("folders") or ctx.args
         return completion.offers(name, given, incomplete)
 
     return complete

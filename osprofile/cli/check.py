@@ -74,6 +74,7 @@ def check(
             ("--case", "-c"),
             "Take the cases of such names, as in 'START.*'; may be given again.",
             "GLOB",
+            "cases",
         ),
     ] = [],
     update: Annotated[
@@ -139,6 +140,14 @@ def _suites(words: list[str], profiles: list[str]) -> list[Suite]:
         for suite in _suites_of(word, profiles, repository):
             found.setdefault(path.realpath(suite.folder), suite)
     return [*found.values()]
+
+
+def names_of_cases(words: list[str], profiles: list[str]) -> list[str]:
+    """Give the names of all cases of profiles: for the shell's completion."""
+    from osprofile.golden import cases
+
+    suites = _suites(words or ["."], profiles)
+    return sorted({name for suite in suites for name in cases.load(suite.folder).cases})
 
 
 def _suites_of(word: str, profiles: list[str], repository: "Repository") -> "Iterator[Suite]":

@@ -93,6 +93,14 @@ def codes(_given: Mapping[str, Any]) -> list[Offer]:
     return [(rule.code, rule.summary) for rule in RULES.values()]
 
 
+def cases(given: Mapping[str, Any]) -> list[Offer]:
+    """Give the names of the golden cases."""
+    from osprofile.cli.check import names_of_cases
+
+    words, profiles = (list(given.get(name) or ()) for name in ("folders", "profiles"))
+    return [(name, "") for name in names_of_cases(words, profiles)]
+
+
 def schemas(_given: Mapping[str, Any]) -> list[Offer]:
     """Give the names of the schemas' files."""
     from osprofile.profile.editors import files

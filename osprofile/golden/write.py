@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ def renew(results: Iterable[Result]) -> list[Result]:
             files.write(result.file, result.made.data)
             done.append(result)
         elif result.kind is Kind.STALE:
-            os.unlink(result.file)
+            with contextlib.suppress(FileNotFoundError):  # somebody else was quicker
+                os.unlink(result.file)
             done.append(result)
     return done
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -410,6 +412,43 @@ def test_the_help_says_the_exit_codes(incarnate: Incarnate) -> None:
     words = " ".join(incarnate("check", "--help").out.split())
     assert "Ends with 0 where all scripts are the same, 1 where something differs, 2 on" in words
     assert "check" in VERBS
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("incarnate check small --case GREET.s", {"GREET.same"}),
+        ("incarnate check --case TIM", {"TIMES.refused"}),
+        ("incarnate check nowhere --case TIM", set()),
+        ("incarnate check pb", {"pbs"}),
+    ],
+)
+def test_completion(line: str, offers: set[str], home: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "_INCARNATE_COMPLETE": "complete_bash",
+            "COMP_WORDS": line.replace(" ", "\n"),
+            "COMP_CWORD": str(len(line.split()) - 1),
+            "_TYPER_COMPLETE_ARGS": line,
+            "HOME": str(home),
+        },
+    )
+    assert ended.stderr == ""
+    assert set(ended.stdout.split()) == offers
+
+
+def test_several_updates_at_once(folder: Path) -> None:
+    """Each file is one that one of them wrote whole; nothing else is left behind."""
+    words = [sys.executable, "-m", "osprofile", "check", "small", "--update"]
+    started = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for _ in range(4)]
+    assert [process.wait() for process in started] == [1] * 4  # two cases are for people to judge
+    names = {p.name for p in (folder / "small/golden").iterdir()}
+    golden = {f"{name}.txt" for name in (*GOLDEN, "GREET.missing")} - {"left_over.txt"}
+    assert names == golden | {"cases.toml"}
 
 
 def test_colours_on_a_terminal_only() -> None:
