@@ -107,7 +107,11 @@ async def watch(polls: int) -> bool:
         await target.poll()  # none that `watch` began is under way any more
         assert {s.state for s in found.values()} == {JobState.HELD}  # noqa: S101
         assert len(found) == MANY  # noqa: S101
-        promises = {"nothing changed": (0.1, 0), f"{SOME} changed": (0.5, SOME)}
+        promises = {
+            "nothing changed": (0.1, 0),
+            f"{SOME} changed": (0.5, SOME),
+            "all changed": (0.5, MANY),
+        }
         held = []
         for what, (limit, changed) in promises.items():
             ratios, asked = await _polls(target, jobs[:changed], polls)

@@ -164,16 +164,15 @@ class StatusReader:
         """Give the jobs in a text, each with its place; what many are told is understood once."""
         number = self._pattern.group_names["id"] - 1
         understood: dict[tuple[str | None, ...], JobStatus] = {}
-        for match in self._pattern.find_iter(text):
-            groups = match.groups()
+        for place, groups in self._pattern.find_groups(text):
             job_id = groups[number] or ""
             told = groups[:number] + groups[number + 1 :]
             status = understood.get(told)
             if status is None:
                 status = understood[told] = self._status(job_id, groups)
-                yield match.start, status
+                yield place, status
             else:
-                yield match.start, JobStatus(job_id, *status[1:])
+                yield place, JobStatus(job_id, *status[1:])
 
     def _status(self, job_id: str, texts: Sequence[str | None]) -> JobStatus:
         groups = {name: texts[number - 1] for name, number in self._names}
