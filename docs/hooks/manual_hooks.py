@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
+MARK = re.compile(r"^ *<!-- (?:run|lint|exit|vary): .* -->\n", re.MULTILINE)
+"""What says how the tests take a block (tests/docs/pages.py)."""
 PLACE = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
 
 
@@ -34,5 +36,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Put the tables into a page."""
-    return PLACE.sub(lambda found: options.options_table(found[1]), markdown)
+    """Put the tables into a page; leave out the marks, which are for the tests."""
+    return PLACE.sub(lambda found: options.options_table(found[1]), MARK.sub("", markdown))

@@ -49,7 +49,11 @@ def block(content: str, language: str = "text", title: str = "") -> str:
     return f"{fence}{language}{named}\n{body}{fence}\n"
 
 
+def indented(content: str) -> str:
+    """Give content as a part of what stands before it."""
+    return "".join(f"    {line}\n" if line else "\n" for line in content.splitlines())
+
+
 def folded(title: str, content: str) -> str:
     """Give content that a reader opens."""
-    lines = "\n".join(f"    {line}" if line else "" for line in content.splitlines())
-    return f'??? note "{title}"\n\n{lines}\n'
+    return f'??? note "{title}"\n\n{indented(content)}'

@@ -6,7 +6,7 @@ import re
 from os import path
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from manual.markdown import block, code, folded, table, text
+from manual.markdown import block, code, folded, indented, table, text
 from osprofile.incarnation.fields import derived_base, is_special, range_text
 from osprofile.incarnation.plan import plan_of
 from osprofile.language import body as bodies
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from osprofile.source import Place
 
 ROOT = bundled_profiles_directory()
-STATES = {"STATE": "States of jobs", "NODE_STATE": "States of nodes", "QUEUE_STATE": "of queues"}
+STATES = {
+    "STATE": "States of jobs",
+    "NODE_STATE": "States of nodes",
+    "QUEUE_STATE": "States of queues",
+}
 START = "START"
 
 
@@ -37,7 +41,14 @@ def load(name: str) -> Profile:
 
 def profile_page(name: str) -> str:
     """Give the page of a bundled profile: its README, then what it says, item by item."""
-    return _Page(load(name)).markdown()
+    with open(path.join(ROOT, name, "README.md"), encoding="utf-8") as file:
+        readme = re.sub(r"\]\(\.\./(\w+)/README\.md", r"](\1.md", file.read())
+    return f"{readme}\n{items(load(name))}"
+
+
+def items(profile: Profile) -> str:
+    """Give all that a resolved profile says."""
+    return _Page(profile).markdown()
 
 
 @final
@@ -84,15 +95,11 @@ class _Page:
         self.job = [f for name, f in sorted(plan.declared.items()) if name in plan.settable]
 
     def markdown(self) -> str:
-        return "\n".join([self._readme(), *self._fields(), *self._templates(), *self._rest()])
+        return "\n".join([self._head(), *self._fields(), *self._templates(), *self._rest()])
 
-    def _readme(self) -> str:
-        with open(path.join(ROOT, self.profile.name, "README.md"), encoding="utf-8") as file:
-            content = file.read()
-        content = re.sub(r"\]\(\.\./(\w+)/README\.md", r"](\1.md", content)
-        # Its titles are of this page; the page's own come behind it.
+    def _head(self) -> str:
         chain = " extends ".join(d.name for d in self.profile.documents)
-        return f"{content}\n## In full\n\n{text(chain)}. UspaceRoot is {code(self.profile.uspace_root)}.\n"
+        return f"## In full\n\n{text(chain)}. UspaceRoot is {code(self.profile.uspace_root)}.\n"
 
     # Fields
 
@@ -105,35 +112,37 @@ class _Page:
         yield self._others([one for one in rest if one.template is None])
 
     def _field(self, one: Declared) -> str:
-        rows = [(name, value) for name, value in self._facts(one) if value]
         title = f"### {code(one.field.name)} {{ #field-{one.field.name.lower()} }}"
-        return f"{title}\n\n{text(one.field.description)}\n\n{table(['', ''], rows)}"
+        facts = "\n".join(f"- {name}: {value}" for name, value in self._facts(one))
+        return f"{title}\n\n{text(one.field.description)}\n\n{facts}\n"
 
     def _facts(self, one: Declared) -> Iterator[tuple[str, str]]:
         field = one.field
-        yield "default", _value(field)
-        yield "type", field.type or ""
-        yield "limits", range_text(field)
-        yield "pattern", "" if field.pattern_text is None else code(field.pattern_text)
-        yield "tags", _tags(field)
-        yield "enters", ", ".join(map(code, scripts_of(self.profile, one)))
-        yield "stands in", _place(field.place)
+        enters = scripts_of(self.profile, one)
+        pattern = "" if field.pattern_text is None else code(field.pattern_text)
+        facts = [
+            (*_value(field),),
+            ("type", field.type or ""),
+            ("limits", range_text(field)),
+            ("pattern", pattern),
+            ("tags", "" if _maps(field) else _tags(field)),
+            ("enters", ", ".join(map(code, enters)) or "no script; the engine reads it"),
+            ("stands in", _place(field.place)),
+        ]
+        yield from (fact for fact in facts if fact[1])
 
     def _others(self, fields: list[Declared]) -> str:
-        """Give fields in a table; long fixed values are texts of their own behind it."""
-        rows = []
-        for one in fields:
-            field = one.field
-            allowed = [field.type or "", range_text(field)]
-            allowed += [f"pattern {code(field.pattern_text)}"] if field.pattern_text else []
-            allowed += [f"tags {_tags(field)}"] if field.tags and not _maps(field) else []
-            enters = ", ".join(map(code, scripts_of(self.profile, one)))
-            cells = (_value(field), "; ".join(filter(None, allowed)), enters, _place(field.place))
-            rows.append((code(field.name), text(field.description), *cells))
-        head = ["field", "meaning", "value", "allowed", "enters", "stands in"]
-        long = [d.field for d in fields if d.field.value is not None and "\n" in d.field.value]
-        texts = [folded(f.name, block(f.value or "", "sh")) for f in long]
-        return "\n".join([table(head, rows) or "None.\n", *texts])
+        """Give fields as a list; a value of several lines is a text of its own behind it."""
+        return "\n".join(map(self._other, fields)) or "None.\n"
+
+    def _other(self, one: Declared) -> str:
+        field = one.field
+        facts = "; ".join(f"{name}: {value}" for name, value in self._facts(one))
+        described = f"{text(field.description)}\n\n    " if field.description else ""
+        item = f"{code(field.name)}\n:   {described}{facts}\n"
+        if field.value is None or "\n" not in field.value:
+            return item
+        return f"{item}\n{indented(folded(field.name, block(field.value, 'sh')))}"
 
     # Templates
 
@@ -196,14 +205,14 @@ def _maps(field: Field) -> bool:
     return field.name in STATES and not field.settable
 
 
-def _value(field: Field) -> str:
+def _value(field: Field) -> tuple[str, str]:
     if field.value is not None:
-        return "see below" if "\n" in field.value else f"{code(field.value)}, fixed"
+        return "fixed value", "below" if "\n" in field.value else code(field.value)
     if is_special(field.name):
-        return "the engine gives it"
+        return "value", "from the engine"
     if field.default is None:
-        return "see States" if _maps(field) else "must be given"
-    return code(field.default) if field.default else "empty"
+        return "value", "the states below" if _maps(field) else "must be given"
+    return "default", code(field.default) if field.default else "empty"
 
 
 def _tags(field: Field) -> str:
