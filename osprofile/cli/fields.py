@@ -91,11 +91,13 @@ def _table(rows: list[tuple[str, str, str]]) -> str:
     import textwrap
     from shutil import get_terminal_size
 
+    from osprofile.cli.terminal import harmless
+
     width = max(get_terminal_size().columns, 40)
     lines = []
     for name, allowed, description in rows:
-        lines.append(name)
-        for text in filter(None, (description, allowed)):
+        lines.append(harmless(name))
+        for text in map(harmless, filter(None, (description, allowed))):
             lines += textwrap.wrap(
                 text, width, initial_indent="    ", subsequent_indent="    ", break_long_words=False
             )

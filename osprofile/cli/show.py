@@ -40,7 +40,9 @@ def show(
     elif json:
         common.put_json(_told(resolved, template))
     else:
-        common.put("\n".join(_lines(resolved, template)))
+        from osprofile.cli.terminal import printable
+
+        common.put("\n".join(map(printable, _lines(resolved, template))))
     return 0
 
 

@@ -93,12 +93,13 @@ def _chosen(found: "tuple[FieldTrace, ...]", names: list[str], template: str) ->
 
 
 def _text(profile: str, incarnation: "Incarnation", found: "list[FieldTrace]") -> str:
-    from osprofile.cli.terminal import Report, counted
+    from osprofile.cli.terminal import Report, counted, harmless
 
     report = Report()
     variation = f" variation {incarnation.variation}" if incarnation.variation else ""
     lines = incarnation.text.count("\n") + (not incarnation.text.endswith("\n"))
-    report.line(f"{incarnation.template}{variation} of profile {profile}: ", "title")
+    title = harmless(f"{incarnation.template}{variation} of profile {profile}: ")
+    report.line(title, "title")
     report.lines[-1] += f"{counted(len(found), 'value')}, {counted(lines, 'line')}"
     for told in found:
         report.line()

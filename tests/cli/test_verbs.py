@@ -44,6 +44,35 @@ def test_show_one_template_with_its_bodies(incarnate: Incarnate, site: Path) -> 
     assert incarnate("show", "GRET", "-p", str(site)).code == 2
 
 
+HOSTILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="h" extends="linux">
+  <osp:UspaceRoot>/x</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="T@"><idb:Invocation name="V@"><idb:Body>a\tb@&lt;F></idb:Body></idb:Invocation>
+    <idb:Field name="F"><idb:Description>@</idb:Description><idb:Tag name="@">@</idb:Tag><idb:Default>@</idb:Default></idb:Field>
+  </idb:Template>
+  <osp:Application name="A@" template="EXECUTABLE">
+    <osp:ApplicationName>N@</osp:ApplicationName><osp:ApplicationVersion>1@</osp:ApplicationVersion>
+  </osp:Application>
+</osp:Profile>
+""".replace("@", "&#x9b;31m&#x202e;")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("show",), ("show", "T{}"), ("fields", "T{}", "-v", "V{}"), ("trace", "T{}", "-v", "V{}")],
+)
+def test_no_name_of_a_profile_is_obeyed_by_a_terminal(
+    incarnate: Incarnate, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """XML has the control characters from 80 to 9F, which some terminals act on."""
+    (tmp_path / "h.xml").write_text(HOSTILE)
+    said = incarnate(*(w.format("\x9b31m\u202e") for w in words), "-p", str(tmp_path / "h.xml"))
+    assert (said.code, said.err) == (0, "")
+    assert said.out
+    assert all(c.isprintable() or c in "\n\t" for c in said.out)
+
+
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf", "{site}"])
 def test_a_flattened_profile_loads_again_to_the_same(
     incarnate: Incarnate, site: Path, tmp_path: Path, name: str
