@@ -1,6 +1,7 @@
 r"""The pages of the manual, cut into blocks; what each block is, and how it is run.
 
-Pages are README.md and docs/**/*.md. Each fenced block begins with a word, and is one of:
+Pages are README.md, docs/**/*.md, and the READMEs of the profiles, which are parts of the site. Each
+fenced block begins with a word, and is one of:
 
 - ``console``: lines after ``$ `` are commands, ``> `` their further lines, all else is what they
   print (both outputs; two blanks or more stand for any number, and for a line end and blanks,
@@ -101,7 +102,7 @@ class Command:
 
 def names() -> list[str]:
     """Give all pages, by their paths in the repository."""
-    found = sorted((ROOT / "docs").rglob("*.md"))
+    found = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("profiles/*/README.md"))]
     return ["README.md", *(str(page.relative_to(ROOT)) for page in found)]
 
 
