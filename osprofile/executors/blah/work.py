@@ -106,7 +106,7 @@ class Worker:
                 message = "attribute x509UserProxy is missing: this site runs no job without one"
                 raise AttributeRefusedError(message, attribute="x509UserProxy")
         except RequestError as error:
-            return SubmitResult.refused(error)
+            return _refused(request, error)
         except ProfileNotFoundError as error:
             error.message = f"attribute GridType: {error.message}"
             raise
@@ -119,7 +119,7 @@ class Worker:
                 return SubmitResult.failed("dry run: the script is shown, nothing was submitted")
             return SubmitResult.submitted(await site.submit_once(submission.key, work))
         except IncarnationError as error:
-            return SubmitResult.refused(blamed(submission, error))
+            return _refused(request, blamed(submission, error))
 
     # Asking
 
@@ -277,6 +277,11 @@ class _Submitting(Submitting):
             with contextlib.suppress(OSProfileError):
                 await asyncio.shield(target.delete(self._directory))
             raise
+
+
+def _refused(request: r.Submit, error: OSProfileError) -> SubmitResult:
+    log.info("submit %s is refused: %s", request.reqid, told_error(error))
+    return SubmitResult.refused(error)
 
 
 def _proxy_data(path: str) -> bytes:

@@ -171,6 +171,17 @@ def test_what_is_no_job(home: Path, text: bytes, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [r'GridType\ =\ "linux"', r'Cmd\ =\ "a";\ GridType\ =\ "linux";\ Queue\ =\ "a;id"'],
+)
+def test_the_log_says_why_an_ad_was_refused(home: Path, text: str) -> None:
+    done = talk(f"BLAH_JOB_SUBMIT 7 [\\ {text}\\ ]\n".encode())
+    (line,) = [line for line in done.stderr.decode().splitlines() if "attribute" in line]
+    assert "INFO submit 7 is refused: " in line
+    assert not (home / ".gpe").exists()
+
+
+@pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--map", "pbs"), "--map: map: '' is no name"),
