@@ -49,6 +49,8 @@ def test_what_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b"12345")
     monkeypatch.setattr(files, "LIMIT", 4)
+    (tmp_path / "not_too_large").write_bytes(b"1234")
+    assert files.read(str(tmp_path / "not_too_large")) == b"1234"
     for name, message in {
         "link": "is a symbolic link",
         "dangling": "is a symbolic link",

@@ -190,6 +190,9 @@ def test_what_a_file_has_stays_as_it_is(small: Profile, folder: Path) -> None:
         new = file.read_bytes()
         assert new.startswith(old)
         assert (b"\r\n" in new) == (b"\r\n" in old)
+        further = new.removeprefix(old).replace(b"\r\n", b"\n")
+        gap = b"\n" * ((old[-1:] not in {b"", b"\n"}) + 1)  # one empty line
+        assert further.startswith(gap + b"[case.")
         assert new.count(b"\n") == new.count(b"\r\n") or b"\r\n" not in old
         assert all(r.made.error is None for r in check(small, cases))
         assert added(small, folder).cases.keys() == cases.cases.keys()
