@@ -62,13 +62,10 @@ def head(title: str, *, live: bool) -> Node:
 
 
 def _header(page: Page, *, live: bool) -> Node:
-    jobs, applications = page.jobs, len(page.applications)
     chain = " extends ".join(level.name for level in page.levels)
-    lead = (
-        f"A job may set {_counted(jobs, 'field')} and run one of {_counted(applications, 'application')}."
-        if applications
-        else f"A job may set {_counted(jobs, 'field')}."
-    )
+    lead = f"A job may set {_counted(page.jobs, 'field')}."
+    if len(page.applications) > 1:
+        lead = f"{lead[:-1]} and run one of {len(page.applications)} applications."
     titles = [("fields", "Fields"), ("scripts", "Scripts"), ("supplied", "Supplied values")]
     titles.append(("origin", "Where it comes from"))
     if page.applications:

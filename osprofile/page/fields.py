@@ -28,8 +28,8 @@ def section(page: Page, *, live: bool) -> Node:
         return node(
             "section", heading, filter_box, *groups, id="fields", aria_labelledby="fields-title"
         )
-    form = node("form", _chooser(page), filter_box, *groups, id="form", autocomplete="off", novalidate=True,
-                aria_label="Values for the script")  # fmt: skip
+    form = node("form", _chooser(page), filter_box, *groups, id="form", class_="still", autocomplete="off",
+                autocapitalize="off", spellcheck="false", novalidate=True, aria_label="Values for the script")  # fmt: skip
     work = node("div", form, _script_panel(), class_="work")
     return node("section", heading, work, id="fields", aria_labelledby="fields-title")
 
@@ -40,7 +40,7 @@ def _filter(number: int) -> Node:
         "div",
         node("label", "Find a field", for_="filter"),
         node("input", id="filter", type="search", aria_describedby="filter-count", spellcheck="false",
-             autocapitalize="off", data_skip=True),
+             autocapitalize="off"),
         node("span", f"{number} of {number}", id="filter-count", role="status"),
         class_="filter",
         hidden=True,
@@ -110,10 +110,15 @@ def card(setting: Setting, targets: Sequence[Target], *, live: bool) -> Node:
     asked = _control(setting) if live else None
     return node(
         "section",
-        node("h4", name, id=f"name-{key}"),
-        node("p", *visible(setting.description), class_="meaning", id=f"meaning-{key}", dir="auto"),
+        node("h4", name),
+        node(
+            "p",
+            *(visible(setting.description) or ["It has no description."]),
+            class_="meaning",
+            id=f"meaning-{key}" if live else None,
+            dir="auto",
+        ),
         asked,
-        node("p", class_="problem", id=f"problem-{key}", hidden=True) if live else None,
         node("dl", *_facts(setting, targets)),
         class_="field",
         id=f"field-{key}",
@@ -126,8 +131,7 @@ def _control(setting: Setting) -> Node:
     common: dict[str, str | bool | None] = {
         "id": f"in-{setting.key}",
         "data_name": setting.name,
-        "aria_describedby": f"meaning-{setting.key} problem-{setting.key}",
-        "hidden": True,
+        "aria_describedby": f"meaning-{setting.key}",
     }
     value = setting.default or ""
     if setting.control == "choice":
@@ -138,19 +142,18 @@ def _control(setting: Setting) -> Node:
             for v in known
         ]
         return node("select", *options, **common)
-    typed = {**common, "spellcheck": "false", "autocapitalize": "off"}
     if setting.control == "lines":
-        return node("textarea", value, rows="3", **typed)
+        return node("textarea", value, rows="3", **common)
     if setting.control == "number":
         step = "1" if setting.type == "integer" else "any"
         return node("input", type="number", step=step, min=setting.minimum or None,
-                    max=setting.maximum or None, value=value, **typed)  # fmt: skip
+                    max=setting.maximum or None, value=value, **common)  # fmt: skip
     if not setting.tags:
-        return node("input", type="text", value=value, **typed)
+        return node("input", type="text", value=value, **common)
     words = node("datalist", *(node("option", *_plain(t.value), value=t.name) for t in setting.tags),
                  id=f"words-{setting.key}")  # fmt: skip
     return node(
-        "div", node("input", type="text", value=value, list=f"words-{setting.key}", **typed), words
+        "div", node("input", type="text", value=value, list=f"words-{setting.key}", **common), words
     )
 
 
@@ -200,10 +203,11 @@ def _used_by(setting: Setting, targets: Sequence[Target]) -> str:
     jobs = [t for t in targets if t.application]
     others = list(dict.fromkeys(t.template for t in mine if not t.application))
     applications = [t.application for t in mine if t.application]
-    told = others if len(applications) == len(jobs) else [*applications, *others]
     if not mine:
         return "no script that can be asked for by itself"
-    return ", ".join(told)
+    if len(applications) == len(jobs) > 0:
+        return ", ".join(["every job", *others]) if others else ""
+    return ", ".join([*applications, *others])
 
 
 def tag_list(tags: Sequence[Tag]) -> Node:

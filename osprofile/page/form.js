@@ -9,7 +9,16 @@
   const [script, status, refusal, command] = ["script", "status", "refusal", "command"].map(byId);
   const [scripts, applications] = [byId("script-choice"), byId("application-choice")];
   const blockOf = (input) => input.closest(".field");
-  const problemOf = (input) => byId(`problem-${input.id.slice(3)}`);
+  const problemOf = (input) => {
+    const id = `problem-${input.id.slice(3)}`;
+    if (byId(id)) return byId(id);
+    const made = document.createElement("p");
+    made.id = id;
+    made.className = "problem";
+    input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby")} ${id}`);
+    blockOf(input).querySelector("dl").before(made);
+    return made;
+  };
   const uses = new Map(inputs.map((i) => [i, new Set(blockOf(i).dataset.targets.split(" "))]));
   form.reset(); /* a browser may keep what was typed before it loaded the page again */
   const defaults = new Map(inputs.map((input) => [input, input.value]));
@@ -221,7 +230,6 @@
   const now = () => ask(waiting);
 
   for (const input of inputs) {
-    input.hidden = false;
     input.addEventListener("input", () => changedBy(input));
     input.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && input.localName === "input") { event.preventDefault(); now(); }
@@ -255,7 +263,8 @@
     catch { say("This browser does not let the page copy; select the text instead."); }
   });
 
-  for (const part of form.querySelectorAll(".chooser")) part.hidden = false;
+  form.querySelector(".chooser").hidden = false;
+  form.classList.remove("still");
   chosen();
   now();
 })();

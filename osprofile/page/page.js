@@ -6,14 +6,18 @@
   const count = document.getElementById("filter-count");
   const fields = [...document.querySelectorAll(".field")];
   const groups = [...document.querySelectorAll(".group")];
-  const texts = new Map(fields.map((field) => [field, field.textContent.toLowerCase()]));
+  const texts = new Map(); /* in lower case, when they are first asked for */
+  const textOf = (field) => {
+    if (!texts.has(field)) texts.set(field, field.textContent.toLowerCase());
+    return texts.get(field);
+  };
   const left = new Set(); /* what the form's script has no use for */
 
   const narrow = () => {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const field of fields) {
-      const fits = !left.has(field) && words.every((word) => texts.get(field).includes(word));
+      const fits = !left.has(field) && words.every((word) => textOf(field).includes(word));
       if (field.hidden === fits) field.hidden = !fits;
       shown += fits;
     }

@@ -212,22 +212,21 @@ FAULT = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb
 def test_each_error_in_full(
     incarnate: Incarnate, file_regression: FileRegressionFixture, tmp_path: Path
 ) -> None:
-    (tmp_path / "fault.xml").write_text(FAULT.format("&lt;A/(/x>"))
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "fault.xml").write_text(FAULT.format("&lt;A/(/x>"))
     parts = FAULT.format("&lt;JOB_SCRIPT>").replace('"fault"', '"parts"')
-    (tmp_path / "parts.xml").write_text(parts)
-    before = sorted(p.name for p in tmp_path.iterdir())
+    (folder / "parts.xml").write_text(parts)
     told = []
     for name, (words, code) in ERRORS.items():
-        ended = incarnate(*(word.format(tmp=tmp_path) for word in words))
+        ended = incarnate(*(word.format(tmp=folder) for word in words))
         assert (name, ended.code, ended.out) == (name, code, "")
         assert "Traceback" not in ended.err
-        err = ended.err.replace(str(tmp_path), "TMP").replace(
-            bundled_profiles_directory(), "BUNDLED"
-        )
+        err = ended.err.replace(str(folder), "TMP").replace(bundled_profiles_directory(), "BUNDLED")
         line = " ".join(("incarnate", *words)).replace("{tmp}", "TMP")
         told.append(f"{line}\nexit code {code}\n{err}")
     file_regression.check("\n".join(told), basename="page_errors", encoding="utf-8")
-    assert sorted(p.name for p in tmp_path.iterdir()) == before
+    assert sorted(p.name for p in folder.iterdir()) == ["fault.xml", "parts.xml"]
 
 
 @pytest.mark.parametrize("words", [("x",), ("--nonsense",), ("-o",), ("--serve=1",)])
