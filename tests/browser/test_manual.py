@@ -1,0 +1,84 @@
+"""The built manual in a real browser: no request to another host, a search that finds, two palettes."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESKTOP, PHONE, Watched
+from tests.docs.building import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, Page
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files and says nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the address of the site."""
+    directory = tmp_path_factory.mktemp("manual")
+    build(directory)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=directory)) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def opened(browser: Browser, manual: str, path: str = "", **settings: object) -> Iterator[Page]:
+    """Open a page of the manual; fail where it complained or asked another host."""
+    context = browser.new_context(**{"viewport": DESKTOP, **settings})  # type: ignore[arg-type]
+    try:
+        page = context.new_page()
+        watch = Watched(page, manual)
+        page.goto(manual + path)
+        page.wait_for_load_state("networkidle")
+        yield page
+        watch.judge()
+        assert watch.requests
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["", "tutorial/", "language/", "profiles/slurm/", "rules/", "commands/job/", "house/"]
+)
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_page_asks_no_other_host_and_fits(
+    browser: Browser, manual: str, path: str, size: dict[str, int]
+) -> None:
+    with opened(browser, manual, path, viewport=size) as page:
+        expect(page.locator("h1")).to_be_visible()
+        wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wide <= 0
+
+
+def test_the_search_finds_a_field(browser: Browser, manual: str) -> None:
+    with opened(browser, manual) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("OSP605")
+        found = page.locator(".md-search-result__link").first
+        expect(found).to_contain_text("The rules of")
+        page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize(("scheme", "shown"), [("light", "default"), ("dark", "slate")])
+def test_the_palette_is_the_readers(browser: Browser, manual: str, scheme: str, shown: str) -> None:
+    with opened(browser, manual, color_scheme=scheme) as page:
+        expect(page.locator("body")).to_have_attribute("data-md-color-scheme", shown)
