@@ -1,6 +1,6 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
 # make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm and a real Grid Engine
-# make docs    the manual, built to site/
+# make docs    the manual, built to site/; make browser, the pages in a Chromium (Debian's package chromium)
 # make golden  write the bundled profiles' golden files anew; make bench, the benchmarks
 PYTHON ?= python3
 VENV   ?= .venv
@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help demo test lint docs lab golden bench dist-check clean
+.PHONY: help demo test lint docs browser lab golden bench dist-check clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -24,6 +24,11 @@ $(VENV)/.run: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	@touch $@ $(VENV)/.run
+
+# The browser itself is not among the packages of Python: CHROMIUM is its path.
+$(VENV)/.browser: $(VENV)/.dev
+	$(BIN)/python -m pip install -q -e '.[browser]'
+	@touch $@
 
 demo: $(VENV)/.run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
@@ -42,6 +47,10 @@ lint: $(VENV)/.dev
 # The variable: Material's advertisement for its successor.
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build --strict
+
+browser: $(VENV)/.browser
+	$(BIN)/python -m pytest tests/browser $(PYTEST)
+	$(BIN)/python benchmarks/page.py $(BENCH)
 
 golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update

@@ -16,6 +16,7 @@ assert osprofile.__file__.startswith(sys.argv[1]), osprofile.__file__
 for path in (data.schemas_directory(), data.bundled_profiles_directory()):
     assert path.startswith(sys.argv[1]), path
 assert run(["check", *sorted(os.listdir(data.bundled_profiles_directory()))]) == 0
+assert run(["page", "--profile", "pbs", "-o", "page.html"]) == 0
 sys.exit(run(["START", "--profile", "pbs"]))
 """
 
@@ -40,6 +41,9 @@ def test_the_wheel_from_another_directory(tmp_path: Path) -> None:
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "qsub" in ended.stdout
+    assert "prefers-color-scheme" in (elsewhere / "page.html").read_text()
+    files = {path.name for path in (installed / "osprofile" / "page").iterdir()}
+    assert {"page.css", "page.js", "form.js"} <= files
     shipped, here = (
         {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
         for root in (installed / "osprofile/_data/profiles", CHECKOUT / "profiles")
