@@ -99,6 +99,9 @@ def _log_to(settings: Settings) -> None:
     from osprofile.errors import SettingError
 
     try:
+        if settings.log:  # it is about its owner's jobs
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            os.close(os.open(settings.log, flags, 0o600))
         logging.basicConfig(
             filename=settings.log or None,
             level=settings.log_level.upper(),

@@ -181,6 +181,14 @@ def test_the_log_says_why_an_ad_was_refused(home: Path, text: str) -> None:
     assert not (home / ".gpe").exists()
 
 
+def test_the_log_file_is_its_owners_alone(home: Path) -> None:
+    log = home / "log"
+    ad = rb'[\ GridType\ =\ "linux"\ ]'
+    talk(b"BLAH_JOB_SUBMIT 7 " + ad + b"\n", words=("--log", str(log)))
+    assert "INFO submit 7 is refused: " in log.read_text()
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
