@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import shlex
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from manual import options
+from osprofile.cli.main import OWN_OPTIONS
 from tests.docs import pages
 from tests.docs.running import Home, check
 
@@ -36,6 +42,47 @@ def test_its_blocks_run_in_an_empty_home(page: str, home: Home) -> None:
 def test_its_blocks_are_well_formed(page: str, tmp_path: Path) -> None:
     for number, block in enumerate(pages.read(page)):
         check(block, tmp_path / str(number))
+
+
+def inline_commands(page: str) -> Iterator[tuple[str, list[str]]]:
+    """Give the commands that stand within a text: their place, and their words."""
+    text = re.sub(
+        r"^ *(```+).*?^ *\1$", "", (pages.ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    for found in re.finditer(r"(?<!`)`incarnate ([^`\n]+)`(?!`)", text):
+        with contextlib.suppress(ValueError):  # a quote that is not closed: a piece of a command
+            yield f"{page}: {found[0]}", shlex.split(found[1])
+
+
+@pytest.mark.parametrize("page", NAMES)
+def test_commands_within_a_text_have_verbs_and_options_that_exist(page: str) -> None:
+    known = options.verbs()
+    for where, words in inline_commands(page):
+        verb = next((v for n in (2, 1) if (v := " ".join(words[:n])) in known), "")
+        assert verb or words[0] in {"job", *OWN_OPTIONS} or words[0].isupper(), where
+        taken = options.parameters(verb or "render")
+        flags = {flag for p in taken for flag in (*p.opts, *p.secondary_opts)}
+        used = [w.partition("=")[0] for w in words if w.startswith("-") and w != "-"]
+        if "job submit" not in verb and words[0] not in OWN_OPTIONS:
+            assert set(used) <= flags | {"--help"}, where
+
+
+def test_commands_within_a_text_are_found() -> None:
+    found = [words for page in NAMES for _, words in inline_commands(page)]
+    assert len(found) > 50
+
+
+def test_the_demo(home: Home) -> None:
+    """`make demo`, without its virtual environment."""
+    done = subprocess.run(
+        ["sh", str(pages.ROOT / "docs" / "demo.sh")],
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.endswith("hello from a job\n")
+    assert done.stderr == ""
 
 
 def test_what_is_run_nowhere_is_listed() -> None:
