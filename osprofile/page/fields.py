@@ -30,7 +30,7 @@ def section(page: Page, *, live: bool) -> Node:
         )
     form = node("form", _chooser(page), filter_box, *groups, id="form", class_="still", autocomplete="off",
                 autocapitalize="off", spellcheck="false", novalidate=True, aria_label="Values for the script")  # fmt: skip
-    work = node("div", form, _script_panel(), class_="work")
+    work = node("div", form, _script_panel(page), class_="work")
     return node("section", heading, work, id="fields", aria_labelledby="fields-title")
 
 
@@ -74,21 +74,28 @@ def _target(target: Target) -> Node:
                 data_application=target.application or None)  # fmt: skip
 
 
-def _script_panel() -> Node:
+def _script_panel(page: Page) -> Node:
+    """Give the place of the script, with the first one in it: nobody waits for that."""
+    first = page.examples[0] if page.examples else None
+    ready = first is not None and first.text.endswith("\n") and visible(first.text) == (first.text,)
+    lines = first.text.splitlines(keepends=True) if first and ready else []
+    told = f"The script has {len(lines)} {'line' if len(lines) == 1 else 'lines'}." if lines else ""
+    shown = (node("span", line, class_="line") for line in lines)
     return node(
         "section",
         node("h3", "The script", id="script-title"),
-        node("div",
-             node("p", "The form needs JavaScript. The same from a shell: ",
-                  node("code", "incarnate START --set NAME=VALUE"), id="status", role="status"),
-             node("a", "Script", href="#script-title"), class_="bar"),
+        node("p", "The form needs JavaScript. From a shell: ", node("code", "incarnate START --set NAME=VALUE"),
+             id="needed"),
+        node("div", node("p", told, id="status", role="status"), node("a", "Script", href="#script-title"),
+             class_="bar"),
         node("p", "The profile has changed since this page was loaded. ",
              node("button", "Load it again", type="button", id="reload"), id="stale", class_="problem", hidden=True),
         node("p", id="refusal", class_="problem", hidden=True),
         node("ul", id="warnings", hidden=True),
-        node("pre", node("code", id="script"), tabindex=0, role="region", aria_label="The script's text", hidden=True),
-        node("div", node("p", node("code", id="command"), class_="command"),
-             node("button", "Copy the script", type="button", id="copy"), id="tools", hidden=True),
+        node("pre", node("code", *shown, id="script"), tabindex=0, role="region",
+             aria_label="The script's text", hidden=not lines),
+        node("div", node("p", node("code", *visible(first.command if first else ""), id="command"), class_="command"),
+             node("button", "Copy the script", type="button", id="copy"), id="tools", hidden=not lines),
         class_="script",
         aria_labelledby="script-title",
     )  # fmt: skip

@@ -265,6 +265,10 @@
 
   form.querySelector(".chooser").hidden = false;
   form.classList.remove("still");
+  byId("needed").remove();
   chosen();
-  now();
+  if (script.firstChild) { /* the page came with its first script */
+    lines = [...script.children].map((line) => line.textContent.slice(0, -1));
+    shown = script.textContent;
+  } else now();
 })();

@@ -108,6 +108,7 @@ def test_without_javascript_it_is_a_document(
             assert "qsub" in page.locator("#examples pre").first.inner_text()
         else:
             assert page.get_by_text("The form needs JavaScript.").is_visible()
+            assert "qsub" in page.locator("#script").inner_text()
 
 
 def test_tables_keep_their_meaning_as_cards(browser: Browser, static: str) -> None:
