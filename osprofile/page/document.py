@@ -25,7 +25,7 @@ def html(page: Page, *, version: str = "") -> str:
     With `version`, the page of a server: it has the form, whose scripts the server makes, and says
     so when the profile has another version by then. Without, it needs nothing but itself.
     """
-    live = bool(version)
+    live = bool(version and page.targets)  # without a script there is nothing to fill in
     body = node(
         "body",
         node("a", "Skip to the fields", href="#fields", class_="skip"),

@@ -8,6 +8,7 @@ import pytest
 
 import osprofile
 from osprofile.incarnation.plan import plan_of
+from osprofile.page.document import html
 from osprofile.page.drawing import drawing, sentence
 from osprofile.page.gather import control_of, page_of
 from osprofile.page.markup import write
@@ -123,6 +124,14 @@ def test_a_script_whose_context_is_unknown_is_told_but_not_offered() -> None:
     assert page_of(load(body)).targets == ()
     assert page_of(load(body), {"SSH:HOST": "h"}).targets == (Target("A", "", ""),)
     assert [s.name for s in page_of(load(body)).scripts] == ["A"]
+
+
+def test_a_profile_without_a_script_has_no_form() -> None:
+    page = page_of(load(f"<idb:Template>{field('')}</idb:Template>"))
+    served = html(page, version="1")
+    assert served == html(page).replace("<body>", '<body data-version="1">')
+    assert "<form" not in served
+    assert 'id="field-F"' in served
 
 
 def test_an_example_that_cannot_be_made_says_why() -> None:

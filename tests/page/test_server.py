@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -139,6 +140,33 @@ def test_heads_and_bodies_that_do_not_end_or_do_not_fit(server: Served) -> None:
     assert (status, "x" * 900_000 in json.loads(content)["text"]) == (200, True)
 
 
+def test_requests_with_faults_are_answered_and_nothing_is_logged() -> None:
+    chance = random.Random(4711)
+    with served("-p", "site", "--profiles", str(PROFILES)) as running:
+        body = b'{"template": "START", "fields": {"NODES": "3", "QUEUE": "a"}}'
+        head = (
+            f"{POST}\r\nHost: {running.host}\r\nContent-Type: application/json\r\nContent-Length: "
+        )
+        whole = head.encode() + str(len(body)).encode() + b"\r\n\r\n" + body
+        statuses = set()
+        for _ in range(300):
+            data = bytearray(whole)
+            for _ in range(chance.randint(1, 3)):
+                at = chance.randrange(len(data))
+                piece = chance.choice(
+                    [b"", bytes([chance.randrange(256)]), data[: chance.randrange(40)], b"\r\n"]
+                )
+                data[at : at + chance.randrange(4)] = piece
+            answer = running.send(bytes(data))
+            assert answer.startswith(b"HTTP/1.1 ")
+            statuses.add(int(answer.split()[1]))
+        assert {200, 400, 403, 404} <= statuses
+        assert 500 not in statuses
+        assert running.ask(template="START")["text"]
+        running.process.terminate()
+        assert running.process.communicate(timeout=20)[1] == "Ctrl-C ends it.\n"
+
+
 def test_another_site_gets_nothing(server: Served) -> None:
     body = b'{"template": "START"}'
     assert server.request("GET / HTTP/1.1", Host=f"evil.example:{server.port}")[0] == 403
@@ -246,3 +274,15 @@ def test_a_port_that_is_asked_for_is_used() -> None:
         port = free.getsockname()[1]
     with served("-p", "linux", "--port", str(port)) as running:
         assert running.port == port
+
+
+def test_the_manual_shows_what_it_prints() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "commands" / "page.md").read_text()
+    block = page.partition("tests/page/test_server.py -->\n```console\n")[2].partition("```")[0]
+    command, url, end = block.splitlines()
+    assert command == "$ incarnate page --profile slurm --serve"
+    with served("--profile", "slurm") as running:
+        running.request("GET / HTTP/1.1")
+        assert url.replace("...", str(running.port)) == f"http://{running.host}/"
+        running.process.terminate()
+        assert running.process.communicate(timeout=20)[1] == f"{end}\n"
