@@ -13,8 +13,10 @@ from osprofile.page.markup import Node, node, visible, write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from osprofile.page.model import Count, Example, Level, Page, Supplied
+    from osprofile.page.model import Count, Example, Level, Page, Script, Supplied
 
+MOST_LINKS: Final = 12
+"""Links to fields in one cell; the fields themselves are below."""
 LONGEST: Final = 80
 """A fixed value with more characters, or with line ends, is folded."""
 
@@ -157,14 +159,15 @@ def _applications(page: Page) -> Node:
         ]
         rows.append((f"application-{number}", cells))
     columns = ("Application", "Version", "What it runs", "Asked for as", "Stands in")
-    return _table("The applications that a job may run", columns, rows)  # fmt: skip
+    return _table("The applications that a job may run", columns, rows)
 
 
 def _links(keys: Sequence[str], page: Page) -> list[Node | str]:
     """Give links to fields, by their names."""
     names = {setting.key: setting.name for setting in page.settings}
-    links = [node("a", names[key], href=f"#field-{key}") for key in keys]
-    return [part for link in links for part in (link, ", ")][:-1]
+    links = [node("a", names[key], href=f"#field-{key}") for key in keys[:MOST_LINKS]]
+    told = [part for link in links for part in (link, ", ")][:-1]
+    return [*told, f" and {len(keys) - MOST_LINKS} more"] if len(keys) > MOST_LINKS else told
 
 
 def _examples(examples: Sequence[Example]) -> Iterable[Node]:
@@ -185,35 +188,33 @@ def _examples(examples: Sequence[Example]) -> Iterable[Node]:
 
 
 def _scripts(page: Page) -> Iterable[Node]:
-    for parts, title in ((False, "The scripts of this profile"), (True, "Parts of other scripts")):
-        found = [s for s in page.scripts if s.part is parts]
-        rows = []
-        for told in found:
-            links = _links(told.fields, page)
-            job = any(t.application for t in page.targets if t.template == told.name)
-            takes = links or [
-                node("a", "the fields of a job", href="#fields") if job else "nothing"
-            ]
-            named = [_variation(*v) for v in told.variations if v[0]]
-            cells = [
-                _row_head(*visible(told.name)),
-                _cell(
-                    *visible(told.description), node("ul", *named) if named else None, class_="wide"
-                ),
-                _cell(*([""] if parts else takes)),
-                _cell(*fields.places([told.origin]), class_="place"),
-            ]
-            rows.append(
-                (
-                    "" if parts else _key(told.name),
-                    cells if not parts else [*cells[:2], cells[3]],
-                )
-            )
-        if rows and parts:
-            columns: tuple[str, ...] = ("Part", "What it does", "Stands in")
-            yield node("details", node("summary", title), _table(title, columns, rows))
-        elif rows:
-            yield _table(title, ("Script", "What it does", "Takes", "Stands in"), rows)
+    asked = [(_key(s.name), _script_cells(s, page)) for s in page.scripts if not s.part]
+    parts = [("", _script_cells(s, None)) for s in page.scripts if s.part]
+    if asked:
+        columns = ("Script", "What it does", "Takes", "Stands in")
+        yield _table("The scripts of this profile", columns, asked)
+    if parts:
+        title = "Parts of other scripts"
+        table = _table(title, ("Part", "What it does", "Stands in"), parts)
+        yield node("details", node("summary", title), table)
+
+
+def _script_cells(told: Script, page: Page | None) -> list[Node]:
+    """Give the cells of a template; without a page, of one that nobody asks for by itself."""
+    named = [_variation(*v) for v in told.variations if v[0]]
+    variations = node("ul", *named) if named else None
+    return [
+        _row_head(*visible(told.name)),
+        _cell(*visible(told.description), variations, class_="wide"),
+        *([_cell(*_takes(told, page))] if page is not None else ()),
+        _cell(*fields.places([told.origin]), class_="place"),
+    ]
+
+
+def _takes(told: Script, page: Page) -> list[Node | str]:
+    if any(t.application for t in page.targets if t.template == told.name):
+        return [node("a", "the fields of a job", href="#fields")]
+    return _links(told.fields, page) or ["nothing"]
 
 
 def _key(template: str) -> str:
@@ -253,12 +254,10 @@ def _supplied_cells(told: Supplied) -> list[Node]:
 
 
 def _value(told: Supplied) -> list[Node | str]:
+    if told.tags and told.value is None:
+        return [fields.tag_list(told.tags)]
     if told.value is None:
-        return (
-            [fields.tag_list(told.tags)]
-            if told.tags
-            else ["by the context" if told.source == "context" else "by the engine"]
-        )
+        return ["by the context" if told.source == "context" else "by the engine"]
     if "\n" not in told.value and len(told.value) <= LONGEST:
         return [node("code", *visible(told.value)) if told.value else "empty"]
     lines = told.value.count("\n") + (told.value[-1:] != "\n")
