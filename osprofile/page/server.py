@@ -25,7 +25,7 @@ from osprofile.page.places import labels_of, without_directories
 from osprofile.page.rendering import answer, answer_json, page_context, question_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from osprofile.profile.model import Profile
 
@@ -51,11 +51,11 @@ class Site:
         self,
         load: Callable[[], Profile],
         context: Mapping[str, str],
-        directories: Callable[[], Sequence[str]],
+        directories: Callable[[], Iterable[str]],
     ) -> None:
         self._load = load
         self._given = context
-        self._directories = directories
+        self._directories = tuple(directories())
         self._profile = load()
         self._stamp = self._stamped()
         self._page = self._made()
@@ -122,7 +122,7 @@ class Site:
             os.path.dirname(os.path.dirname(d.element.source.name)) for d in self._profile.documents
         ]
         return without_directories(
-            labels_of(self._profile).scrubbed(told), [*files, *self._directories()]
+            labels_of(self._profile).scrubbed(told), [*files, *self._directories]
         )
 
 

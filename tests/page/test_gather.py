@@ -202,3 +202,22 @@ def test_a_long_name_does_not_leave_its_box() -> None:
     svg = write(drawing(levels))
     assert name[:35] + "..." in svg
     assert f">{name}<" not in svg
+
+
+def test_an_application_with_very_many_fields_of_its_own_links_to_the_first() -> None:
+    names = [f"F{n}" for n in range(15)]
+    uses = " ".join(f"&lt;{name}>" for name in names)
+    declared = "".join(f'<idb:Field name="{n}"><idb:Default/></idb:Field>' for n in names)
+    page = page_of(
+        load(
+            f"""<idb:Template name="MPI"><idb:Invocation><idb:Body>{uses}</idb:Body></idb:Invocation>{declared}
+            </idb:Template><osp:Application name="mpi" template="MPI"><osp:ApplicationName>MPI</osp:ApplicationName>
+            <osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>""",
+            extends="base",
+        )
+    )
+    assert next(a for a in page.applications if a.name == "MPI").own == tuple(names)
+    text = html(page).partition('id="examples"')[0]
+    assert 'href="#field-F11"' in text
+    assert 'href="#field-F12"' not in text
+    assert "and 3 more" in text

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -244,6 +245,19 @@ def test_the_profile_is_read_again_and_a_bad_one_is_told_with_its_place(tmp_path
         assert running.request("GET / HTTP/1.1")[0] == 500
         file.write_text(good)
         assert running.ask(template="START")["text"] == first["text"]
+
+
+def test_a_folder_of_profiles_that_vanishes_is_told_without_its_path(tmp_path: Path) -> None:
+    folder = tmp_path / "profiles"
+    shutil.copytree(PROFILES, folder)
+    with served("-p", "site", "--profiles", str(folder)) as running:
+        folder.rename(tmp_path / "gone")
+        status, page = running.request("GET / HTTP/1.1")
+        assert status == 500
+        assert str(tmp_path) not in page.decode()
+        assert running.ask(template="START")["error"].startswith("the profile does not load: ")
+        (tmp_path / "gone").rename(folder)
+        assert running.ask(template="START")["text"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
