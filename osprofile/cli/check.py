@@ -132,9 +132,7 @@ def _suites(words: list[str], profiles: list[str]) -> list[Suite]:
     """Give the profiles' folders; of one that is given twice, one."""
     from os import path
 
-    from osprofile.profile.repository import Repository
-
-    repository = Repository(profiles)
+    repository = common.repository(profiles)
     found = dict[str, Suite]()
     for word in words:
         for suite in _suites_of(word, profiles, repository):
@@ -153,8 +151,6 @@ def names_of_cases(words: list[str], profiles: list[str]) -> list[str]:
 def _suites_of(word: str, profiles: list[str], repository: "Repository") -> "Iterator[Suite]":
     from os import path
 
-    from osprofile.profile.repository import Repository
-
     if not common.is_path(word) and not path.exists(word):
         word = repository.path(word)
     if not path.isdir(word):
@@ -168,7 +164,7 @@ def _suites_of(word: str, profiles: list[str], repository: "Repository") -> "Ite
         if not inside:
             _no_profile(word)
         # They may extend each other.
-        together = Repository([*profiles, word])
+        together = common.repository([*profiles, word])
         yield from (Suite(folder, together) for folder in inside)
 
 

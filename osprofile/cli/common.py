@@ -6,12 +6,19 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError
+from osprofile.errors import (
+    CasesError,
+    InvalidProfileError,
+    NotFoundError,
+    OSProfileError,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from osprofile.profile.model import Profile
+    from osprofile.profile.repository import Repository
 
 VERBS = (
     "render",
@@ -46,17 +53,23 @@ class UsageError(NotFoundError):
 
 def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
     """Give the resolved profile of `--profile` and `--profiles`."""
+    known = repository(profiles)
+    if not profile:
+        hint = f"give --profile NAME, or set OSPROFILE_PROFILE; known: {', '.join(known.names())}"
+        raise UsageError("which profile?", hint=hint)
+    return known.load_file(profile) if is_path(profile) else known.load(profile)
+
+
+def repository(profiles: Iterable[str]) -> Repository:
+    """Give the profiles that can be found, those in the directories of `--profiles` first."""
     from osprofile.profile.repository import Repository
 
-    repository = Repository(profiles)
-    if not profile:
-        hint = (
-            f"give --profile NAME, or set OSPROFILE_PROFILE; known: {', '.join(repository.names())}"
-        )
-        raise UsageError("which profile?", hint=hint)
-    if is_path(profile):
-        return repository.load_file(profile)
-    return repository.load(profile)
+    directories = list(profiles)
+    for directory in directories:
+        if not os.path.isdir(directory):
+            what = "is no directory" if os.path.exists(directory) else "does not exist"
+            raise UsageError(f"--profiles {shown(directory)} {what}")
+    return Repository(directories)
 
 
 def is_path(profile: str) -> bool:

@@ -74,7 +74,7 @@ def lint(
 
 def _format(given: str | None, json: bool) -> str:
     if given is not None and given not in FORMATS:
-        raise common.UsageError(f"--format {given!r}", hint=nearest(given, FORMATS))
+        raise common.UsageError(f"--format {given!r} is not known", hint=nearest(given, FORMATS))
     if json and given not in {None, "json"}:
         raise common.UsageError(f"--json and --format {given} do not fit together")
     return "json" if json else given or "text"
@@ -96,9 +96,8 @@ def _codes(words: list[str], option: str) -> tuple[str, ...]:
 
 def _examined(files: list[str], profiles: list[str], shellcheck: bool) -> "list[Findings]":
     from osprofile.lint import examine
-    from osprofile.profile.repository import Repository
 
-    repository = Repository(profiles)
+    repository = common.repository(profiles)
     further = {}
     if shellcheck:
         from osprofile.lint import shellcheck as tool

@@ -32,10 +32,9 @@ def new(
     """
     from os import path
 
-    from osprofile.profile.repository import Repository
     from osprofile.profile.skeleton import skeleton, write
 
-    document = skeleton(name, Repository(profiles).load(extends))
+    document = skeleton(name, common.repository(profiles).load(extends))
     file = None
     if directory is not None:
         try:

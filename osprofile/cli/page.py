@@ -129,13 +129,12 @@ def _serve(name: str | None, profiles: "Sequence[str]", context: dict[str, str],
     import logging
 
     from osprofile.page.server import Server, Site
-    from osprofile.profile.repository import Repository
 
     def load() -> "Profile":
         return common.open_profile(name, profiles)
 
     logging.basicConfig(format="incarnate: %(message)s", level=logging.WARNING)
-    site = Site(load, context, lambda: list(Repository(profiles).directories()))
+    site = Site(load, context, lambda: list(common.repository(profiles).directories()))
 
     async def run() -> None:
         server = Server(site, port)

@@ -23,9 +23,7 @@ def profiles(
       incarnate profiles
       incarnate profiles --profiles ./site --json
     """
-    from osprofile.profile.repository import Repository
-
-    repository = Repository(profiles)
+    repository = common.repository(profiles)
     found = [_told(repository, name) for name in repository.names()]
     if json:
         common.put_json(found)

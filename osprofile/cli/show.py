@@ -30,6 +30,8 @@ def show(
       incarnate show START --profile torque
       incarnate show --profile torque --xml > flat.xml
     """
+    if xml and json:
+        raise common.UsageError("--xml and --json do not fit together")
     resolved = common.open_profile(profile, profiles)
     if template is not None:
         resolved.template(template)

@@ -6,7 +6,7 @@ that it was read from, so that each part of it has a place (file:line:column).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, final
 
 from osprofile.errors import (
     ApplicationNotFoundError,
@@ -145,9 +145,12 @@ class Template(NamedTuple):
             what = f"variation {shown(variation)}" if variation else "default variation"
             message = f"template {self.name} has no {what}"
             named = [name for name in self.invocations if name]
-            hint = nearest(variation, named) if variation else _variations(named)
+            hint = nearest(variation, named) or _NO_VARIATION if variation else _variations(named)
             raise TemplateNotFoundError(message, place=self.place, hint=hint)
         return found
+
+
+_NO_VARIATION: Final = "it has none but the default one: name no variation"
 
 
 def _variations(names: Sequence[str]) -> str:

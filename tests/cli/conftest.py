@@ -108,3 +108,22 @@ def on_a_terminal(*words: str, **environment: str) -> str:
     finally:
         os.close(leader)
     return b"".join(parts).decode()
+
+
+def completions(line: str, home: Path) -> set[str]:
+    """Give what the shell offers at the end of a command line."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "_INCARNATE_COMPLETE": "complete_bash",
+            "COMP_WORDS": line.replace(" ", "\n"),
+            "COMP_CWORD": str(len(line.split()) - 1),
+            "_TYPER_COMPLETE_ARGS": line,
+            "HOME": str(home),
+        },
+    )
+    assert ended.stderr == ""
+    return set(ended.stdout.split())

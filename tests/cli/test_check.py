@@ -15,7 +15,7 @@ import pytest
 from osprofile.cli import check as verb
 from osprofile.cli.common import VERBS
 from osprofile.profile.data import bundled_profiles_directory
-from tests.cli.conftest import on_a_terminal
+from tests.cli.conftest import completions, on_a_terminal
 from tests.strategies import document, field, invocation
 
 if TYPE_CHECKING:
@@ -424,21 +424,7 @@ def test_the_help_says_the_exit_codes(incarnate: Incarnate) -> None:
     ],
 )
 def test_completion(line: str, offers: set[str], home: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "osprofile"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={
-            "_INCARNATE_COMPLETE": "complete_bash",
-            "COMP_WORDS": line.replace(" ", "\n"),
-            "COMP_CWORD": str(len(line.split()) - 1),
-            "_TYPER_COMPLETE_ARGS": line,
-            "HOME": str(home),
-        },
-    )
-    assert ended.stderr == ""
-    assert set(ended.stdout.split()) == offers
+    assert completions(line, home) == offers
 
 
 def test_several_updates_at_once(folder: Path) -> None:

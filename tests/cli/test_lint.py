@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.cli.conftest import completions
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -135,8 +137,8 @@ def test_what_does_not_load_is_always_told(incarnate: Incarnate, bad: str, tmp_p
 @pytest.mark.parametrize(
     ("words", "err"),
     [
-        (["--format", "xml"], "incarnate: --format 'xml'\n    hint: known: github, json, sarif, text\n"),
-        (["--format", "serif"], "incarnate: --format 'serif'\n    hint: did you mean sarif?\n"),
+        (["--format", "xml"], "incarnate: --format 'xml' is not known\n    hint: known: github, json, sarif, text\n"),
+        (["--format", "serif"], "incarnate: --format 'serif' is not known\n    hint: did you mean sarif?\n"),
         (["--format", "github", "--json"], "incarnate: --json and --format github do not fit together\n"),
         (["--select", "OPS601"], "incarnate: --select 'OPS601': no code begins so\n    hint: did you mean OSP601"),
         (["--select", ""], "incarnate: --select '': no code begins so\n    hint: give codes, as in OSP601,OSP3\n"),
@@ -209,18 +211,4 @@ def test_a_hostile_profile_injects_no_command(tmp_path: Path) -> None:
     ],
 )
 def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "osprofile"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={
-            "_INCARNATE_COMPLETE": "complete_bash",
-            "COMP_WORDS": line.replace(" ", "\n"),
-            "COMP_CWORD": str(len(line.split()) - 1),
-            "_TYPER_COMPLETE_ARGS": line,
-            "HOME": str(tmp_path),
-        },
-    )
-    assert ended.stderr == ""
-    assert set(ended.stdout.split()) == offers
+    assert completions(line, tmp_path) == offers

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.cli import main, options
+from tests.cli.conftest import completions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,18 +228,4 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     ],
 )
 def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "osprofile"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={
-            "_INCARNATE_COMPLETE": "complete_bash",
-            "COMP_WORDS": line.replace(" ", "\n"),
-            "COMP_CWORD": str(len(line.split()) - 1),
-            "_TYPER_COMPLETE_ARGS": line,
-            "HOME": str(tmp_path),
-        },
-    )
-    assert ended.stderr == ""
-    assert set(ended.stdout.split()) == offers
+    assert completions(line, tmp_path) == offers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from osprofile import IncarnationError, OSProfileError, Repository, incarnate
@@ -324,6 +324,7 @@ def rebuilt(made: Incarnation, body: str) -> str:
     values,
 )
 def test_a_trace_gives_the_text_again(body: str, a: str, b: str) -> None:
+    assume("<x" not in body)  # the use of a field that is not there
     made = profile(template("T", body, field("A", default("d")), field("B", default(""))))
     found = incarnate(made, "T", fields={"A": a, "B": b})
     assert rebuilt(found, made.templates["T"].invocations[""].body.text) == found.text  # type: ignore[union-attr]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from osprofile.cli.job import rows
 from osprofile.cli.job.session import Failures, Session, run
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, told
 
@@ -14,19 +15,25 @@ if TYPE_CHECKING:
     from osprofile.target.store import Record
 
 
-def forget(given: Given, words: Sequence[str]) -> int:
-    """Remove jobs that have ended, and submissions that were cut off, from the record."""
-    return run(_forget(given, words))
+def forget(given: Given, words: Sequence[str], *, json: bool) -> int:
+    """Remove jobs that have ended, and submissions that were cut off; print them only as JSON."""
+    return run(_forget(given, words, json=json))
 
 
-async def _forget(given: Given, words: Sequence[str]) -> int:
+async def _forget(given: Given, words: Sequence[str], *, json: bool) -> int:
     failures = Failures()
+    forgotten = []
     async with Session(given) as session:
         for word in words:
             try:
-                session.store.forget(_record(session, word).number)
+                record = _record(session, word)
+                session.store.forget(record.number)
+                state = "" if record.is_submitted else rows.CUT
+                forgotten.append(rows.Row(record.target, record.status, record, state))
             except OSProfileError as error:
                 failures.add(error, "")
+    if json:
+        rows.put(forgotten, json=True)
     return failures.exit_code
 
 

@@ -339,6 +339,7 @@ def forget(
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
+    json: JsonOption = False,
 ) -> int:
     """Remove jobs from the record that have ended, and submissions that were cut off.
 
@@ -353,7 +354,8 @@ def forget(
     """
     from osprofile.cli.job import forgetting
 
-    return forgetting.forget(_given(profile, host, context, profiles, store), _some(jobs))
+    given = _given(profile, host, context, profiles, store)
+    return forgetting.forget(given, _some(jobs), json=json)
 
 
 def _given(

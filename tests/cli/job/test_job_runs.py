@@ -509,7 +509,8 @@ def test_what_is_over_can_be_forgotten(machine: Machine) -> None:
     assert machine.run("job", "forget", ended).code == 2
     assert machine.run("job", "abort", running).code == 0
     assert machine.run("job", "wait", running).code == 125
-    assert machine.run("job", "forget", running).code == 0
+    (forgotten,) = machine.told("forget", running)
+    assert (forgotten["id"], forgotten["state"]) == (running, "REMOVED")
     assert machine.told("list") == []
 
 
@@ -527,5 +528,6 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     process.kill()
     process.communicate(timeout=PATIENCE)
     assert [job["state"] for job in machine.told("list")] == ["CUT"]
-    assert machine.run("job", "forget", begun.directory).code == 0
+    (forgotten,) = machine.told("forget", begun.directory)
+    assert (forgotten["directory"], forgotten["state"]) == (begun.directory, "CUT")
     assert machine.told("list") == []

@@ -19,6 +19,7 @@ from osprofile.errors import OSProfileError
 from osprofile.events.event import JobState, JobStatus
 from osprofile.target import names
 from osprofile.target.store import Record, Store
+from tests.cli.conftest import completions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -357,19 +358,7 @@ def test_ids_of_live_jobs_are_offered(home: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
-    environment = {
-        "_INCARNATE_COMPLETE": "complete_bash",
-        "COMP_WORDS": line.replace(" ", "\n"),
-        "COMP_CWORD": str(len(line.split()) - 1),
-        "_TYPER_COMPLETE_ARGS": line,
-        "HOME": str(tmp_path),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "osprofile"],
-        capture_output=True, text=True, check=False, env=environment,
-    )  # fmt: skip
-    assert done.stderr == ""
-    assert set(done.stdout.split()) == offers
+    assert completions(line, tmp_path) == offers
 
 
 def test_an_error_names_its_job_and_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:

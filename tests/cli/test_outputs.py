@@ -1,0 +1,241 @@
+"""What each verb prints, and each error that it tells, whole: a change of a word is seen.
+
+`trace`, `diff`, `check` and `page` have files of their own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.cli.common import GROUPS, VERBS
+from osprofile.profile.data import bundled_profiles_directory, schemas_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_regressions.file_regression import FileRegressionFixture
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+PROFILES = Path(__file__).parent / "profiles"
+BAD = """\
+<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+  xmlns:ext="urn:osprofile:extension" name="bad" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="HOLD">
+    <idb:Invocation><idb:Body><![CDATA[cd /x
+hold -w<WHY>
+]]></idb:Body></idb:Invocation>
+    <!-- lint-waive OSP312: everybody knows -->
+    <idb:Field name="WHO" isSettable="false"/>
+    <idb:Field name="WHY"/>
+  </idb:Template>
+</osp:Profile>
+"""
+SITE = ("-p", "site", "--profiles", ".")
+CONTEXT = ("--context", "USER_NAME=alice", "--context", "WORKING_DIRECTORY=/w/it's")
+OUTPUTS: dict[str, list[tuple[str, ...]]] = {
+    "render": [
+        ("START", *SITE, *CONTEXT, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "-s", "EXECUTABLE=it's"),
+        ("render", "START", *SITE, *CONTEXT, "--json"),
+        ("ASK", *SITE, "-v", "MINE"),
+        ("COUNT", *SITE, "-s", "TEXT=$(id)"),
+        ("START", *SITE, *CONTEXT, "-s", "X=1", "--no-strict"),
+        ("HELLO", *SITE, "--run"),
+    ],
+    "show": [
+        ("show", *SITE),
+        ("show", *SITE, "--json"),
+        ("show", *SITE, "--xml"),
+        ("show", "START", *SITE),
+        ("show", "ASK", *SITE),
+    ],
+    "fields": [
+        ("fields", *SITE),
+        ("fields", "START", *SITE),
+        ("fields", "START", *SITE, "--all"),
+        ("fields", "START", *SITE, "--json"),
+        ("fields", "ASK", *SITE, "-v", "MINE"),
+    ],
+    "profiles": [("profiles", "--profiles", "."), ("profiles", "--profiles", ".", "--json")],
+    "deploy": [("deploy", *SITE), ("deploy", *SITE, "--json")],
+    "lint": [
+        ("lint", "site.xml"),
+        ("lint", "bad.xml"),
+        ("lint", "bad.xml", "--select", "OSP3"),
+        ("lint", "bad.xml", "--ignore", "OSP3,OSP6"),
+        ("lint", "bad.xml", "--shellcheck"),
+        ("lint", "bad.xml", "--json"),
+        ("lint", "bad.xml", "--format", "github"),
+        ("lint", "bad.xml", "--format", "sarif"),
+        ("lint", "site.xml", "bad.xml", "broken.xml"),
+    ],
+    "explain": [("explain",), ("explain", "OSP601"), ("explain", "OSP312", "--json")],
+    "new": [("new", "mysite", "-e", "site", "--profiles", "."), ("new", "mine", "-e", "pbs", "-o", "made"),
+            ("new", "mysite", "-e", "site", "--profiles", ".", "--json")],
+    "schema": [("schema",), ("schema", "--json"), ("schema", "-o", "copies"), ("schema", "extension.xsd")],
+    "job": [("job", "list"), ("job", "list", "--json"), ("job", "list", "--all"), ("job",)],
+}  # fmt: skip
+ERRORS: dict[str, list[tuple[str, ...]]] = {
+    "render": [
+        ("HELLO",),
+        ("HELLO", "-p", "sit"),
+        ("HELLO", "-p", "../linux/x"),
+        ("HELLO", "-p", "broken.xml"),
+        ("HELO", *SITE),
+        ("shw", *SITE),
+        ("lnt", "a", "b"),
+        ("ASK", *SITE, "-v", "MIN"),
+        ("START", *SITE, "-a", "Exe/2"),
+        ("START", *SITE, "-a", "Executable/2"),
+        ("START", *SITE, "-s", "QUEUE"),
+        ("START", *SITE, "-s", "NODES=21"),
+        ("START", *SITE, "-s", "NODES=many"),
+        ("START", *SITE, "-s", "QUEUE=a;id"),
+        ("START", *SITE, "-s", "QEUE=a"),
+        ("START", *SITE, "-s", "USER_NAME=root"),
+        ("START", *SITE, "-s", "SETUP=1"),
+        ("ASK", *SITE),
+        ("ASK", *SITE, "--set-file", "JOB_ID=none"),
+        ("ASK", *SITE, "--set-file", "JOB_ID=latin"),
+        ("ASK", *SITE, "--fields", "site.xml"),
+        ("ASK", *SITE, "--fields", "list.json"),
+        ("ASK", *SITE, "--fields", "twice.json"),
+        ("ASK", *SITE, "--fields", "nested.json"),
+        ("ASK", *SITE, "--run"),
+        ("HELLO", *SITE, "--nonsense"),
+    ],
+    "show": [
+        ("show",),
+        ("show", "-p", "nope"),
+        ("show", "STRAT", *SITE),
+        ("show", "-p", "loop.xml"),
+        ("show", *SITE, "--xml", "--json"),
+    ],
+    "fields": [
+        ("fields", "STRAT", *SITE),
+        ("fields", "START", *SITE, "-v", "X"),
+        ("fields", "START", *SITE, "-a", "X"),
+        ("fields", "START"),
+    ],
+    "profiles": [("profiles", "x"), ("profiles", "--profiles", "none")],
+    "deploy": [("deploy",), ("deploy", "-p", "nope"), ("deploy", *SITE, "--context", "X")],
+    "lint": [
+        ("lint",),
+        ("lint", "nope"),
+        ("lint", "none/profile.xml"),
+        ("lint", "bad.xml", "--format", "serif"),
+        ("lint", "bad.xml", "--format", "github", "--json"),
+        ("lint", "bad.xml", "--select", "OPS601"),
+        ("lint", "bad.xml", "--ignore", ""),
+    ],
+    "explain": [("explain", "OSP606x"), ("explain", "OSP601", "SC2086"), ("explain", "\x1b[31m")],
+    "new": [
+        ("new", "x"),
+        ("new", "-e", "pbs"),
+        ("new", "x", "-e", "pbz"),
+        ("new", "../x", "-e", "pbs"),
+        ("new", "x", "-e", "broken", "--profiles", "."),
+        ("new", "x", "-e", "pbs", "-o", "bad.xml"),
+        ("new", "there", "-e", "pbs", "-o", "."),
+    ],
+    "schema": [
+        ("schema", "idb.xds"),
+        ("schema", "idb.xsd", "--json"),
+        ("schema", "-o", "bad.xml"),
+        ("schema", "-o", "there"),
+    ],
+    "job": [
+        ("job", "stauts"),
+        ("job", "submit"),
+        ("job", "submit", "-p", "nope", "x"),
+        ("job", "submit", *SITE, "--walltime", "soon", "x"),
+        ("job", "submit", *SITE, "--set", "QUEUE=a;id", "x"),
+        ("job", "status", "4711"),
+        ("job", "wait", "4711", "--timeout", "x"),
+        ("job", "forget", "4711"),
+        ("job", "list", "--store", "bad.xml"),
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a folder with two profiles that are right, and some that are not."""
+    folder = tmp_path / "here"
+    shutil.copytree(PROFILES, folder)
+    monkeypatch.chdir(folder)
+    (folder / "bad.xml").write_text(BAD)
+    (folder / "broken.xml").write_text("<a><b></a>")
+    (folder / "loop.xml").write_text(
+        BAD.replace('name="bad"', 'name="loop"').replace('"linux"', '"loop"')
+    )
+    (folder / "latin").write_bytes(b"\xe9")
+    (folder / "list.json").write_text("[1]")
+    (folder / "twice.json").write_text('{"A": 1, "A": 2}')
+    (folder / "nested.json").write_text('{"JOB_ID": [1]}')
+    (folder / "there").mkdir()
+    (folder / "there/profile.xml").write_text("mine")
+    (folder / "there/catalog.xml").write_text("mine")
+
+
+def told(incarnate: Incarnate, home: Path, words: tuple[str, ...]) -> str:
+    """Give a command line with its exit code and all that it printed."""
+    ended = incarnate(*words)
+    assert "Traceback" not in ended.err
+    assert "\x1b" not in ended.out + ended.err
+    parts = [f"$ incarnate {' '.join(map(repr, words))}", f"exit code {ended.code}"]
+    parts += [
+        f"--- {what}\n{text}"
+        for what, text in (("stdout", ended.out), ("stderr", ended.err))
+        if text
+    ]
+    text = "\n".join(parts).removesuffix("\n") + "\n"
+    for place, name in (
+        (bundled_profiles_directory(), "BUNDLED"),
+        (schemas_directory(), "SCHEMAS"),
+        (str(home), "HOME"),
+        (str(home.parent / "here"), "HERE"),
+    ):
+        text = text.replace(place, name)
+    return text
+
+
+@pytest.mark.parametrize("verb", OUTPUTS)
+def test_outputs(
+    incarnate: Incarnate, home: Path, verb: str, file_regression: FileRegressionFixture
+) -> None:
+    text = "\n".join(told(incarnate, home, words) for words in OUTPUTS[verb])
+    file_regression.check(text, basename=verb, encoding="utf-8")
+
+
+@pytest.mark.parametrize("verb", ERRORS)
+def test_errors(
+    incarnate: Incarnate, home: Path, verb: str, file_regression: FileRegressionFixture
+) -> None:
+    told_ones = []
+    for words in ERRORS[verb]:
+        text = told(incarnate, home, words)
+        assert "\nexit code 0\n" not in text
+        assert verb == "lint" or "\n--- stdout\n" not in text
+        told_ones.append(text)
+    file_regression.check("\n".join(told_ones), basename=f"{verb}_errors", encoding="utf-8")
+
+
+def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionFixture) -> None:
+    text = "\n".join(
+        told(incarnate, home, (*words, "--help")) for words in [(), *((v,) for v in sorted(VERBS))]
+    )
+    file_regression.check(text, basename="help", encoding="utf-8")
+
+
+def test_no_verb_is_left_out() -> None:
+    own = {"trace", "diff", "check", "page"}
+    assert OUTPUTS.keys() | own == ERRORS.keys() | own == {*VERBS, *GROUPS}
