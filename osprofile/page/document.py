@@ -68,13 +68,15 @@ def _header(page: Page, *, live: bool) -> Node:
     lead = f"A job may set {_counted(page.jobs, 'field')}."
     if len(page.applications) > 1:
         lead = f"{lead[:-1]} and run one of {len(page.applications)} applications."
-    titles = [("fields", "Fields"), ("scripts", "Scripts"), ("supplied", "Supplied values")]
-    titles.append(("origin", "Where it comes from"))
-    if page.applications:
-        titles.insert(0, ("applications", "Applications"))
-    if not live and page.examples:
-        titles.insert(1, ("examples", "Examples"))
-    links = [node("li", node("a", title, href=f"#{key}")) for key, title in titles]
+    titles = [
+        ("applications", "Applications", page.applications),
+        ("fields", "Fields", True),
+        ("examples", "Examples", page.examples and not live),
+        ("scripts", "Scripts", True),
+        ("supplied", "Supplied values", True),
+        ("origin", "Where it comes from", True),
+    ]
+    links = [node("li", node("a", title, href=f"#{key}")) for key, title, there in titles if there]
     return node(
         "header",
         node("h1", page.profile),
@@ -87,9 +89,9 @@ def _header(page: Page, *, live: bool) -> Node:
 def _sections(page: Page, *, live: bool) -> Iterable[Node]:
     if page.applications:
         yield _section("applications", "Applications", _applications(page))
+    yield fields.section(page, live=live)
     if not live and page.examples:
         yield _section("examples", "Examples", *_examples(page.examples))
-    yield fields.section(page, live=live)
     yield _section("scripts", "Scripts", *_scripts(page))
     yield _section("supplied", "Supplied values", *_supplied(page.supplied))
     bars = node("p", "A bar shows how much of all that is in force a profile says.")

@@ -217,7 +217,7 @@ def test_an_application_with_very_many_fields_of_its_own_links_to_the_first() ->
         )
     )
     assert next(a for a in page.applications if a.name == "MPI").own == tuple(names)
-    text = html(page).partition('id="examples"')[0]
+    text = html(page).partition('id="fields"')[0]
     assert 'href="#field-F11"' in text
     assert 'href="#field-F12"' not in text
     assert "and 3 more" in text
