@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import time
+import uuid
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,13 +23,12 @@ from osprofile.target.system import TargetSystem
 from tests.lab.conftest import PROFILES, USER
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from osprofile.events.event import JobStatus
 
 EACH = int(os.environ.get("LAB_JOBS", "200")) // 10
-ALL_CPUS = 64
 HOLD, RELEASE, ABORT = "hold", "release", "abort"
 
 
@@ -65,22 +67,34 @@ async def until_running(
         await anext(events)
 
 
-async def run(target: TargetSystem, batch: bool) -> dict[str, list[JobStatus]]:
+@pytest.fixture
+def partition() -> Iterator[str]:
+    """Give a partition in which jobs wait until it is opened: so they can be held before they run."""
+    name = f"ends-{uuid.uuid4().hex[:8]}"
+    call("scontrol", "create", f"PartitionName={name}", "Nodes=ALL", "State=DOWN", "DefaultTime=60")
+    yield name
+    call("scancel", "--partition", name)
+    end = time.monotonic() + 60
+    while call("squeue", "-h", "-p", name) and time.monotonic() < end:
+        time.sleep(0.2)
+    call("scontrol", "delete", f"PartitionName={name}")
+
+
+def call(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+async def run(target: TargetSystem, partition: str | None) -> dict[str, list[JobStatus]]:
     """Submit all jobs, do to them what is to be done, and wait for their ends."""
     events = target.events()
-    blocker = None
-    if batch:  # as long as it runs, jobs that want the whole machine wait
-        blocker = await target.submit(JobDescription(executable="sleep", arguments=("600",)))
-        await until_running(events, target, [blocker])
 
     async def submit(kind: Kind) -> str:
-        waits = batch and HOLD in kind.steps
         job = await target.submit(
             JobDescription(
                 executable="/bin/sh",
                 arguments=("-c", kind.text),
-                walltime=kind.walltime if batch or kind.walltime is None else 1,
-                processes=ALL_CPUS if waits else None,
+                walltime=kind.walltime if partition or kind.walltime is None else 1,
+                queue=partition if HOLD in kind.steps else None,
             )
         )
         if HOLD in kind.steps:
@@ -95,8 +109,8 @@ async def run(target: TargetSystem, batch: bool) -> dict[str, list[JobStatus]]:
     for name, kind in KINDS.items():
         if ABORT in kind.steps:
             await asyncio.gather(*map(target.abort, jobs[name]))
-    if blocker is not None:
-        await target.abort(blocker)
+    if partition is not None:
+        call("scontrol", "update", f"PartitionName={partition}", "State=UP")
     for name, kind in KINDS.items():
         if RELEASE in kind.steps:
             await asyncio.gather(*map(target.resume, jobs[name]))
@@ -104,7 +118,7 @@ async def run(target: TargetSystem, batch: bool) -> dict[str, list[JobStatus]]:
 
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "torque"])
-def test_ends(site: Path, profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ends(site: Path, profile: str, partition: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if EACH < 3 and profile == "torque":  # a quick run waits for Slurm's limit once
         monkeypatch.delitem(KINDS, "over the time limit")
     expected = {
@@ -116,7 +130,9 @@ def test_ends(site: Path, profile: str, monkeypatch: pytest.MonkeyPatch) -> None
     async def main() -> dict[str, Counter[tuple[str, int | None, int | None, bool]]]:
         timing = Timing(fastest=0.5, slowest=5)
         async with TargetSystem(resolved, {"USER_NAME": USER}, timing=timing) as target:
-            ended = await asyncio.wait_for(run(target, profile != "linux"), 400)
+            ended = await asyncio.wait_for(
+                run(target, None if profile == "linux" else partition), 400
+            )
             for record in target.store.all():
                 await target.delete(record.directory)
         return {
