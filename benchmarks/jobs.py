@@ -162,7 +162,7 @@ def main() -> int:
                         measures["loop"], pairs),
                 compare(Promise("submitting, 8 in flight", peer, 1 / 1.4),
                         measures["eight at a time"], measures["loop"], pairs),
-                asyncio.run(watch(6 if quick else 20)),
+                asyncio.run(watch(12 if quick else 20)),
             ]  # fmt: skip
         finally:
             call("scancel", "--partition", PARTITION)

@@ -110,12 +110,16 @@ class Monitor:
         before, after = self.take(event)
         return after.state is not before.state
 
-    def take(self, event: JobEvent) -> tuple[JobStatus, JobStatus]:
-        """Do as `feed` does, and give what was known of the job before, and what is now."""
+    def take(self, event: JobEvent, *, early: bool = True) -> tuple[JobStatus, JobStatus]:
+        """Do as `feed` does, and give what was known of the job before, and what is now.
+
+        `early`: keep an event of a job that nobody registered.
+        """
         when, new = event
         found = self._registered.get(new.job_id)
         if found is None:
-            self._keep_early(event)
+            if early:
+                self._keep_early(event)
             return new, new
         last = found.status
         if last.state in TERMINAL or _is_stale(found, when, new.state):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import unquote_to_bytes
 
 from osprofile.errors import InvalidProfileError, OutputError, Problem, shown
@@ -17,7 +17,7 @@ from osprofile.events.event import STATE_WORDS, JobState, JobStatus, meaning
 from osprofile.language import javaregex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from osprofile.language.javaregex.pattern import Match, Pattern
     from osprofile.profile.model import Profile
@@ -152,27 +152,29 @@ class StatusReader:
             known[lines[0]] += [same.get(status, status) for _, status in found]
             return known
         ahead = iter(new)
-        line, end = "", -1
+        end = -1
+        statuses: list[JobStatus] = []
         for place, status in found:
             while place > end:
                 line = next(ahead)
                 end += len(line) + 1
-            known[line].append(status)
+                statuses = known[line]
+            statuses.append(status)
         return known
 
-    def _statuses(self, text: str) -> Iterator[tuple[int, JobStatus]]:
+    def _statuses(self, text: str) -> list[tuple[int, JobStatus]]:
         """Give the jobs in a text, each with its place; what many are told is understood once."""
         number = self._pattern.group_names["id"] - 1
-        understood: dict[tuple[str | None, ...], JobStatus] = {}
+        understood: dict[tuple[str | None, ...], tuple[Any, ...]] = {}
+        found = []
         for place, groups in self._pattern.find_groups(text):
-            job_id = groups[number] or ""
-            told = groups[:number] + groups[number + 1 :]
-            status = understood.get(told)
-            if status is None:
-                status = understood[told] = self._status(job_id, groups)
-                yield place, status
-            else:
-                yield place, JobStatus(job_id, *status[1:])
+            told = groups[:number] + groups[number + 1 :] if number else groups[1:]
+            rest = understood.get(told)
+            if rest is None:
+                rest = understood[told] = self._status("", groups)[1:]
+            # JobStatus(...) takes twice as long: a poll may bring thousands
+            found.append((place, tuple.__new__(JobStatus, (groups[number] or "", *rest))))
+        return found
 
     def _status(self, job_id: str, texts: Sequence[str | None]) -> JobStatus:
         groups = {name: texts[number - 1] for name, number in self._names}

@@ -195,10 +195,12 @@ class Poller:
         last, self._last = self._last, found
         new, self._new = self._new, set()
         if found is last:
-            shown = [found[job_id] for job_id in new if job_id in found]
+            shown = [(job_id, found[job_id]) for job_id in new if job_id in found]
         else:
-            shown = [s for j, s in found.items() if j in new or s is not last.get(j)]
-        news = [s for s in shown if s.job_id in self._watched and s.state is not JobState.LOST]
+            known = last.get
+            shown = [(j, s) for j, s in found.items() if s is not known(j) or j in new]
+        watched, lost = self._watched, JobState.LOST
+        news = [s for j, s in shown if j in watched and s.state is not lost]
         for status in news:
             self._tell(status, asked)
         return bool(news)
@@ -281,7 +283,7 @@ class Poller:
 
     def _tell(self, status: JobStatus, asked: float) -> None:
         watched = self._watched[status.job_id]
-        if status.state is JobState.RUNNING and watched.started is None:
+        if watched.started is None and status.state is JobState.RUNNING:
             watched.started = asked
         self._hear(JobEvent(asked, after_abort(status) if watched.aborted else status))
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 from osprofile.errors import NotRegisteredError
-from osprofile.events.event import JobEvent, JobState, JobStatus
+from osprofile.events.event import TERMINAL, JobEvent, JobState, JobStatus
 from osprofile.events.monitor import Monitor
 from osprofile.target.log import LogSource, has_log
 from osprofile.target.poller import UNHEARD_OF, Poller, Watched, log, vanished
@@ -131,19 +131,16 @@ class Watching:
 
     def hear(self, event: JobEvent) -> None:
         """Take what a source says."""
-        job_id = event.status.job_id
-        if job_id not in self.monitor:
-            return
-        before, after = self.monitor.take(event)
-        if event.status.state is JobState.UNKNOWN and event.status.word != before.word:
-            log.warning(
-                "job %s is in state %r, which profile %s does not know",
-                job_id,
-                event.status.word,
-                self._profile.name,
-            )
+        before, after = self.monitor.take(event, early=False)
         if after.state is not before.state or after.hosts != before.hosts:
             self._recorder.write(after)
+        elif event.status.state is JobState.UNKNOWN and after.word != before.word:
+            log.warning(
+                "job %s is in state %r, which profile %s does not know",
+                after.job_id,
+                after.word,
+                self._profile.name,
+            )
 
     def _is_told(self) -> bool:
         """Say whether a log tells of the jobs."""
@@ -162,7 +159,7 @@ class Watching:
         """Tell an event of the monitor's to all that read."""
         for reader in self._readers:
             reader.put(event)
-        if event.state.is_terminal:
+        if event.status.state in TERMINAL:
             self.poller.unwatch(event.job_id)
             for future in self._waiting.pop(event.job_id, ()):
                 if not future.done():

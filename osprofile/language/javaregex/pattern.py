@@ -147,15 +147,12 @@ class Pattern:
         for spans in self._found(value):
             yield Match(value, spans, names)
 
-    def find_groups(self, value: str) -> Iterator[tuple[int, tuple[str | None, ...]]]:
+    def find_groups(self, value: str) -> list[tuple[int, tuple[str | None, ...]]]:
         """Give for each match of `find_iter` where it begins, and the texts of its groups."""
         quick = self._quick
         if quick and self.min_length and self._is_quick(value):
-            for found in quick.finditer(value):
-                yield found.start(), found.groups()
-            return
-        for match in self.find_iter(value):
-            yield match.start, match.groups()
+            return [(found.start(), found.groups()) for found in quick.finditer(value)]
+        return [(match.start, match.groups()) for match in self.find_iter(value)]
 
     def replace_all(self, value: str, replacement: str) -> str:
         """Replace every match, as Java's `replaceAll`; see `replacer` for what is raised."""
