@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import unquote_to_bytes
 
-from osprofile.errors import InvalidProfileError, OutputError, Problem, shown
+from osprofile.errors import InvalidProfileError, OSProfileError, OutputError, Problem, shown
 from osprofile.events.event import STATE_WORDS, JobState, JobStatus, meaning
 from osprofile.language import javaregex
 
@@ -123,6 +123,7 @@ class StatusReader:
         self._text = ""
         self._states = _NOTHING
         self._known: dict[str, list[JobStatus]] = {}
+        self._count = 0
         self._names = tuple(self._pattern.group_names.items())
 
     def read(self, text: str) -> Mapping[str, JobStatus]:
@@ -132,35 +133,47 @@ class StatusReader:
         """
         if text == self._text:
             return self._states
-        lines = text.split("\n") if self._by_line and "\r" not in text else [text]
-        known = self._read(lines)
-        states = {status.job_id: status for line in lines for status in known[line]}
-        if not states and text.strip():
-            raise not_understood("GET_JOB_STATUS", "STATUS_PATTERN", text)
-        self._known, self._text, self._states = known, text, states
+        try:
+            by_line = self._by_line and "\r" not in text
+            states = self._read_lines(text.split("\n")) if by_line else self._read_whole(text)
+            if not states and text.strip():
+                raise not_understood("GET_JOB_STATUS", "STATUS_PATTERN", text)
+        except OSProfileError:  # what is known by line is of this text in part
+            self._known, self._count = {}, 0
+            raise
+        self._text, self._states = text, states
         return states
 
-    def _read(self, lines: Sequence[str]) -> dict[str, list[JobStatus]]:
-        """Give the jobs by line; a text whose pattern is not of lines is all one."""
-        before = self._known
-        known = {line: before[line] for line in lines if line in before}
+    def _read_whole(self, text: str) -> dict[str, JobStatus]:
+        known = {status: status for status in self._states.values()}
+        found = [status for _, status in self._statuses(text)]
+        self._known, self._count = {}, 0
+        return {status.job_id: known.get(status, status) for status in found}
+
+    def _read_lines(self, lines: Sequence[str]) -> dict[str, JobStatus]:
+        """Give the jobs by id; what is done for a line that was there before is done in C."""
+        known = self._known
+        states = dict(self._states) if known else {}
+        for line in known.keys() - set(lines):
+            for status in known.pop(line):
+                states.pop(status.job_id, None)
+                self._count -= 1
         new = [line for line in lines if line not in known]
         known.update((line, []) for line in new)
-        found = self._statuses("\n".join(new))
-        if len(lines) == 1:
-            same = {s: s for statuses in before.values() for s in statuses}
-            known[lines[0]] += [same.get(status, status) for _, status in found]
-            return known
         ahead = iter(new)
         end = -1
         statuses: list[JobStatus] = []
-        for place, status in found:
+        for place, status in self._statuses("\n".join(new)):
             while place > end:
                 line = next(ahead)
                 end += len(line) + 1
                 statuses = known[line]
             statuses.append(status)
-        return known
+            states[status.job_id] = status
+            self._count += 1
+        if len(states) != self._count:  # two lines for one id: the later counts
+            states = {status.job_id: status for line in lines for status in known[line]}
+        return states
 
     def _statuses(self, text: str) -> list[tuple[int, JobStatus]]:
         """Give the jobs in a text, each with its place; what many are told is understood once."""

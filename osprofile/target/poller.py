@@ -194,21 +194,22 @@ class Poller:
         """Hand on what the batch system tells anew; say whether there was anything."""
         last, self._last = self._last, found
         new, self._new = self._new, set()
-        if found is last:
-            shown = [(job_id, found[job_id]) for job_id in new if job_id in found]
-        else:
-            known = last.get
-            shown = [(j, s) for j, s in found.items() if s is not known(j) or j in new]
-        watched, lost = self._watched, JobState.LOST
-        news = [s for j, s in shown if j in watched and s.state is not lost]
+        # The jobs that are watched, not those that are told: there may be many more of these.
+        jobs = new if found is last else self._watched
+        shown = [(s, last.get(j)) for j in jobs if (s := found.get(j)) is not None]
+        news = [s for s, known in shown if s is not known or s.job_id in new]
+        news = [s for s in news if s.state is not JobState.LOST and s.job_id in self._watched]
         for status in news:
             self._tell(status, asked)
         return bool(news)
 
     def _missing(self, found: Mapping[str, JobStatus], begun: float) -> list[str]:
         """Give the jobs to ask for by themselves: the answer lacks them, or has them as LOST."""
-        lost = {job_id for job_id, status in found.items() if status.state is JobState.LOST}
-        missing = (self._watched.keys() - found.keys()) | (self._watched.keys() & lost)
+        missing = {
+            job_id
+            for job_id in self._watched
+            if (status := found.get(job_id)) is None or status.state is JobState.LOST
+        }
         for job_id in self._missed - missing:
             if job_id in self._watched:
                 self._watched[job_id].missing = None
