@@ -88,40 +88,15 @@ def _write(file: str, data: bytes) -> None:
     Raises `OSError`.
     """
     import os
-    from tempfile import NamedTemporaryFile
+
+    from osprofile import whole
 
     file = os.path.realpath(file)
     if os.path.exists(file) and not os.path.isfile(file):
         with open(file, "wb") as stream:
             stream.write(data)
-        return
-    folder, name = os.path.split(file)
-    try:
-        with NamedTemporaryFile(dir=folder, prefix=f".{name[:64]}.", delete=False) as new:
-            try:
-                new.write(data)
-                new.flush()
-                os.fsync(new.fileno())
-                os.fchmod(new.fileno(), _mode(file))
-                os.replace(new.name, file)
-            except BaseException:
-                os.unlink(new.name)
-                raise
-    except OSError as error:
-        error.filename = file  # the user knows no other
-        raise
-
-
-def _mode(file: str) -> int:
-    """Give the mode that a file has, or that a new one would get."""
-    import os
-
-    try:
-        return os.stat(file).st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0o077)
-        os.umask(mask)
-        return 0o666 & ~mask
+    else:
+        whole.replace(file, data)
 
 
 def _serve(name: str | None, profiles: "Sequence[str]", context: dict[str, str], port: int) -> int:

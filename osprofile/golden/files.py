@@ -11,6 +11,7 @@ import stat
 from os import path as paths
 from typing import Final
 
+from osprofile import whole
 from osprofile.errors import CasesError, OSProfileError
 
 FOLDER: Final = "golden"
@@ -83,27 +84,8 @@ def write(path: str, data: bytes) -> None:
 
     Its folder is made; an old file's mode is kept. Raises `OSError`.
     """
-    folder, name = paths.split(path)
-    os.makedirs(folder, exist_ok=True)
-    new = paths.join(folder, f".{name}.{os.urandom(4).hex()}.new")
-    number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(data)
-            mode = _mode_of(path)
-            if mode is not None:
-                os.fchmod(number, mode)
-        os.replace(new, path)
-    except BaseException:
-        os.unlink(new)
-        raise
-
-
-def _mode_of(path: str) -> int | None:
-    try:
-        return stat.S_IMODE(os.lstat(path).st_mode)
-    except FileNotFoundError:
-        return None
+    os.makedirs(paths.dirname(path), exist_ok=True)
+    whole.replace(path, data)
 
 
 def _unfit(message: str, hint: str = "") -> CasesError:
