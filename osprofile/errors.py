@@ -81,7 +81,11 @@ def tell(message: str, place: Place | None = None, hint: str = "") -> str:
         lines.append(place.excerpt())
     if hint:
         lines.append(f"    hint: {hint}")
-    text = "\n".join(lines)
+    return plain("\n".join(lines))
+
+
+def plain(text: str) -> str:
+    """Give a text of several lines with U+FFFD for what a terminal would act on."""
     return "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from osprofile.errors import plain
 from osprofile.lint.rules import RULES, UNLOADABLE
 
 if TYPE_CHECKING:
@@ -46,17 +47,12 @@ def _command(file: str, found: Problem) -> str:
         line, column = found.place.source.locate(found.place.offset)
         properties |= {"line": str(line), "col": str(column)}
     properties["title"] = found.code
-    told = ",".join(f"{n}={_plain(v).translate(_PROPERTY)}" for n, v in properties.items())
-    return f"::{found.severity} {told}::{_plain(_message(found)).translate(_DATA)}"
+    told = ",".join(f"{n}={plain(v).translate(_PROPERTY)}" for n, v in properties.items())
+    return f"::{found.severity} {told}::{plain(_message(found)).translate(_DATA)}"
 
 
 def _message(found: Problem) -> str:
     return f"{found.message}\n{found.hint}" if found.hint else found.message
-
-
-def _plain(text: str) -> str:
-    """Replace what a terminal would act on, as `errors.tell` does."""
-    return "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text)
 
 
 def sarif(findings: Iterable[Findings], version: str) -> Json:
@@ -102,11 +98,11 @@ def _result(file: str, found: Problem, index: Mapping[str, int], waived: Waived 
         "ruleId": found.code,
         "ruleIndex": index[found.code],
         "level": found.severity,
-        "message": {"text": _plain(_message(found))},
+        "message": {"text": plain(_message(found))},
         "locations": [{"physicalLocation": _location(file, found)}],
     }
     if waived is not None:
-        reason = _plain(waived.waiver.reason)
+        reason = plain(waived.waiver.reason)
         result["suppressions"] = [{"kind": "inSource", "justification": reason}]
     return result
 
