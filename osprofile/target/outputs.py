@@ -184,12 +184,13 @@ class StatusReader:
             told = groups[:number] + groups[number + 1 :] if number else groups[1:]
             rest = understood.get(told)
             if rest is None:
-                rest = understood[told] = self._status("", groups)[1:]
+                rest = understood[told] = self._understood(groups)
             # JobStatus(...) takes twice as long: a poll may bring thousands
             found.append((place, tuple.__new__(JobStatus, (groups[number] or "", *rest))))
         return found
 
-    def _status(self, job_id: str, texts: Sequence[str | None]) -> JobStatus:
+    def _understood(self, texts: Sequence[str | None]) -> tuple[Any, ...]:
+        """Give what a JobStatus holds behind the job's id."""
         groups = {name: texts[number - 1] for name, number in self._names}
         state, substate = groups["state"] or "", groups.get("substate")
         word = f"{state}/{substate}" if substate else state
@@ -200,7 +201,7 @@ class StatusReader:
         code, signal = _number(groups.get("exit")), _number(groups.get("signal"))
         found, code, signal = judged(found, limit=limit, code=code, signal=signal)
         queue = groups.get("queue") or ""
-        return JobStatus(job_id, found, word, code, signal, limit, hosts, reason, queue=queue)
+        return JobStatus("", found, word, code, signal, limit, hosts, reason, queue=queue)[1:]
 
 
 def _tags(profile: Profile) -> dict[str, str]:
