@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli import main
+from osprofile.profile.data import bundled_profiles_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,3 +128,11 @@ def completions(line: str, home: Path) -> set[str]:
     )
     assert ended.stderr == ""
     return set(ended.stdout.split())
+
+
+def error_in_full(incarnate: Callable[..., Ended], words: tuple[str, ...], code: int) -> str:
+    """Give a command line, the exit code that it must have, and all that it says on stderr."""
+    ended = incarnate(*words)
+    assert (ended.code, ended.out) == (code, "")
+    err = ended.err.replace(bundled_profiles_directory(), "BUNDLED")
+    return f"{' '.join(map(repr, ('incarnate', *words)))}\nexit code {code}\n{err}"

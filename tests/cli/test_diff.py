@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli.common import VERBS
-from osprofile.profile.data import bundled_profiles_directory
-from tests.cli.conftest import on_a_terminal
+from tests.cli.conftest import error_in_full, on_a_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,11 +108,9 @@ def test_errors(incarnate: Incarnate, case: str) -> None:
 
 
 def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    told = []
-    for words, code, _begin in ERRORS.values():
-        line = " ".join(map(repr, ("incarnate", "diff", *words)))
-        err = incarnate("diff", *words).err.replace(bundled_profiles_directory(), "BUNDLED")
-        told.append(f"{line}\nexit code {code}\n{err}")
+    told = [
+        error_in_full(incarnate, ("diff", *words), code) for words, code, _begin in ERRORS.values()
+    ]
     file_regression.check("\n".join(told), basename="diff_errors", encoding="utf-8")
 
 

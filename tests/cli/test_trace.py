@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.profile.data import bundled_profiles_directory
-from tests.cli.conftest import on_a_terminal
+from tests.cli.conftest import error_in_full, on_a_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,11 +167,9 @@ def test_errors(incarnate: Incarnate, case: str) -> None:
 
 
 def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    told = []
-    for words, code, _begin in ERRORS.values():
-        line = " ".join(map(repr, ("incarnate", "trace", *words)))
-        err = incarnate("trace", *words).err.replace(bundled_profiles_directory(), "BUNDLED")
-        told.append(f"{line}\nexit code {code}\n{err}")
+    told = [
+        error_in_full(incarnate, ("trace", *words), code) for words, code, _begin in ERRORS.values()
+    ]
     file_regression.check("\n".join(told), basename="trace_errors", encoding="utf-8")
 
 

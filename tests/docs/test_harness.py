@@ -10,17 +10,7 @@ from tests.docs.pages import Block, blocks, commands, match
 from tests.docs.running import Home, PageError, check
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    path = tmp_path / "home"
-    path.mkdir()
-    home = Home(path)
-    yield home
-    home.close()
 
 
 def run(home: Home, text: str) -> None:

@@ -23,15 +23,6 @@ if TYPE_CHECKING:
 NAMES = pages.names()
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    path = tmp_path / "home"
-    path.mkdir()
-    home = Home(path)
-    yield home
-    home.close()
-
-
 @pytest.mark.parametrize("page", NAMES)
 def test_its_blocks_run_in_an_empty_home(page: str, home: Home) -> None:
     for block in pages.read(page):
