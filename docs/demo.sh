@@ -22,5 +22,5 @@ do
   sleep 0.1
 done
 
-say "\$ cat ~/.gpe/jobs/$id/stdout"
-cat "$HOME/.gpe/jobs/$id/stdout"
+say "\$ cat ~/.gpe/jobs/linux/$id/stdout"
+cat "$HOME/.gpe/jobs/linux/$id/stdout"

@@ -33,7 +33,13 @@ NUMBER: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 LARGEST_INTEGER: Final = 2**63 - 1
 """What `sh` computes with: an integer field may stand in `$((...))`."""
 
-SPECIAL_NAMES: Final = frozenset({"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT"})
+PROFILE_NAME: Final = "PROFILE_NAME"
+"""The profile's own name, by which jobs of two batch systems in one home are told apart."""
+USPACE_ROOT: Final = "USPACE_ROOT"
+"""The profile's UspaceRoot, below which working directories are made."""
+SPECIAL_NAMES: Final = frozenset(
+    {"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", PROFILE_NAME, USPACE_ROOT}
+)
 TARGET_SYSTEM_INFO: Final = "TargetSystemInfo:"
 JOB_SCRIPT: Final = "JOB_SCRIPT"
 """The text of prologue, application and epilogue, which the engine gives to START."""

@@ -143,6 +143,11 @@ class _Compiler:
             raise InvalidProfileError([Problem("OSP304", message, first.place, hint)])
         declared = {name: field for name, (field, _template) in self.declared.items()}
         fixed = {name: f.value for name, f in declared.items() if f.value is not None}
+        of_profile = {
+            rules.PROFILE_NAME: self.profile.name,
+            rules.USPACE_ROOT: self.profile.uspace_root,
+        }
+        fixed |= {name: value for name, value in of_profile.items() if name in self.uses}
         defaults = {
             name: f.default
             for name, f in declared.items()
@@ -151,7 +156,8 @@ class _Compiler:
         marks = {old for _key, _name, old, _new in self.quoted.values()}
         mark = marks.pop() if len(marks) == 1 and not self.steps else ""
         plain = None
-        if mark and not any(mark in own for own in _own_texts(declared.values())):
+        own_texts = [*_own_texts(declared.values()), *of_profile.values()]
+        if mark and not any(mark in own for own in own_texts):
             plain = text.with_keys({key: name for key, name, _old, _new in self.quoted.values()})
         made = [(name, rules.Rule(f)) for name, f in declared.items() if rules.Rule.needed(f)]
         return Plan(

@@ -159,8 +159,9 @@ def _badly_quoted(hole: Hole, position: Position, found: Values, *, text: bool) 
 
 def _is_shell_text(view: View, hole: Hole, position: Position) -> bool:
     declared = view.field(hole.text, hole.replacement.name)
-    unquoted = position.quote == "unquoted" and hole.replacement.pattern is None
-    return unquoted and declared is not None and possible.is_shell_text(declared)
+    if position.quote != "unquoted" or declared is None:
+        return False
+    return possible.is_shell_text(declared, hole.replacement)
 
 
 def _is_assignment(position: Position, found: Values) -> bool:
@@ -233,6 +234,9 @@ def _named(name: str) -> str:
 def _told(view: View, hole: Hole, who: Trust, fault: Fault) -> Problem:
     name = hole.replacement.name
     remedy = _PRINTF if who == "script" else fault.remedy or "write @, single quotes included"
+    if name == "ENVIRONMENT":
+        words = "<ENVIRONMENT/{}/{}>".format(*possible.ENVIRONMENT_WORDS)
+        remedy = f"hand it to the program by env: set -- {words}"
     remedy = remedy.replace("@", f"'<{name}/'/'\\\\''>'")
     if who == "script":
         return problem("OSP608", f"the job's script stands {fault.where}", hole.place, remedy)

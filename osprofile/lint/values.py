@@ -38,7 +38,14 @@ ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\
 """Only well-quoted shell words match (design: "Quoting"): a value may stand unquoted."""
 
 ENVIRONMENT_PATTERN: Final = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"
-"""Only `export NAME='value'` lines match: a value may stand where commands stand."""
+"""Only `export NAME='value'` lines match."""
+
+ENVIRONMENT_WORDS: Final = (
+    r"export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\'')*+')(?:\n|\z)",
+    "$1$2 ",
+)
+"""FROM and TO that make words NAME='value' of these lines, for env. As commands they are not safe:
+bash evaluates what it assigns to RANDOM, SECONDS and others."""
 
 _NUMBER: Final = DIGIT | CharSet.chars("+-.eE")
 _EDGES: Final = frozenset(
@@ -61,10 +68,12 @@ DIGITS: Final = Values(DIGIT, DIGIT)
 DERIVED: Final = Values(DIGIT | CharSet.chars(":"), DIGIT)
 
 
-def is_shell_text(field: Field) -> bool:
-    """Say whether a field's pattern is one of the two that only quoted shell text passes."""
-    known = (ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN)
-    return field.pattern is not None and field.pattern.text in known
+def is_shell_text(field: Field, replacement: Replacement) -> bool:
+    """Return whether a replacement gives only quoted shell words, by its field's pattern."""
+    pattern = field.pattern.text if field.pattern is not None else ""
+    if pattern == ENVIRONMENT_PATTERN:
+        return (replacement.pattern, replacement.replacement) == ENVIRONMENT_WORDS
+    return pattern == ARGUMENTS_PATTERN and replacement.pattern is None
 
 
 def values_of(field: Field) -> Values:

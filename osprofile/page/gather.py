@@ -242,6 +242,8 @@ class _Gatherer:
 _SPECIAL: Final = {
     "USER_NAME": "The name of the user whose job it is.",
     "WORKING_DIRECTORY": "The job's own directory, a fresh one for each job.",
+    "PROFILE_NAME": "The name of this profile.",
+    "USPACE_ROOT": "The directory below which working directories are made.",
     "JOB_SCRIPT": "The job's script: JOB_PROLOGUE, the application's template, JOB_EPILOGUE.",
 }
 

@@ -194,7 +194,10 @@ class Scripts:
         """Give the working directory of a job; empty if the job has left none."""
         if not job_id or "/" in job_id or job_id.startswith("."):
             return ""
-        script = f'cd -P -- "$HOME"/.gpe/jobs/{quoted(job_id)} 2> /dev/null && pwd || :'
+        # Older versions kept the links of all profiles in one directory.
+        links = [f"{quoted(self.profile.name)}/{quoted(job_id)}", quoted(job_id)]
+        ways = " || ".join(f'cd -P -- "$HOME"/.gpe/jobs/{link} 2> /dev/null' for link in links)
+        script = f"{{ {ways}; }} && pwd || :"
         return (await self._run(START, script)).removesuffix("\n")
 
     async def _transfer(self, what: str, script: str, size: int, stdout: int | None = None) -> None:

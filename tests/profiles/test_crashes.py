@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.profiles.conftest import Target
 
-PROGRAMS = ["cat", "grep", "id", "ln", "ls", "mkdir", "mv", "readlink", "rm", "setsid", "sleep"]
+PROGRAMS = ["cat", "find", "flock", "grep", "id", "ln", "mkdir", "mv", "rm", "setsid", "sleep"]
 SHIM = """#!/bin/sh
 echo x >> "$SHIMS/count"
 n=$(/usr/bin/wc -l < "$SHIMS/count")

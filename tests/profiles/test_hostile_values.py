@@ -143,9 +143,11 @@ def test_every_other_value_is_carried_or_refused(
 ) -> None:
     """In the rendered script the value stands as one word: sh itself gives it back."""
     target = target_of("linux")
-    variable = {"EXECUTABLE": "exec ", "STDIN": "gpe_stdin=", "STDOUT": "gpe_stdout="}.get(
-        name, "gpe_stderr="
-    )
+    variable = {
+        "EXECUTABLE": "gpe_executable=",
+        "STDIN": "gpe_stdin=",
+        "STDOUT": "gpe_stdout=",
+    }.get(name, "gpe_stderr=")
     for value in VALUES:
         if refused(target, name, value):
             assert value.startswith(("-", "/dev/tcp/"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
 @pytest.fixture
 def linux(target_of: Callable[[str], Target]) -> Target:
     return target_of("linux")
+
+
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+  xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+</osp:Profile>
+"""
 
 
 def script(text: str) -> dict[str, str]:
@@ -265,12 +274,53 @@ def test_a_job_of_another_machine_is_not_judged(linux: Target) -> None:
     other = f"{job.id[:-8]}00000000"
     (job.directory / ".gpe_exit_status").unlink()
     (job.directory / ".gpe_host").write_text("elsewhere.example\n")
-    (linux.home / ".gpe/jobs" / other).symlink_to(job.directory)
+    (linux.home / ".gpe/jobs/linux" / other).symlink_to(job.directory)
     status = linux.statuses("", JOB_ID=other)[other]
     assert (status.state, status.word) == ("UNKNOWN", "elsewhere")
     # the same machine, booted since
     (job.directory / ".gpe_host").write_text(f"{os.uname().nodename}\n")
     assert linux.statuses("", JOB_ID=other)[other].state == "LOST"
+
+
+def test_a_poll_costs_by_the_jobs_that_live(linux: Target) -> None:
+    """Counted by the commands that the shell runs; an ended job is listed once."""
+    live = linux.start(EXECUTABLE="sleep", ARGUMENTS="60")
+    ended = linux.start()
+    ended.wait()
+    links = linux.home / ".gpe/jobs/linux"
+    assert set(linux.statuses()) == {live.id, ended.id}
+    assert set(linux.statuses()) == {live.id}
+    assert ended.status().state == "DONE"
+    poll = linux.script("GET_JOB_STATUS", "ALL")
+    few = len(linux.sh(f"set -x\n{poll}").stderr.splitlines())
+    for number in range(1, 101):
+        (links / f"{number}-1-00000000").symlink_to(ended.directory)
+    assert len(linux.sh(f"set -x\n{poll}").stderr.splitlines()) == few
+    # where a directory is gone, its link goes too, when the next job has ended
+    gone = links / "100-1-00000000"
+    gone.unlink()
+    gone.symlink_to(linux.root / "gone")
+    linux.ok("ABORT", JOB_ID=live.id)
+    assert set(linux.statuses()) == {live.id}
+    assert not gone.is_symlink()
+    assert (links / "99-1-00000000").is_symlink()
+
+
+def test_jobs_of_an_older_version(linux: Target) -> None:
+    """Their links lay beside those of all other profiles."""
+    live = linux.start(EXECUTABLE="sleep", ARGUMENTS="60")
+    ended = linux.start()
+    ended.wait()
+    links = linux.home / ".gpe/jobs"
+    for job in (live, ended):
+        (links / "linux" / job.id).rename(links / job.id)
+        (links / "linux/live" / job.id).unlink()
+    assert ended.status().state == "DONE"
+    assert set(linux.statuses()) == {live.id, ended.id}
+    assert set(linux.statuses()) == {live.id}
+    assert ended.status().state == "DONE"
+    linux.ok("ABORT", JOB_ID=live.id)
+    assert live.status().state == "REMOVED"
 
 
 def test_the_wall_time_ends_a_job(linux: Target) -> None:
@@ -297,7 +347,7 @@ def test_start_in_a_directory_with_a_job_starts_nothing(linux: Target) -> None:
     fields = script("echo run >> log")
     job = linux.start(**fields)
     job.wait()
-    link = linux.home / ".gpe/jobs" / job.id
+    link = linux.home / ".gpe/jobs/linux" / job.id
     link.unlink()
     again = linux.start(job.directory, **fields)
     assert again.id == job.id
@@ -356,17 +406,65 @@ def test_delete_refuses_what_nobody_means(linux: Target, path: str) -> None:
     assert caught.value.field == "PATH"
 
 
-def test_delete_refuses_the_home_directory(linux: Target) -> None:
-    for path in (f"{linux.home}", f"{linux.home}/"):
-        assert "not removed" in linux.fails("DELETE", PATH=path)
-    assert linux.home.exists()
+KEPT = {
+    "as it is": "@",
+    "slash": "@/",
+    "slashes": "@//",
+    "dot": "@/.",
+    "double slash": "/@",
+    "dot at the beginning": "/.@",
+    "dots inside": "^/./home",
+    "through a link": "^/link",
+    "through a link, slash": "^/link/",
+    "above": "^",
+    "the root": "/./",
+}
+
+
+@pytest.mark.parametrize("which", ["home", "root", "user"])
+@pytest.mark.parametrize("spelling", KEPT)
+def test_delete_refuses_what_is_needed(
+    target_of: Callable[[str], Target], tmp_path: Path, spelling: str, which: str
+) -> None:
+    """The home, the root of the working directories and the user's own part, however spelled."""
+    site = tmp_path / "profiles/site/profile.xml"
+    site.parent.mkdir(parents=True)
+    uspace = tmp_path / "it's/jobs"
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    (uspace / user).mkdir(parents=True)
+    site.write_text(SITE.format(root=uspace))
+    target = target_of("linux")
+    target.profile = Repository([site.parents[1], PROFILES]).load("site")
+    kept = {"home": target.home, "root": uspace, "user": uspace / user}[which]
+    (kept / "precious").touch()
+    (kept.parent / "link").symlink_to(kept)
+    text = KEPT[spelling].replace("@", str(kept)).replace("^", str(kept.parent))
+    text = text.replace("/./home", f"/./{kept.name}")
+    if spelling == "through a link":
+        target.ok("DELETE", PATH=text)
+        assert not (kept.parent / "link").is_symlink()
+    elif spelling in {"dot", "the root"}:
+        with pytest.raises(IncarnationError):
+            target.script("DELETE", PATH=text)
+    else:
+        assert "not removed" in target.fails("DELETE", PATH=text)
+    assert (kept / "precious").exists()
+
+
+def test_delete_refuses_a_home_that_is_a_link(linux: Target, tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    linux.home.rename(real)
+    linux.home.symlink_to(real)
+    assert "not removed" in linux.fails("DELETE", PATH=str(real))
+    assert "not removed" in linux.fails("DELETE", PATH=f"{linux.home}/")
+    assert real.exists()
 
 
 def test_delete_of_a_working_directory_forgets_the_job(linux: Target) -> None:
     job = linux.start()
     job.wait()
     linux.ok("DELETE", PATH=str(job.directory))
-    assert [*(linux.home / ".gpe/jobs").iterdir()] == []
+    assert [*(linux.home / ".gpe/jobs/linux").rglob("*-*")] == []
     assert job.id in linux.fails("GET_JOB_STATUS", JOB_ID=job.id)
     assert linux.statuses() == {}
     linux.ok("DELETE", PATH=str(job.directory))  # once more: it is gone already

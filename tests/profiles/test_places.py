@@ -46,15 +46,54 @@ def test_a_directory_that_was_there_keeps_its_mode(linux: Target) -> None:
     assert directory.stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.parametrize("above", [1, 2])
+@pytest.mark.parametrize("mode", [0o777, 0o720, 0o702])
+def test_others_may_write_above(linux: Target, above: int, mode: int) -> None:
+    directory = linux.root / "a/b/job"
+    (linux.root / "a/b").mkdir(parents=True)
+    place = directory.parents[above - 1]
+    place.chmod(mode)
+    words = f"{place} belongs to another user, or others may write there"
+    assert words in start(linux, directory)
+    place.chmod(mode | 0o1000)  # sticky: what is there cannot be replaced
+    assert linux.start(directory, EXECUTABLE="true").wait().exit == 0
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
-@pytest.mark.parametrize("above", [False, True])
-def test_a_directory_of_somebody_else(linux: Target, above: bool) -> None:
-    directory = linux.directory()
+@pytest.mark.parametrize("above", [0, 1, 2])
+def test_a_directory_of_somebody_else(linux: Target, above: int) -> None:
+    directory = linux.root / "a/b/job"
     directory.mkdir(parents=True)
-    os.chown(directory.parent if above else directory, 12345, -1)
-    words = start(linux, directory)
-    assert "belongs to another user (12345)" in words
-    assert str(directory.parent if above else directory) in words
+    place = [directory, *directory.parents][above]
+    os.chown(place, 12345, -1)
+    assert f"{place} belongs to another user" in start(linux, directory)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+@pytest.mark.parametrize("known", [False, True])
+def test_a_link_of_somebody_else(linux: Target, tmp_path: Path, known: bool) -> None:
+    """He may point it elsewhere between START and the job."""
+    (tmp_path / "ours").mkdir(mode=0o700)
+    linux.root.mkdir()
+    linux.root.chmod(0o1777)
+    link = linux.root / "me"
+    link.symlink_to(tmp_path / "ours")
+    if known:
+        (tmp_path / "ours/job").mkdir()
+    os.lchown(link, 12345, -1)
+    assert f"{link} belongs to another user" in start(linux, link / "job")
+    os.lchown(link, os.geteuid(), -1)
+    job = linux.start(link / "job", EXECUTABLE="pwd", ARGUMENTS="-P")
+    assert job.wait().exit == 0
+    assert job.read("stdout") == f"{tmp_path}/ours/job\n"
+
+
+def test_where_a_link_of_ours_leads(linux: Target, tmp_path: Path) -> None:
+    (tmp_path / "open/ours").mkdir(parents=True)
+    (tmp_path / "open").chmod(0o777)
+    linux.root.mkdir()
+    (linux.root / "me").symlink_to(tmp_path / "open/ours")
+    assert f"{tmp_path}/open belongs to" in start(linux, linux.root / "me/job")
 
 
 def test_the_program_runs_elsewhere(linux: Target, tmp_path: Path) -> None:

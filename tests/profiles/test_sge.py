@@ -272,7 +272,7 @@ def test_a_master_that_is_down_has_forgotten_nothing(sge: Target, commands: Comm
     for verb in ("HOLD", "RESUME", "ABORT", "GET_JOB_STATUS"):
         assert sge.fails(verb, JOB_ID="7") == DOWN
     assert sge.fails("GET_JOB_STATUS", "ALL") == DOWN
-    assert not (sge.home / ".gpe/jobs/7/.gpe_removed").exists()
+    assert not (sge.home / ".gpe/jobs/sge/7/.gpe_removed").exists()
 
 
 KILLED = {"failed": "100 : assumedly after job", "code": "137                  (Killed)"}
@@ -394,7 +394,7 @@ def test_a_job_that_grid_engine_does_not_let_go_is_not_removed(
     commands.set("qdel", said, code=1)
     leave(sge, "7", job="")
     assert sge.fails("ABORT", JOB_ID="7") == said
-    assert not (sge.home / ".gpe/jobs/7/.gpe_removed").exists()
+    assert not (sge.home / ".gpe/jobs/sge/7/.gpe_removed").exists()
 
 
 @pytest.mark.parametrize(

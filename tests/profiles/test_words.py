@@ -40,7 +40,7 @@ def commands(tmp_path: Path) -> Commands:
 
 def leave(target: Target, job: str, /, **files: str) -> None:
     """Leave files in the directory of a job, as its end does."""
-    directory = target.home / ".gpe/jobs" / job
+    directory = target.home / ".gpe/jobs" / target.profile.name / job
     directory.mkdir(parents=True)
     for name, text in files.items():
         (directory / f".gpe_{name}").write_text(text)

@@ -66,12 +66,12 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <osp:UspaceRoot>{root}</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template name="START">
-    <idb:Invocation name=""><idb:Body><![CDATA[gpe_d='<WORKING_DIRECTORY/'/'\\''>'
+    <idb:Invocation name=""><idb:Body><![CDATA[gpe_jobs="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+gpe_d='<WORKING_DIRECTORY/'/'\\''>'
 <SH_ENTER>
 [ -s .gpe_job_id ] || printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe_job.$$" || exit 1
 set -- sh -c 'answer=$(toysub "$1") && printf "%s\n" "${{answer##* }}"' sh
-gpe_find='grep -lxF -- "$gpe_d" "$TOY"/submissions > /dev/null &&
-  grep -nxF -- "$gpe_d" "$TOY"/submissions | {{ IFS=: read -r n _ && echo "$n"; }}'
+gpe_find='[ ! -e "$TOY"/submissions ] || grep -nxF -- "$gpe_d" "$TOY"/submissions | {{ ! IFS=: read -r n _ || echo "$n"; }}'
 <SH_SUBMIT>
 ]]></idb:Body></idb:Invocation>
     <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)\n*\z</idb:Value></idb:Field>
@@ -87,7 +87,6 @@ gpe_id=$TOYJOB
 <SH_JOB>
 (
 <SH_PAYLOAD>
-<ENVIRONMENT>
 ]]></idb:Body></idb:Invocation>
   </idb:Template>
   <idb:Template name="GET_JOB_STATUS">

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 TOOLS = [
-    "awk", "cat", "date", "env", "grep", "id", "ln", "ls", "mkdir", "mv", "readlink", "rm", "sed",
+    "awk", "cat", "date", "env", "find", "flock", "grep", "id", "ln", "ls", "mkdir", "mv", "rm", "sed",
     "setsid", "sh", "sleep", "sort", "touch", "wc", "yes",
 ]  # fmt: skip
 SBATCH = """#!/bin/sh
@@ -134,13 +134,13 @@ class Site:
     @property
     def jobs(self) -> list[str]:
         """The jobs that the batch system has."""
-        path = self.here / ("home/.gpe/jobs" if self.name == "linux" else "jobs")
+        path = self.here / ("home/.gpe/jobs/linux/live" if self.name == "linux" else "jobs")
         return sorted(os.listdir(path)) if path.exists() else []
 
     def end(self, job_id: str) -> None:
         """Let a job end with 3."""
         if self.name == "linux":
-            (self.here / "home/.gpe/jobs" / job_id / "go").touch()
+            (self.here / "home/.gpe/jobs/linux" / job_id / "go").touch()
             return
         job = self.here / "jobs" / job_id.partition(".")[0]
         told = {
