@@ -13,7 +13,7 @@ ABROAD: Final = 600.0
 
 def me() -> str:
     """Give this process's name in the record: host, boot, process id, start time."""
-    return f"{_here()} {os.getpid()} {_since(os.getpid())}"
+    return f"{here()} {os.getpid()} {_since(os.getpid())}"
 
 
 def is_at_work(owner: str | None, begun: float) -> bool:
@@ -24,13 +24,14 @@ def is_at_work(owner: str | None, begun: float) -> bool:
     if not owner:
         return False
     host, boot, pid, since = owner.split(" ")
-    here = _here().split(" ")
-    if host != here[0]:
-        return time.time() - begun < ABROAD
-    return boot == here[1] and _since(int(pid)) == since
+    this_host, this_boot = here().split(" ")
+    if host != this_host:
+        return abs(time.time() - begun) < ABROAD  # there is no clock but the wall's for two hosts
+    return boot == this_boot and _since(int(pid)) == since
 
 
-def _here() -> str:
+def here() -> str:
+    """Return the name of this machine and of its boot."""
     boot = "-"
     with (
         contextlib.suppress(OSError),

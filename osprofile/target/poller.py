@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
@@ -22,6 +21,7 @@ from osprofile.target.pace import Pace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from osprofile.target.clock import Clock
     from osprofile.target.pace import Timing
     from osprofile.target.scripts import Scripts
 
@@ -37,7 +37,11 @@ _ASK_AGAIN: Final = 4
 @final
 @dataclass(slots=True)
 class Watched:
-    """A job that has not ended: since when it is watched (monotonic), what is known of its end."""
+    """A job that has not ended, and what is known of its end; times are monotonic.
+
+    `since`: it is watched; `started`: it runs; `aborted`: its removal was taken; `missing`: nobody
+    knows it.
+    """
 
     since: float
     walltime: float | None = None
@@ -62,7 +66,8 @@ class Poller:
     """Asks for the states of the jobs it was given, and hands on what it hears.
 
     `hear(event)` gets the state of a job whenever its line in the batch system's answer changed;
-    `miss(job_ids, since)` the jobs that nobody knows, for the record. As long as `relaxed()`, a log
+    `miss(job_ids, since)` the jobs that nobody knows since then (monotonic), or that are known
+    again (None), for the record. As long as `relaxed()`, a log
     tells of the jobs and polls are for what it may have missed.
     """
 
@@ -71,16 +76,18 @@ class Poller:
         scripts: Scripts,
         timing: Timing,
         hear: Callable[[JobEvent], object],
-        miss: Callable[[Iterable[str], float], None],
+        miss: Callable[[Iterable[str], float | None], None],
         relaxed: Callable[[], bool] = lambda: False,
+        *,
+        clock: Clock,
     ) -> None:
         self._relaxed = relaxed
         self._ends: dict[str, _End] = {}
         self._scripts, self._timing, self._hear, self._miss = scripts, timing, hear, miss
+        self._clock = clock
         self._pace = Pace(timing)
         self._watched: dict[str, Watched] = {}
         self._last = _NOTHING
-        self._missed: set[str] = set()
         self._new: set[str] = set()
         self._at_once = False
         self._asked = self._begun = self._valid = -math.inf
@@ -110,6 +117,15 @@ class Poller:
         if job_id in self._watched:
             self._watched[job_id].aborted = when
 
+    def known_again(self, job_ids: Iterable[str]) -> None:
+        """Note that jobs are not missing, or not any more."""
+        found = list(job_ids)
+        for job_id in found:
+            if job_id in self._watched:
+                self._watched[job_id].missing = None
+        if found:
+            self._miss(found, None)
+
     def ended(self, event: JobEvent) -> None:
         """Ask at once how a job ended whose end a log tells; its own word is the last resort."""
         if event.job_id in self._watched:
@@ -120,7 +136,7 @@ class Poller:
         """Poll soon, because something is going to change; or at once, because it did."""
         self._pace.moved()
         if at_once:
-            self._at_once, self._valid = True, time.monotonic()
+            self._at_once, self._valid = True, self._clock.monotonic()
         self._wake.set()
 
     async def run(self) -> None:
@@ -141,12 +157,12 @@ class Poller:
                 self._pace.failed()
                 log.exception("a poll failed by a fault of osprofile's")
             if last == math.inf:
-                last = time.monotonic()
+                last = self._clock.monotonic()
 
     def _wait(self, last: float) -> float:
         if not self._watched:
             return math.inf
-        return 0.0 if self._at_once else last + self._delay() - time.monotonic()
+        return 0.0 if self._at_once else last + self._delay() - self._clock.monotonic()
 
     async def _sleep(self, seconds: float) -> None:
         self._wake.clear()
@@ -156,12 +172,12 @@ class Poller:
 
     def _delay(self) -> float:
         """Give the seconds until the next poll: sooner where a wall time or a grace period ends."""
-        now, wall = time.monotonic(), time.time()
+        now = self._clock.monotonic()
         jobs = self._watched.values()
-        ends = [w.started + w.walltime for w in jobs if w.started and w.walltime]
-        ends = [end for end in ends if end > wall - self._timing.slowest]
-        ends += [wall + w.ask_again - now for w in jobs if w.missing is not None]
-        delay = self._pace.delay(wall, min(ends, default=None))
+        ends = [w.started + w.walltime for w in jobs if w.started is not None and w.walltime]
+        ends += [w.ask_again for w in jobs if w.missing is not None]
+        ends = [end for end in ends if end > now - self._timing.slowest]
+        delay = self._pace.delay(now, min(ends, default=None))
         return max(delay, self._timing.listening) if self._relaxed() else delay
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
@@ -173,18 +189,18 @@ class Poller:
         """
         if self._relaxed():
             max_age = max(max_age, self._timing.listening)
-        wanted = max(time.monotonic() - max_age, self._valid)
+        wanted = max(self._clock.monotonic() - max_age, self._valid)
         async with self._polling:
             if self._begun >= wanted:
                 self._compare(self._last, self._asked)  # for those that are watched since
                 return self._last
-            asked, begun = time.time(), time.monotonic()
+            asked, begun = self._clock.now(), self._clock.monotonic()
             try:
                 found = await self._scripts.states()
             except OSProfileError:
                 self._pace.failed()
                 raise
-            self._asked, self._begun, took = asked, begun, time.monotonic() - begun
+            self._asked, self._begun, took = asked, begun, self._clock.monotonic() - begun
             changed = self._compare(found, asked)
             changed = await self._judge(self._missing(found, begun), found) or changed
             self._pace.polled(changed=changed, took=took)
@@ -210,22 +226,19 @@ class Poller:
             for job_id in self._watched
             if (status := found.get(job_id)) is None or status.state is JobState.LOST
         }
-        for job_id in self._missed - missing:
-            if job_id in self._watched:
-                self._watched[job_id].missing = None
-        self._missed = missing
         jobs = self._watched
+        self.known_again(j for j, w in jobs.items() if w.missing is not None and j not in missing)
         return sorted(j for j in missing if jobs[j].since < begun and jobs[j].ask_again <= begun)
 
     # Ends that a log tells
 
     def _wait_for_ends(self) -> float:
         due = min((end.due for end in self._ends.values()), default=math.inf)
-        return due - time.monotonic()
+        return due - self._clock.monotonic()
 
     async def _ask_for_ends(self) -> None:
         """Ask how jobs ended: the log does not know of limits, removals and exit files."""
-        now = time.monotonic()
+        now = self._clock.monotonic()
         asked = {job_id: end for job_id, end in self._ends.items() if end.due <= now}
         for end in asked.values():
             end.left -= 1
@@ -251,7 +264,7 @@ class Poller:
         """Find out what became of jobs; say whether anything is known anew."""
         if not gone:
             return False
-        asked = time.time()
+        asked = self._clock.now()
         try:
             known = await self._scripts.states_of(gone)
         except OSProfileError as error:
@@ -261,10 +274,10 @@ class Poller:
             watched = self._watched.get(job_id)
             if watched is None:
                 continue
-            watched.ask_again = time.monotonic() + self._timing.grace / _ASK_AGAIN
+            watched.ask_again = self._clock.monotonic() + self._timing.grace / _ASK_AGAIN
             status = known.get(job_id)
             if status is not None and status.state is not JobState.LOST:
-                watched.missing = None
+                self.known_again([job_id])
                 self._tell(status, asked)
             else:
                 self._vanished(job_id, watched, status or found.get(job_id), asked)
@@ -274,10 +287,11 @@ class Poller:
         self, job_id: str, watched: Watched, status: JobStatus | None, now: float
     ) -> None:
         """Judge a job that nobody knows."""
-        if watched.missing is None:
-            watched.missing = now
-            self._miss((job_id,), now)
-        over = now - watched.missing >= self._timing.grace
+        since = self._clock.monotonic()
+        if watched.missing is None or watched.missing > since:
+            watched.missing = since
+            self._miss((job_id,), since)
+        over = since - watched.missing >= self._timing.grace
         ended = vanished(job_id, status, aborted=watched.aborted, over=over)
         if ended is not None:
             self._tell(ended, now)
@@ -285,7 +299,7 @@ class Poller:
     def _tell(self, status: JobStatus, asked: float) -> None:
         watched = self._watched[status.job_id]
         if watched.started is None and status.state is JobState.RUNNING:
-            watched.started = asked
+            watched.started = self._clock.monotonic()
         self._hear(JobEvent(asked, after_abort(status) if watched.aborted else status))
 
 

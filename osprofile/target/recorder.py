@@ -40,8 +40,8 @@ class Recorder:
         except StoreError as error:
             log.error("the states of %d jobs are not recorded: %s", len(unwritten), error)  # noqa: TRY400
 
-    def missing(self, job_ids: Iterable[str], since: float) -> None:
-        """Record since when nobody knows jobs."""
+    def missing(self, job_ids: Iterable[str], since: float | None) -> None:
+        """Record since when (monotonic) nobody knows jobs; None: they are known again."""
         try:
             self._store.missing(self._target, job_ids, since)
         except StoreError as error:

@@ -12,15 +12,17 @@ log does not work, and its rollback journal is used instead.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sqlite3
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
+from urllib.parse import quote
 
 from osprofile.errors import StoreError
 from osprofile.events.event import JobState, JobStatus
-from osprofile.target.owner import is_at_work, me
+from osprofile.target import owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,12 +45,24 @@ CREATE TABLE job (
   submitted REAL, started REAL, ended REAL,
   walltime REAL,
   aborted REAL,     -- when its removal was asked for here
-  missing REAL      -- since when nobody knows it
+  missing REAL      -- not used any more: it followed a clock that may be set
 );
 CREATE UNIQUE INDEX job_directory ON job (target, directory);
 CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
 CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL;
 """
+_COLUMNS: Final = frozenset(
+    {
+        "number", "target", "directory", "job_id", "key", "name", "script", "owner", "state",
+        "word", "exit_code", "signal", "by_limit", "hosts", "reason", "submitted", "started",
+        "ended", "walltime", "aborted", "missing",
+    }
+)  # fmt: skip
+_LATER: Final = {
+    "missing_since": "REAL",  # since when nobody knows it, in s since the boot of missing_boot
+    "missing_boot": "TEXT",
+}
+"""Columns that the first versions had not; those leave them alone."""
 _NETWORK: Final = frozenset(
     {
         "9p", "afs", "beegfs", "ceph", "cifs", "fuse.beegfs", "fuse.ceph", "fuse.glusterfs",
@@ -60,7 +74,7 @@ _LIVE: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE: Final = f"""
 UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
-  missing = NULL
+  missing_since = NULL
 WHERE target = ? AND {_LIVE} AND job_id IN """  # noqa: S608  # a constant
 _TOGETHER: Final = 250
 """Jobs that one statement updates; SQLite may take no more than 999 values."""
@@ -73,7 +87,8 @@ class Record:
 
     `status` has no job id as long as it is being submitted: `script` is then what submits it, and
     `owner` the process that does. `walltime` is in s. `aborted`: when its removal was asked for
-    here; `missing`: since when nobody knows it.
+    here; `missing`: since when nobody knows it (monotonic), in the future where that was noted
+    before a reboot or on another machine, and cannot be measured.
     """
 
     number: int
@@ -96,7 +111,7 @@ class Record:
     @property
     def is_at_work(self) -> bool:
         """Whether the process that is submitting it still lives."""
-        return is_at_work(self.owner, self.status.submitted or 0.0)
+        return owner.is_at_work(self.owner, self.status.submitted or 0.0)
 
 
 def default_path() -> str:
@@ -143,7 +158,7 @@ class Store:
                     "INSERT INTO job (target, directory, key, name, script, owner, walltime, state,"
                     " word, by_limit, hosts, reason, submitted)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
-                    (target, directory, key, name, script, me(), walltime, time.time()),
+                    (target, directory, key, name, script, owner.me(), walltime, time.time()),
                 ).lastrowid
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
@@ -179,7 +194,7 @@ class Store:
             found = self._many("number = ? AND job_id IS NULL", (number,))
             if not found or found[0].is_at_work:
                 return False
-            self._db.execute("UPDATE job SET owner = ? WHERE number = ?", (me(), number))
+            self._db.execute("UPDATE job SET owner = ? WHERE number = ?", (owner.me(), number))
             return True
 
     def forget(self, number: int) -> None:
@@ -225,13 +240,15 @@ class Store:
             "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?", (when, target, job_id)
         )
 
-    def missing(self, target: str, job_ids: Iterable[str], since: float) -> None:
-        """Write down since when jobs are known to nobody, for those of which it is new."""
+    def missing(self, target: str, job_ids: Iterable[str], since: float | None) -> None:
+        """Write down since when (monotonic) nobody knows jobs, where it is new; None: one does."""
+        boot = owner.here()
         with self._told(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
-                "UPDATE job SET missing = ? WHERE target = ? AND job_id = ? AND missing IS NULL",
-                [(since, target, job_id) for job_id in job_ids],
+                "UPDATE job SET missing_since = ?, missing_boot = ? WHERE target = ? AND job_id = ?"
+                " AND (? IS NULL OR missing_since IS NULL OR missing_boot != ?)",
+                [(since, boot, target, job_id, since, boot) for job_id in job_ids],
             )
 
     # Questions
@@ -292,6 +309,10 @@ class Store:
             os.makedirs(directory, mode=0o700, exist_ok=True)
             # SQLite gives its further files the mode of the first.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            # Opened so, not even the log of a program that has crashed is put back.
+            name = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+            with contextlib.closing(sqlite3.connect(name, uri=True)) as db:
+                self._check(db)
         db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
         try:
             db.row_factory = sqlite3.Row
@@ -309,10 +330,16 @@ class Store:
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Refuse another program's file before anything is written to it."""
+        db.execute("BEGIN")  # another process may be making its table just now
         version = _version(db)
+        is_ours = _columns(db) >= _COLUMNS if version else _is_empty(db)
+        db.execute("ROLLBACK")
         if version not in {0, VERSION}:
             message = f"{self.path} was written by another version of osprofile ({version})"
             raise StoreError(message, hint="use that one, or another file")
+        if not is_ours:
+            message = f"{self.path} is a database of another program, not a record of jobs"
+            raise StoreError(message, hint="give another file")
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -331,15 +358,25 @@ class Store:
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    """Make the table where it is missing."""
-    if _version(db) == VERSION:
+    """Make the table where it is missing, and the columns that an older version had not."""
+    if _version(db) == VERSION and not _LATER.keys() - _columns(db):
         return
     db.execute("BEGIN IMMEDIATE")
     if _version(db) == 0:  # another process may have been quicker
         for statement in _SCHEMA.split(";\n"):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")
+    for name in _LATER.keys() - _columns(db):
+        db.execute(f"ALTER TABLE job ADD COLUMN {name} {_LATER[name]}")
     db.execute("COMMIT")
+
+
+def _columns(db: sqlite3.Connection) -> set[str]:
+    return {str(name) for _, name, *_ in db.execute("PRAGMA table_info(job)")}
+
+
+def _is_empty(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
 
 
 def _version(db: sqlite3.Connection) -> int:
@@ -354,8 +391,13 @@ def _record(row: sqlite3.Row) -> Record:
     )  # fmt: skip
     return Record(
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
-        row["owner"], status, row["walltime"], row["aborted"], row["missing"],
+        row["owner"], status, row["walltime"], row["aborted"],
+        _missing(row["missing_since"], row["missing_boot"]),
     )  # fmt: skip
+
+
+def _missing(since: float | None, boot: str) -> float | None:
+    return since if since is None or boot == owner.here() else math.inf
 
 
 def is_network(path: str, mounts: str = "/proc/self/mounts") -> bool:

@@ -10,7 +10,6 @@ a log source may feed the same monitor.
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Self, final
 
 from osprofile.errors import (
@@ -19,6 +18,7 @@ from osprofile.errors import (
     told,
 )
 from osprofile.events.event import JobEvent, JobState, JobStatus
+from osprofile.target.clock import Clock
 from osprofile.target.names import target_name
 from osprofile.target.pace import Timing
 from osprofile.target.poller import after_abort
@@ -59,6 +59,7 @@ class TargetSystem:
         store: Store | None = None,
         timing: Timing | None = None,
         at_once: int = 8,
+        clock: Clock | None = None,
     ) -> None:
         context = dict(context or {})
         user, at, _ = context.get("SSH:HOST", "").rpartition("@")
@@ -69,9 +70,12 @@ class TargetSystem:
         self.timing = timing or Timing()
         self.store = store or Store()
         self._owns_store = store is None
+        self._clock = clock or Clock()
         self._recorder = Recorder(self.name, self.store)
         self._scripts = Scripts(profile, context, time_limit=self.timing.script, at_once=at_once)
-        self._watching = Watching(self.name, self._scripts, self.store, self._recorder, self.timing)
+        self._watching = Watching(
+            self.name, self._scripts, self.store, self._recorder, self.timing, clock=self._clock
+        )
         self._poller, self.monitor = self._watching.poller, self._watching.monitor
         self._submitter = Submitter(self.name, self._scripts, self.store, self._watching.taken)
 
@@ -132,7 +136,7 @@ class TargetSystem:
         record = self.store.find(self.name, job_id)
         if record is not None and record.status.state.is_terminal:
             return record.status
-        asked = time.time()
+        asked = self._clock.now()
         try:
             found = await self._scripts.state(job_id)
         except ScriptFailedError as error:
@@ -145,6 +149,8 @@ class TargetSystem:
             self._watching.register(record)
         if found is None or found.state is JobState.LOST:
             return self._watching.vanished(job_id, found)
+        if record is not None and record.missing is not None:
+            self._poller.known_again([job_id])
         if record is not None and record.aborted:
             found = after_abort(found)
         self._watching.hear(JobEvent(asked, found))
@@ -233,7 +239,7 @@ class TargetSystem:
 
     async def abort(self, job_id: str) -> None:
         """Remove a job. One that has ended already is a `ScriptFailedError`."""
-        when = time.time()
+        when = self._clock.now()
         # Before, lest the job end between the script and the note.
         self._poller.aborted(job_id, when)
         self._recorder.aborted(job_id, when)

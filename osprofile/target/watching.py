@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, final
@@ -24,6 +23,7 @@ from osprofile.target.stream import Events
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from osprofile.target.clock import Clock
     from osprofile.target.pace import Timing
     from osprofile.target.recorder import Recorder
     from osprofile.target.scripts import Scripts
@@ -38,17 +38,26 @@ class Watching:
     """
 
     def __init__(
-        self, name: str, scripts: Scripts, store: Store, recorder: Recorder, timing: Timing
+        self,
+        name: str,
+        scripts: Scripts,
+        store: Store,
+        recorder: Recorder,
+        timing: Timing,
+        *,
+        clock: Clock,
     ) -> None:
         self._name, self._profile, self._store = name, scripts.profile, store
-        self._recorder, self._timing = recorder, timing
+        self._recorder, self._timing, self._clock = recorder, timing, clock
         self.monitor = Monitor(self._tell, replay=self._logged)
         self._log: LogSource | None = None
         if has_log(scripts.profile, scripts.context):
             self._log = LogSource(
                 scripts.profile, scripts.context, self.monitor, self._logged, store.path
             )
-        self.poller = Poller(scripts, timing, self.hear, recorder.missing, self._is_told)
+        self.poller = Poller(
+            scripts, timing, self.hear, recorder.missing, self._is_told, clock=clock
+        )
         self._tasks: list[asyncio.Task[None]] = []
         self._readers: set[Events] = set()
         self._waiting: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
@@ -104,7 +113,7 @@ class Watching:
         """Watch a job that was submitted just now."""
         if job_id in self.monitor:  # an id that came round again
             self.unwatch(job_id)
-        status = JobStatus(job_id, JobState.UNKNOWN, submitted=time.time())
+        status = JobStatus(job_id, JobState.UNKNOWN, submitted=self._clock.now())
         self.watch(replace(record, status=status))
 
     def register(self, record: Record) -> None:
@@ -113,10 +122,10 @@ class Watching:
 
     def watch(self, record: Record) -> None:
         """Have a job's events told, and ask for it."""
-        status = record.status
-        watched = Watched(
-            time.monotonic(), record.walltime, status.started, record.aborted, record.missing
-        )
+        status, now, started = record.status, self._clock.monotonic(), record.status.started
+        if started is not None:
+            started += now - self._clock.now()
+        watched = Watched(now, record.walltime, started, record.aborted, record.missing)
         self.poller.watch(status.job_id, watched)
         if status.job_id not in self.monitor:
             self.register(record)
@@ -183,13 +192,14 @@ class Watching:
     def vanished(self, job_id: str, found: JobStatus | None) -> JobStatus:
         """Judge a job that was asked for, and that nobody knows."""
         record = self._store.find(self._name, job_id)
-        now = time.time()
-        since = now if record is None or record.missing is None else record.missing
-        if record is not None and record.missing is None:
+        now = self._clock.monotonic()
+        since = record.missing if record is not None else None
+        if since is None or since > now:
+            since = now
             self._recorder.missing((job_id,), now)
         aborted = record.aborted if record is not None else None
         over = now - since >= self._timing.grace
         ended = vanished(job_id, found, aborted=aborted, over=over)
         if ended is not None:
-            self.hear(JobEvent(now, ended))
+            self.hear(JobEvent(self._clock.now(), ended))
         return self.known(job_id, found)

@@ -47,6 +47,8 @@ def test_a_job_from_submission_to_end() -> None:
     assert [found] == store.live("t") == store.by_id("17") == store.all()
     assert found == store.find_key("t", "k") == store.find_directory("t", "/d")
     assert store.find("other", "17") is None
+    store.missing("t", ["17"], 0.5)
+    store.missing("t", ["17"], None)
     store.missing("t", ["17"], 1.0)
     store.missing("t", ["17"], 2.0)
     store.aborted("t", "17", 3.0)
@@ -141,7 +143,7 @@ def test_only_the_submissions_of_ended_processes_are_cut(tmp_path: Path) -> None
 def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     with monkeypatch.context() as patched:
-        patched.setattr(owner, "_here", lambda: "elsewhere boot")
+        patched.setattr(owner, "here", lambda: "elsewhere boot")
         store.begin("t", "/d", script="")
     assert store.cut("t") == []
     later = time.time() + owner.ABROAD + 1
@@ -186,6 +188,55 @@ def test_files_of_others(tmp_path: Path, name: str) -> None:
     assert words in str(caught.value)
     assert str(file) in str(caught.value)
     assert file.read_bytes() == before
+
+
+FOREIGN = {
+    "plain": ("CREATE TABLE bookmarks (url TEXT)",),
+    "with a log": (
+        "CREATE TABLE bookmarks (url TEXT)",
+        "PRAGMA journal_mode = WAL",
+        "INSERT INTO bookmarks VALUES ('http://example.org')",
+    ),
+    "of our version": ("PRAGMA user_version = 1", "CREATE TABLE bookmarks (url TEXT)"),
+    "of our words": ("PRAGMA user_version = 1", "CREATE TABLE job (number, target, state)"),
+    "of no table": ("PRAGMA user_version = 1",),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_another_program_s_database_stays_as_it_is(tmp_path: Path, name: str) -> None:
+    """Not a byte of it is changed, nor of the log that its program has not yet put back."""
+    file = tmp_path / "places.sqlite"
+    pid = os.fork()
+    if pid == 0:  # it ends as by a crash: what it wrote stays in the log
+        db = sqlite3.connect(file, isolation_level=None)
+        for statement in FOREIGN[name]:
+            db.execute(statement)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(StoreError, match="another program"):
+        Store(str(file))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_record_of_an_older_version(tmp_path: Path) -> None:
+    """It has no place for when a job was missed by a clock that nobody sets; that one is added."""
+    path = str(tmp_path / "jobs.db")
+    store = Store(path)
+    store.adopt("t", JobStatus("17", JobState.RUNNING))
+    for column in ("missing_since", "missing_boot"):
+        store._db.execute(f"ALTER TABLE job DROP COLUMN {column}")
+    store._db.execute("UPDATE job SET missing = 1700000000.0")
+    store.close()
+    for _ in range(2):
+        store = Store(path)
+        (record,) = store.all()
+        assert (record.status.job_id, record.missing) == ("17", None)
+        store.close()
+    store = Store(path)
+    store.missing("t", ["17"], 5.0)
+    assert store.all()[0].missing == 5.0
 
 
 def test_places_that_cannot_be_used(tmp_path: Path) -> None:

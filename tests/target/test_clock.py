@@ -1,0 +1,197 @@
+"""Clocks that are set while jobs are watched, and processes that take turns: no job is LOST by that.
+
+The time is simulated: what the wall's clock says and what has passed are two things. The batch
+system, its scripts and the record's file are real.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.events.event import JobState
+from osprofile.target import owner
+from osprofile.target.clock import Clock
+from osprofile.target.pace import Timing
+from osprofile.target.poller import UNHEARD_OF
+from osprofile.target.store import Store
+from osprofile.target.system import TargetSystem
+from tests.target.conftest import shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.target.conftest import Toy
+
+TIMING = Timing(grace=60)
+HOUR = 3600.0
+
+
+@dataclass
+class Time:
+    """A machine's two clocks."""
+
+    wall: float = 1.7e9
+    monotonic: float = 5000.0
+
+    def passes(self, seconds: float) -> None:
+        """Let both clocks go on."""
+        self.wall += seconds
+        self.monotonic += seconds
+
+    @property
+    def clock(self) -> Clock:
+        """What a process has of them."""
+        return Clock(wall=lambda: self.wall, monotonic=self._read)
+
+    def _read(self) -> float:
+        self.monotonic += 1e-6  # no two moments are the same
+        return self.monotonic
+
+
+@dataclass
+class Machine:
+    """The toy's jobs, and processes one after the other that look at them."""
+
+    toy: Toy
+    path: str
+    time: Time
+
+    def target(self) -> TargetSystem:
+        return TargetSystem(
+            self.toy.profile, store=Store(self.path), timing=TIMING, clock=self.time.clock
+        )
+
+    async def submit(self) -> str:
+        """Submit a job that stays queued."""
+        (self.toy.path / "stopped").touch()
+        async with self.target() as target:
+            return await target.submit(shell("true"))
+
+
+@pytest.fixture
+def machine(toy: Toy, tmp_path: Path) -> Machine:
+    return Machine(toy, str(tmp_path / "jobs.db"), Time())
+
+
+async def look(target: TargetSystem, job: str, how: str) -> JobState:
+    """Ask for a job in one of the ways that there are; give what is known then."""
+    if how == "status":
+        return (await target.status(job)).state
+    return (await target.statuses([job]))[job].state
+
+
+HOW = pytest.mark.parametrize("how", ["status", "statuses"])
+EACH = pytest.mark.parametrize("processes", ["one process", "a process each"])
+
+
+@EACH
+@HOW
+def test_a_job_that_shows_up_again_has_a_new_grace_period(
+    machine: Machine, how: str, processes: str
+) -> None:
+    """Known, gone, known in the same state, and gone again 62 s after the first time."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        target = machine.target()
+        for seconds, word in ((5, "WAIT"), (5, None), (5, "WAIT"), (62, None), (5, None)):
+            machine.time.passes(seconds)
+            machine.toy.state(job, word) if word else forget(machine.toy, job)
+            if processes != "one process":
+                await target.close()
+                target = machine.target()
+            assert await look(target, job, how) is JobState.QUEUED
+        machine.time.passes(60)
+        assert await look(target, job, how) is JobState.LOST
+        await target.close()
+
+    asyncio.run(main())
+
+
+def forget(toy: Toy, job: str) -> None:
+    if (toy.path / "jobs" / job / "state").exists():
+        toy.state(job, None)
+
+
+@EACH
+@HOW
+@pytest.mark.parametrize("step", [HOUR, -HOUR])
+def test_a_clock_that_is_set(machine: Machine, how: str, processes: str, step: float) -> None:
+    """The grace period is as long as ever, whichever clock the wall has."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        target = machine.target()
+        assert await look(target, job, how) is JobState.QUEUED
+        forget(machine.toy, job)
+        assert await look(target, job, how) is JobState.QUEUED
+        machine.time.wall += step
+        for seconds, state in ((17, JobState.QUEUED), (26, JobState.QUEUED), (17, JobState.LOST)):
+            machine.time.passes(seconds)
+            if processes != "one process":
+                await target.close()
+                target = machine.target()
+            assert await look(target, job, how) is state
+        await target.close()
+
+    asyncio.run(main())
+
+
+@HOW
+def test_a_reboot_begins_the_grace_period_anew(
+    machine: Machine, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was noted before cannot be measured any more: the wall's clock may have been wrong."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        forget(machine.toy, job)
+        async with machine.target() as target:
+            assert await look(target, job, how) is JobState.QUEUED
+        monkeypatch.setattr(owner, "here", lambda: "host another-boot")
+        machine.time.wall += HOUR
+        machine.time.monotonic = 12.0
+        for seconds, state in ((1, JobState.QUEUED), (59, JobState.QUEUED), (1, JobState.LOST)):
+            machine.time.passes(seconds)
+            async with machine.target() as target:
+                assert await look(target, job, how) is state
+
+    asyncio.run(main())
+
+
+def test_states_are_told_though_the_clock_was_set_back(machine: Machine) -> None:
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as target:
+            await target.statuses([job])
+            machine.time.wall -= HOUR
+            for word, state in (
+                ("KEPT", JobState.HELD),
+                ("WAIT", JobState.QUEUED),
+                ("KEPT", JobState.HELD),
+                ("GO", JobState.RUNNING),
+            ):
+                machine.time.passes(5)
+                machine.toy.state(job, word)
+                assert await look(target, job, "statuses") is state
+
+    asyncio.run(main())
+
+
+def test_a_reason_is_told_only_as_long_as_a_job_is_missing(machine: Machine) -> None:
+    async def main() -> None:
+        job = await machine.submit()
+        forget(machine.toy, job)
+        async with machine.target() as target:
+            assert (await target.status(job)).reason == UNHEARD_OF
+            machine.toy.state(job, "WAIT")
+            assert (await target.status(job)).reason == ""
+            record = target.store.find("toy", job)
+            assert record is not None
+            assert record.missing is None
+
+    asyncio.run(main())
