@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError
-from osprofile.events.event import JobEvent, JobState, JobStatus
+from osprofile.events.event import TERMINAL, JobEvent, JobState, JobStatus
 from osprofile.target.pace import Pace
 
 if TYPE_CHECKING:
@@ -112,8 +112,8 @@ class Poller:
         """Ask no more for a job."""
         self._watched.pop(job_id, None)
 
-    def aborted(self, job_id: str, when: float | None) -> None:
-        """Note that a job's removal was asked for, or was not after all (None)."""
+    def aborted(self, job_id: str, when: float) -> None:
+        """Note that the batch system has taken a job's removal."""
         if job_id in self._watched:
             self._watched[job_id].aborted = when
 
@@ -243,19 +243,18 @@ class Poller:
         for end in asked.values():
             end.left -= 1
             end.due = now + _END_AGAIN
-        found: Mapping[str, JobStatus] = {}
+        found: Mapping[str, JobStatus | OSProfileError] = {}
         try:
             found = await self._scripts.states_of(list(asked))
         except OSProfileError as error:
             log.warning("how %d jobs ended cannot be asked: %s", len(asked), error)
         for job_id, end in asked.items():
             status = found.get(job_id)
-            known = status is not None and status.state.is_terminal
             if job_id not in self._watched:
                 del self._ends[job_id]
-            elif status is not None and known and status.state is not JobState.LOST:
+            elif isinstance(status, JobStatus) and status.state in TERMINAL - {JobState.LOST}:
                 del self._ends[job_id]
-                self._tell(status, end.event.timestamp)
+                self._tell(status._replace(job_id=job_id), end.event.timestamp)
             elif end.left <= 0:
                 del self._ends[job_id]
                 self._tell(end.event.status, end.event.timestamp)
@@ -276,9 +275,11 @@ class Poller:
                 continue
             watched.ask_again = self._clock.monotonic() + self._timing.grace / _ASK_AGAIN
             status = known.get(job_id)
-            if status is not None and status.state is not JobState.LOST:
+            if isinstance(status, OSProfileError):
+                log.warning("job %s stays as it is: %s", job_id, status)
+            elif status is not None and status.state is not JobState.LOST:
                 self.known_again([job_id])
-                self._tell(status, asked)
+                self._tell(status._replace(job_id=job_id), asked)
             else:
                 self._vanished(job_id, watched, status or found.get(job_id), asked)
         return True
@@ -304,9 +305,11 @@ class Poller:
 
 
 def after_abort(status: JobStatus) -> JobStatus:
-    """Give the state of a job whose removal was asked for: a failure without a limit is that."""
+    """Give the state of a job whose removal was taken: a failure without a limit is that."""
     if status.state is JobState.FAILED and not status.limit:
         return status._replace(state=JobState.REMOVED, signal=None)
+    if status.state is JobState.LOST:
+        return status._replace(state=JobState.REMOVED, reason="")
     return status
 
 
@@ -319,9 +322,10 @@ def vanished(
 ) -> JobStatus | None:
     """Give the end of a job that nobody knows; None as long as it may turn up.
 
-    One whose removal was asked for is REMOVED; any other is LOST when the grace period is `over`.
+    One whose removal was taken is REMOVED; any other is LOST when the grace period is `over`.
     """
     status = status or JobStatus(job_id, JobState.LOST, reason=UNHEARD_OF)
+    lost = status._replace(state=JobState.LOST)
     if aborted is not None:
-        return status._replace(state=JobState.REMOVED, reason="")
-    return status._replace(state=JobState.LOST) if over else None
+        return after_abort(lost)
+    return lost if over else None

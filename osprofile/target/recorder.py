@@ -47,8 +47,8 @@ class Recorder:
         except StoreError as error:
             log.error("%s", error)  # noqa: TRY400
 
-    def aborted(self, job_id: str, when: float | None) -> None:
-        """Record when a job's removal was asked for; None: it was not."""
+    def aborted(self, job_id: str, when: float) -> None:
+        """Record when the batch system took a job's removal."""
         try:
             self._store.aborted(self._target, job_id, when)
         except StoreError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
     IncarnationError,
+    OSProfileError,
     OutputError,
     ScriptCutError,
     ScriptError,
@@ -23,7 +24,16 @@ from osprofile.target import files, outputs
 from osprofile.target.job import request_of
 from osprofile.target.machine import NODES, QUEUES, MachineReader
 from osprofile.target.process import finish
-from osprofile.target.shell import SHELL, script_of, shell_words, wrapped
+from osprofile.target.shell import (
+    SHELL,
+    ends,
+    one_by_one,
+    parts,
+    script_of,
+    shell_words,
+    telling_its_end,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,8 +50,16 @@ START: Final = "START"
 STATUS: Final = "GET_JOB_STATUS"
 TOGETHER: Final = 25
 """How many jobs are asked for one by one in one script."""
+UNKNOWN_JOB: Final = 1
+"""GET_JOB_STATUS ends so for a job that nobody knows; any other failure is one of the query."""
 _SSH_FAILED: Final = 255
 _JOB_ID_FILE: Final = ".gpe_job_id"
+_PRINT: Final = """\
+t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
+case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
+printf '%s\\n' "$t" >&2
+exit 1"""
+"""Prints the file $f. That it is not there is no error; that it cannot be read is one."""
 
 
 @final
@@ -108,8 +126,8 @@ class Scripts:
 
     async def submitted_in(self, directory: str) -> str | None:
         """Give the id of the job that a working directory has; None if it has none."""
-        script = f"cat -- {quoted(directory.rstrip('/') + '/' + _JOB_ID_FILE)} 2> /dev/null || :"
-        return outputs.job_id(self._job_id, await self._run(START, script))
+        path = quoted(directory.rstrip("/") + "/" + _JOB_ID_FILE)
+        return outputs.job_id(self._job_id, await self._run(START, f"f={path}\n{_PRINT}"))
 
     # Asking
 
@@ -122,31 +140,51 @@ class Scripts:
     async def state(self, job_id: str) -> JobStatus | None:
         """Give the state of one job; None if the output has no job.
 
-        A job that nobody knows is a `ScriptFailedError`, as is a batch system out of order.
+        The id that it has there may be longer. A job that nobody knows is a `ScriptFailedError` of
+        the exit status UNKNOWN_JOB; a batch system out of order is one, too.
         """
-        found = self._one.read(await self._run(STATUS, self._script(STATUS, JOB_ID=job_id)))
-        return found.get(job_id) or next(iter(found.values()), None)
+        return self._read_one(job_id, await self._run(STATUS, self._script(STATUS, JOB_ID=job_id)))
 
-    async def states_of(self, job_ids: Sequence[str]) -> dict[str, JobStatus]:
+    async def states_of(self, job_ids: Sequence[str]) -> dict[str, JobStatus | OSProfileError]:
         """Give the states of jobs that are asked for one by one, of those that anybody knows.
 
-        Several go into one script, so that over ssh they share a connection.
+        Of a job whose own query failed, the error. Several go into one script, so that over ssh
+        they share a connection.
         """
         batches = [job_ids[i : i + TOGETHER] for i in range(0, len(job_ids), TOGETHER)]
-        found: dict[str, JobStatus] = {}
+        found: dict[str, JobStatus | OSProfileError] = {}
         for some in await asyncio.gather(*map(self._states_of, batches)):
             found.update(some)
         return found
 
-    async def _states_of(self, job_ids: Iterable[str]) -> Mapping[str, JobStatus]:
-        parts = []
+    async def _states_of(self, job_ids: Iterable[str]) -> dict[str, JobStatus | OSProfileError]:
+        scripts = {}
         for job_id in job_ids:
             with contextlib.suppress(IncarnationError):  # no id of this batch system's: unknown
-                parts.append(f"(\n{self._script(STATUS, JOB_ID=job_id)}\n) || :\n")
-        if not parts:
+                scripts[job_id] = self._script(STATUS, JOB_ID=job_id)
+        if not scripts:
             return {}
-        text = await self._run(STATUS, "".join(parts), times=len(parts))
-        return dict(outputs.StatusReader(self.profile).read(text)) if text.strip() else {}
+        done = await self._finish(STATUS, one_by_one(scripts.values()), times=len(scripts))
+        told = parts(done)
+        if len(told) != len(scripts):
+            raise outputs.not_understood(STATUS, "STATUS_PATTERN", done.stdout.decode("latin-1"))
+        found = {j: self._answer(j, part) for j, part in zip(scripts, told, strict=True)}
+        return {job_id: answer for job_id, answer in found.items() if answer is not None}
+
+    def _answer(self, job_id: str, done: Finished) -> JobStatus | OSProfileError | None:
+        """Give what GET_JOB_STATUS told of one job; None if nobody knows it."""
+        if done.exit_code == UNKNOWN_JOB:
+            return None
+        if done.exit_code != 0:
+            return _failure(STATUS, STATUS, done)
+        try:
+            return self._read_one(job_id, done.stdout.decode("utf-8", "replace"))
+        except OSProfileError as error:
+            return error
+
+    def _read_one(self, job_id: str, text: str) -> JobStatus | None:
+        found = self._one.read(text)
+        return found.get(job_id) or next(iter(found.values()), None)
 
     async def nodes(self) -> Sequence[NodeStatus]:
         """Give the machine's nodes, by LIST_NODES; `TemplateNotFoundError` where that is not."""
@@ -196,8 +234,10 @@ class Scripts:
             return ""
         # Older versions kept the links of all profiles in one directory.
         links = [f"{quoted(self.profile.name)}/{quoted(job_id)}", quoted(job_id)]
-        ways = " || ".join(f'cd -P -- "$HOME"/.gpe/jobs/{link} 2> /dev/null' for link in links)
-        script = f"{{ {ways}; }} && pwd || :"
+        script = "".join(
+            f'd="$HOME"/.gpe/jobs/{link}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; exit; }}\n'
+            for link in links
+        )
         return (await self._run(START, script)).removesuffix("\n")
 
     async def _transfer(self, what: str, script: str, size: int, stdout: int | None = None) -> None:
@@ -226,8 +266,25 @@ class Scripts:
         limit: float | None = None,
         stdout: int | None = None,
     ) -> str:
-        """Run a script and give its output; a failure of `what` is told in its own words."""
+        """Run a script and give its output."""
+        done = await self._finish(template, script, times, what=what, limit=limit, stdout=stdout)
+        return done.stdout.decode("utf-8", "replace")
+
+    async def _finish(
+        self,
+        template: str,
+        script: str,
+        times: int = 1,
+        *,
+        what: str = "",
+        limit: float | None = None,
+        stdout: int | None = None,
+    ) -> Finished:
+        """Run a script to its end; a failure of `what` is told in its own words."""
         what = what or template
+        over_ssh = bool(self.context.get("SSH:HOST"))
+        if over_ssh:
+            script = telling_its_end(script)
         if limit is None:
             limit = outputs.time_limit_of(self.profile, template, self._time_limit) * times
         async with self._free:
@@ -236,11 +293,13 @@ class Scripts:
             except (ScriptError, OutputError) as error:
                 error.message = f"{what}: {error.message}"
                 raise
-        if finished.killed or (finished.exit_code == _SSH_FAILED and self.context.get("SSH:HOST")):
-            raise _cut(what, finished)
-        if finished.exit_code != 0:
-            raise _failure(template, what, finished)
-        return finished.stdout.decode("utf-8", "replace")
+        done, status = ends(finished) if over_ssh else (finished, finished.exit_code)
+        # 255 is how ssh fails, and any script may end so, too.
+        if done.killed or (done.exit_code == _SSH_FAILED and status != _SSH_FAILED):
+            raise _cut(what, done)
+        if done.exit_code != 0:
+            raise _failure(template, what, done)
+        return done
 
 
 def _cut(what: str, finished: Finished) -> ScriptCutError:

@@ -7,9 +7,10 @@ starts finds an empty standard input, not the rest of the script.
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, Problem, ScriptError
@@ -17,7 +18,7 @@ from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.profile.model import Profile
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 SHELL: Final = "SHELL"
 SSH: Final = "SSH"
 _DEPLOYMENT_FAILED: Final = 125
+_ENDED: Final = "osprofile: the script ended with"
+_PART: Final = re.compile(rf"(.*?)\n{_ENDED} ([0-9]+)\n".encode(), re.DOTALL)
 
 
 @final
@@ -83,6 +86,34 @@ def script_of(incarnation: Incarnation) -> str:
 def wrapped(script: str) -> bytes:
     """Give what a shell gets to read for a script: one group, its standard input empty."""
     return f"{{\n{script}\n}} </dev/null\n".encode()
+
+
+def telling_its_end(script: str) -> str:
+    """Return a script that prints its exit status on stderr when it comes to its end; see `ends`.
+
+    A shell that is killed does not come there, nor does a connection that breaks before.
+    """
+    return f'trap \'printf "\\n{_ENDED} %s\\n" "$?" >&2\' EXIT\n{script}'
+
+
+def one_by_one(scripts: Iterable[str]) -> str:
+    """Return one script that runs several, each in a subshell; `parts` takes its output apart."""
+    told = f"printf '\\n{_ENDED} %s\\n' \"$gpe_rc\""
+    return "".join(f"(\n{script}\n)\ngpe_rc=$?\n{told}\n{told} >&2\n" for script in scripts)
+
+
+def parts(done: Finished) -> list[Finished]:
+    """Return how each of several scripts ended, with its own output; see `one_by_one`."""
+    streams = zip(_PART.findall(done.stdout), _PART.findall(done.stderr), strict=False)
+    return [Finished(int(code), stdout, stderr) for (stdout, code), (stderr, _) in streams]
+
+
+def ends(done: Finished) -> tuple[Finished, int | None]:
+    """Take what `telling_its_end` printed from the output; give the exit status, None without."""
+    *before, last = re.split(rf"\n{_ENDED} ([0-9]+)\n".encode(), done.stderr)
+    if not before:
+        return done, None
+    return replace(done, stderr=b"".join(before[::2]) + last), int(before[-1])
 
 
 def could_not_start(word: str, error: OSError) -> ScriptError:

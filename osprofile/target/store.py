@@ -23,6 +23,7 @@ from urllib.parse import quote
 from osprofile.errors import StoreError
 from osprofile.events.event import JobState, JobStatus
 from osprofile.target import owner
+from osprofile.target.mounts import is_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +45,7 @@ CREATE TABLE job (
   by_limit INTEGER NOT NULL, hosts TEXT NOT NULL, reason TEXT NOT NULL,
   submitted REAL, started REAL, ended REAL,
   walltime REAL,
-  aborted REAL,     -- when its removal was asked for here
+  aborted REAL,     -- when its removal was taken that was asked for here
   missing REAL      -- not used any more: it followed a clock that may be set
 );
 CREATE UNIQUE INDEX job_directory ON job (target, directory);
@@ -63,13 +64,6 @@ _LATER: Final = {
     "missing_boot": "TEXT",
 }
 """Columns that the first versions had not; those leave them alone."""
-_NETWORK: Final = frozenset(
-    {
-        "9p", "afs", "beegfs", "ceph", "cifs", "fuse.beegfs", "fuse.ceph", "fuse.glusterfs",
-        "fuse.juicefs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "nfs", "nfs4", "orangefs",
-        "panfs", "pvfs2", "smb3", "smbfs",
-    }
-)  # fmt: skip
 _LIVE: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE: Final = f"""
 UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
@@ -86,8 +80,8 @@ class Record:
     """A job as it is written down; `target` is the profile, and `@host` where that is another.
 
     `status` has no job id as long as it is being submitted: `script` is then what submits it, and
-    `owner` the process that does. `walltime` is in s. `aborted`: when its removal was asked for
-    here; `missing`: since when nobody knows it (monotonic), in the future where that was noted
+    `owner` the process that does. `walltime` is in s. `aborted`: when its removal was taken that
+    was asked for here; `missing`: since when nobody knows it (monotonic), in the future where that was noted
     before a reboot or on another machine, and cannot be measured.
     """
 
@@ -234,8 +228,8 @@ class Store:
             some = job_ids[begin : begin + _TOGETHER]
             self._db.execute(f"{_UPDATE} ({', '.join('?' * len(some))})", (*values, *some))
 
-    def aborted(self, target: str, job_id: str, when: float | None) -> None:
-        """Write down when a job's removal was asked for; None: it was not."""
+    def aborted(self, target: str, job_id: str, when: float) -> None:
+        """Write down when the batch system took a job's removal."""
         self._change(
             "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?", (when, target, job_id)
         )
@@ -398,20 +392,3 @@ def _record(row: sqlite3.Row) -> Record:
 
 def _missing(since: float | None, boot: str) -> float | None:
     return since if since is None or boot == owner.here() else math.inf
-
-
-def is_network(path: str, mounts: str = "/proc/self/mounts") -> bool:
-    """Say whether a file lies on a network file system, as far as the mount table tells."""
-    real = os.path.realpath(path)
-    best, kind = "", ""
-    try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as table:
-            for line in table:
-                _, point, type_, *_ = line.split(" ")
-                point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
-                inside = real == point or real.startswith(point.rstrip("/") + "/")
-                if inside and len(point) >= len(best):
-                    best, kind = point, type_
-    except (OSError, ValueError):
-        return False
-    return kind in _NETWORK

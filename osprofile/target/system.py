@@ -10,10 +10,12 @@ a log source may feed the same monitor.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Self, final
 
 from osprofile.errors import (
     JobNotFoundError,
+    OSProfileError,
     ScriptFailedError,
     told,
 )
@@ -23,7 +25,7 @@ from osprofile.target.names import target_name
 from osprofile.target.pace import Timing
 from osprofile.target.poller import after_abort
 from osprofile.target.recorder import Recorder
-from osprofile.target.scripts import Scripts
+from osprofile.target.scripts import UNKNOWN_JOB, Scripts
 from osprofile.target.store import Store
 from osprofile.target.submitter import Submitter
 from osprofile.target.watching import Watching
@@ -76,6 +78,8 @@ class TargetSystem:
         self._watching = Watching(
             self.name, self._scripts, self.store, self._recorder, self.timing, clock=self._clock
         )
+        self._whole_ids: dict[str, str] = {}
+        """Ids that were given by a caller, and what the batch system calls the jobs."""
         self._poller, self.monitor = self._watching.poller, self._watching.monitor
         self._submitter = Submitter(self.name, self._scripts, self.store, self._watching.taken)
 
@@ -133,28 +137,47 @@ class TargetSystem:
 
         Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
         """
-        record = self.store.find(self.name, job_id)
-        if record is not None and record.status.state.is_terminal:
-            return record.status
+        job_id = self._whole_id(job_id)
+        if (ended := self._ended(job_id)) is not None:
+            return ended
         asked = self._clock.now()
-        try:
-            found = await self._scripts.state(job_id)
-        except ScriptFailedError as error:
-            found = (await self._poller.poll()).get(job_id)
-            if found is None and record is None:
-                raise JobNotFoundError(error.message) from None
-        if record is None and found is not None:
-            return found
+        found = await self._ask(job_id)
+        if found is not None and found.job_id != job_id:
+            self._whole_ids[job_id] = found.job_id
+            job_id = found.job_id
+            if (ended := self._ended(job_id)) is not None:
+                return ended
+        record = self.store.find(self.name, job_id)
         if record is not None and job_id not in self.monitor:
             self._watching.register(record)
-        if found is None or found.state is JobState.LOST:
+        if found is None or (record is not None and found.state is JobState.LOST):
             return self._watching.vanished(job_id, found)
-        if record is not None and record.missing is not None:
+        if record is None:
+            return found
+        if record.missing is not None:
             self._poller.known_again([job_id])
-        if record is not None and record.aborted:
+        if record.aborted:
             found = after_abort(found)
         self._watching.hear(JobEvent(asked, found))
         return self._watching.known(job_id, found)
+
+    def _ended(self, job_id: str) -> JobStatus | None:
+        """Return how a job ended by the record."""
+        record = self.store.find(self.name, job_id)
+        return record.status if record and record.status.state.is_terminal else None
+
+    async def _ask(self, job_id: str) -> JobStatus | None:
+        """Return what the batch system tells of a job; None for a recorded one that it lacks."""
+        unknown = f"job {told(job_id)} is not known to the batch system"
+        try:
+            found = await self._scripts.state(job_id)
+        except ScriptFailedError as error:
+            found, unknown = (await self._poller.poll()).get(job_id), error.message
+            if found is None and error.exit_status != UNKNOWN_JOB:
+                raise
+        if found is None and self.store.find(self.name, job_id) is None:
+            raise JobNotFoundError(unknown)
+        return found
 
     async def statuses(
         self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0
@@ -162,20 +185,38 @@ class TargetSystem:
         """Ask for the states of jobs, by one query; of all live jobs of the record by default.
 
         What was asked for at most `max_age` s ago is good enough. Jobs that nobody knows are left
-        out. Many calls at a time share a query.
+        out. Many calls at a time share a query. Raises the error of a job whose own query failed;
+        `answers` has those of the others, too.
         """
+        found = {}
+        for job_id, answer in (await self.answers(job_ids, max_age=max_age)).items():
+            if isinstance(answer, OSProfileError):
+                raise answer
+            found[job_id] = answer
+        return found
+
+    async def answers(
+        self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0
+    ) -> dict[str, JobStatus | OSProfileError]:
+        """Do as `statuses` does, but give the error of a job whose own query failed as its answer."""
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.live(self.name))
-        result = {job_id: self._watching.recorded(job_id) for job_id in job_ids}
-        if any(status is None or not status.state.is_terminal for status in result.values()):
+        whole = {job_id: self._whole_id(job_id) for job_id in job_ids}
+        recorded = {job_id: self._watching.recorded(job_id) for job_id in whole.values()}
+        result: dict[str, JobStatus | OSProfileError | None] = {**recorded}
+        if any(status is None or not status.state.is_terminal for status in recorded.values()):
             found = await self._poller.poll(max_age)
-            strangers = [job_id for job_id, status in result.items() if status is None]
+            strangers = [job_id for job_id, status in recorded.items() if status is None]
             asked = await self._scripts.states_of([j for j in strangers if j not in found])
-            result |= {j: found.get(j) or asked.get(j) for j in strangers}
+            for job_id in strangers:
+                answer = result[job_id] = found.get(job_id) or asked.get(job_id)
+                if isinstance(answer, JobStatus) and answer.job_id != job_id:
+                    self._whole_ids[job_id] = answer.job_id
+                    result[job_id] = self._ended(answer.job_id) or answer
             for job_id in result:
                 if job_id in self.monitor:
                     result[job_id] = self._watching.known(job_id, found.get(job_id))
-        return {job_id: status for job_id, status in result.items() if status is not None}
+        return {j: answer for j, id_ in whole.items() if (answer := result[id_]) is not None}
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
         """Ask for all watched jobs now, by one query, and tell what changed.
@@ -198,21 +239,31 @@ class TargetSystem:
         status = await self.watch(job_id)
         if status.state.is_terminal:
             return status
-        return await self._watching.end_of(job_id)
+        return await self._watching.end_of(status.job_id)
 
     # Watching
 
     async def watch(self, job_id: str) -> JobStatus:
         """Have a job's events told from now on, and give what is known of it.
 
-        An ended job has no more events. `JobNotFoundError` for a job that nobody knows.
+        They have the id of the state that is given, which may be longer than `job_id`. An ended
+        job has no more events. `JobNotFoundError` for a job that nobody knows.
         """
         self._watching.start()
-        status = self._watching.recorded(job_id)
+        status = self._watching.recorded(self._whole_id(job_id))
         if status is None:
             status = await self.status(job_id)
             self.adopt(status)
         return status
+
+    def known(self, job_id: str) -> JobStatus | None:
+        """Return what is known of a job that is watched, None of any other."""
+        job_id = self._whole_id(job_id)
+        return self.monitor.status(job_id) if job_id in self.monitor else None
+
+    def _whole_id(self, job_id: str) -> str:
+        """Return the id by which the batch system tells of a job, as far as it is known."""
+        return self._whole_ids.get(job_id, job_id)
 
     def adopt(self, status: JobStatus) -> None:
         """Record and watch a job that was not started here, of which this is known."""
@@ -221,7 +272,7 @@ class TargetSystem:
 
     def unwatch(self, job_id: str) -> None:
         """Have no more of a job's events told."""
-        self._watching.unwatch(job_id)
+        self._watching.unwatch(self._whole_id(job_id))
 
     def events(self) -> Events:
         """Give a stream of the events of all watched jobs, from now on."""
@@ -239,16 +290,18 @@ class TargetSystem:
 
     async def abort(self, job_id: str) -> None:
         """Remove a job. One that has ended already is a `ScriptFailedError`."""
-        when = self._clock.now()
-        # Before, lest the job end between the script and the note.
-        self._poller.aborted(job_id, when)
-        self._recorder.aborted(job_id, when)
-        try:
+        job_id = await self._id_of(job_id)
+        with self._watching.removal(job_id) as taken:
             await self._act("ABORT", job_id)
-        except ScriptFailedError:
-            self._poller.aborted(job_id, None)
-            self._recorder.aborted(job_id, None)
-            raise
+            taken()
+
+    async def _id_of(self, job_id: str) -> str:
+        """Return the id by which a job is recorded and told, asking for one that is not recorded."""
+        job_id = self._whole_id(job_id)
+        if self.store.find(self.name, job_id) is None:
+            with contextlib.suppress(OSProfileError):  # the action will tell it
+                return (await self.status(job_id)).job_id
+        return job_id
 
     async def _act(self, template: str, job_id: str) -> None:
         try:
@@ -285,7 +338,7 @@ class TargetSystem:
 
     async def directory(self, job_id: str) -> str:
         """Give a job's working directory; `JobNotFoundError` if nothing tells it."""
-        record = self.store.find(self.name, job_id)
+        record = self.store.find(self.name, self._whole_id(job_id))
         if record is not None and record.directory.startswith("/"):
             return record.directory
         found = await self._scripts.directory(job_id)

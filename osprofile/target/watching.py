@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
@@ -17,11 +17,11 @@ from osprofile.errors import NotRegisteredError
 from osprofile.events.event import TERMINAL, JobEvent, JobState, JobStatus
 from osprofile.events.monitor import Monitor
 from osprofile.target.log import LogSource, has_log
-from osprofile.target.poller import UNHEARD_OF, Poller, Watched, log, vanished
+from osprofile.target.poller import UNHEARD_OF, Poller, Watched, after_abort, log, vanished
 from osprofile.target.stream import Events
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     from osprofile.target.clock import Clock
     from osprofile.target.pace import Timing
@@ -58,6 +58,8 @@ class Watching:
         self.poller = Poller(
             scripts, timing, self.hear, recorder.missing, self._is_told, clock=clock
         )
+        self._removals: Counter[str] = Counter()
+        self._ends: dict[str, JobEvent] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._readers: set[Events] = set()
         self._waiting: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
@@ -139,7 +141,10 @@ class Watching:
     # What sources say
 
     def hear(self, event: JobEvent) -> None:
-        """Take what a source says."""
+        """Take what a source says; an end only when it is clear whether it is a removal."""
+        if event.job_id in self._removals and event.state.is_terminal:
+            self._ends[event.job_id] = event
+            return
         before, after = self.monitor.take(event, early=False)
         if after.state is not before.state or after.hosts != before.hosts:
             self._recorder.write(after)
@@ -150,6 +155,28 @@ class Watching:
                 after.word,
                 self._profile.name,
             )
+
+    @contextlib.contextmanager
+    def removal(self, job_id: str) -> Iterator[Callable[[], None]]:
+        """Keep a job's end as long as ABORT runs; what is given notes that the removal was taken.
+
+        How a job ended that was killed is told by whether its removal was taken.
+        """
+        self._removals[job_id] += 1
+
+        def taken() -> None:
+            now = self._clock.now()
+            self.poller.aborted(job_id, now)
+            self._recorder.aborted(job_id, now)
+            if (end := self._ends.get(job_id)) is not None:
+                self._ends[job_id] = JobEvent(end.timestamp, after_abort(end.status))
+
+        try:
+            yield taken
+        finally:
+            self._removals -= Counter([job_id])
+            if job_id not in self._removals and (end := self._ends.pop(job_id, None)) is not None:
+                self.hear(end)
 
     def _is_told(self) -> bool:
         """Say whether a log tells of the jobs."""

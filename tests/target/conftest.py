@@ -1,7 +1,8 @@
 """A batch system of three shell scripts, and the profile that a site would write for it.
 
 `toysub FILE` queues a job, `toystat` lists all jobs, `toyctl hold|release|kill ID` changes one. It
-runs a job as soon as it is queued, unless the file `stopped` is there. Nothing of it is in Python.
+runs a job as soon as it is queued, unless the file `stopped` is there. `toyssh` stands in for ssh.
+Nothing of it is in Python.
 """
 
 from __future__ import annotations
@@ -60,6 +61,13 @@ kill:*) : > "$d/killed"; [ ! -e "$d/pid" ] || kill -s KILL -- "-$(cat "$d/pid")"
 *) echo "toyctl: cannot $1 job $2: it is $state" >&2; exit 6 ;;
 esac
 """
+TOYSSH = r"""#!/bin/sh
+if [ -e "$TOY/unreachable" ]; then echo "ssh: connect to host toy port 22: No route to host" >&2; exit 255; fi
+sh -s
+rc=$?
+if [ -e "$TOY/reset" ]; then echo "Connection reset by peer" >&2; exit 255; fi
+exit "$rc"
+"""
 PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" xmlns:ext="urn:osprofile:extension"
     name="toy" extends="linux">
@@ -91,6 +99,7 @@ gpe_id=$TOYJOB
   </idb:Template>
   <idb:Template name="GET_JOB_STATUS">
     <idb:Invocation name=""><idb:Body><![CDATA[id='<JOB_ID/'/'\\''>'
+[ ! -e "$TOY/refused.$id" ] || {{ cat "$TOY/refused.$id" >&2; exit 9; }}
 toystat | grep "^job $id is " || {{ echo "toy: no job $id" >&2; exit 1; }}
 ]]></idb:Body></idb:Invocation>
     <idb:Invocation name="ALL"><idb:Body><![CDATA[jobs=$(toystat) || exit
@@ -122,7 +131,7 @@ printf '%s\n' "$jobs" | grep '^job ' || :
   </idb:Template>
   <idb:Template name="SHELL">
     <idb:Invocation name=""><idb:Body>env TOY={toy} HOME={home} PATH={toy}/bin:/usr/bin:/bin sh -s</idb:Body></idb:Invocation>
-    <idb:Invocation name="SSH"><idb:Body>false</idb:Body></idb:Invocation>
+    <idb:Invocation name="SSH"><idb:Body>env TOY={toy} HOME={home} PATH={toy}/bin:/usr/bin:/bin toyssh</idb:Body></idb:Invocation>
   </idb:Template>
 </osp:Profile>
 """
@@ -164,7 +173,12 @@ def toy(tmp_path: Path) -> Iterator[Toy]:
     path, home = tmp_path / "toy", tmp_path / "home"
     for directory in (path / "bin", path / "jobs", home, tmp_path / "profiles/toy"):
         directory.mkdir(parents=True)
-    for name, text in {"toysub": TOYSUB, "toystat": TOYSTAT, "toyctl": TOYCTL}.items():
+    for name, text in {
+        "toysub": TOYSUB,
+        "toystat": TOYSTAT,
+        "toyctl": TOYCTL,
+        "toyssh": TOYSSH,
+    }.items():
         (path / "bin" / name).write_text(text)
         (path / "bin" / name).chmod(0o755)
     file = tmp_path / "profiles/toy/profile.xml"

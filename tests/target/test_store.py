@@ -16,7 +16,8 @@ from osprofile.errors import StoreError
 from osprofile.events.event import JobState, JobStatus
 from osprofile.target import owner
 from osprofile.target import store as module
-from osprofile.target.store import Store, default_path, is_network
+from osprofile.target.mounts import is_network
+from osprofile.target.store import Store, default_path
 from osprofile.target.system import TargetSystem
 from tests.target.conftest import QUICK, shell
 
