@@ -102,14 +102,15 @@ class Watching:
 
     def recorded(self, job_id: str) -> JobStatus | None:
         """Give what is known of a job before it is asked for; from then on it is watched."""
-        if job_id in self.monitor:
-            return self.monitor.status(job_id)
+        known = self.monitor.status(job_id) if job_id in self.monitor else None
+        if known is not None and (known.state.is_terminal or job_id in self.poller):
+            return known
         record = self._store.find(self._name, job_id)
         if record is None:
             return None
         if not record.status.state.is_terminal:
             self.watch(record)
-        return record.status
+        return known or record.status
 
     def taken(self, record: Record, job_id: str) -> None:
         """Watch a job that was submitted just now."""

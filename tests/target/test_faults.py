@@ -333,6 +333,56 @@ def test_an_unknown_word_and_a_broken_line(
     assert "is in state 'PURPLE'" in caplog.text
 
 
+WAYS = {"recorded": True, "not recorded": False}
+
+
+@pytest.mark.parametrize("recorded", WAYS.values(), ids=WAYS)
+def test_an_id_that_the_batch_system_tells_in_a_longer_form(
+    site_of: Callable[[str], Site], recorded: bool
+) -> None:
+    """PBS takes 1 for 1.pbs0, and tells of the job by its whole id."""
+    site = site_of("pbs")
+    site.put("qdel", (OPENPBS / "qdel").read_text())
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(site.profile, store=store, timing=QUICK) as target:
+            for number in ("1", "2", "3"):
+                assert await target.submit(JOB) == f"{number}.pbs0"
+        kept = store if recorded else None
+        async with TargetSystem(site.profile, store=kept, timing=QUICK) as target:
+            events = target.events()
+            assert (await target.watch("1")).job_id == "1.pbs0"
+            waiting = asyncio.ensure_future(target.wait("1"))
+            known = target.known("1")
+            assert known is not None
+            assert known.state is JobState.QUEUED
+            site.end("1.pbs0")
+            ended = await waiting
+            assert (ended.job_id, ended.exit_code) == ("1.pbs0", 3)
+            assert (await anext(events)).job_id == "1.pbs0"
+            for job in ("1", "1.pbs0"):
+                for again in (await target.status(job), await target.wait(job)):
+                    assert (again.job_id, again.exit_code) == ("1.pbs0", 3)
+            found = await target.statuses(["1", "2", "2.pbs0"])
+            assert {j: (s.job_id, s.state) for j, s in found.items()} == {
+                "1": ("1.pbs0", JobState.DONE),
+                "2": ("2.pbs0", JobState.QUEUED),
+                "2.pbs0": ("2.pbs0", JobState.QUEUED),
+            }
+            await target.watch("2")
+            target.unwatch("2")
+            assert target.known("2") is None
+            await target.abort("3")
+            if recorded:
+                record = store.find("pbs", "3.pbs0")
+                assert record is not None
+                assert record.aborted is not None
+            assert (await target.wait("3")).state is JobState.REMOVED
+
+    run(main())
+
+
 SUBMISSIONS = {
     "missing": (None, "not found|cut off"),
     "garbage": (GARBAGE, "what is this|cut off"),

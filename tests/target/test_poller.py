@@ -182,6 +182,23 @@ def test_jobs_of_an_earlier_process(toy: Toy) -> None:
     asyncio.run(main())
 
 
+def test_a_job_that_was_only_asked_for_is_watched_when_it_is_waited_for(toy: Toy) -> None:
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            job = await target.submit(shell("true"))
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            assert (await target.status(job)).state is JobState.QUEUED
+            waiting = asyncio.ensure_future(target.wait(job))
+            await asyncio.sleep(QUICK.slowest)
+            toy.state(job, "END 5")
+            assert (await asyncio.wait_for(waiting, 30)).exit_code == 5
+
+    asyncio.run(main())
+
+
 TIMING = Timing(fastest=1, slowest=60, failing=300)
 
 
