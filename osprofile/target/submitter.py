@@ -33,6 +33,11 @@ REMEMBERED: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 
 
+_NOT_KNOWN: Final = 75
+"""START ends so (EX_TEMPFAIL) where it cannot tell whether the batch system has the job."""
+_HINT: Final = "START can be repeated for the same directory: it submits once"
+
+
 @final
 class Recovered(NamedTuple):
     """A submission that was cut off: its job's id, or why it still has none."""
@@ -99,8 +104,10 @@ class Submitter:
         raise SubmissionBusyError(message, hint="try again when that has ended")
 
     async def _find(self, record: Record) -> str | None:
-        job_id = await self._scripts.submitted_in(record.directory)
-        return self._done(record, job_id) if job_id else None
+        if await self._scripts.submitted_in(record.directory) is None:
+            return None
+        # START submits nothing there any more, but makes what is missing: the job's link, for one.
+        return await self._complete(record)
 
     async def _submit(self, record: Record) -> str:
         """Run START for a record that this process owns."""
@@ -133,11 +140,13 @@ class Submitter:
             return await self._scripts.submit(script)
         except (ScriptFailedError, OutputError) as error:
             # It may have failed after the batch system had taken the job.
+            message = f"{error.message}; whether the job was submitted is not known"
             try:
                 job_id = await self._scripts.submitted_in(record.directory)
             except OSProfileError as second:
-                message = f"{error.message}; whether the job was submitted is not known: {second}"
-                raise ScriptCutError(message, hint=error.hint) from error
+                raise ScriptCutError(f"{message}: {second}", hint=_HINT) from error
+            if job_id is None and _may_be_submitted(error):
+                raise ScriptCutError(message, hint=_HINT) from error
             if job_id is None:
                 raise
             log.warning("job %s was submitted, but: %s", job_id, error)
@@ -155,3 +164,8 @@ class Submitter:
             log.error("job %s in %s is not recorded: %s", job_id, record.directory, error)  # noqa: TRY400
         self._taken(record, job_id)
         return job_id
+
+
+def _may_be_submitted(error: ScriptFailedError | OutputError) -> bool:
+    """Return whether START had an answer of the batch system's that nobody can read."""
+    return not isinstance(error, ScriptFailedError) or error.exit_status == _NOT_KNOWN

@@ -206,6 +206,93 @@ def test_a_failed_submission_leaves_nothing(toy: Toy) -> None:
     asyncio.run(main())
 
 
+ANSWERS = {
+    "an id that the pattern does not know": (
+        "printf 'f4jG2v\\n'; exit 0",
+        "START printed 'f4jG2v'",
+    ),
+    "no id": ("exit 0", "START printed nothing"),
+    "START does not know either": (
+        "echo 'START: the batch system answered: f4jG2v' >&2; exit 75",
+        r"START failed \(exit status 75\): START: the batch system answered: f4jG2v",
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_that_cannot_be_read_leaves_the_submission(toy: Toy, answer: str) -> None:
+    """The job may run: nothing is forgotten, and START finds it when the answer can be read."""
+    text, words = ANSWERS[answer]
+    (toy.path / "stopped").touch()
+    # Behind START, which has submitted the job; its answer is lost, as is the id in the directory.
+    ssh = (
+        'sh -s > "$TOY/printed" || exit\n[ ! -e "$TOY/odd" ] || . "$TOY/odd"\ncat "$TOY/printed"\n'
+    )
+    (toy.path / "bin/toyssh").write_text(f"#!/bin/sh\n{ssh}")
+
+    async def main() -> None:
+        context = {"SSH:HOST": "toy"}
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            (toy.path / "odd").write_text(
+                f"for f in {toy.path.parent}/work/*/*/.gpe_job_id; do\n"
+                f'  [ ! -e "$f" ] || {{ mv "$f" "$f.away"; {text}; }}\ndone\n'
+            )
+            with pytest.raises(ScriptCutError, match=words) as caught:
+                await target.submit(JOB, key="k")
+            assert "whether the job was submitted is not known" in caught.value.message
+            assert [record.key for record in target.store.cut(target.name)] == ["k"]
+            (toy.path / "odd").unlink()
+            for file in toy.path.parent.glob("work/*/*/*.away"):
+                file.rename(file.with_suffix(""))
+            job = await target.submit(JOB, key="k")
+            assert [record.status.job_id for record in target.store.all()] == [job] == ["1"]
+        assert len(toy.submissions) == 1
+
+    asyncio.run(main())
+
+
+def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
+    """START killed between the job's id and its link: without a link, nobody finds the job's end."""
+    link = toy.path / "bin/ln"
+    link.write_text(
+        '#!/bin/sh\ncase $* in *-sfn*) kill -s KILL $PPID; exit 1 ;; esac\nexec /bin/ln "$@"\n'
+    )
+    link.chmod(0o755)
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+                await target.submit(JOB, key="k")
+        link.unlink()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            (found,) = await target.recover(resubmit=False)
+            assert found.job_id == await target.submit(JOB, key="k") == "1"
+            assert await target._scripts.directory("1") == found.record.directory
+        assert toy.submissions == [found.record.directory]
+
+    asyncio.run(main())
+
+
+def test_a_submission_that_is_only_looked_for_is_not_made(toy: Toy) -> None:
+    """What was cut off before the batch system had it stays in the record as it is."""
+    (toy.path / "bin/mkdir").write_text("#!/bin/sh\nkill -s KILL $PPID\n")
+    (toy.path / "bin/mkdir").chmod(0o755)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+                await target.submit(JOB, key="k")
+            (toy.path / "bin/mkdir").unlink()
+            (found,) = await target.recover(resubmit=False)
+            assert (found.job_id, found.error) == (None, None)
+            assert [record.key for record in target.store.cut("toy")] == ["k"]
+        assert toy.submissions == []
+
+    asyncio.run(main())
+
+
 def test_two_processes_with_one_key(toy: Toy, tmp_path: Path) -> None:
     """Eight processes submit with one key at a time: one job, whoever is first."""
     children = []

@@ -354,6 +354,8 @@ def test_an_id_that_the_batch_system_tells_in_a_longer_form(
             events = target.events()
             assert (await target.watch("1")).job_id == "1.pbs0"
             waiting = asyncio.ensure_future(target.wait("1"))
+            await asyncio.sleep(1)
+            assert not waiting.done()
             known = target.known("1")
             assert known is not None
             assert known.state is JobState.QUEUED
