@@ -7,7 +7,9 @@ from typing import Final, final
 
 _SLOWER: Final = 1.5
 _SHARE: Final = 0.1
-"""Of its time, the batch system is asked this part at most."""
+"""Of its time, the batch system is asked this part at most, as long as nothing is submitted."""
+_LONGEST: Final = 1 / _SHARE - 1
+"""So many times a poll's own time pass until the next one; after a submission it begins with 1."""
 _OVERDUE: Final = 60.0
 """Seconds for which a job that should have ended is expected to end any moment."""
 
@@ -40,6 +42,7 @@ class Pace:
         self._took = 0.0
         self._delay = timing.fastest
         self._failures = 0
+        self._times = _LONGEST
 
     @property
     def failures(self) -> int:
@@ -47,12 +50,15 @@ class Pace:
         return self._failures
 
     def moved(self) -> None:
-        """Note that something was submitted, or is about to change."""
+        """Note that something was submitted, or is about to change: the next poll is soon."""
         self._delay = self._timing.fastest
+        if self._times == _LONGEST:  # else jobs that come one by one would have no pause grow
+            self._times = 1.0
 
     def polled(self, *, changed: bool, took: float) -> None:
         """Note that a poll has worked; it took so many seconds."""
         self._took = took
+        self._times = min(self._times * 2, _LONGEST)
         self._failures = 0
         self._delay = self._timing.fastest if changed else self._delay * _SLOWER
 
@@ -65,7 +71,7 @@ class Pace:
         timing = self._timing
         if self._failures:
             return float(min(timing.fastest * 2.0 ** min(self._failures, 20), timing.failing))
-        least = max(timing.fastest, self._took * (1 / _SHARE - 1))
+        least = max(timing.fastest, self._took * self._times)
         delay = self._delay = min(max(self._delay, least), max(timing.slowest, least))
         if ending is not None and ending - now < delay and now - ending < _OVERDUE:
             return max(least, ending - now)

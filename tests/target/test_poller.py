@@ -221,6 +221,30 @@ def test_the_pace() -> None:
     assert delays(pace, [(True, 0.0)]) == [1]
 
 
+def test_the_pace_of_a_fresh_job() -> None:
+    """It is looked at soon, however long a poll takes; from there the interval grows."""
+    pace = Pace(TIMING)
+    assert delays(pace, [(True, 2.0)]) == [18]
+    pace.moved()
+    assert pace.delay(0, None) == 2
+    assert delays(pace, [(False, 2.0)] * 5) == [4, 8, 16, 24, 36]
+    pace.moved()
+    assert delays(pace, [(True, 2.0)] * 5) == [4, 8, 16, 18, 18]
+    pace.moved()
+    assert delays(pace, [(True, 0.01), (False, 0.01)]) == [1, 1.5]  # never below the fastest
+
+
+def test_the_pace_while_jobs_are_submitted_without_end() -> None:
+    """The batch system is asked for a quarter of its time at most, by slow polls."""
+    pace = Pace(TIMING)
+    asked, passed = 0.0, 0.0
+    for _ in range(100):
+        pace.polled(changed=True, took=2.0)
+        pace.moved()
+        asked, passed = asked + 2.0, passed + 2.0 + pace.delay(0, None)
+    assert 0.15 < asked / passed < 0.25
+
+
 def test_the_pace_of_what_is_about_to_end() -> None:
     pace = Pace(TIMING)
     delays(pace, [(False, 0)] * 20)

@@ -81,7 +81,7 @@ async def _rows(session: Session, jobs: Sequence[Job], failures: Failures) -> li
             _hint(session, job, answer)
             failures.of(job, answer)
         else:
-            found.append(Row(name, answer, session.store.find(name, job.job_id)))
+            found.append(Row(name, answer, session.store.find(name, answer.job_id)))
     return found
 
 
@@ -104,10 +104,10 @@ async def _ask(session: Session, jobs: Sequence[Job]) -> Answers:
 
 
 async def _ask_target(target: TargetSystem, jobs: Sequence[Job]) -> Answers:
-    together: Mapping[str, JobStatus] = {}
+    together: Mapping[str, JobStatus | OSProfileError] = {}
     if len(jobs) > 1:
         try:
-            together = await target.statuses([job.job_id for job in jobs])
+            together = await target.answers([job.job_id for job in jobs])
         except IncarnationError:
             pass  # a word that is no id: each by itself
         except OSProfileError as error:
@@ -132,7 +132,9 @@ async def _list(given: Given, *, everything: bool, json: bool) -> int:
             fresh.update({(name, job_id): state for job_id, state in states.items()})
         cut = {record.number for name in meant for record in session.store.cut(name)}
         found = [
-            _row(record, fresh, cut) for record in session.store.all() if record.target in meant
+            _row(session, record, fresh, cut)
+            for record in session.store.all()
+            if record.target in meant
         ]
     since = 0.0 if everything else time.time() - RECENT
     rows.put([row for row in found if _is_recent(row, since)], json=json)
@@ -158,10 +160,16 @@ async def _refresh(session: Session, name: str, failures: Failures) -> dict[str,
     return found
 
 
-def _row(record: Record, fresh: Mapping[tuple[str, str], JobStatus], cut: set[int]) -> Row:
+def _row(
+    session: Session,
+    record: Record,
+    fresh: Mapping[tuple[str, str], JobStatus],
+    cut: set[int],
+) -> Row:
     if not record.is_submitted:
-        state = rows.CUT if record.number in cut else rows.SUBMITTING
-        return Row(record.target, record.status, record, state)
+        if record.number in cut:
+            return session.cut(record)
+        return Row(record.target, record.status, record, rows.SUBMITTING)
     now = fresh.get((record.target, record.status.job_id), record.status)
     return Row(record.target, now, record)
 

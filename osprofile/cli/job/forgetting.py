@@ -28,8 +28,8 @@ async def _forget(given: Given, words: Sequence[str], *, json: bool) -> int:
             try:
                 record = _record(session, word)
                 session.store.forget(record.number)
-                state = "" if record.is_submitted else rows.CUT
-                forgotten.append(rows.Row(record.target, record.status, record, state))
+                row = rows.Row(record.target, record.status, record)
+                forgotten.append(row if record.is_submitted else session.cut(record))
             except OSProfileError as error:
                 failures.add(error, "")
     if json:

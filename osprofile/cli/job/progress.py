@@ -27,12 +27,6 @@ MOST: Final = 20
 _EVERY: Final = 0.25
 
 
-def known(job: Job) -> JobStatus | None:
-    """Give what is known of a job that is watched."""
-    monitor = job.target.monitor
-    return monitor.status(job.job_id) if job.job_id in monitor else None
-
-
 @contextlib.asynccontextmanager
 async def shown(jobs: Sequence[Job], ended: Mapping[Job, JobStatus]) -> AsyncIterator[None]:
     """Show jobs as long as the context lasts, if standard error is a terminal that can."""
@@ -48,7 +42,9 @@ async def shown(jobs: Sequence[Job], ended: Mapping[Job, JobStatus]) -> AsyncIte
 
     def lines() -> Table:
         most = max(1, min(MOST, console.height - 3))
-        return _table([(job, ended.get(job) or known(job)) for job in jobs], begun, most)
+        return _table(
+            [(job, ended.get(job) or job.target.known(job.job_id)) for job in jobs], begun, most
+        )
 
     with Live(
         get_renderable=lines, console=console, auto_refresh=False, redirect_stdout=False

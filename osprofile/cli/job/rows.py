@@ -52,13 +52,14 @@ _CODES: Final = {
 class Row:
     """A job: `status` is what was asked for, `record` what is written down, if anything.
 
-    `unsubmitted` is CUT or SUBMITTING where it has no id yet.
+    `unsubmitted` is CUT or SUBMITTING where it has no id yet; `remedy` says what to do about CUT.
     """
 
     target: str
     status: JobStatus
     record: Record | None = None
     unsubmitted: str = ""
+    remedy: str = ""
 
     @property
     def state(self) -> str:
@@ -69,22 +70,11 @@ class Row:
     def reason(self) -> str:
         """What stands in the column REASON."""
         if self.unsubmitted == CUT and self.record is not None:
-            return remedy(self.target, self.record)
+            return f"cut off while it was submitted, in {self.record.directory}; {self.remedy}"
         if self.status.state is JobState.UNKNOWN and self.status.word:
             word = f"the batch system's word is {self.status.word}"
             return f"{word}: {self.status.reason}" if self.status.reason else word
         return self.status.reason
-
-
-def remedy(target: str, record: Record) -> str:
-    """Say what became of a submission that was cut off, and what completes it."""
-    message = f"cut off while it was submitted, in {record.directory}"
-    if record.key is None:
-        return f"{message}; incarnate job forget drops it"
-    import shlex
-
-    words = f"incarnate job submit {options_of(target)} --key {shlex.quote(record.key)}"
-    return f"{message}; this completes it: {words}"
 
 
 def options_of(target: str) -> str:

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import logging
 import os
+import shlex
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from osprofile.cli import common
-from osprofile.cli.job.rows import options_of
+from osprofile.cli.job.rows import CUT, Row, options_of
 from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, tell, told
 from osprofile.target.names import context_of_target, target_name
 from osprofile.target.store import Store, default_path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from osprofile.profile.model import Profile
+    from osprofile.target.store import Record
 
 T = TypeVar("T")
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -216,6 +218,32 @@ class Session:
         if not names or self.store.find(job.target.name, job.job_id) is not None:
             return ""
         return f"the record has this id with {' and '.join(map(options_of, names))}"
+
+    def cut(self, record: Record) -> Row:
+        """Return the row of a submission that was cut off, with what is to be done about it."""
+        if record.key is None:
+            words = ["forget", *self.further, record.directory]
+            remedy = f"{shlex.join(['incarnate', 'job', *words])} drops it"
+        else:
+            words = [*self._options(record.target), *self.further, "--key", record.key]
+            remedy = f"this completes it: {shlex.join(['incarnate', 'job', 'submit', *words])}"
+        return Row(record.target, record.status, record, CUT, remedy)
+
+    def _options(self, name: str) -> list[str]:
+        """Return the options that name a recorded target system, as it is to be named from here."""
+        options = shlex.split(options_of(name))
+        path, context = self._given.profile, self._given.context
+        if path and common.is_path(path) and self._load(path).name == context_of_target(name)[0]:
+            options[1] = os.path.abspath(path)
+        rest = {f: v for f, v in context.items() if f not in {"SSH:HOST", "SSH:PORT"}}
+        return [*options, *(word for f, v in rest.items() for word in ("--context", f"{f}={v}"))]
+
+    @property
+    def further(self) -> list[str]:
+        """The options that say where profiles and record are, for a command anywhere."""
+        found = [w for path in self._given.profiles for w in ("--profiles", os.path.abspath(path))]
+        store = self._given.store
+        return [*found, "--store", os.path.abspath(store)] if store else found
 
     def _load(self, profile: str | None) -> Profile:
         if profile is None or profile not in self._profiles:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from osprofile.cli import common
@@ -40,7 +41,7 @@ async def _submit(
         try:
             job = Job(await target.submit(description, key=key), target)
         except ScriptCutError as error:
-            error.hint = _remedy(key)
+            error.hint = _remedy(session, key)
             raise
         except asyncio.CancelledError:
             common.tell(_known(session, target, key))
@@ -65,11 +66,9 @@ def _known(session: Session, target: TargetSystem, key: str) -> str:
     if record.is_submitted:
         return tell(f"incarnate: interrupted: the job was submitted: {record.status.job_id}")
     message = "interrupted while it was submitted: the batch system may have the job, or not"
-    return tell(f"incarnate: {message}", hint=_remedy(key))
+    return tell(f"incarnate: {message}", hint=_remedy(session, key))
 
 
-def _remedy(key: str) -> str:
-    import shlex
-
+def _remedy(session: Session, key: str) -> str:
     completed = f"the same command with --key {shlex.quote(key)} completes it, and submits it once"
-    return f"incarnate job list finds out; {completed}"
+    return f"{shlex.join(['incarnate', 'job', 'list', *session.further])} finds out; {completed}"

@@ -77,7 +77,7 @@ async def wait_for(
         if not task.cancelled():
             task.result()  # a fault of ours is told as one
     if json:
-        found = ((job, ended.get(job) or progress.known(job)) for job in jobs)
+        found = ((job, ended.get(job) or job.target.known(job.job_id)) for job in jobs)
         rows.put([_row(session, job, status) for job, status in found if status], json=True)
     return {job.job_id: _code(job, ended.get(job), late=job in late) for job in jobs}
 
@@ -91,7 +91,7 @@ async def _end_of(job: Job, ended: dict[Job, JobStatus], failures: Failures) -> 
 
 def _row(session: Session, job: Job, status: JobStatus) -> Row:
     name = job.target.name
-    return Row(name, status, session.store.find(name, job.job_id))
+    return Row(name, status, session.store.find(name, status.job_id))
 
 
 def _code(job: Job, status: JobStatus | None, *, late: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -238,6 +239,58 @@ def test_a_submission_cut_before_its_work_is_listed_and_completed(
     assert machine.run(*completion).out == ended.out
     assert (machine.root / "marks").read_text() == "x\n"
     assert [job["state"] for job in machine.told("list")] == ["DONE"]
+
+
+@pytest.mark.parametrize("profile", ["here", "odd/gated dir.xml"])
+def test_what_completes_a_submission_is_told_as_it_was_given(
+    machine: Machine, profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Record, profiles and context are those of the command that was cut, wherever it is repeated."""
+    machine.add_gated()
+    monkeypatch.delenv("OSPROFILE_PATH")
+    odd = machine.root / "odd"
+    odd.mkdir()
+    text = (machine.root / "profiles" / "gated.xml").read_text()
+    name = "here" if profile == "here" else "gated"
+    (odd / "gated dir.xml").write_text(text.replace('name="gated"', f'name="{name}"'))
+    (odd / "here.xml").write_text(text.replace('name="gated"', 'name="here"'))
+    monkeypatch.chdir(machine.root)
+    (machine.root / "gate-before").touch()
+    given = ("--store", "my jobs.db", "--profiles", "odd", "--context", "HOME_ROOT=/home dir")
+    words = ("sh", "-c", f"echo x >> '{machine.root}/marks'")
+    process = machine.start("job", "submit", "-p", profile, *given, *words)
+    machine.hung()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    listing = f"incarnate job list --profiles {odd} --store '{machine.root}/my jobs.db' finds out"
+    assert listing in err
+    (cut,) = machine.told("list", "-p", profile, *given)
+    completion = shlex.split(cut["reason"].partition("completes it: incarnate ")[2])
+    monkeypatch.chdir("/")
+    ended = machine.run(*completion, "--wait")
+    assert (ended.code, ended.err) == (0, "")
+    assert machine.run(*completion).out == ended.out
+    assert (machine.root / "marks").read_text() == "x\n"
+    assert len(machine.directories) == 1
+
+
+def test_a_submission_cut_before_its_link_ends_as_its_job_does(machine: Machine) -> None:
+    """START is killed between the job's id and its link; the list finds the job, and its end."""
+    link = machine.root / "bin" / "ln"
+    link.write_text('#!/bin/sh\ncase $* in *-sfn*) kill -s KILL $PPID ;; esac\nexec /bin/ln "$@"\n')
+    link.chmod(0o755)
+    go = machine.root / "go"
+    words = ("sh", "-c", f"until [ -e '{go}' ]; do sleep 0.05; done; exit 7")
+    ended = machine.run("job", "submit", "-p", "here", "--key", "k", *words)
+    assert (ended.code, ended.out) == (1, "")
+    assert "killed by signal 9" in ended.err
+    link.unlink()
+    (found,) = machine.told("list")
+    assert (found["key"], found["state"]) == ("k", "RUNNING")
+    assert machine.run("job", "submit", "-p", "here", "--key", "k").out.strip() == found["id"]
+    go.touch()
+    assert machine.run("job", "wait", found["id"]).code == 7
+    assert machine.told("list")[0]["state"] == "DONE"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
