@@ -134,8 +134,8 @@ class Site:
     @property
     def jobs(self) -> list[str]:
         """The jobs that the batch system has."""
-        path = self.here / ("home/.gpe/jobs/linux/live" if self.name == "linux" else "jobs")
-        return sorted(os.listdir(path)) if path.exists() else []
+        path = self.here / ("home/.gpe/jobs/linux" if self.name == "linux" else "jobs")
+        return sorted({*os.listdir(path)} - {"live"}) if path.exists() else []
 
     def end(self, job_id: str) -> None:
         """Let a job end with 3."""
