@@ -109,7 +109,7 @@ def pbs(chance: random.Random, n: int) -> str:
 
 def lsf(chance: random.Random, n: int) -> str:
     when = BEGIN + n - chance.choice([0] * 9 + [3])
-    usage = chance.choice(["0", "1 " + " ".join(["0.5"] * 18 + ["-1.0"])])
+    usage = chance.choice(["0", '0 ""', "1 " + " ".join(["0.5"] * 18 + ["-1.0"])])
     at = f'"7.06" {when} {n}'
     state = chance.choice([1, 2, 4, 8, 16, 32, 32, 32, 64, 64, 128, 160, 192, 65536])
     return chance.choice(

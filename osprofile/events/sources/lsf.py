@@ -8,8 +8,8 @@ Words between blanks, texts in double quotes with `""` for one: kind, version, t
     JOB_STATUS, state 64 (done)          done, 0
     JOB_STATUS, state 32 (exit)          failed, exitInfo; where that is 0: done, exit status >> 8
 
-exitStatus, index and exitInfo follow the resource usage, or are the line's last three words. A line
-that is older than one before it is dropped. The current file begins with `#N`: what is before
+exitStatus, index and exitInfo follow the resource usage, or `""` in its place, or are the line's last
+three words. A line that is older than one before it is dropped. The current file begins with `#N`: what is before
 the byte N is in the rotated file too. A rotated file begins with `#T`, the time of its last event.
 
 With `--extended` older lines are told too, and
@@ -48,7 +48,7 @@ A host's failure (0x20) is none: the job may be run again, and its JOB_STATUS sa
 USAGE: Final = 19
 """So many numbers of resource usage stand before the exit status, if any do."""
 _EXIT: Final = (  # written out: a repeated group takes twice the time
-    rf"(?:{'[0-9.]++ ' * 4}(?:0|1{' [-0-9.]++' * USAGE}) "
+    rf"(?:{'[0-9.]++ ' * 4}(?:0(?: \"\")?+|1(?: \"\"|{' [-0-9.]++' * USAGE})) "
     r"([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
 )
 _LINE: Final = re.compile(
@@ -95,9 +95,10 @@ def _older_wanted(since: int) -> Callable[[bytes, bytes], bool]:
 def exit_words(words: list[str]) -> tuple[int, int] | None:
     """Give exit status and exitInfo of a JOB_STATUS, of which the words from the state on are given.
 
-    Reason, subreasons, CPU time and end time come first, then whether there is resource usage.
+    Reason, subreasons, CPU time and end time come first, then whether there is resource usage. Some
+    releases write an empty text in its place.
     """
-    begin = 6 + (USAGE if words[5:6] == ["1"] else 0)
+    begin = 6 + (1 if words[6:7] == ['""'] else USAGE if words[5:6] == ["1"] else 0)
     whole = len(words) >= begin + 3 and words[5] in ("0", "1")
     chosen = words[begin : begin + 3] if whole else words[-3:]
     status, information = integer(chosen[0]), integer(chosen[-1])
