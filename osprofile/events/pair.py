@@ -16,7 +16,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from osprofile.events.sources.base import LogSource, SharedParser
+from osprofile.events.sources.base import LogSource, SharedParser, text_of
 
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Apart, Source
@@ -87,11 +87,6 @@ class Pair:
             return
         told = apart is not None and self._parser.accepts(apart)
         self._ready.append(apart[0] if told and apart else self._parser.feed(text_of(data)))
-
-
-def text_of(data: bytes) -> str:
-    """Give whole lines as parsers want them."""
-    return "\n" + data.decode("latin-1")
 
 
 @final

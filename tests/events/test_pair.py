@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
     from osprofile.events.sources.base import Source
 
-SHARED = sorted(set(WRITERS) - {"condor", "condor xml"})
+SHARED = sorted(WRITERS)
 ODD = {
     "pbs": "02/30/20 at three pm, h;0008;S;Job;1;Job Run\n",
     "lsf": f'"JOB_STATUS" "7.0" {WHEN - 1} 3 64 0\n',
     "sge": f"{WHEN}:acct:q:h:g:a:r:7:sge:0:1:2:3:0:-1:1\n",
+    "condor": "junk\n...\n",
     "fork": f"001;{WHEN - 2_000_000_000};x;8;0\n",
 }
 
@@ -82,7 +83,7 @@ def test_lsf_lines_in_any_order(seed: int, tmp_path: Path) -> None:
     assert one
 
 
-@pytest.mark.parametrize("name", ["pbs", "slurm"])
+@pytest.mark.parametrize("name", ["pbs", "slurm", "condor"])
 @pytest.mark.parametrize("begin", [1_711_846_800 - 5000, 1_729_990_800 - 5000])
 def test_the_odd_hours(name: str, begin: int, tmp_path: Path, zone: Callable[[str], None]) -> None:
     """A block of the hour that comes twice means what those before it say."""
@@ -153,7 +154,7 @@ def test_who_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shares("pbs", 2)
     assert not shares("pbs", 1)
     assert not shares("pbs", None)  # there is nothing to be read
-    assert not shares("condor", 2)  # an entry may begin in one block and end in the next
+    assert shares("condor", 2)
     assert not shares("pbs", 2, extended=True)  # remembers what runs
     assert shares("lsf", 2, extended=True)
     monkeypatch.setattr(pair, "WORTHWHILE", 0)

@@ -69,6 +69,17 @@ class Options(NamedTuple):
         return list(filter(None, self.paths)) or self.path().split(",")
 
 
+HOLE: Final = re.compile(b"\\0+")
+"""What a write that NFS lost leaves in a file."""
+
+
+def text_of(data: bytes) -> str:
+    """Return whole lines as parsers want them; a hole ends a line, and one may begin behind it."""
+    if b"\0" in data:
+        data = HOLE.sub(b"\n", data)
+    return "\n" + data.decode("latin-1")
+
+
 class Parser(Protocol):
     """Turns the text of a log into lines of events."""
 
@@ -117,7 +128,7 @@ class LogSource:
             if data:
                 if log.fresh:
                     parser.begin()
-                return parser.feed("\n" + data.decode("latin-1"))
+                return parser.feed(text_of(data))
         now = time.time()
         for _, parser in self.logs:
             parser.heard(now)

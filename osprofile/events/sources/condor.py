@@ -29,11 +29,12 @@ import time
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import Stamps, Wall, numbers
-from osprofile.events.sources.base import LogSource
+from osprofile.events.sources.base import HOLE, LogSource, SharedLines
 from osprofile.events.tail import Chain, Starts
 
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Options, Source
+    from osprofile.events.tail import Log
 
 TABLE: Final = {0: ";1;0\n", 1: ";2;0\n", 9: ";4;0\n"}
 """What the numbers tell that tell all by themselves; 5 is the end."""
@@ -46,16 +47,20 @@ MORE: Final = {
     12: ";16;0\n",
     13: ";1;0\n",
 }
-_END: Final = "\n...\n"
+END_OF_ENTRY: Final = b"\n...\n"
+END_OF_ELEMENT: Final = b"</c>"
+_FIRST: Final = re.compile(
+    rb"(?:^|\0)[ \t]*(?:(<(?:\?xml|!DOCTYPE|classads>|c>))|[0-9]{3} \([0-9]+\.[0-9]+\.[0-9]+\) )",
+    re.MULTILINE,
+)
 _TEXT: Final = re.compile(
     r"\n\.\.\.\n([0-9]{3}) \(([0-9]+)\.([0-9]+)\.([0-9]+)\) "
     r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|[0-9]{2}/[0-9]{2} )[0-9]{2}:[0-9]{2}:[0-9]{2})(?![0-9])[^\n]*+"
     r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
 )
-_ENTRY: Final = re.compile(r"<c>(.*?)</c>", re.DOTALL)
 _ATTRIBUTE: Final = re.compile(r'<a n="(\w+)">\s*<(?:[a-z] v="([^"]*)"|[a-z]+>([^<]*))', re.ASCII)
 KEPT: Final = 1024 * 1024
-"""Characters of an entry that are kept until its end comes; what it tells of stands at its start."""
+"""Bytes of an entry that are kept until its end comes; what it tells of stands at its start."""
 
 Found = tuple[str, str, str, str, str, str, str]
 """Number, cluster, proc, sub, time; of an end, `1` where it was normal, and value or signal."""
@@ -64,7 +69,7 @@ Found = tuple[str, str, str, str, str, str, str]
 def open_source(options: Options) -> Source:
     """Open the logs, all of them."""
     everything = Starts(older_wanted=lambda _this, _older: True)
-    logs = [Chain(path, 1, everything) for path in options.all_paths()]
+    logs = [WholeEntries(Chain(path, 1, everything)) for path in options.all_paths()]
     return LogSource([(log, Entries(options.since, extended=options.extended)) for log in logs])
 
 
@@ -89,48 +94,101 @@ def ending_of(number: int, normal: str, value: str, table: dict[int, str]) -> st
 
 
 @final
-class Entries:
-    """The entries of one log; one whose end is not there yet is kept for the next call."""
+class WholeEntries:
+    """A log of which whole entries are read: what is read ends where an entry does.
+
+    Whether a file is text or XML is told by the first line in it that only one of the two can have.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self.fresh = False
+        self._log = log
+        self._rest = self._end = b""
+
+    def read(self) -> bytes:
+        """Return the next whole entries; b"" if there are none now."""
+        while data := self._log.read():
+            if self._log.fresh:
+                self._forget()
+            if not self._end:
+                data = self._from_first_entry(data)
+            if not self._end:
+                continue
+            if b"\0" in data:
+                data = HOLE.sub(self._end, data)
+            data = self._rest + data
+            end = data.rfind(self._end)
+            if end >= 0:
+                end += len(self._end)
+                self._rest = _beginning_of(data[end:])
+                return data[:end]
+            self._rest = _beginning_of(data)
+        return b""
+
+    def left(self) -> int:
+        """Return how many bytes are known to be unread."""
+        return self._log.left()
+
+    def close(self) -> None:
+        """Let go of the open files; the log can be read no more."""
+        self._log.close()
+
+    def _forget(self) -> None:
+        """Forget the entry of the last file that has no end, and whether it was XML."""
+        self._rest = self._end = b""
+
+    def _from_first_entry(self, data: bytes) -> bytes:
+        """Return what begins with the first line that tells whether this is XML."""
+        found = _FIRST.search(data)
+        if found is None:
+            return b""
+        self._end = END_OF_ELEMENT if found[1] else END_OF_ENTRY
+        return data[found.start() :]
+
+
+def _beginning_of(entry: bytes) -> bytes:
+    """Return the whole lines that are kept of an entry whose end is not there yet."""
+    if len(entry) <= KEPT:
+        return entry
+    end = entry.rfind(b"\n", 0, KEPT) + 1
+    return entry[:end] if end else entry[:KEPT] + b"\n"
+
+
+@final
+class Entries(SharedLines):
+    """Turns whole entries into events, whatever stands before them."""
+
+    pattern = _TEXT
 
     def __init__(self, since: int, *, extended: bool) -> None:
-        self._stamps = Stamps(minute, since)
+        self._times = Stamps(minute, since)
+        super().__init__(self._times)
         self._table = {**TABLE, **MORE} if extended else dict(TABLE)
         self._day = 0
-        self.begin()
-
-    def begin(self) -> None:
-        """Forget the entry of the last file that has no end, and whether it was XML."""
-        self._rest = _END
-        self._xml: bool | None = None
 
     def heard(self, now: float) -> None:
         """Forget times once a day: they may have no year."""
-        self._stamps.heard(now)
+        super().heard(now)
         if self._day != int(now) // 86_400:
             self._day = int(now) // 86_400
-            self._stamps.forget()
+            self._times.forget()
 
     def feed(self, text: str) -> str:
-        """Give the events of the entries that end here."""
-        if self._xml is None:
-            self._xml = text.lstrip().startswith("<")
-        if self._xml:
-            return self._feed_xml(text[1:])
-        work = self._rest + text[1:]
-        end = work.rfind(_END)
-        self._rest = work[end:][:KEPT]
-        return "".join(map(self._event, _TEXT.findall(work, 0, end)))
+        """Return the events of whole entries."""
+        if text.endswith("</c>"):
+            elements = text.split("<c>")[1:]
+            return "".join([self._element(element.partition("</c>")[0]) for element in elements])
+        return super().feed(f"\n...{text}")
 
-    def _feed_xml(self, text: str) -> str:
-        work = self._rest + text
-        end = work.rfind("</c>") + 4
-        self._rest = work[end:][:KEPT] if end > 3 else work[:KEPT]
-        return "".join(map(self._element, _ENTRY.findall(work, 0, max(end, 0))))
+    def fast(self, found: list[Found]) -> str:
+        """Take each entry by itself."""
+        return "".join(map(self.slow, found))
 
-    def _event(self, found: Found) -> str:
+    def slow(self, found: Found) -> str:
+        """Return the event of one entry."""
         number, cluster, proc, sub, when, normal, value = found
         ending = ending_of(int(number), normal, value, self._table)
-        stamp = ending and self._stamps.slow(when)
+        stamp = ending and self.stamps.slow(when)
         if not stamp:
             return ""
         return f"{stamp}{int(cluster):03}.{int(proc):03}.{int(sub):03}{ending}"
@@ -146,7 +204,7 @@ class Entries:
         if not all(map(_is_number, [*words, value.removeprefix("-")])):
             return ""
         when = known.get("EventTime", "").strip()[:19]
-        return self._event((words[0], words[1], words[2], words[3], when, normal, value))
+        return self.slow((words[0], words[1], words[2], words[3], when, normal, value))
 
 
 def _is_number(word: str) -> bool:

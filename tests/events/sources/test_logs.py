@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
@@ -293,6 +294,42 @@ def test_condor_several_logs_text_and_xml(tmp_path: Path) -> None:
     }
     write("condor", tmp_path, condor(3), "one")
     assert drain(source).count("003.000.000") == 2
+
+
+LARGE = 5 * 1024 * 1024
+
+
+@pytest.mark.parametrize("body", ["\t{}\n", "{}\n...\t\n", "\tline\n" * 9 + "{}\n"])
+@pytest.mark.parametrize("filling", ["x" * LARGE, "\tx\n" * (LARGE // 3), "x" * 70 + "\n" * LARGE])
+def test_condor_a_large_entry_loses_none(body: str, filling: str, tmp_path: Path) -> None:
+    head = f"028 (000.000.000) {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(WHEN))} Job ad\n"
+    large = head + body.format(filling) + "...\n"
+    write("condor", tmp_path, condor(1) + large + condor(2) + large + large + condor(3))
+    assert drain(opened("condor", tmp_path)).count(";") == 4 * 2 * 3
+
+
+@pytest.mark.parametrize("filling", ["x" * LARGE, "x\n" * (LARGE // 2), "x" * LARGE + "</c>"])
+def test_condor_a_large_element_loses_none(filling: str, tmp_path: Path) -> None:
+    end = condor_xml(1).rindex("</c>")
+    large = f'{condor_xml(1)[:end]}<a n="Ad"><s>{filling}</s></a>\n</c>\n'
+    write("condor", tmp_path, condor_xml(0) + large + condor_xml(2) + large + condor_xml(3))
+    events = drain(opened("condor", tmp_path)).split("\n")[:-1]
+    assert [int(line.split(";")[2][:3]) for line in events] == [0, 0, 1, 1, 2, 2, 1, 1, 3, 3]
+
+
+def test_condor_an_entry_without_end_takes_no_memory(tmp_path: Path) -> None:
+    write("condor", tmp_path, condor(1))
+    source = opened("condor", tmp_path)
+    assert drain(source).count("\n") == 2
+    tracemalloc.start()
+    for _ in range(40):
+        write("condor", tmp_path, "000 (1.0.0)\n" + "x\n" * 500_000)
+        assert drain(source) == ""
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 1024 * 1024
+    write("condor", tmp_path, "...\n" + condor(2))
+    assert drain(source).count("\n") == 2
 
 
 def test_condor_times_without_a_year(tmp_path: Path) -> None:

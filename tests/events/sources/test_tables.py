@@ -58,6 +58,13 @@ def condor(
     return f"{number} (012.003.000) {when} {words}\n{body}...\n"
 
 
+def condor_xml(number: str, more: str = "", cluster: str = "12") -> str:
+    """Write an element as HTCondor does; `more` is what an end has."""
+    values = {"EventTypeNumber": number, "Cluster": cluster, "Proc": "3", "Subproc": "0"}
+    rest = "".join(f'    <a n="{name}"><i>{value}</i></a>\n' for name, value in values.items())
+    return f'<c>\n    <a n="EventTime"><s>2020-02-03T10:00:00</s></a>\n{rest}{more}</c>\n'
+
+
 def comp(state: str, code: str, job: str = "7", name: str = "n") -> str:
     return (
         f"JobId={job} UserId=a(1) GroupId=a(1) Name={name} JobState={state} Partition=p TimeLimit=60 "
@@ -71,6 +78,10 @@ def ctld(text: str) -> str:
 
 
 USAGE = " ".join(["0.1"] + ["0"] * 17 + ["-1"])
+XML = '<?xml version="1.0"?>\n<classads>\n'
+NORMAL = (
+    '    <a n="TerminatedNormally"><b v="t"/></a>\n    <a n="ReturnValue"><i>{}</i></a>\n'.format
+)
 CASES = {
     "pbs queued": Case("pbs", pbs("0008 Job Queued at request of u@h, owner = u@h"), "1.h 1 0"),
     "pbs run": Case(
@@ -178,6 +189,19 @@ CASES = {
         "lsf", lsf("JOB_STATUS", '4 32 0 0 0.0 1 0 512 0 0 0 0 "" 99 1'), "4 8 2"
     ),
     "lsf older ones have less": Case("lsf", lsf("JOB_STATUS", "4 32 256 0 0"), "4 8 1"),
+    "lsf exit, no usage but its place": Case(
+        "lsf",
+        lsf("JOB_STATUS", '4 32 0 0 0.4 1 0 "" 0 0 14')
+        + lsf("JOB_STATUS", '5 32 0 0 0.4 1 0 "" 768 0 0')
+        + lsf("JOB_STATUS", '6 32 0 0 0.4 1 1 "" 512 0 0'),
+        "4 4 14, 5 8 3, 6 8 2",
+    ),
+    "lsf no usage but its place, of a later release": Case(
+        "lsf",
+        lsf("JOB_STATUS", '4 32 0 0 0.4 1 0 "" 512 0 0 0 0 "" 99 1')
+        + lsf("JOB_STATUS", '5 32 0 0 0.4 1 0 "" 9 0 14 0 0 "" 99 1'),
+        "4 8 2, 5 4 14",
+    ),
     "lsf no numbers": Case("lsf", lsf("JOB_STATUS", "4 32 x y z"), ""),
     "lsf post-processing": Case(
         "lsf", lsf("JOB_STATUS", "4 192 0") + lsf("JOB_STATUS", "4 160 0"), ""
@@ -278,6 +302,83 @@ CASES = {
         "".join(map(condor, ("002", "004", "007", "010", "011", "012", "013"))),
         "",
         ", ".join(f"012.003.000 {state} 0" for state in (4, 1, 1, 16, 2, 16, 1)),
+    ),
+    "condor xml": Case(
+        "condor",
+        XML + condor_xml("0") + condor_xml("6") + condor_xml("5", NORMAL(7)) + "</classads>\n",
+        "012.003.000 1 0, 012.003.000 8 7",
+    ),
+    "condor xml, attributes in another order": Case(
+        "condor",
+        XML
+        + condor_xml("5", NORMAL(7))
+        + "<c>\n"
+        + "".join(condor_xml("5", NORMAL(8)).splitlines(keepends=True)[-2:0:-1])
+        + "</c>\n"
+        + condor_xml("5", NORMAL(9)),
+        "012.003.000 8 7, 012.003.000 8 8, 012.003.000 8 9",
+    ),
+    "condor xml, killed": Case(
+        "condor",
+        XML + condor_xml("5", '    <a n="TerminatedNormally"><b v="f"/></a>\n'),
+        "012.003.000 4 0",
+    ),
+    "condor xml, numbers that are none": Case(
+        "condor", XML + condor_xml("x") + condor_xml("0", cluster="-1") + condor_xml("5"), ""
+    ),
+    "condor xml behind a junk line": Case(
+        "condor", "junk\n" + XML + condor_xml("0"), "012.003.000 1 0"
+    ),
+    "condor xml behind what a lost write left": Case(
+        "condor", "\0" * 4096 + XML[9:] + condor_xml("0"), "012.003.000 1 0"
+    ),
+    "condor xml, a lost write between two": Case(
+        "condor",
+        XML + condor_xml("1") + "\0" * 99 + condor_xml("5", NORMAL(7)),
+        "012.003.000 2 0, 012.003.000 8 7",
+    ),
+    "condor xml, a lost write makes no entry of two": Case(
+        "condor",
+        XML
+        + condor_xml("5", cluster="99").replace("</c>\n", "\0" * 99)
+        + condor_xml("6", NORMAL(7)).partition("</a>")[2]
+        + condor_xml("0"),
+        "012.003.000 1 0",
+    ),
+    "condor xml, an entry whose end was never written": Case(
+        "condor", XML + condor_xml("6")[:-5] + condor_xml("1"), "012.003.000 2 0"
+    ),
+    "condor behind lines that are junk": Case(
+        "condor", "<junk>\n000 (x\n" + condor("000"), "012.003.000 1 0"
+    ),
+    "condor behind what a lost write left": Case(
+        "condor",
+        "\0" * 99 + condor("000") + "\0" * 99 + condor("001"),
+        "012.003.000 1 0, 012.003.000 2 0",
+    ),
+    "condor, a lost write makes no entry of two": Case(
+        "condor",
+        "005 (099.000.000) 2020-02-03 10:00:00 Job terminated.\n"
+        + "\0" * 99
+        + "\t(1) Normal termination (return value 7)\n...\n"
+        + condor("001"),
+        "012.003.000 2 0",
+    ),
+    "pbs behind what a lost write left": Case(
+        "pbs",
+        pbs("0008 Job Queued") + "\0" * 99 + pbs("0008 Job Run"),
+        "1.h 1 0, 1.h 2 0",
+    ),
+    "pbs a lost write makes no line of two": Case(
+        "pbs", "02/03/2020 10:00:00;0008;Server@h;Job;1" + "\0" * 99 + "2.h;Job Run\n", ""
+    ),
+    "lsf behind what a lost write left": Case(
+        "lsf", "\0" * 99 + lsf("JOB_START", "4 4 0"), "4 2 0"
+    ),
+    "sge behind what a lost write left": Case("sge", "\0" * 99 + sge_log("delivered"), "5.0 2 0"),
+    "fork behind what a lost write left": Case("fork", "\0" * 99 + f"001;{WHEN};u;8;1\n", "u 8 1"),
+    "slurm behind what a lost write left": Case(
+        "slurm", "\0" * 99 + comp("COMPLETED", "0:0"), "7 8 0"
     ),
     "fork": Case(
         "fork",
