@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import Final, final
 
-from osprofile.events.tail import BLOCK, Chain, Starts
+from osprofile.events.tail import BLOCK, Chain, Starts, problem_of
 
 _AGAIN: Final = 2.0
 """Seconds between two looks for a later day's file."""
@@ -23,12 +23,18 @@ class Days:
 
     def __init__(self, directory: str, first: str, block: int = BLOCK) -> None:
         self.fresh = False
+        self._trouble = ""
         self._directory = directory
         self._day = first
         self._block = block
         self._chain: Chain | None = None
         self._next = ""
         self._looked = 0.0
+
+    @property
+    def problem(self) -> str:
+        """Why the directory, or the day's file that is to be read next, cannot be read."""
+        return self._trouble or (self._chain.problem if self._chain else "")
 
     def read(self) -> bytes:
         """Give the next whole lines, of one day."""
@@ -82,10 +88,13 @@ class Days:
     def _days(self) -> list[str]:
         """Give the names of the days' files from the present one on, in order."""
         try:
-            names = os.listdir(self._directory)
-        except OSError:
+            with os.scandir(self._directory) as found:
+                files = {file.name for file in found if file.is_file()}
+        except OSError as error:
+            self._trouble = problem_of(error, self._directory)
             return []
-        days = (n for n in names if len(n) == 8 and n.isascii() and n.isdigit())
+        self._trouble = ""
+        days = (n for n in files if len(n) == 8 and n.isascii() and n.isdigit())
         return sorted(day for day in days if day >= self._day)
 
     def _later(self, day: str, *, same: bool = False) -> str:

@@ -7,9 +7,12 @@ import os
 import time
 import uuid
 from contextlib import suppress
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
-from osprofile.events.tail import File
+from osprofile.events.tail import File, open_regular
+
+APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+"""How a file is opened that may be there, and that others write to."""
 
 
 class Watched(NamedTuple):
@@ -83,7 +86,7 @@ class Log:
         return not self._waiting
 
     def _write(self) -> None:
-        fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        fd = open_regular(self.path, APPEND)
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX)
             size = os.fstat(fd).st_size
@@ -155,7 +158,7 @@ class Record:
         return found
 
     def _take(self, path: str) -> list[Watched]:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_regular(path)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.path.exists(path):

@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Final, NoReturn, final
 from osprofile.errors import EventError
 from osprofile.events import fork_protocol as protocol
 from osprofile.events.emit import ACTIVE, DONE, FAILED
-from osprofile.events.fork_record import Log, Record, Watched, beginning, session_id
+from osprofile.events.fork_record import APPEND, Log, Record, Watched, beginning, session_id
 from osprofile.events.seg_command import settings_of
+from osprofile.events.tail import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,13 +124,12 @@ def _spawn(task: protocol.Task, number: int, group: int) -> Popen[bytes] | proto
     try:
         wanted = (
             (task.stdin, os.O_RDONLY, protocol.NO_STDIN, "stdin"),
-            (task.stdout[number], _APPEND, protocol.NO_STDOUT, "stdout"),
-            (task.stderr[number], _APPEND, protocol.NO_STDERR, "stderr"),
+            (task.stdout[number], APPEND, protocol.NO_STDOUT, "stdout"),
+            (task.stderr[number], APPEND, protocol.NO_STDERR, "stderr"),
         )
         for path, flags, code, name in wanted:
             try:
-                place = os.path.join(task.directory, path)
-                opened.append(os.open(place, flags | os.O_CLOEXEC, 0o666))
+                opened.append(_open(os.path.join(task.directory, path), flags))
             except OSError as error:
                 words = f"{name} {path} cannot be opened: {error.strerror}"
                 return protocol.Refusal(task.tag, code, words)
@@ -139,7 +139,11 @@ def _spawn(task: protocol.Task, number: int, group: int) -> Popen[bytes] | proto
             os.close(fd)
 
 
-_APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+def _open(path: str, flags: int) -> int:
+    """Open a job's file without waiting for who may have a pipe's other end: other jobs go on."""
+    fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
+    os.set_blocking(fd, True)
+    return fd
 
 
 def _run(task: protocol.Task, opened: list[int], group: int) -> Popen[bytes] | protocol.Refusal:
@@ -252,7 +256,7 @@ def _log_path(words: Sequence[str]) -> str:
 
 def _check(path: str) -> None:
     """Raise `OSError` if the log cannot be written."""
-    os.close(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666))
+    os.close(open_regular(path, APPEND))
 
 
 if __name__ == "__main__":

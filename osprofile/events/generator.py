@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final, Protocol, final
 from osprofile.events import emit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.progress import Progress
 
     from osprofile.events.output import Output
@@ -44,10 +46,12 @@ def generate(
     *,
     interval: float = INTERVAL,
     progress: Progressing | None = None,
+    idle: Callable[[], None] = lambda: None,
 ) -> None:
     """Write the events of a source until the output says that it is time to end.
 
-    Raises `OSError` where the output cannot be written, and what a foreign source raises.
+    `idle` is called whenever the source was read to its end. Raises `OSError` where the output
+    cannot be written, and what a foreign source raises.
     """
     gc.disable()  # nothing here makes cycles, and a tenth of the time went into looking for them
     while True:
@@ -59,6 +63,7 @@ def generate(
             if progress:
                 progress.end()
                 progress = None
+            idle()
             gc.collect()
         elif progress:
             progress.step(source)

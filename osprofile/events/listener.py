@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import shown
 from osprofile.events import emit
 from osprofile.events.event import JobEvent, JobState, JobStatus
+from osprofile.events.tail import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,7 +177,7 @@ class Listener:
         if self._datum is None:
             return None
         try:
-            with open(self._datum, encoding="ascii") as file:
+            with open(open_regular(self._datum), encoding="ascii") as file:
                 return int(file.read(20))
         except FileNotFoundError:
             return None

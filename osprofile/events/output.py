@@ -15,6 +15,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, final
 
+from osprofile.events.tail import open_regular
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -177,8 +179,8 @@ class Directory:
         if self._fd >= 0:
             os.close(self._fd)
         name = time.strftime("%Y%m%d", time.gmtime(day * 86_400))
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        self._fd = os.open(os.path.join(self._path, name), flags, 0o666)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        self._fd = open_regular(os.path.join(self._path, name), flags)
         self._day = day
 
     def _end(self, _signal: int, _frame: FrameType | None) -> None:

@@ -15,12 +15,13 @@ import sys
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
 from osprofile.errors import EventError, nearest, shown
+from osprofile.events.tail import open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from osprofile.events.output import Output
-    from osprofile.events.sources.base import Options
+    from osprofile.events.sources.base import Source
 
 USAGE: Final = "usage: osprofile-seg -s NAME [-t TIMESTAMP] [-d DIRECTORY [-b] [-p PIDFILE]]"
 HELP: Final = f"""{USAGE}
@@ -154,7 +155,7 @@ def settings_of(name: str) -> dict[str, str]:
     directory = os.environ.get("SEG_CONF_DIR") or CONFIGURATION
     path = os.path.join(directory, f"globus-{name}.conf")
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
     except FileNotFoundError:
         return {}
@@ -221,18 +222,36 @@ def _generate(arguments: Arguments) -> int:
     if arguments.background and not arguments.directory:
         _say("-b means nothing without -d")
     output = _output(arguments)
+    tell_problems = _teller_of_problems(source)
     if output is None:
+        source.left()  # opens the logs: the process in the background has nobody to tell
+        tell_problems()
         return 0
-    _say_what_is_missing(options)
     source = paired(source, arguments.processes)
-    generate(source, output, interval=arguments.interval, progress=progress_of(source))
+    generate(
+        source,
+        output,
+        interval=arguments.interval,
+        progress=progress_of(source),
+        idle=tell_problems,
+    )
     return 0
 
 
-def _say_what_is_missing(options: Options) -> None:
-    for path in options.paths or [options.settings.get("log_path", "")]:
-        if path and not os.path.exists(path):
-            _say(f"{path} is not there yet; waiting for it")
+def _teller_of_problems(source: Source) -> Callable[[], None]:
+    """Return a function that tells what is wrong with the source's logs, each problem once."""
+    from osprofile.events.sources.base import LogSource
+
+    told: list[str] = []
+
+    def tell() -> None:
+        problems = source.problems() if isinstance(source, LogSource) else []
+        for problem in problems:
+            if problem not in told:
+                _say(problem)
+        told[:] = problems
+
+    return tell
 
 
 def _output(arguments: Arguments) -> Output | None:

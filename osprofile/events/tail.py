@@ -4,13 +4,16 @@ A log is asked with `read`, which gives the next whole lines that are there now,
 No inotify: it is blind on NFS. A name is watched by the file behind it (device and inode): a log
 that is renamed is read to its end before the next of its name is begun; one that became shorter
 is read from its start. What was written of a line whose end never came is dropped when the next
-file is begun: half a line says nothing that could be relied on.
+file is begun: half a line says nothing that could be relied on. What is no regular file is no log: opening
+a pipe would wait for its writer, and a device may have no end.
 """
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
+import stat
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, final
@@ -33,6 +36,10 @@ class Log(Protocol):
 
     fresh: bool
     """Whether the lines last read are the first ones of a file."""
+
+    @property
+    def problem(self) -> str:
+        """Why the file that is to be read next cannot be; empty where nothing is known to be wrong."""
 
     def read(self) -> bytes:
         """Give the next whole lines, with their line ends; b"" if there are none now."""
@@ -58,18 +65,57 @@ def _identity(path: str) -> _Identity | None:
     return _Identity(found.st_dev, found.st_ino)
 
 
+def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+    """Open a regular file, and never wait; return its descriptor.
+
+    Raises `OSError` where it cannot be opened, and for anything else that has this name.
+    """
+    with suppress(FileNotFoundError):
+        _must_be_regular(os.stat(path), path)
+    flags |= os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # it may be another file by now
+    fd = os.open(path, flags, 0o666)
+    try:
+        _must_be_regular(os.fstat(fd), path)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _must_be_regular(found: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "Not a regular file", path)
+
+
+def is_regular(path: str) -> bool:
+    """Say whether there is a regular file of this name."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return False
+
+
+def problem_of(error: OSError, path: str) -> str:
+    """Say why a log cannot be read now."""
+    if isinstance(error, FileNotFoundError):
+        return f"{path} is not there yet; waiting for it"
+    return f"{path} cannot be read: {error.strerror}"
+
+
 @final
 class File:
     """An open file, and the place up to which its lines were given.
 
-    Raises `OSError` where it cannot be opened.
+    Raises `OSError` where it cannot be opened, or is no regular file.
     """
 
     def __init__(self, path: str, block: int = BLOCK) -> None:
         self._fd = -1
         self._path = path
         self._block = block
-        self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._fd = open_regular(path)
         found = os.fstat(self._fd)
         self.identity = _Identity(found.st_dev, found.st_ino)
         self.offset = 0
@@ -180,17 +226,26 @@ class Chain:
     """A log under one name, whose older files are called `NAME.N`, the newest with the least N.
 
     `least` is that N. Where reading begins is said by `starts`; from there on, file by file,
-    nothing is left out, however often the log is rotated between two looks.
+    nothing is left out, however often the log is rotated between two looks. Where `path` is a
+    directory, the log is its file `inside`.
     """
 
     def __init__(
-        self, path: str, least: int = 1, starts: Starts | None = None, block: int = BLOCK
+        self,
+        path: str,
+        least: int = 1,
+        starts: Starts | None = None,
+        block: int = BLOCK,
+        *,
+        inside: str = "",
     ) -> None:
         self.fresh = False
+        self.problem = ""
         self._path = path
         self._least = least
         self._starts = starts or Starts()
         self._block = block
+        self._inside = inside
         self._file: File | None = None
         self._next: str | None = None
 
@@ -251,7 +306,7 @@ class Chain:
         """Give the names of the chain's files, the newest first."""
         names = [self._path]
         number = self._least
-        while os.path.exists(f"{self._path}.{number}"):
+        while is_regular(f"{self._path}.{number}"):
             names.append(f"{self._path}.{number}")
             number += 1
         return names
@@ -287,14 +342,18 @@ class Chain:
         try:
             file = File(name, self._block)
             head = file.head()
-        except OSError:
+        except OSError as error:
+            self.problem = problem_of(error, name)
             return None
+        self.problem = ""
         if name == self._path:
             offset = self._starts.offset(head)
             file.offset = offset if 0 < offset <= file.left() else 0
         return file
 
     def _open_first(self) -> bool:
+        if self._inside and os.path.isdir(self._path):
+            self._path, self._inside = os.path.join(self._path, self._inside), ""
         names = self._names()
         heads = [_head(name) for name in names]
         number = 0
@@ -302,9 +361,12 @@ class Chain:
             if not self._starts.older_wanted(heads[number], heads[number + 1]):
                 break
             number += 1
+        problem = ""
         while number >= 0 and self._file is None:
             self._file = self._opened(names[number])
+            problem = problem or self.problem
             number -= 1
+        self.problem = problem  # also that of an older file, which is passed over
         return self._file is not None
 
 

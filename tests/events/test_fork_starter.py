@@ -283,6 +283,35 @@ def test_a_log_that_cannot_be_written_for_a_while(
     assert log.flush()
 
 
+@pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])
+def test_a_jobs_pipe_holds_up_no_other_job(tmp_path: Path, name: str) -> None:
+    """Nobody is at its other end: to wait for that, as `open` does, would keep all others waiting."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    given = ONE.replace(f"{name}=/dev/null", f"{name}={pipe}")
+    with starter(tmp_path / "log") as ask:
+        answer = ask(f"executable=/bin/cat;{given}")
+        code = {"stdout": fork_protocol.NO_STDOUT, "stderr": fork_protocol.NO_STDERR}.get(name)
+        assert answer.startswith(f"102;t;{code};{name} {pipe} cannot be" if code else "101;t;")
+        assert ask(f"executable=/bin/true;{ONE}").startswith("101;t;")
+
+
+def test_a_log_or_record_that_is_no_regular_file(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    os.mkfifo(log)
+    with start(log) as process:
+        assert process.wait(30) == 1
+        assert process.stderr
+        words = f"osprofile-fork-starter: {log}: Not a regular file\n"
+        assert process.stderr.read() == words
+    log.unlink()
+    directory = tmp_path / f"log.watched.{os.getuid()}"
+    directory.mkdir()
+    os.mkfifo(directory / "record")
+    with starter(log) as ask:
+        assert ask(f"executable=/bin/true;{ONE}").startswith("101;t;")
+
+
 def test_many_jobs_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with start(log) as process:

@@ -182,6 +182,76 @@ def test_input_closed(tmp_path: Path) -> None:
     assert run("-s", "fork", "--log-path", str(tmp_path / "log")).returncode == 0
 
 
+def condor_entry(path: Path, cluster: int) -> None:
+    with path.open("a") as file:
+        file.write(f"001 ({cluster:03}.000.000) 2020-02-03 10:00:00 Job executing\n...\n")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "device", "missing"])
+def test_a_log_that_is_none_holds_up_no_other(tmp_path: Path, kind: str) -> None:
+    """It is told, once; its place is watched."""
+    odd, good = tmp_path / "odd", tmp_path / "good"
+    make = {
+        "fifo": lambda: os.mkfifo(odd),
+        "directory": odd.mkdir,
+        "device": lambda: odd.symlink_to("/dev/zero"),
+        "missing": lambda: None,
+    }
+    make[kind]()
+    condor_entry(good, 1)
+    with running("-s", "condor", "--log-path", str(odd), "--log-path", str(good)) as seg:
+        assert line(seg) == f"001;{WHEN};001.000.000;2;0\n"
+        assert seg.stderr
+        assert (
+            seg.stderr.readline().decode()
+            == {
+                "fifo": f"osprofile-seg: {odd} cannot be read: Not a regular file\n",
+                "device": f"osprofile-seg: {odd} cannot be read: Not a regular file\n",
+                "directory": f"osprofile-seg: {odd} cannot be read: Is a directory\n",
+                "missing": f"osprofile-seg: {odd} is not there yet; waiting for it\n",
+            }[kind]
+        )
+        if kind != "missing":
+            (odd.rmdir if kind == "directory" else odd.unlink)()
+        condor_entry(odd, 2)
+        assert line(seg) == f"001;{WHEN};002.000.000;2;0\n"
+        odd.rename(tmp_path / "odd.1")
+        make[kind]()
+        condor_entry(good, 3)
+        assert line(seg) == f"001;{WHEN};003.000.000;2;0\n"
+        assert close(seg) == (0, b"")
+
+
+def test_the_path_of_lsfs_log_before_there_is_one(tmp_path: Path) -> None:
+    log = tmp_path / "lsb.events"
+    with running("-s", "lsf", "-t", "1", "--log-path", str(log)) as seg:
+        assert seg.stderr
+        waits = f"osprofile-seg: {log} is not there yet; waiting for it\n"
+        assert seg.stderr.readline().decode() == waits
+        log.write_text(f'"JOB_NEW" "7.0" {WHEN} 5 1\n')
+        assert line(seg) == f"001;{WHEN};5;1;0\n"
+
+
+def test_settings_and_days_that_are_no_regular_files(tmp_path: Path) -> None:
+    """Neither a pipe nor a device is opened: that would wait, or read without end."""
+    conf = tmp_path / "globus-fork.conf"
+    os.mkfifo(conf)
+    words = f"osprofile-seg: {conf} cannot be read: Not a regular file\n"
+    done = run("-s", "fork", SEG_CONF_DIR=str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, words)
+    conf.unlink()
+    conf.symlink_to("/dev/zero")
+    assert run("-s", "fork", SEG_CONF_DIR=str(tmp_path)).stderr == words
+    (tmp_path / "globus-sge.conf").write_text(f"sge_config={conf}\n")
+    words = f"osprofile-seg: {conf} (sge_config) cannot be read: Not a regular file\n"
+    assert run("-s", "sge", SEG_CONF_DIR=str(tmp_path)).stderr == words
+    fork_log(tmp_path / "log", 1)
+    day = tmp_path / "20200203"
+    os.mkfifo(day)
+    done = run("-s", "fork", "-t", "1", "-d", str(tmp_path), "--log-path", str(tmp_path / "log"))
+    assert (done.returncode, done.stderr) == (1, f"osprofile-seg: {day}: Not a regular file\n")
+
+
 @pytest.mark.parametrize("idle", [True, False])
 def test_output_broken(tmp_path: Path, idle: bool) -> None:
     """Seed, SEG: "handles IO exceptions on stdout": rc 0, whether there is something to say or not."""
@@ -427,6 +497,11 @@ def test_background(tmp_path: Path) -> None:
         1,
         "osprofile-seg: /nonexistent/pid: No such file or directory\n",
     )
+    done = run(
+        "-bd", str(tmp_path), "-p", str(pid_file), "-s", "fork", "--log-path", "/nonexistent"
+    )
+    os.kill(int(pid_file.read_text()), signal.SIGINT)
+    assert done.stderr == "osprofile-seg: /nonexistent is not there yet; waiting for it\n"
     done = run("-b", "-s", "fork", "--log-path", str(log))
     assert (done.returncode, done.stderr) == (0, "osprofile-seg: -b means nothing without -d\n")
 

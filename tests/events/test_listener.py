@@ -199,6 +199,14 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
 # Faults
 
 
+def test_a_datum_that_is_no_regular_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is not waited for who may write into it, and replaced when there is something to keep."""
+    os.mkfifo(tmp_path / "datum")
+    listener = Listener(["true"], lambda _event: None, datum=str(tmp_path / "datum"), since=7)
+    assert listener.since == 7
+    assert "holds no timestamp: [Errno 22] Not a regular file" in caplog.text
+
+
 def test_a_generator_that_dies_is_started_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -283,3 +283,106 @@ def test_a_day_that_is_rotated_by_size(tmp_path: Path) -> None:
     append(path, b"c\n")
     append(tmp_path / "20200204", b"d\n")
     assert drain(log) == b"b\nc\nd\n"
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
+@pytest.mark.parametrize("is_rotated", [False, True])
+def test_what_is_no_regular_file(tmp_path: Path, kind: str, is_rotated: bool) -> None:
+    """It counts as absent, whatever its place in the chain; the log itself says why."""
+    path = tmp_path / "log"
+    make_odd(tmp_path / "log.1" if is_rotated else path, kind)
+    log = Chain(str(path), 1, EVERYTHING)
+    if not is_rotated:
+        assert (log.read(), log.left()) == (b"", 0)
+        assert log.problem == f"{path} cannot be read: {WHY[kind]}"
+        (path.rmdir if kind == "directory" else path.unlink)()
+    append(path, b"a\n")
+    assert (drain(log), log.problem) == (b"a\n", "")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
+def test_what_comes_in_the_place_of_a_log(tmp_path: Path, kind: str) -> None:
+    """The file that was read is read on; what comes then is read when it is a file."""
+    path = tmp_path / "log"
+    append(path, b"a\n")
+    log = Chain(str(path))
+    assert drain(log) == b"a\n"
+    path.rename(tmp_path / "log.1")
+    make_odd(path, kind)
+    append(tmp_path / "log.1", b"b\n")
+    assert drain(log) == b"b\n"
+    (path.rmdir if kind == "directory" else path.unlink)()
+    append(path, b"c\n")
+    assert (drain(log), log.problem) == (b"c\n", "")
+
+
+WHY = {
+    "fifo": "Not a regular file",
+    "device": "Not a regular file",
+    "directory": "Is a directory",
+    "loop": "Too many levels of symbolic links",
+}
+
+
+def make_odd(path: Path, kind: str) -> None:
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "device"])
+def test_a_day_that_is_no_regular_file(tmp_path: Path, kind: str) -> None:
+    append(tmp_path / "20200203", b"a\n")
+    make_odd(tmp_path / "20200204", kind)
+    log = Days(str(tmp_path), "20200203")
+    assert drain(log) == b"a\n"
+    append(tmp_path / "20200203", b"b\n")
+    append(tmp_path / "20200205", b"c\n")
+    assert (drain(log), log.problem) == (b"b\nc\n", "")
+
+
+def test_a_directory_of_days_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "logs"
+    log = Days(str(path), "20200203")
+    assert (log.read(), log.problem) == (b"", f"{path} is not there yet; waiting for it")
+    append(path, b"a\n")
+    assert (log.read(), log.problem) == (b"", f"{path} cannot be read: Not a directory")
+    path.unlink()
+    path.mkdir()
+    append(path / "20200203", b"a\n")
+    assert (drain(log), log.problem) == (b"a\n", "")
+
+
+def test_an_older_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    append(path, b"c\n")
+    append(tmp_path / "log.1", b"b\n")
+    log = Chain(str(path), 1, EVERYTHING)
+    (tmp_path / "log.1").chmod(0)
+    if os.access(tmp_path / "log.1", os.R_OK):
+        pytest.skip("who runs this may read everything")
+    assert drain(log) == b"c\n"
+    assert log.problem == f"{path}.1 cannot be read: Permission denied"
+
+
+@pytest.mark.parametrize("early", ["nothing", "directory", "file"])
+@pytest.mark.parametrize("name", ["directory", "file"])
+def test_a_path_of_a_file_or_of_its_directory(tmp_path: Path, early: str, name: str) -> None:
+    """Which of them the path is can be told when one of them is there."""
+    directory = tmp_path / "logs"
+    file = directory / "log"
+    if early != "nothing":
+        directory.mkdir()
+    if early == "file":
+        append(file, b"a\n")
+    log = Chain(str(directory if name == "directory" else file), inside="log")
+    assert drain(log) == (b"a\n" if early == "file" else b"")
+    directory.mkdir(exist_ok=True)
+    append(file, b"b\n")
+    assert drain(log) == b"b\n"

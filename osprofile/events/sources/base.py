@@ -138,6 +138,10 @@ class LogSource:
         """Give how many bytes are unread."""
         return sum(log.left() for log, _ in self.logs)
 
+    def problems(self) -> list[str]:
+        """Return why logs cannot be read now, a sentence for each of them."""
+        return [log.problem for log, _ in self.logs if log.problem]
+
 
 class TimedLines:
     """The part of a parser that most have: a pattern over a block, and a dictionary of times.

@@ -105,6 +105,11 @@ class WholeEntries:
         self._log = log
         self._rest = self._end = b""
 
+    @property
+    def problem(self) -> str:
+        """Why the file that is to be read next cannot be read."""
+        return self._log.problem
+
     def read(self) -> bytes:
         """Return the next whole entries; b"" if there are none now."""
         while data := self._log.read():

@@ -22,7 +22,6 @@ With `--extended` older lines are told too, and
 
 from __future__ import annotations
 
-import os
 import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, final
@@ -72,10 +71,8 @@ Found = tuple[str, str, str, str, str, str]
 def open_source(options: Options) -> Source:
     """Open the current log, or the rotated ones that are needed; without a timestamp, from now on."""
     since = options.since_or_now
-    path = options.path()
-    if not os.path.isfile(path):
-        path = os.path.join(path, "lsb.events")
-    log = Chain(path, 1, Starts(_older_wanted(since), _offset))
+    starts = Starts(_older_wanted(since), _offset)
+    log = Chain(options.path(), 1, starts, inside="lsb.events")
     return LogSource([(log, Extended(since) if options.extended else Lines(since))])
 
 

@@ -32,7 +32,7 @@ from osprofile.errors import EventError
 from osprofile.events.clock import Seconds
 from osprofile.events.sources.base import Endings, LogSource, SharedLines, TimedLines, integer
 from osprofile.events.sources.fork import older_wanted
-from osprofile.events.tail import Chain, Starts
+from osprofile.events.tail import Chain, Starts, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +82,7 @@ def _reporting(settings: Mapping[str, str]) -> str:
     path = settings.get("sge_config", "")
     if path and os.path.exists(path):
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
                 known |= dict(_SETTING.findall(file.read()))
         except OSError as error:
             raise EventError(f"{path} (sge_config) cannot be read: {error.strerror}") from error
