@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, final
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-BLOCK: Final = 120 * 1024
+BLOCK: Final = 80 * 1024
 """Bytes that are read at once: less than what malloc gives back to the system after each block."""
 LONGEST: Final = 4 * 1024 * 1024
 """A line longer than this is cut to its first MiB: memory must not grow with what is in a log."""

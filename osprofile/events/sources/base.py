@@ -158,11 +158,15 @@ class TimedLines:
 
     def feed(self, text: str) -> str:
         """Give the events of whole lines."""
-        found = self.pattern.findall(text)
+        found = self.find_all(text)
         try:
             return self.fast(found)
         except OddError:
             return "".join(map(self.slow, found))
+
+    def find_all(self, text: str) -> list[Any]:
+        """Return what `pattern` finds."""
+        return self.pattern.findall(text)
 
     def begin(self) -> None:
         """Nothing is carried over from one file to the next."""

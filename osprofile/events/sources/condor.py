@@ -29,15 +29,19 @@ import time
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.clock import Stamps, Wall, numbers
-from osprofile.events.sources.base import HOLE, LogSource, SharedLines
+from osprofile.events.sources.base import HOLE, Endings, LogSource, SharedLines
+from osprofile.events.sources.condor_xml import Elements
 from osprofile.events.tail import Chain, Starts
 
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Options, Source
+    from osprofile.events.sources.condor_xml import Found
     from osprofile.events.tail import Log
 
 TABLE: Final = {0: ";1;0\n", 1: ";2;0\n", 9: ";4;0\n"}
-"""What the numbers tell that tell all by themselves; 5 is the end."""
+"""What the numbers tell that tell all by themselves."""
+END: Final = 5
+"""The number of an end."""
 MORE: Final = {
     2: ";4;0\n",
     4: ";1;0\n",
@@ -54,16 +58,12 @@ _FIRST: Final = re.compile(
     re.MULTILINE,
 )
 _TEXT: Final = re.compile(
-    r"\n\.\.\.\n([0-9]{3}) \(([0-9]+)\.([0-9]+)\.([0-9]+)\) "
+    r"\n\.\.\.\n([0-9]{3}) \(0*([0-9]+)\.0*([0-9]+)\.0*([0-9]+)\) "
     r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|[0-9]{2}/[0-9]{2} )[0-9]{2}:[0-9]{2}:[0-9]{2})(?![0-9])[^\n]*+"
     r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
 )
-_ATTRIBUTE: Final = re.compile(r'<a n="(\w+)">\s*<(?:[a-z] v="([^"]*)"|[a-z]+>([^<]*))', re.ASCII)
 KEPT: Final = 1024 * 1024
 """Bytes of an entry that are kept until its end comes; what it tells of stands at its start."""
-
-Found = tuple[str, str, str, str, str, str, str]
-"""Number, cluster, proc, sub, time; of an end, `1` where it was normal, and value or signal."""
 
 
 def open_source(options: Options) -> Source:
@@ -82,15 +82,6 @@ def minute(words: str) -> Wall | None:
         return None
     tomorrow = time.localtime(time.time() + 86_400)
     return (tomorrow.tm_year - (found[:2] > (tomorrow.tm_mon, tomorrow.tm_mday)), *found)
-
-
-def ending_of(number: int, normal: str, value: str, table: dict[int, str]) -> str:
-    """Give how an event's line ends; empty where there is no event."""
-    if number != 5:
-        return table.get(number, "")
-    if normal == "1":
-        return f";8;{int(value)}\n"
-    return ";4;0\n" if normal else ""
 
 
 @final
@@ -163,12 +154,12 @@ def _beginning_of(entry: bytes) -> bytes:
 class Entries(SharedLines):
     """Turns whole entries into events, whatever stands before them."""
 
-    pattern = _TEXT
-
     def __init__(self, since: int, *, extended: bool) -> None:
         self._times = Stamps(minute, since)
         super().__init__(self._times)
         self._table = {**TABLE, **MORE} if extended else dict(TABLE)
+        self._endings = Endings({}, self._ending)
+        self._elements = Elements([*self._table, END])
         self._day = 0
 
     def heard(self, now: float) -> None:
@@ -178,39 +169,37 @@ class Entries(SharedLines):
             self._day = int(now) // 86_400
             self._times.forget()
 
-    def feed(self, text: str) -> str:
-        """Return the events of whole entries."""
+    def find_all(self, text: str) -> list[Found]:
+        """Return what is told in whole entries, of which the last one's end says what they are."""
         if text.endswith("</c>"):
-            elements = text.split("<c>")[1:]
-            return "".join([self._element(element.partition("</c>")[0]) for element in elements])
-        return super().feed(f"\n...{text}")
+            return self._elements.find_all(text)
+        found: list[Found] = _TEXT.findall(f"\n...{text}")
+        return found
 
     def fast(self, found: list[Found]) -> str:
-        """Take each entry by itself."""
-        return "".join(map(self.slow, found))
+        """Return the events of all entries; odd are those before the time asked for."""
+        stamps, endings = self.stamps, self._endings
+        return "".join(
+            [
+                f"{stamps[when]}{cluster.zfill(3)}.{proc.zfill(3)}.{sub.zfill(3)}{ending}"
+                for number, cluster, proc, sub, when, normal, value in found
+                if (ending := endings[number + normal + value])
+            ]
+        )
 
     def slow(self, found: Found) -> str:
         """Return the event of one entry."""
         number, cluster, proc, sub, when, normal, value = found
-        ending = ending_of(int(number), normal, value, self._table)
+        ending = self._endings[number + normal + value]
         stamp = ending and self.stamps.slow(when)
-        if not stamp:
-            return ""
-        return f"{stamp}{int(cluster):03}.{int(proc):03}.{int(sub):03}{ending}"
+        job = f"{cluster.zfill(3)}.{proc.zfill(3)}.{sub.zfill(3)}"
+        return f"{stamp}{job}{ending}" if stamp else ""
 
-    def _element(self, text: str) -> str:
-        known = {name: flag or value for name, flag, value in _ATTRIBUTE.findall(text)}
-        normal = {"t": "1", "f": "0", "true": "1", "false": "0"}.get(
-            known.get("TerminatedNormally", ""), ""
-        )
-        names = ("EventTypeNumber", "Cluster", "Proc", "Subproc")
-        words = [known.get(name, "").strip() for name in names]
-        value = known.get("ReturnValue", "0").strip()
-        if not all(map(_is_number, [*words, value.removeprefix("-")])):
-            return ""
-        when = known.get("EventTime", "").strip()[:19]
-        return self.slow((words[0], words[1], words[2], words[3], when, normal, value))
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= 18
+    def _ending(self, words: str) -> str:
+        """Return how an event's line ends; empty where there is no event."""
+        number, normal, value = int(words[:3]), words[3:4], words[4:]
+        if number != END:
+            return self._table.get(number, "")
+        if normal == "1":
+            return f";8;{int(value)}\n"
+        return ";4;0\n" if normal else ""
