@@ -140,10 +140,35 @@ def condor(jobs: int, odd: bool) -> Iterator[str]:
         yield f"005 {job} {when} Job terminated.\n\t{end}\n\t\tUsr 0 00:00:00, Sys 0 00:00:00  -  Run Remote Usage\n...\n"
 
 
+def condor_xml(jobs: int, odd: bool) -> Iterator[str]:
+    """Write the same as XML: five elements of some 300 bytes."""
+    yield '<?xml version="1.0"?>\n<!DOCTYPE classads SYSTEM "classads.dtd">\n<classads>\n'
+    host = '<a n="ExecuteHost"><s>&lt;10.0.0.2:9618?addrs=10.0.0.2-9618&gt;</s></a>'
+    for n in range(1, jobs + 1):
+        ended = (
+            f'<a n="TerminatedNormally"><b v="t"/></a>\n    <a n="ReturnValue"><i>{n % 5}</i></a>'
+        )
+        for number, kind, rest in (
+            (0, "SubmitEvent", '<a n="SubmitHost"><s>&lt;10.0.0.1:9618&gt;</s></a>'),
+            (1, "ExecuteEvent", host),
+            (6, "JobImageSizeEvent", '<a n="Size"><i>1056</i></a>'),
+            (5, "JobTerminatedEvent", ended),
+            (28, "JobAdInformationEvent", '<a n="JobStatus"><i>4</i></a>'),
+        ):
+            if odd and n % 7 == 0:
+                yield "<c>\n</c>\n"
+            yield (
+                f'<c>\n    <a n="MyType"><s>{kind}</s></a>\n    <a n="EventTypeNumber"><i>{number}</i></a>\n'
+                f'    <a n="EventTime"><s>{clock(n, "%Y-%m-%dT%H:%M:%S")}</s></a>\n'
+                f'    <a n="Cluster"><i>{n}</i></a>\n    <a n="Proc"><i>0</i></a>\n'
+                f'    <a n="Subproc"><i>0</i></a>\n    {rest}\n</c>\n'
+            )
+
+
 CASES = (
     Case("pbs", "pbs", "20200203", pbs, 1 / 0.75, two=1.0),
     Case("pbs, one line in eight odd", "pbs", "20200203", pbs, 2 / 0.75, odd=True),
-    Case("lsf", "lsf", "lsb.events", lsf, 1 / 0.7, two=1 / 0.7),
+    Case("lsf", "lsf", "lsb.events", lsf, 1 / 0.85, two=1 / 0.85),
     Case("lsf, one line in seven odd", "lsf", "lsb.events", lsf, 2 / 0.7, odd=True),
     Case("sge", "sge", "reporting", sge, 1 / 0.7, events=400_000),
     Case("sge, one line in seven odd", "sge", "reporting", sge, 2 / 0.7, odd=True, events=400_000),
@@ -152,6 +177,7 @@ CASES = (
         "fork, one line in eleven odd", "fork", "fork.log", fork, 2 / 0.7, odd=True, events=600_000
     ),
     Case("condor", "condor", "user.log", condor, None),
+    Case("condor, XML", "condor", "user.log", condor_xml, None),
 )
 EVENTS_A_JOB = {"pbs": 3, "lsf": 3, "sge": 4, "fork": 2, "condor": 3}
 

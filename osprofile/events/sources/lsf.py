@@ -57,7 +57,9 @@ _LINE: Final = re.compile(
 _MORE: Final = re.compile(
     r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)[ \t]*+([^\n]*+)'
 )
-_TIMES: Final = re.compile(r'\n"[^"]++" "[^"]++" ([0-9]{10}) (?=[^ \t\n])')
+_TIMES: Final = re.compile(
+    r'\n(?:"[^"]++" "[^"]++" ([0-9]{10}) (?=[^ \t\n])|(?=.|\n))'  # "" for any other line
+)
 _EVENTS: Final = re.compile(
     r'\n"JOB_(?:(NEW|START)|STATUS)" "[^"]++" ([0-9]{10} [^ \n]++)'
     rf"(?(1)| ++(?:64[ \n]|32 {_EXIT}))"
@@ -151,7 +153,7 @@ class Lines:
     def apart(self, text: str) -> Apart | None:
         """Read a block by itself; None where its lines have another form."""
         times = _TIMES.findall(text)
-        if len(times) != text.count("\n") - 1:
+        if "" in times:
             return None
         if sorted(times) != times:
             text = _without_older(text, times, times[0])
