@@ -74,8 +74,8 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <osp:UspaceRoot>{root}</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template name="START">
-    <idb:Invocation name=""><idb:Body><![CDATA[gpe_jobs="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-gpe_d='<WORKING_DIRECTORY/'/'\\''>'
+    <idb:Invocation name=""><idb:Body><![CDATA[gpe_d='<WORKING_DIRECTORY/'/'\\''>'
+gpe_jobs="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_ENTER>
 [ -s .gpe_job_id ] || printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe_job.$$" || exit 1
 set -- sh -c 'answer=$(toysub "$1") && printf "%s\n" "${{answer##* }}"' sh
