@@ -195,6 +195,13 @@ class Store:
         """Remove a job from the record."""
         self._change("DELETE FROM job WHERE number = ?", (number,))
 
+    def release_key(self, target: str, job_id: str) -> None:
+        """Let the key under which a job was submitted be used for another one."""
+        self._change(
+            "UPDATE job SET key = NULL WHERE target = ? AND job_id = ? AND key IS NOT NULL",
+            (target, job_id),
+        )
+
     # Jobs
 
     def adopt(self, target: str, status: JobStatus) -> None:

@@ -8,8 +8,13 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import AttributeRefusedError, OSProfileError, SubmissionBusyError, shown
-from osprofile.events.event import JobState
+from osprofile.errors import (
+    AttributeRefusedError,
+    OSProfileError,
+    ScriptCutError,
+    SubmissionBusyError,
+    shown,
+)
 from osprofile.executors.blah.jobids import NAME, JobId
 from osprofile.incarnation.plan import plan_of
 from osprofile.profile.repository import Repository
@@ -44,9 +49,9 @@ class Site:
     async def submit_once(self, key: str | None, work: Submitting) -> str:
         """Submit a job, or give the one that a client calls by this key already.
 
-        One that is being submitted is waited for, here or in the daemon before this one. One that
-        was removed, lost or ended by force is not what is meant by the same key: HTCondor submits a
-        job anew when it is released.
+        The same key is the same job until the client was told its end, or that it is removed: then
+        it is given up (`release`), and means a new job. One that is being submitted is waited for,
+        here or in the daemon before this one.
         """
         if key is None:
             return await self._run(work, None)
@@ -67,18 +72,14 @@ class Site:
             await asyncio.sleep(_MOMENT)
 
     async def _submit_or_find(self, key: str, work: Submitting) -> str:
-        number, current = 1, key
-        while True:
-            record = self.target.store.find_key(self.target.name, current)
-            if record is None:
-                break
-            state = record.status.state
-            if record.aborted is None and state not in _AGAIN:
-                log.info("the job %s is known: %s", key, record.status.job_id or "cut off")
-                return self.id_of(record) if record.is_submitted else await self._run(work, current)
-            number += 1
-            current = f"{key} ({number})"
-        return await self._run(work, current)
+        record = self.target.store.find_key(self.target.name, key)
+        if record is not None and record.is_submitted:
+            if record.aborted is None:
+                log.info("the job %s is known: %s", key, record.status.job_id)
+                return self.id_of(record)
+            # The client wanted it removed, and was not told whether it is: its daemon was killed.
+            await self.cancel(record.status.job_id)
+        return await self._run(work, key)
 
     async def _run(self, work: Submitting, key: str | None) -> str:
         job_id = await work.submit(key)
@@ -103,10 +104,46 @@ class Site:
             self.target.adopt(found)  # from now on it is asked for together with the others
         return found
 
+    async def cancel(self, native: str) -> None:
+        """Remove a job, and let its key mean a new one.
+
+        One that is not there any more is as removed as it can be.
+        """
+        record = self.target.store.find(self.target.name, native)
+        # ABORT would fail for one that was removed already, and that it was removed be forgotten.
+        if record is None or record.aborted is None or not await self._is_over(native):
+            await self._abort(native)
+        self.release(native)
+
+    async def _abort(self, native: str) -> None:
+        try:
+            await self.target.abort(native)
+        except ScriptCutError:
+            raise
+        except OSProfileError as error:
+            try:
+                is_over = await self._is_over(native)
+            except OSProfileError:  # who cannot be asked does not say that there is no such job
+                raise error from None
+            if not is_over:
+                raise
+            log.info("cancel of %s: %s", native, error)
+
+    async def _is_over(self, native: str) -> bool:
+        found = await self.status(native, 0.0)
+        return found is None or found.state.is_terminal
+
+    def release(self, native: str) -> None:
+        """Let the key of a job mean a new one: its client is about to be told how it ended.
+
+        Before the client is told, lest a daemon that is killed in between give back the old job. One
+        that has asked for the job by its id, as it then does again, had noted the id.
+        """
+        self.target.store.release_key(self.target.name, native)
+
 
 _PATIENCE: Final = 60.0
 _MOMENT: Final = 0.2
-_AGAIN: Final = frozenset({JobState.REMOVED, JobState.LOST, JobState.FAILED})
 
 
 class Submitting:

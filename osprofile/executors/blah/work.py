@@ -128,6 +128,8 @@ class Worker:
         found = await site.status(job_id.native, self._settings.max_age)
         if found is None:
             return StatusResult.failed(f"Job {job_id} is not known")
+        if found.state.is_terminal:
+            site.release(job_id.native)
         return statuses.result_of(found, held_as_idle=self._settings.held_as_idle)
 
     async def _ping(self, request: r.Ping) -> Result:
@@ -169,17 +171,8 @@ class Worker:
         return job_id, site, found, statuses.number_of(found) if found is not None else 0
 
     async def _cancel(self, request: r.Cancel) -> Result:
-        """Remove a job. One that is not there any more is as removed as it can be."""
         job_id, site = self._find(request.job_id)
-        try:
-            await site.target.abort(job_id.native)
-        except ScriptCutError:
-            raise
-        except OSProfileError as error:
-            found = await site.status(job_id.native, 0.0)
-            if found is not None and not found.state.is_terminal:
-                raise
-            log.info("cancel of %s: %s", job_id, error)
+        await site.cancel(job_id.native)
         return Result()
 
     async def _hold(self, request: r.Hold) -> Result:

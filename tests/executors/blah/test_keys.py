@@ -1,0 +1,360 @@
+"""One ad, one job, until the client is told its end: HTCondor sends the same ad for another job then.
+
+A gridmanager's life of a job: SUBMIT, the id noted in the schedd, STATUS until 3 or 4, noted. A hold is
+a CANCEL; a release, or a retry, the same ad again with the same JobDirectory, for a new job. Whoever is killed
+in between sends again what was not noted. In the table the daemon is killed (SIGKILL) at each point;
+a client that was killed at that point knows no more than the test gives it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.executors.blah.client import command
+from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
+from tests.target.conftest import toy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from tests.target.conftest import Toy
+
+__all__ = ["toy"]
+SETTINGS = "fastest = 0.1\nslowest = 0.3\nmax_age = 0.05\ngrace = 0.5\n"
+
+
+class Site:
+    """A batch system, and a client that sends one ad again and again."""
+
+    def __init__(self, toy: Toy) -> None:
+        self.toy, self.home = toy, toy.path.parent
+        (self.home / "quick.toml").write_text(SETTINGS)
+        self.words = (
+            "--config", "quick.toml", "--profiles", str(self.home / "profiles"), "--log", "log",
+        )  # fmt: skip
+        # it runs until the file `over` is there, and ends with what is in it
+        text = f"echo x >> {self.home}/runs; cd {self.home}; until [ -s over ]; do sleep 0.02; done"
+        self.ad = ad(
+            Cmd="/bin/sh", Arguments=f"-c '{text}; exit $(cat over)'", In="/dev/null", Out="/dev/null",
+            Err="/dev/null", StageCmd=False, gridtype="toy", JobDirectory="home_bl_1",
+        )  # fmt: skip
+
+    def end_jobs(self, code: int = 0) -> None:
+        """Have all jobs end."""
+        (self.home / "over").write_text(str(code))
+
+    @property
+    def runs(self) -> int:
+        """How many times the program was started."""
+        file = self.home / "runs"
+        return len(file.read_text().split()) if file.exists() else 0
+
+    @property
+    def live(self) -> int:
+        """How many jobs the batch system has that have not ended."""
+        states = [file.read_text() for file in self.toy.path.glob("jobs/*/state")]
+        return sum(not state.startswith(("END", "GONE")) for state in states)
+
+    def talk(self, work: Callable[[GridManager], Coroutine[Any, Any, None]]) -> None:
+        """Run a conversation, and kill the daemon at its end."""
+
+        async def main() -> None:
+            client = GridManager(*self.words)
+            await client.start()
+            await work(client)
+            assert client.fault is None
+            await client.kill()
+
+        asyncio.run(asyncio.wait_for(main(), 120))
+
+    def submit(self) -> str:
+        """Send the ad, and give the job's id."""
+        ids = list[str]()
+
+        async def work(client: GridManager) -> None:
+            ids.append(await client.submit(self.ad))
+
+        self.talk(work)
+        return ids[0]
+
+    def ended(self, job_id: str) -> dict[str, str]:
+        """Ask for a job's state until it has ended."""
+        found = list[dict[str, str]]()
+
+        async def work(client: GridManager) -> None:
+            found.append(await client.ended(job_id))
+
+        self.talk(work)
+        return found[0]
+
+    def ask(self, name: str, job_id: str) -> list[str]:
+        """Send a command about a job, and fetch its result."""
+        found = list[list[str]]()
+
+        async def work(client: GridManager) -> None:
+            found.append(await client.ask(name, job_id))
+
+        self.talk(work)
+        return found[0]
+
+    def kill_during(self, *words: str, file: str = "") -> None:
+        """Send a command; kill the daemon when a file of the batch system's is there, or the result."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen([*DAEMON, *self.words], stdin=pipe, stdout=pipe) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(b"ASYNC_MODE_ON\r\n" + command(words[0], "7", *words[1:]))
+            process.stdin.flush()
+            while file and not (self.toy.path / file).exists():
+                time.sleep(0.02)
+            while not file and process.stdout.readline() != b"R\r\n":
+                pass
+            process.kill()
+
+    def block(self, name: str, *, behind: bool = False) -> None:
+        """Have a command of the batch system's wait, before its work or behind, for the file `go`."""
+        wait = ': > "$TOY/began"; until [ -e "$TOY/go" ]; do sleep 0.02; done'
+        path = self.toy.path / "bin" / name
+        path.rename(path.with_name(f"{name}.real"))
+        real = f'"$TOY/bin/{name}.real" "$@"'
+        self.replace(name, f"{real}; rc=$?; {wait}; exit $rc" if behind else f"{wait}; exec {real}")
+
+    def replace(self, name: str, text: str) -> None:
+        """Put another program in the place of one of the batch system's."""
+        path = self.toy.path / "bin" / name
+        path.with_name("new").write_text(f"#!/bin/sh\n{text}\n")
+        path.with_name("new").chmod(0o755)
+        path.with_name("new").rename(path)
+
+    def unblock(self) -> None:
+        """Let the commands go on."""
+        (self.toy.path / "go").touch()
+
+
+@pytest.fixture
+def site(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> Site:
+    for name in ("HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(toy.path.parent / "home"))
+    monkeypatch.chdir(toy.path.parent)
+    return Site(toy)
+
+
+def check_same(site: Site, first: str) -> None:
+    """Check that the ad is still the first job, which ran once, and another when its end was told."""
+
+    async def work(client: GridManager) -> None:
+        assert await client.submit(site.ad) == first
+        site.end_jobs(3)
+        assert (await client.ended(first))["ExitCode"] == "3"
+
+    site.talk(work)
+    assert site.runs == 1
+    check_new(site, first)
+
+
+def check_new(site: Site, first: str) -> None:
+    """Check that the ad is another job, the only one left, and that the first's end is told again."""
+    runs = site.runs
+    (site.home / "over").unlink(missing_ok=True)
+    second = site.submit()
+    assert second != first
+    assert site.live == 1
+
+    async def work(client: GridManager) -> None:
+        assert await client.submit(site.ad) == second  # killed between our answer and its note
+        assert (await client.status(first))[0] in {3, 4}
+        assert await client.submit(site.ad) == second
+        site.end_jobs(4)
+        assert (await client.ended(second))["ExitCode"] == "4"
+        assert (site.runs, site.live) == (runs + 1, 0)
+        assert await client.submit(site.ad) not in {first, second}
+
+    site.talk(work)
+
+
+# The daemon killed while it submits
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_killed_while_the_batch_system_takes_the_job(site: Site, *, behind: bool) -> None:
+    site.block("toysub", behind=behind)
+    site.kill_during("BLAH_JOB_SUBMIT", site.ad, file="began")
+    site.unblock()
+    first = site.submit()
+    assert len(site.toy.submissions) == 1
+    check_same(site, first)
+
+
+def test_killed_with_the_answer_not_fetched(site: Site) -> None:
+    site.kill_during("BLAH_JOB_SUBMIT", site.ad)
+    assert site.live == 1
+    check_same(site, site.submit())
+
+
+def test_killed_when_the_answer_was_fetched(site: Site) -> None:
+    check_same(site, site.submit())
+
+
+def test_the_job_has_ended_and_nobody_was_told(site: Site) -> None:
+    first = site.submit()
+    site.end_jobs(3)
+    while site.live:
+        time.sleep(0.02)
+    check_same(site, first)
+
+
+@pytest.mark.parametrize("word", ["GONE", "END 137"])
+def test_the_job_was_removed_outside_and_nobody_was_told(site: Site, word: str) -> None:
+    first = site.submit()
+    site.toy.state(first.rpartition("/")[2], word)
+    assert site.submit() == first
+    assert site.ended(first)["JobStatus"] == ("3" if word == "GONE" else "4")
+    assert site.submit() != first
+
+
+def test_a_lost_job_is_another_when_the_client_knows(site: Site) -> None:
+    first = site.submit()
+    site.toy.state(first.rpartition("/")[2], None)
+    assert site.submit() == first
+
+    async def work(client: GridManager) -> None:
+        while (found := await client.ask("BLAH_JOB_STATUS", first))[0] == "0":  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        assert "vanished without a trace" in found[1]
+
+    site.talk(work)
+    assert site.submit() != first
+
+
+# The daemon killed while it tells an end
+
+
+def test_killed_with_the_status_not_fetched(site: Site) -> None:
+    """The client has noted the id: it asked by it, and does so again."""
+    first = site.submit()
+    site.end_jobs(3)
+    while site.live:
+        time.sleep(0.02)
+    site.kill_during("BLAH_JOB_STATUS", first)
+    assert site.ended(first)["ExitCode"] == "3"
+    check_new(site, first)
+
+
+def test_a_status_that_tells_no_end_changes_nothing(site: Site) -> None:
+    first = site.submit()
+    site.kill_during("BLAH_JOB_STATUS", first)
+    check_same(site, first)
+
+
+def test_all_states_tell_this_client_no_end(site: Site) -> None:
+    """They are of all jobs of the record, also of those whose ids the client has not noted."""
+    first = site.submit()
+    site.end_jobs(3)
+
+    async def work(client: GridManager) -> None:
+        while "JobStatus = 4" not in (await client.ask("BLAH_JOB_STATUS_ALL"))[2]:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+    site.talk(work)
+    check_same(site, first)
+
+
+# The daemon killed while it removes
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_killed_while_the_batch_system_removes_the_job(site: Site, *, behind: bool) -> None:
+    first = site.submit()
+    while not site.runs:
+        time.sleep(0.02)
+    site.block("toyctl", behind=behind)
+    site.kill_during("BLAH_JOB_CANCEL", first, file="began")
+    site.unblock()
+    check_new(site, first)
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_killed_while_it_removes_and_asked_again(site: Site, *, behind: bool) -> None:
+    first = site.submit()
+    site.block("toyctl", behind=behind)
+    site.kill_during("BLAH_JOB_CANCEL", first, file="began")
+    site.unblock()
+    assert site.ask("BLAH_JOB_CANCEL", first) == ["0", "No error"]
+    assert site.ended(first)["JobStatus"] == "3"
+    check_new(site, first)
+
+
+def test_killed_with_the_removal_not_fetched(site: Site) -> None:
+    first = site.submit()
+    site.kill_during("BLAH_JOB_CANCEL", first)
+    check_new(site, first)
+
+
+def test_a_removal_that_the_batch_system_refuses(site: Site) -> None:
+    first = site.submit()
+    real = (site.toy.path / "bin" / "toyctl").read_text()
+    site.replace("toyctl", "echo 'not now' >&2; exit 9")
+    code, words = site.ask("BLAH_JOB_CANCEL", first)
+    assert (code, "not now" in words) == ("1", True)
+    site.replace("toyctl", real)
+    check_same(site, first)
+
+
+def test_a_removal_in_doubt_is_done_before_the_next_job(site: Site) -> None:
+    """ABORT's shell was killed: whether the job is removed, nobody knows."""
+    first = site.submit()
+    real = (site.toy.path / "bin" / "toyctl").read_text()
+    site.replace("toyctl", "kill -s KILL $PPID")
+    assert site.ask("BLAH_JOB_CANCEL", first)[0] == "1"
+    site.replace("toyctl", "echo 'not now' >&2; exit 9")
+    code, words, _ = site.ask("BLAH_JOB_SUBMIT", site.ad)
+    assert (code, "not now" in words) == ("1", True)
+    assert len(site.toy.submissions) == 1
+    site.replace("toyctl", real)
+    check_same(site, first)  # the refused removal was answered: the job is what it was
+
+
+# What HTCondor's users do
+
+
+def test_hold_and_release(site: Site) -> None:
+    """`condor_hold` and `condor_release`, five times with one daemon."""
+
+    async def work(client: GridManager) -> None:
+        for number in range(5):
+            job_id = await client.submit(site.ad)
+            assert job_id not in ids
+            ids.add(job_id)
+            while site.runs <= number:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            assert (await client.status(job_id))[0] == 2
+            assert await client.ask("BLAH_JOB_CANCEL", job_id) == ["0", "No error"]
+
+    ids = set[str]()
+    site.talk(work)
+    assert (site.runs, site.live) == (5, 0)
+
+
+@pytest.mark.parametrize("with_one_daemon", [True, False])
+def test_retries(site: Site, *, with_one_daemon: bool) -> None:
+    """`max_retries`, and `on_exit_hold` with a release: each attempt runs."""
+    codes = [1, 2, 0]
+
+    async def work(client: GridManager) -> None:
+        for code in codes[:] if with_one_daemon else codes[:1]:
+            (site.home / "over").unlink(missing_ok=True)
+            job_id = await client.submit(site.ad)
+            ids.add(job_id)
+            site.end_jobs(code)
+            assert (await client.ended(job_id))["ExitCode"] == str(code)
+            codes.pop(0)
+
+    ids = set[str]()
+    while codes:
+        site.talk(work)
+    assert (len(ids), site.runs) == (3, 3)
