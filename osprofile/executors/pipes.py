@@ -47,7 +47,7 @@ class Output:
         self._ready = select.poll()
         self._ready.register(handle, select.POLLOUT)
         self._unsent = bytearray()
-        self._is_open, self._is_waiting = True, False
+        self._is_open, self._is_closed, self._is_waiting = True, False, False
         self._emptied = asyncio.Event()
         self._emptied.set()
 
@@ -67,6 +67,13 @@ class Output:
     async def flush(self) -> None:
         """Wait until all is sent, or the client gone."""
         await self._emptied.wait()
+
+    async def close(self) -> None:
+        """Close the pipe when all is sent; what is sent after that is for nobody."""
+        await self.flush()
+        if not self._is_closed:
+            self._is_open, self._is_closed = False, True
+            os.close(self._handle)
 
     def _write(self) -> None:
         try:

@@ -1,7 +1,8 @@
 """The daemon: a client on stdin and stdout in front, the work of its requests behind.
 
-What ends it: QUIT, the end of stdin, a client that is gone, a signal. The jobs go on; submissions that
-are under way have some time to end, and what is cut off all the same is in the record.
+What ends it: QUIT, the end of stdin, a client that is gone, a signal. Then its output is closed at once
+(seed, QUIT). The jobs go on; submissions that are under way have a moment to end, and what is cut off
+all the same is in the record, where the next daemon finds it.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ class Server:
         return 0
 
     async def _end(self) -> None:
-        """Let submissions come to their end; what only asks is broken off."""
+        """Close the pipe, then let submissions come to their end; what only asks is broken off."""
         self._lanes.drop_all_but(r.Submit)
         try:
             async with asyncio.timeout(self._settings.linger):
+                await self._output.close()
                 await self._lanes.finish()
-                await self._output.flush()
         except TimeoutError:
             log.warning("%d submissions are cut off", self._lanes.cut())
         self._lanes.cut()

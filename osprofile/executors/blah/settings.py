@@ -53,7 +53,7 @@ class Settings:
     slowest: float = 60.0
     max_age: float = 5.0
     grace: float = 60.0
-    linger: float = 30.0
+    linger: float = 2.0
 
     def with_map(self, pairs: Mapping[str, str]) -> Settings:
         """Give the settings with further GridTypes."""

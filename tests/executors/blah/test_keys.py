@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +21,7 @@ from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 from tests.target.conftest import toy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from tests.target.conftest import Toy
 
@@ -115,6 +116,18 @@ class Site:
             while not file and process.stdout.readline() != b"R\r\n":
                 pass
             process.kill()
+
+    @contextmanager
+    def submitting(self, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+        """Start a daemon that submits the ad, and waits for the batch system."""
+        pipe = subprocess.PIPE
+        with subprocess.Popen([*DAEMON, *self.words, *words], stdin=pipe, stdout=pipe) as process:
+            assert process.stdin is not None
+            process.stdin.write(command("BLAH_JOB_SUBMIT", "7", self.ad))
+            process.stdin.flush()
+            while not (self.toy.path / "began").exists():
+                time.sleep(0.02)
+            yield process
 
     def block(self, name: str, *, behind: bool = False) -> None:
         """Have a command of the batch system's wait, before its work or behind, for the file `go`."""
@@ -229,6 +242,56 @@ def test_a_lost_job_is_another_when_the_client_knows(site: Site) -> None:
 
     site.talk(work)
     assert site.submit() != first
+
+
+# The daemon ended while it submits (seed, QUIT)
+
+
+WAYS = ["QUIT", "the end of stdin", "SIGTERM"]
+
+
+def end(process: subprocess.Popen[bytes], how: str) -> None:
+    """End a daemon, and read until it closes its output."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    if how == "QUIT":
+        process.stdin.write(b"QUIT\r\n")
+        process.stdin.flush()
+    elif how == "SIGTERM":
+        process.terminate()
+    else:
+        process.stdin.close()
+    said = process.stdout.read()
+    assert said.endswith(b"S Server\\ exiting\r\n" if how == "QUIT" else b"S\r\n")
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_its_output_is_closed_at_once(site: Site, how: str) -> None:
+    """Seed: the pipe is closed immediately afterwards; a submission under way need not have ended."""
+    (site.home / "long.toml").write_text("linger = 600")
+    site.block("toysub")
+    with site.submitting("--config", "long.toml") as process:
+        end(process, how)
+        assert process.poll() is None
+        site.unblock()
+        assert process.wait(60) == 0
+    assert site.live == 1
+    check_same(site, site.submit())
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_what_is_cut_off_is_found(site: Site, how: str) -> None:
+    """Seed: the server terminates; the batch system has not answered yet."""
+    (site.home / "short.toml").write_text("linger = 0")
+    site.block("toysub")
+    with site.submitting("--config", "short.toml") as process:
+        end(process, how)
+        assert process.wait(60) == 0
+    assert site.live == 0
+    site.unblock()
+    first = site.submit()
+    assert len(site.toy.submissions) == 1
+    check_same(site, first)
 
 
 # The daemon killed while it tells an end
