@@ -372,4 +372,10 @@ def _proxy(work: _Work, *, required: bool) -> Proxy | None:
 def _key(ad: SubmitAd) -> str | None:
     """Give what tells a job from others of its client: what HTCondor and CREAM call it."""
     found = [(name, ad.text(name)) for name in _KEYS]
+    for name, value in found:
+        if value and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise ad.refused(name, f"{shown(value)} is not valid UTF-8") from None
     return "; ".join(f"{name}={value}" for name, value in found if value) or None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.settings import Settings
 
 NAME: Final = "osprofile-blahpd"
+_MEANINGLESS: Final = (signal.SIGUSR1, signal.SIGUSR2)
 EPILOG: Final = """\
 Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
 configuration directory, then from --config FILE; options go before them."""
@@ -28,6 +30,8 @@ def main() -> NoReturn:
     """Run as this process, with its command line, and end it."""
     from osprofile.errors import OSProfileError
 
+    for number in _MEANINGLESS:  # a handler, which no job inherits as it would "ignored"
+        signal.signal(number, lambda *_: None)
     try:
         settings, dry_run = _settings(sys.argv[1:])
         _log_to(settings)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.settings import Settings
 
 log: Final = logging.getLogger("osprofile.blah")
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 _PROXY_CACHE: Final = frozenset({"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import time
 from typing import TYPE_CHECKING, Any
@@ -95,13 +96,27 @@ def test_the_end_of_stdin_is_the_end() -> None:
     assert (done.returncode, done.stdout) == (0, BANNER)
 
 
-@pytest.mark.parametrize("signal", ["TERM", "INT", "HUP"])
-def test_a_signal_is_the_end(signal: str) -> None:
+@pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "QUIT"])
+def test_a_signal_is_the_end(name: str) -> None:
     with subprocess.Popen(DAEMON, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == BANNER
-        subprocess.run(["sh", "-c", f"kill -s {signal} {process.pid}"], check=True)
+        subprocess.run(["sh", "-c", f"kill -s {name} {process.pid}"], check=True)
         assert process.wait(60) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGUSR1, signal.SIGUSR2])
+def test_a_signal_without_a_meaning(home: Path, number: signal.Signals) -> None:
+    """It ended the daemon. A job starts with it as usual all the same: it ends the job."""
+
+    async def work(client: GridManager) -> None:
+        job_id = await client.submit(job(home, f"kill -s {number.name[3:]} $$"))
+        client.process.send_signal(number)
+        assert (await client.ended(job_id))["ExitSignal"] == str(number.value)
+        client.process.send_signal(number)
+        assert await client.ask("BLAH_PING", "linux") == ["0", "No error"]
+
+    run(work)
 
 
 def test_a_client_that_has_gone_is_the_end() -> None:
@@ -142,6 +157,10 @@ def test_ten_thousand_commands_and_a_line_of_ten_megabytes() -> None:
         (b'[ Cmd = "/bin/true"; GridType = "linux"; Queue = "a;id" ]', "QUEUE"),
         (b'[ Cmd = "/bin/true"; GridType = "linux"; BatchRuntime = 1/0 ]', "BatchRuntime"),
         (b'[ Cmd = "\\000"; GridType = "linux" ]', ""),
+        (
+            b'[ Cmd = "/bin/true"; GridType = "linux"; JobDirectory = "\xff" ]',
+            "attribute JobDirectory: '\\udcff' is not valid UTF-8",
+        ),
     ],
 )
 def test_what_is_no_job(home: Path, text: bytes, words: str) -> None:

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 DEEPEST: Final = 64
 """How deeply brackets may be nested; the tree may be 100 high."""
 _HIGHEST: Final = 100
+MOST_WORDS: Final = 20_000
+"""How many words and signs a text may have: the daemon answers nobody while it reads them."""
 _CONSTANTS: Final[dict[str, Constant]] = {
     "true": True,
     "false": False,
@@ -98,6 +100,7 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text, self._lexer, self._depth = text, Lexer(text), 0
         self._next: Token | None = None
+        self._words = 0
         self.end = 0
 
     @property
@@ -105,6 +108,10 @@ class _Parser:
         """The next word. It is read when it is asked for: what is behind an ad need be none."""
         if self._next is None:
             self._next = self._lexer.next()
+            self._words += 1
+            if self._words > MOST_WORDS:
+                message = f"there are more than {MOST_WORDS} words and signs"
+                raise ClassAdError(message, self.text, self._next.offset)
         return self._next
 
     def error(self, expected: str) -> ClassAdError:

@@ -17,6 +17,7 @@ from osprofile.executors.blah.classad import (
     read_ad,
     unparse,
 )
+from osprofile.executors.blah.classad.parser import MOST_WORDS
 
 # Page, "Submit attributes", last paragraph: ClassAd. What is read, and how it is written again.
 READ = {
@@ -194,3 +195,27 @@ def test_a_megabyte_of_nonsense_is_read_or_refused(text: str) -> None:
         assert value is UNDEFINED or isinstance(value, str | int | Failure)
     except ClassAdError:
         pass
+
+
+FLOODS = {
+    "names": ("a=1;", 4),
+    "semicolons": (";", 1),
+    "quoted names": ("'a'=b;", 4),
+}
+
+
+@pytest.mark.parametrize("what", FLOODS)
+def test_so_many_words_and_no_more(what: str) -> None:
+    """Whoever reads a megabyte of them answers nobody for seconds; no job needs so many."""
+    text, words = FLOODS[what]
+    most = (MOST_WORDS - 2) // words  # without the brackets
+    parse_ad(f"[{text * most}]")
+    for many in (
+        text * (most + 1),
+        f"a = {{{'1,' * MOST_WORDS}1}}",
+        f"a = f({'1,' * MOST_WORDS}1)",
+    ):
+        with pytest.raises(ClassAdError, match=f"more than {MOST_WORDS} words and signs"):
+            parse_ad(f"[{many}]")
+    with pytest.raises(ClassAdError, match="more than"):
+        parse_expression(" + ".join("1" * MOST_WORDS))
