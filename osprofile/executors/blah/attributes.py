@@ -10,11 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.errors import AttributeRefusedError, ClassAdError, shown
 from osprofile.executors.blah import splitting
 from osprofile.executors.blah.classad import Literal, parse_expression
+from osprofile.executors.blah.options import fields_of_options
 from osprofile.executors.blah.requirements import fields_of
 from osprofile.target.job import FIELD_OF, JobDescription
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.submitad import SubmitAd
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_LONGEST_PATH: Final = 4096
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -70,6 +73,7 @@ class _Work:
 
     ad: SubmitAd
     settable: Collection[str]
+    options: Mapping[str, str]
     iwd: str | None = None
     stage_cmd: bool = True
     given: dict[str, Any] = field(default_factory=dict)
@@ -102,7 +106,7 @@ def _amount(work: _Work, name: str) -> object:
 
 def _path(work: _Work, name: str) -> object:
     path = work.ad.text(name)
-    return _from(work.iwd, path) if path else None
+    return _from(work, name, path) if path else None
 
 
 def _command(work: _Work, name: str) -> object:
@@ -111,7 +115,10 @@ def _command(work: _Work, name: str) -> object:
     if not path:
         message = f"attribute {name} is missing: there is nothing to run"
         raise AttributeRefusedError(message, attribute=name)
-    return _from(work.iwd, path) if work.stage_cmd or "/" in path else path
+    path = _from(work, name, path) if work.stage_cmd or "/" in path else path
+    if path.startswith("-"):  # a shell would take it for an option
+        raise work.ad.refused(name, f"{shown(path)} begins with a -", f"as a file's name: ./{path}")
+    return path
 
 
 def _new_arguments(work: _Work, name: str) -> object:
@@ -163,8 +170,9 @@ TABLE: Final = (
 )
 """What becomes what. Of two that give the same, the first that the ad has goes before the other."""
 
+_OPTIONS: Final = "BatchExtraSubmitArgs"
 MUST_BE_KEPT: Final = (
-    "BatchExtraSubmitArgs",
+    _OPTIONS,
     "GPUNumber",
     "GPUMode",
     "GPUModel",
@@ -193,13 +201,18 @@ _KEYS: Final = ("JobDirectory", "ClientJobId", "uniquejobid", "edg_jobid")
 
 
 def submission_of(
-    ad: SubmitAd, settable: Collection[str], *, proxy_required: bool = False
+    ad: SubmitAd,
+    settable: Collection[str],
+    *,
+    options: Mapping[str, str] = MappingProxyType({}),
+    proxy_required: bool = False,
 ) -> Submission:
     """Translate a submit ad, for a profile whose settable fields of START have these names.
 
+    `options` are those that BatchExtraSubmitArgs may have, with their fields: see `options.py`.
     `AttributeRefusedError` names the attribute that is missing or cannot be honoured.
     """
-    work = _Work(ad, settable, iwd=_directory(ad), stage_cmd=ad.flag("StageCmd") is not False)
+    work = _Work(ad, settable, options, _directory(ad), ad.flag("StageCmd") is not False)
     gridtype = ad.gridtype
     for rule in TABLE:
         if rule.gives not in work.given:
@@ -244,8 +257,12 @@ def _directory(ad: SubmitAd) -> str | None:
     return iwd
 
 
-def _from(directory: str | None, path: str) -> str:
-    return posixpath.join(directory, path) if directory else path
+def _from(work: _Work, name: str, path: str) -> str:
+    """Give the path of an attribute as one that begins at Iwd."""
+    found = posixpath.join(work.iwd, path) if work.iwd else path
+    if len(found.encode()) >= _LONGEST_PATH:
+        raise work.ad.refused(name, f"a path of {len(found)} characters is too long")
+    return found
 
 
 # Nodes and processes
@@ -278,6 +295,9 @@ def _keep_others(work: _Work) -> None:
     for name in MUST_BE_KEPT:
         value = work.ad.text(name)
         if value and value.lower() not in {"0", "false", "no"}:
+            if name == _OPTIONS and name.upper() not in work.settable:
+                _set_options(work, value)
+                continue
             if name.upper() not in work.settable:
                 hint = f"the profile needs a settable field {name.upper()}"
                 raise work.ad.refused(name, "this batch system's profile cannot pass it on", hint)
@@ -285,6 +305,21 @@ def _keep_others(work: _Work) -> None:
     for name in work.ad.names():
         if name.lower() not in _KNOWN:
             _keep(work, name)
+
+
+def _set_options(work: _Work, text: str) -> None:
+    """Set the fields that stand for options of the batch system's command."""
+    try:
+        found = fields_of_options(text, work.options)
+    except ValueError as error:
+        known = ", ".join(work.options)
+        hint = f"this site takes {known}" if known else "this site takes none"
+        raise work.ad.refused(_OPTIONS, str(error), hint) from None
+    for option, (name, value) in found.items():
+        if name not in work.settable:
+            why = f"the option {option} is not taken by this batch system"
+            raise work.ad.refused(_OPTIONS, why, f"its profile has no field {name}")
+        _set(work, f"{_OPTIONS}, option {option}", name, value)
 
 
 def _keep(work: _Work, name: str) -> None:
@@ -334,7 +369,7 @@ def _inputs(work: _Work) -> tuple[str, ...]:
     names = work.ad.files("TransferInput")
     for name in names:
         _last_name(work, "TransferInput", name)
-    return tuple(_from(work.iwd, name) for name in names)
+    return tuple(_from(work, "TransferInput", name) for name in names)
 
 
 def _outputs(work: _Work) -> tuple[tuple[str, str], ...]:
@@ -344,7 +379,7 @@ def _outputs(work: _Work) -> tuple[tuple[str, str], ...]:
         last = _last_name(work, "TransferOutput", name)
         target = remaps.get(name) or remaps.get(last) or last
         _last_name(work, "TransferOutputRemaps", target)
-        found.append((name, _from(work.iwd, target)))
+        found.append((name, _from(work, "TransferOutput", target)))
     return tuple(found)
 
 
@@ -366,16 +401,10 @@ def _proxy(work: _Work, *, required: bool) -> Proxy | None:
             raise AttributeRefusedError(message, attribute="x509UserProxy")
         return None
     subject, fqan = (work.ad.text(f"x509UserProxy{what}") or "" for what in ("Subject", "FQAN"))
-    return Proxy(_from(work.iwd, path), subject, fqan)
+    return Proxy(_from(work, "x509UserProxy", path), subject, fqan)
 
 
 def _key(ad: SubmitAd) -> str | None:
     """Give what tells a job from others of its client: what HTCondor and CREAM call it."""
     found = [(name, ad.text(name)) for name in _KEYS]
-    for name, value in found:
-        if value and not value.isascii():
-            try:
-                value.encode()
-            except UnicodeEncodeError:
-                raise ad.refused(name, f"{shown(value)} is not valid UTF-8") from None
     return "; ".join(f"{name}={value}" for name, value in found if value) or None

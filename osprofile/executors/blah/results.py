@@ -34,10 +34,17 @@ STATUS_NAMES: Final = {
 
 
 def told_error(error: OSProfileError) -> str:
-    """Give an error on one line, for a result's text: HTCondor shows it to the user."""
-    place = f"{error.place}: " if error.place else ""
+    """Give an error on one line, for a result's text: HTCondor shows it to the user.
+
+    Where in the site's profile the rule stands is for the log (`logged`).
+    """
     hint = f" ({error.hint})" if error.hint else ""
-    return one_line(f"{place}{error.message}{hint}")
+    return one_line(f"{error.message}{hint}")
+
+
+def logged(error: OSProfileError) -> str:
+    """Return an error on one line, with its place, for the log."""
+    return one_line(f"{error.place}: " if error.place else "") + told_error(error)
 
 
 def one_line(text: str) -> str:

@@ -9,6 +9,7 @@ HTCondor starts the daemon without arguments, so it reads the system's and the u
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
@@ -31,7 +32,8 @@ class Settings:
     """The settings, each with its default. Times are in seconds.
 
     `profiles` are directories that are searched for profiles first. `map` gives the profile of a
-    GridType that is no profile's name itself. `context` holds special fields of all jobs, as
+    GridType that is no profile's name itself. `extra_submit_args` gives the options that
+    BatchExtraSubmitArgs may have, and the field of each (`options.py`). `context` holds special fields of all jobs, as
     `"SSH:HOST" = "me@login"` for batch systems on another host. `store` is the record of jobs (empty: the user's).
     `at_once` scripts of a batch system run at a time. Jobs are asked for every `fastest` to
     `slowest`, and an answer is as old as `max_age` at the most; a job that nobody knows is lost
@@ -40,6 +42,7 @@ class Settings:
 
     profiles: tuple[str, ...] = ()
     map: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    extra_submit_args: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     context: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     store: str = ""
     log: str = ""
@@ -133,10 +136,18 @@ def _table(name: str, value: object) -> Mapping[str, str]:
             if not NAME.match(word):
                 hint = "a letter or digit, then letters, digits, _ . -"
                 raise SettingError(f"{name}: {word!r} is no name", hint=hint)
+        if name == "extra_submit_args" and not _OPTION.match(f"{key} {item}"):
+            hint = f"an option, and a field or FIELD=VALUE, as in: {name} = {_EXAMPLES[name]}"
+            raise SettingError(f"{name}: {key!r} = {item!r}", hint=hint)
     return MappingProxyType(dict(value))
 
 
-_EXAMPLES: Final = {"map": '{ pbs = "torque" }', "context": '{ "SSH:HOST" = "me@login" }'}
+_EXAMPLES: Final = {
+    "map": '{ pbs = "torque" }',
+    "extra_submit_args": '{ "--qos" = "QOS", "--exclusive" = "SHARED=no" }',
+    "context": '{ "SSH:HOST" = "me@login" }',
+}
+_OPTION: Final = re.compile(r"(?s)--?[A-Za-z0-9][A-Za-z0-9_.-]* [A-Za-z_][A-Za-z0-9_.-]*(?:=.*)?\Z")
 LEVELS: Final = ("debug", "info", "warning", "error")
 _MAKERS: Final[dict[type, Any]] = {
     str: _text,

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
     AttributeRefusedError,
+    InvalidProfileError,
     OSProfileError,
+    ProfileNotFoundError,
     ScriptCutError,
     SubmissionBusyError,
+    nearest,
     shown,
+    told,
 )
 from osprofile.executors.blah.jobids import NAME, JobId
+from osprofile.executors.blah.results import one_line
 from osprofile.incarnation.plan import plan_of
 from osprofile.profile.repository import Repository
 from osprofile.target.names import context_of_target
@@ -179,7 +184,16 @@ class Sites:
 
     def _open(self, name: str) -> Site:
         settings = self._settings
-        profile = self._repository.load(settings.map.get(name, name))
+        try:
+            profile = self._repository.load(settings.map.get(name, name))
+        except (ProfileNotFoundError, InvalidProfileError) as error:
+            # Which files were read, and what is wrong in them, is not for the job's owner.
+            log.error("%s: %s", name, one_line(str(error)))  # noqa: TRY400
+            message, hint = f"the profile {told(name)} has errors", "they are in the daemon's log"
+            if isinstance(error, ProfileNotFoundError):
+                known = [*settings.map, *self._repository.names()]
+                message, hint = f"there is no profile {shown(name)}", nearest(name, known)
+            raise ProfileNotFoundError(message, hint=hint) from None
         timing = Timing(
             fastest=settings.fastest,
             slowest=max(settings.slowest, settings.fastest),

@@ -77,6 +77,9 @@ class SubmitAd:
         value = self.evaluator.attribute(name)
         if isinstance(value, Failure):
             raise self.refused(name, value.why or "its value is an error")
+        for text in value if isinstance(value, tuple) else (value,):
+            if isinstance(text, str) and not _is_unicode(text):
+                raise self.refused(name, f"{shown(text)} is not valid UTF-8")
         return None if value is UNDEFINED else value
 
     def text(self, name: str) -> str | None:
@@ -145,6 +148,13 @@ class SubmitAd:
         if not 0 <= number <= _LARGEST:
             raise self.refused(name, f"{number} is no number from 0 to {_LARGEST}")
         return number
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _shown(value: Value) -> str:

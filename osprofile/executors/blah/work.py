@@ -40,11 +40,13 @@ from osprofile.executors.blah.results import (
     StatusResult,
     SubmitResult,
     in_state,
+    logged,
     told_error,
 )
 from osprofile.executors.blah.sites import Submitting
 from osprofile.executors.blah.staging import PROXY, staged
 from osprofile.executors.blah.submitad import SubmitAd
+from osprofile.target.job import FIELD_OF, request_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -88,7 +90,7 @@ class Worker:
         except JobIdError as error:
             return request.failed(told_error(error), MALFORMED_ID)
         except OSProfileError as error:
-            log.info("%s %s: %s", type(request).__name__, request.reqid, error)
+            log.info("%s %s: %s", type(request).__name__, request.reqid, logged(error))
             return request.failed(told_error(error))
         except Exception as error:  # a request must not end the daemon
             log.exception("%s %s: a fault of osprofile's", type(request).__name__, request.reqid)
@@ -100,7 +102,7 @@ class Worker:
         try:
             ad = SubmitAd.read(request.ad)
             site = self._sites[ad.gridtype]
-            submission = submission_of(ad, site.settable, proxy_required=False)
+            submission = submission_of(ad, site.settable, options=self._settings.extra_submit_args)
             proxy = submission.proxy or (Proxy(self._used) if self._used else None)
             if proxy is None and self._settings.proxy_required:
                 message = "attribute x509UserProxy is missing: this site runs no job without one"
@@ -109,9 +111,13 @@ class Worker:
             return _refused(request, error)
         except ProfileNotFoundError as error:
             error.message = f"attribute GridType: {error.message}"
-            raise
+            return _refused(request, error)
         for warning in submission.warnings:
             log.warning("submit %s: %s", request.reqid, warning)
+        try:
+            request_of(submission.description)
+        except IncarnationError as error:
+            return _refused(request, blamed(submission, error))
         work = _Submitting(site, submission, proxy)
         try:
             if self._dry_run:
@@ -119,6 +125,9 @@ class Worker:
                 return SubmitResult.failed("dry run: the script is shown, nothing was submitted")
             return SubmitResult.submitted(await site.submit_once(submission.key, work))
         except IncarnationError as error:
+            if error.field == FIELD_OF["arguments"]:  # staging put a script of ours into them
+                log.info("submit %s: %s", request.reqid, logged(error))
+                error.message = "the program's arguments and the names of its files are refused"
             return _refused(request, blamed(submission, error))
 
     # Asking
@@ -273,7 +282,7 @@ class _Submitting(Submitting):
 
 
 def _refused(request: r.Submit, error: OSProfileError) -> SubmitResult:
-    log.info("submit %s is refused: %s", request.reqid, told_error(error))
+    log.info("submit %s is refused: %s", request.reqid, logged(error))
     return SubmitResult.refused(error)
 
 

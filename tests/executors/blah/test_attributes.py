@@ -236,7 +236,11 @@ REFUSED = {
     '#StageCmd = "perhaps"': ("StageCmd", "attribute StageCmd: 'perhaps' is neither true nor false"),
     "#WholeNodes = true": ("WholeNodes", "attribute WholeNodes: this batch system's profile cannot pass it on"),
     '#BatchExtraSubmitArgs = "-x"': (
-        "BatchExtraSubmitArgs", "attribute BatchExtraSubmitArgs: this batch system's profile cannot pass it on"),
+        "BatchExtraSubmitArgs", "attribute BatchExtraSubmitArgs: the option -x is not taken here"),
+    'GridType = "pbs"; StageCmd = false; Cmd = "-x"': ("Cmd", "attribute Cmd: '-x' begins with a -"),
+    '#JobDirectory = "\\377"': ("JobDirectory", r"attribute JobDirectory: '\udcff' is not valid UTF-8"),
+    '#TransferInput = {"a", "\\377"}': ("TransferInput", r"attribute TransferInput: '\udcff' is not valid UTF-8"),
+    f'#Iwd = "/{"x" * 4000}"; In = "{"y" * 100}"': ("In", "attribute In: a path of 4102 characters is too long"),
     "#Foo = { 1 }": ("Foo", "attribute Foo: its value is a list, and no text"),
     "#TransferInput = { 1 }": ("TransferInput", "attribute TransferInput: its list has other elements than strings"),
     '#TransferInput = "https://h/f"': (
@@ -249,6 +253,52 @@ REFUSED = {
     '#CERequirements = "Foo =="': (
         "CERequirements", "attribute CERequirements: line 1, column 7: the text ends, but an expression was expected"),
 }  # fmt: skip
+
+
+SITES_OPTIONS = {
+    "--foo": "FOO",
+    "-f": "FOO",
+    "--gpu": "GPUNUMBER",
+    "--one": "GPUNUMBER=1",
+    "--no": "NONE",
+}
+
+
+def test_options_that_the_site_takes_are_fields() -> None:
+    text = '[ Cmd = "/c"; GridType = "pbs"; BatchExtraSubmitArgs = "--foo=\'a b\' --one" ]'
+    found = submission_of(SubmitAd.read(text), SETTABLE, options=SITES_OPTIONS)
+    assert found.description.fields == {"FOO": "a b", "GPUNUMBER": "1"}
+    assert found.sources["FOO"] == "BatchExtraSubmitArgs, option --foo"
+
+
+def test_a_profile_that_takes_all_options_gets_them_as_they_are() -> None:
+    text = '[ Cmd = "/c"; GridType = "pbs"; BatchExtraSubmitArgs = "--foo \'a" ]'
+    settable = SETTABLE | {"BATCHEXTRASUBMITARGS"}
+    found = submission_of(SubmitAd.read(text), settable, options=SITES_OPTIONS)
+    assert found.description.fields == {"BATCHEXTRASUBMITARGS": "--foo 'a"}
+
+
+@pytest.mark.parametrize(
+    ("given", "why", "hint"),
+    [
+        (
+            "--bar=1",
+            "the option --bar is not taken here",
+            "this site takes --foo, -f, --gpu, --one, --no",
+        ),
+        (
+            "--no=1",
+            "the option --no is not taken by this batch system",
+            "its profile has no field NONE",
+        ),
+    ],
+)
+def test_the_error_names_the_option(given: str, why: str, hint: str) -> None:
+    text = f'[ Cmd = "/c"; GridType = "pbs"; BatchExtraSubmitArgs = "{given}" ]'
+    with pytest.raises(AttributeRefusedError) as caught:
+        submission_of(SubmitAd.read(text), SETTABLE, options=SITES_OPTIONS)
+    assert caught.value.message == f"attribute BatchExtraSubmitArgs: {why}"
+    assert caught.value.hint == hint
 
 
 @pytest.mark.parametrize("attributes", REFUSED)
@@ -277,7 +327,7 @@ def test_a_proxy_may_be_demanded() -> None:
 
 
 def test_which_attributes_must_be_kept() -> None:
-    for name in MUST_BE_KEPT:
+    for name in set(MUST_BE_KEPT) - {"BatchExtraSubmitArgs"}:
         ad = f'[ Cmd = "/c"; GridType = "pbs"; {name} = true ]'
         with pytest.raises(AttributeRefusedError, match=name) as caught:
             submission(ad, frozenset())

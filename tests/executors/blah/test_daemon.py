@@ -144,6 +144,16 @@ def test_ten_thousand_commands_and_a_line_of_ten_megabytes() -> None:
     assert done.returncode == 0
 
 
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+  xmlns:idb="http://gpe.intel.com/idb" xmlns:ext="urn:osprofile:extension" name="{name}" extends="linux">
+  <osp:UspaceRoot>/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  {template}
+</osp:Profile>
+"""
+STRICT = """<idb:Template><idb:Field name="ARGUMENTS" ext:pattern="(?s)(?!.*die).*">
+  <idb:Default></idb:Default></idb:Field></idb:Template>"""
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -153,10 +163,27 @@ def test_ten_thousand_commands_and_a_line_of_ten_megabytes() -> None:
         (b'[ Cmd = "/bin/true"; GridType = "../../tmp/evil" ]', "is no name of a batch system"),
         (b'[ Cmd = "/bin/true"; GridType = "none" ]', "there is no profile 'none'"),
         (b'[ GridType = "linux" ]', "attribute Cmd is missing"),
-        (b'[ Cmd = "-rf"; GridType = "linux"; StageCmd = false ]', "EXECUTABLE"),
+        (b'[ Cmd = "-rf"; GridType = "linux"; StageCmd = false ]', "attribute Cmd: '-rf' begins"),
         (b'[ Cmd = "/bin/true"; GridType = "linux"; Queue = "a;id" ]', "QUEUE"),
         (b'[ Cmd = "/bin/true"; GridType = "linux"; BatchRuntime = 1/0 ]', "BatchRuntime"),
         (b'[ Cmd = "\\000"; GridType = "linux" ]', ""),
+        (
+            b'[ Cmd = "/bin/true"; GridType = "linux"; RequestMemory = 1E12 ]',
+            "the Max of 999999999",
+        ),
+        (b'[ Cmd = "/bin/true"; GridType = "broken" ]', "GridType: the profile broken has errors"),
+        (
+            b'[ Cmd = "/bin/true"; GridType = "linux"; Args = "' + b"x" * 140_000 + b'" ]',
+            "attribute Args: field ARGUMENTS: argument 1 is too long for a program: 140000 bytes",
+        ),
+        (
+            b'[ Cmd = "/bin/true"; GridType = "strict"; Args = "x" ]',
+            "attribute Args: the program's arguments and the names of its files are refused",
+        ),
+        (
+            b'[ Cmd = "/bin/true"; GridType = "linux"; BatchExtraSubmitArgs = "--qos=x" ]',
+            "BatchExtraSubmitArgs: the option --qos is not taken here (this site takes none)",
+        ),
         (
             b'[ Cmd = "/bin/true"; GridType = "linux"; JobDirectory = "\xff" ]',
             "attribute JobDirectory: '\\udcff' is not valid UTF-8",
@@ -164,9 +191,15 @@ def test_ten_thousand_commands_and_a_line_of_ten_megabytes() -> None:
     ],
 )
 def test_what_is_no_job(home: Path, text: bytes, words: str) -> None:
+    """HTCondor shows the text to the job's owner: it has no file of the site's, and no script of ours."""
+    for name, template in {"broken": "<x/>", "strict": STRICT}.items():
+        (home / name).mkdir()
+        (home / name / "profile.xml").write_text(SITE.format(name=name, template=template))
     escaped = b"".join(b"\\" + bytes([c]) if c in b" \\\r\n" else bytes([c]) for c in text)
     sent = b"BLAH_JOB_SUBMIT 7 " + (escaped or b"\\ ") + b"\nASYNC_MODE_ON\n"
-    with subprocess.Popen(DAEMON, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*DAEMON, "--profiles", str(home)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(sent)
@@ -186,6 +219,9 @@ def test_what_is_no_job(home: Path, text: bytes, words: str) -> None:
         reqid, code, message, job_id = fields(process.stdout.readline().removesuffix(b"\r\n"))
     assert (reqid, code, job_id) == ("7", "1", "N/A")
     assert words in message
+    assert ".xml" not in message
+    assert str(home) not in message
+    assert "die()" not in message
     assert not (home / ".gpe").exists()
 
 
@@ -233,6 +269,9 @@ def test_wrong_options(words: tuple[str, ...], message: str) -> None:
         ("map = {a = '../b'}", "map: '../b' is no name"),
         ("held_as_idle = 1", "held_as_idle = 1"),
         ("profiles = 'a'", "profiles = 'a' is no list"),
+        ("extra_submit_args = {'--a' = 'b c'}", "extra_submit_args: '--a' = 'b c'"),
+        ("extra_submit_args = {'a' = 'B'}", "extra_submit_args: 'a' = 'B'"),
+        ("extra_submit_args = ['--a']", "extra_submit_args = ['--a'] is no table"),
         ("max_age = -1", "max_age = -1 is no number of seconds"),
         ("log_level = 'all'", "log_level = 'all'"),
         ("a b", "Expected '=' after a key"),
