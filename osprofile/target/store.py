@@ -195,11 +195,11 @@ class Store:
         """Remove a job from the record."""
         self._change("DELETE FROM job WHERE number = ?", (number,))
 
-    def release_key(self, target: str, job_id: str) -> None:
-        """Let the key under which a job was submitted be used for another one."""
+    def set_key(self, target: str, job_id: str, key: str | None) -> None:
+        """Give a submitted job another key; None: what it had may be used for another job."""
         self._change(
-            "UPDATE job SET key = NULL WHERE target = ? AND job_id = ? AND key IS NOT NULL",
-            (target, job_id),
+            "UPDATE job SET key = ? WHERE target = ? AND job_id = ? AND key IS NOT ?",
+            (key, target, job_id, key),
         )
 
     # Jobs

@@ -102,6 +102,17 @@ def test_a_directory_and_a_key_have_one_job(tmp_path: Path) -> None:
     store.begin("u", "/d", script="", key="k")  # another target
 
 
+def test_a_key_can_be_given_up_or_changed() -> None:
+    store = Store()
+    for number in range(2):
+        record = store.begin("t", f"/d{number}", script="", key="a")
+        store.submitted(record.number, str(number))
+        store.set_key("t", str(number), None if number == 0 else "b")
+    assert [record.key for record in store.all()] == [None, "b"]
+    with pytest.raises(StoreError):
+        store.set_key("t", "0", "b")
+
+
 def test_an_id_that_comes_round_again_is_the_new_job() -> None:
     store = Store()
     for directory in ("/a", "/b"):

@@ -77,13 +77,15 @@ class Site:
             await asyncio.sleep(_MOMENT)
 
     async def _submit_or_find(self, key: str, work: Submitting) -> str:
-        record = self.target.store.find_key(self.target.name, key)
+        store, target = self.target.store, self.target.name
+        removing = store.find_key(target, _REMOVING + key)
+        if removing is not None:
+            # Its client was not told whether it is removed: the daemon was killed, or ABORT cut off.
+            await self.cancel(removing.status.job_id)
+        record = store.find_key(target, key)
         if record is not None and record.is_submitted:
-            if record.aborted is None:
-                log.info("the job %s is known: %s", key, record.status.job_id)
-                return self.id_of(record)
-            # The client wanted it removed, and was not told whether it is: its daemon was killed.
-            await self.cancel(record.status.job_id)
+            log.info("the job %s is known: %s", key, record.status.job_id)
+            return self.id_of(record)
         return await self._run(work, key)
 
     async def _run(self, work: Submitting, key: str | None) -> str:
@@ -114,10 +116,20 @@ class Site:
 
         One that is not there any more is as removed as it can be.
         """
-        record = self.target.store.find(self.target.name, native)
-        # ABORT would fail for one that was removed already, and that it was removed be forgotten.
-        if record is None or record.aborted is None or not await self._is_over(native):
-            await self._abort(native)
+        store, target = self.target.store, self.target.name
+        record = store.find(target, native)
+        key = (record.key if record is not None else None) or ""
+        in_doubt = key.startswith(_REMOVING)
+        if key and not in_doubt:
+            store.set_key(target, native, _REMOVING + key)
+        if not in_doubt or not await self._is_over(native):
+            try:
+                await self._abort(native)
+            except ScriptCutError:
+                raise
+            except OSProfileError:
+                store.set_key(target, native, key.removeprefix(_REMOVING) or None)
+                raise
         self.release(native)
 
     async def _abort(self, native: str) -> None:
@@ -144,9 +156,11 @@ class Site:
         Before the client is told, lest a daemon that is killed in between give back the old job. One
         that has asked for the job by its id, as it then does again, had noted the id.
         """
-        self.target.store.release_key(self.target.name, native)
+        self.target.store.set_key(self.target.name, native, None)
 
 
+_REMOVING: Final = "being removed: "
+"""Stands before the key of a job whose removal was asked for, until the client is told of it."""
 _PATIENCE: Final = 60.0
 _MOMENT: Final = 0.2
 

@@ -206,6 +206,26 @@ def test_what_a_site_script_says_is_one_field(words: list[str], toy: Toy) -> Non
     run(words, work)
 
 
+def test_a_query_that_failed_is_no_unknown_job(words: list[str], toy: Toy) -> None:
+    """Its words were lost, and a removal that had failed, too, was told as done."""
+    body = "[ -z '&lt;JOB_ID>' ] || { echo 'the accounting is away' >&amp;2; exit 3; }"
+    changed = replaced(toy, "GET_JOB_STATUS", body)
+
+    async def work(client: GridManager) -> None:
+        code, said, *rest = await client.ask("BLAH_JOB_STATUS", "toy/20261121/1")
+        assert (code, rest) == ("1", ["0", "N/A"])
+        assert "the accounting is away" in said
+        assert "is not known" not in said
+        replace_tool(toy, "toyctl", "echo 'timed out' >&2; exit 7")
+        code, said = await client.ask("BLAH_JOB_CANCEL", "toy/20261121/1")
+        assert (code, "timed out" in said) == ("1", True)
+        for name in ("HOLD", "RESUME"):
+            code, said = await client.ask(f"BLAH_JOB_{name}", "toy/20261121/1")
+            assert (code, "the accounting is away" in said) == ("1", True)
+
+    run([*changed, *words], work)
+
+
 # 7: states
 
 
