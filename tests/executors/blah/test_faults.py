@@ -209,7 +209,11 @@ def test_what_a_site_script_says_is_one_field(words: list[str], toy: Toy) -> Non
 def test_a_query_that_failed_is_no_unknown_job(words: list[str], toy: Toy) -> None:
     """Its words were lost, and a removal that had failed, too, was told as done."""
     body = "[ -z '&lt;JOB_ID>' ] || { echo 'the accounting is away' >&amp;2; exit 3; }"
-    changed = replaced(toy, "GET_JOB_STATUS", body)
+    pattern = (
+        '<idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>'
+        "(?m)^(?&lt;id>[0-9]+) (?&lt;state>[A-Z]+)$</idb:Value></idb:Field>"
+    )
+    changed = replaced(toy, "GET_JOB_STATUS", body, pattern)
 
     async def work(client: GridManager) -> None:
         code, said, *rest = await client.ask("BLAH_JOB_STATUS", "toy/20261121/1")
