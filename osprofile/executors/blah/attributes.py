@@ -49,7 +49,8 @@ class Submission:
     Paths are absolute where Iwd is given (a local path of the submit host); relative ones begin
     at the job's working directory. `stage_cmd`: the executable is to be brought to the job.
     `inputs` are files to be brought to the job's working directory under their last names;
-    `outputs` are pairs: a file there, and where it is to go. `key` names the job to its client:
+    `outputs` are pairs: a file there, and where it is to go. `takes_new_files`: what files are new or
+    changed there go to Iwd, but to their places in `outputs` if they are named there. `key` names the job to its client:
     the same again is the same job. `warnings` are for the log. `sources` gives, by the names of fields,
     the attributes that their values come from.
     """
@@ -60,6 +61,7 @@ class Submission:
     stage_cmd: bool = True
     inputs: tuple[str, ...] = ()
     outputs: tuple[tuple[str, str], ...] = ()
+    takes_new_files: bool = False
     proxy: Proxy | None = None
     key: str | None = None
     warnings: tuple[str, ...] = ()
@@ -230,6 +232,7 @@ def submission_of(
         stage_cmd=work.stage_cmd,
         inputs=_inputs(work),
         outputs=_outputs(work),
+        takes_new_files=_takes_new_files(work),
         proxy=_proxy(work, required=proxy_required),
         key=_key(ad),
         warnings=tuple(ad.warnings),
@@ -375,12 +378,17 @@ def _inputs(work: _Work) -> tuple[str, ...]:
 def _outputs(work: _Work) -> tuple[tuple[str, str], ...]:
     remaps: Mapping[str, str] = work.ad.parsed("TransferOutputRemaps", splitting.remaps) or {}
     found = []
-    for name in work.ad.files("TransferOutput"):
+    for name in remaps if _takes_new_files(work) else work.ad.files("TransferOutput"):
         last = _last_name(work, "TransferOutput", name)
         target = remaps.get(name) or remaps.get(last) or last
         _last_name(work, "TransferOutputRemaps", target)
         found.append((name, _from(work, "TransferOutput", target)))
     return tuple(found)
+
+
+def _takes_new_files(work: _Work) -> bool:
+    """Say whether no outputs are named; the empty text names that there are none."""
+    return work.iwd is not None and work.ad.value("TransferOutput") is None
 
 
 def _last_name(work: _Work, attribute: str, path: str) -> str:

@@ -28,12 +28,51 @@ run() { # PROGRAM ARGUMENT...: in place of this shell
   fi
   exec "$@"
 }
-iwd=$1 stage=$2 inputs=$3
-shift 3
+bring_back() { # NAME TARGET
+  if [ -d "$1" ]; then
+    mkdir -p -- "$2" && cp -R -- "${1%/}/." "$2/" || die "$1 cannot be brought back to $2"
+  else
+    cp -- "$1" "$2" || die "$1 cannot be brought back to $2"
+  fi
+}
+# New is what has another name than a file that was there before, or another inode, size or time than it.
+looks() { # FILE
+  set -f
+  set -- $(LC_ALL=C ls -dlni -- "$1")
+  set +f
+  printf '%s\n' "$1 $6 $7 $8 $9"
+}
+each_file() { # COMMAND: for each file at the top of this directory but our own
+  for file in .[!.]* ..?* *; do
+    case $file in .gpe_*) continue ;; esac
+    [ ! -f "$file" ] || "$@"
+  done
+}
+note() { looks "$file" > ".gpe_old/$file"; }
+note_all() {
+  mkdir -p .gpe_old && each_file note && : > .gpe_old_mark || die "the names of its files cannot be noted"
+  tries=0 # a file that is changed from now on is newer than the mark: its time may count in seconds
+  until : > .gpe_old_probe; [ -n "$(find .gpe_old_probe -newer .gpe_old_mark)" ] || [ "$tries" -gt 2000 ]; do
+    tries=$((tries + 1))
+  done
+}
+bring_new_back() { # NAME TARGET...: what goes elsewhere than to its name in $back
+  [ ! -f ".gpe_old/$file" ] || [ "$(looks "$file")" != "$(cat -- ".gpe_old/$file")" ] ||
+    [ -n "$(find "./$file" -newer .gpe_old_mark)" ] || return 0
+  target=$back/$file left=$outputs
+  while [ "$left" -gt 0 ]; do
+    [ "$1" != "$file" ] || target=$2
+    shift 2
+    left=$((left - 1))
+  done
+  bring_back "./$file" "$target"
+}
+iwd=$1 stage=$2 back=$3 inputs=$4
+shift 4
 while [ "$inputs" -gt 0 ]; do
   case $1 in
   */) cp -R -- "$1." . ;;
-  *) cp -R -- "$1" . ;;
+  *) cp -RH -- "$1" . ;;
   esac || die "$1 cannot be brought"
   shift
   inputs=$((inputs - 1))
@@ -41,14 +80,22 @@ done
 [ -z "$iwd" ] || cd -- "$iwd" || die "$iwd cannot be entered"
 outputs=$1
 shift
-[ "$outputs" -gt 0 ] || run "$@"
+[ "$outputs" -gt 0 ] || [ -n "$back" ] || run "$@"
+[ -z "$back" ] || note_all
+# A signal for the whole job is the program's: what it leaves is brought, unless it ends by that.
+told=
+trap told=y HUP INT QUIT USR1 USR2 TERM
 (shift "$((outputs * 2))"; run "$@")
 status=$?
+[ "$status" -le 255 ] || status=$((status % 128 + 128)) # ksh and yash tell signals by larger numbers
+[ -z "$told" ] || [ "$status" -le 128 ] || exit "$status"
+if [ -n "$back" ]; then
+  each_file bring_new_back "$@"
+  outputs=0
+fi
 while [ "$outputs" -gt 0 ]; do
-  if [ -d "$1" ]; then
-    mkdir -p -- "$2" && cp -R -- "${1%/}/." "$2/" || die "$1 cannot be brought back to $2"
-  elif [ -e "$1" ]; then
-    cp -- "$1" "$2" || die "$1 cannot be brought back to $2"
+  if [ -e "$1" ]; then
+    bring_back "$1" "$2"
   else
     printf 'there is no output file %s\n' "$1" >&2
   fi
@@ -57,9 +104,10 @@ while [ "$outputs" -gt 0 ]; do
 done
 exit "$status"
 """
-"""Arguments: the directory to run in (empty: the job's own), `y` if the program is to be brought, how
-many inputs, these, how many outputs, their names there and where they go, the program and its
-arguments. What cannot be brought ends the job by a signal, as what cannot begin does."""
+"""Arguments: the directory to run in (empty: the job's own), `y` if the program is to be brought, where
+new and changed files are to go (empty: nowhere), how many inputs, these, how many outputs, their names
+there and where they go, the program and its arguments. What cannot be brought ends the job by a signal,
+as what cannot begin does."""
 
 
 def staged(submission: Submission, directory: str, *, proxied: bool) -> JobDescription:
@@ -78,6 +126,7 @@ def staged(submission: Submission, directory: str, *, proxied: bool) -> JobDescr
         return description
     arguments = (
         "-c", SCRIPT, "sh", iwd, "y" if submission.stage_cmd else "",
+        submission.iwd if brings and submission.takes_new_files and submission.iwd else "",
         str(len(submission.inputs)), *submission.inputs,
         str(len(submission.outputs)), *(name for pair in submission.outputs for name in pair),
         description.executable, *description.arguments,

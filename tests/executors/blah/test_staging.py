@@ -1,0 +1,209 @@
+"""The script that stages a job's files, in each shell that is here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.executors.blah.attributes import submission_of
+from osprofile.executors.blah.staging import staged
+from osprofile.executors.blah.submitad import SubmitAd
+from osprofile.target.job import FIELD_OF
+from tests.executors.blah.gridmanager import ad
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHELLS = [
+    words
+    for words in (
+        ["dash"],
+        ["bash"],
+        ["bash", "--posix"],
+        ["busybox", "sh"],
+        ["ksh93"],
+        ["mksh"],
+        ["yash"],
+    )
+    if shutil.which(words[0])
+]
+
+
+class Place:
+    """A directory that a client calls Iwd, one on a machine where a job runs, and a shell there."""
+
+    def __init__(self, path: Path, shell: list[str]) -> None:
+        self.iwd, self.there, self.shell = path / "iwd", path / "there", shell
+        self.iwd.mkdir()
+        self.there.mkdir()
+
+    def start(self, text: str, **attributes: str) -> subprocess.Popen[str]:
+        """Start shell text as a job's program, with its files, in a session of its own."""
+        quoted = text.replace("'", "''")
+        written = ad(
+            Cmd="/bin/sh", Arguments=f"-c '{quoted}'", gridtype="linux", Iwd=str(self.iwd), **attributes
+        )  # fmt: skip
+        submission = submission_of(SubmitAd.read(written), frozenset(FIELD_OF.values()))
+        job = staged(submission, str(self.there), proxied=False)
+        return subprocess.Popen(
+            [*self.shell, *job.arguments],
+            cwd=self.there,
+            env={**os.environ, "GPE_WORKING_DIRECTORY": str(self.there), "IWD": str(self.iwd)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, text: str, **attributes: str) -> subprocess.CompletedProcess[str]:
+        """Run shell text as a job's program, with its files, to its end."""
+        with self.start(text, **attributes) as process:
+            stdout, stderr = process.communicate()
+        return subprocess.CompletedProcess([], process.returncode, stdout, stderr)
+
+    def write(self, **files: str) -> None:
+        """Write files of the client's."""
+        for name, text in files.items():
+            (self.iwd / name).write_text(text)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """What the client has in its directory."""
+        return {path.name: path.read_text() for path in self.iwd.iterdir() if path.is_file()}
+
+
+@pytest.fixture(params=SHELLS, ids=" ".join)
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
+    return Place(tmp_path, request.param)
+
+
+PROGRAM = r"""
+printf x > 'a b'; printf x > ./-n; printf x > .hidden; printf x > '$(id)'; printf x > "it's"
+printf x > 'l
+e'; printf x > ..c; printf x > '*'
+printf new > taken.new && mv -f taken.new taken          # a file in the place of another, of one size
+printf XX > same_size; printf more >> longer
+printf old > older && touch -t 200001010000 older        # new, with an old time
+printf old > stale && touch -t 200001010000 stale
+mkdir d; printf x > d/x; printf x > tree/x; ln -s longer link; mkfifo fifo; touch -t 203001010000 d
+rm gone
+printf theirs > "$IWD/kept"                              # somebody else works there, too
+exit 3
+"""
+
+
+def test_new_and_changed_files_come_back_and_only_those(place: Place) -> None:
+    """HTCondor's default where no outputs are named: what is new or changed at the top."""
+    before = dict.fromkeys(
+        ("taken", "same_size", "longer", "stale", "gone", "kept", "remapped"), "aa"
+    )
+    place.write(**before, other="not brought")
+    (place.iwd / "tree").mkdir()
+    (place.there / ".gpe_job").write_text("ours")
+    done = place.run(
+        PROGRAM,
+        TransferInput=",".join((*before, "tree")),
+        TransferOutputRemaps=f"a b=c d;older={place.iwd}/tree/older;stale=stale;none=x",
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+    assert place.files == {
+        "c d": "x", "-n": "x", ".hidden": "x", "$(id)": "x", "it's": "x", "l\ne": "x", "..c": "x", "*": "x",
+        "taken": "new", "same_size": "XX", "longer": "aamore", "link": "aamore", "stale": "old",
+        "gone": "aa", "kept": "theirs", "remapped": "aa", "other": "not brought",
+    }  # fmt: skip
+    assert (place.iwd / "tree" / "older").read_text() == "old"
+    assert sorted(path.name for path in (place.iwd / "tree").iterdir()) == ["older"]
+    assert not (place.iwd / "d").exists()
+
+
+def test_a_file_changed_at_once_is_changed(place: Place) -> None:
+    """In place, in the same size, as soon as the program begins."""
+    for number in range(10):
+        (place.there).joinpath(".gpe_old_mark").unlink(missing_ok=True)
+        place.write(a="aa")
+        assert place.run("printf bb > a", TransferInput="a").returncode == 0
+        assert place.files == {"a": "bb"}, number
+
+
+def test_outputs_that_are_named_are_all(place: Place) -> None:
+    place.write(a="a")
+    done = place.run(
+        "echo x > new; echo x > a; mkdir d; echo x > d/x",
+        TransferInput="a",
+        TransferOutput="d,none",
+    )
+    assert (done.returncode, done.stderr) == (0, "there is no output file none\n")
+    assert place.files == {"a": "a"}
+    assert (place.iwd / "d" / "x").read_text() == "x\n"
+
+
+def test_none_is_named(place: Place) -> None:
+    """`transfer_output_files = ""`: nothing comes back."""
+    place.write(a="a")
+    assert (
+        place.run("echo x > new; echo x > a", TransferInput="a", TransferOutput="").returncode == 0
+    )
+    assert place.files == {"a": "a"}
+
+
+def test_remaps_alone(place: Place) -> None:
+    assert place.run("echo x > a; echo x > b", TransferOutputRemaps="a=c").returncode == 0
+    assert place.files == {"b": "x\n", "c": "x\n"}
+
+
+def test_without_files_it_runs_where_its_client_is(place: Place) -> None:
+    place.write(a="a")
+    assert place.run("cat a > b; pwd > c", StageCmd="false").returncode == 0
+    assert place.files == {"a": "a", "b": "a", "c": f"{place.iwd}\n"}
+    assert list(place.there.iterdir()) == []
+
+
+def test_a_linked_input_is_what_it_is_linked_to(place: Place) -> None:
+    """A link would lead from another directory elsewhere, and the program change the client's own file."""
+    place.write(a="a")
+    (place.iwd / "link").symlink_to("a")
+    assert (
+        place.run("cat link; echo x > link", TransferInput="link", TransferOutput="").stdout == "a"
+    )
+    assert place.files == {"a": "a", "link": "a"}
+
+
+def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
+    place.write(a="a")
+    (place.iwd / "new").mkdir()
+    (place.iwd / "new" / "new").mkdir()  # no file can be written there, by root neither
+    done = place.run("echo x > new", TransferInput="a")
+    assert done.returncode == -9
+    assert "the job cannot go on: ./new cannot be brought back to " in done.stderr
+
+
+SIGNALLED = {
+    "trap 'echo y > done; exit 5' TERM; echo; while :; do sleep 0.02; done": (
+        5,
+        {"a": "a", "done": "y\n"},
+    ),
+    "echo y > done; echo; exec sleep 600": (128 + signal.SIGTERM, {"a": "a"}),
+}
+
+
+@pytest.mark.parametrize("text", SIGNALLED)
+def test_a_signal_for_the_whole_job(place: Place, text: str) -> None:
+    """It is the program's: who ends as it wants leaves its files, who is ended leaves none."""
+    place.write(a="a")
+    with place.start(text, TransferInput="a") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+    assert (process.returncode, place.files) == SIGNALLED[text]
+
+
+def test_a_program_that_a_signal_ends_leaves_its_files(place: Place) -> None:
+    place.write(a="a")
+    assert place.run("echo y > new; kill -s KILL $$", TransferInput="a").returncode == 128 + 9
+    assert place.files == {"a": "a", "new": "y\n"}
