@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 NAME: Final = "osprofile-blahpd"
 _MEANINGLESS: Final = (signal.SIGUSR1, signal.SIGUSR2)
+_ANCESTOR: Final = "_CONDOR_ANCESTOR_"
+"""By such variables HTCondor finds the processes of its own that it kills when it restarts: a job of a
+machine without a batch system is none of them, and lives on."""
 EPILOG: Final = """\
 Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
 configuration directory, then from --config FILE; options go before them."""
@@ -30,6 +33,8 @@ def main() -> NoReturn:
     """Run as this process, with its command line, and end it."""
     from osprofile.errors import OSProfileError
 
+    for name in [name for name in os.environ if name.startswith(_ANCESTOR)]:
+        del os.environ[name]
     for number in _MEANINGLESS:  # a handler, which no job inherits as it would "ignored"
         signal.signal(number, lambda *_: None)
     try:

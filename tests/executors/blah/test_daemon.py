@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +18,6 @@ from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
-    from pathlib import Path
 
 BANNER = rb"$GahpVersion: 1.8.0 Mar 31 2008 osprofile\ blahpd\ (poly,new_esc_format) $" + b"\r\n"
 QUICK = ("--config", "quick.toml")
@@ -117,6 +118,32 @@ def test_a_signal_without_a_meaning(home: Path, number: signal.Signals) -> None:
         assert await client.ask("BLAH_PING", "linux") == ["0", "No error"]
 
     run(work)
+
+
+def test_htcondors_restart_leaves_a_job_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It kills the processes that have a variable of its own in their environment."""
+    name = "_CONDOR_ANCESTOR_4711"
+    monkeypatch.setenv(name, "4712:1795000000:12345678")
+    ids = list[str]()
+
+    async def submit(client: GridManager) -> None:
+        text = f"echo ${{{name}-none}}; until [ -e over ]; do sleep 0.05; done; exit 3"
+        ids.append(await client.submit(job(home, text)))
+        while not (home / "out").exists() or not (home / "out").read_text():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        assert (home / "out").read_text() == "none\n"
+
+    async def ask(client: GridManager) -> None:
+        assert (await client.status(ids[0]))[0] == 2
+        (home / "over").touch()
+        assert (await client.ended(ids[0]))["ExitCode"] == "3"
+
+    run(submit)
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"{name}=".encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
+                os.kill(int(path.parent.name), signal.SIGKILL)
+    run(ask)
 
 
 def test_a_client_that_has_gone_is_the_end() -> None:
