@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from osprofile.executors.blah.attributes import MUST_BE_KEPT, TABLE
+from osprofile.executors.blah.attributes import MUST_BE_KEPT, TABLE, submission_of
 from osprofile.executors.blah.settings import Settings, read
+from osprofile.executors.blah.submitad import SubmitAd
 from osprofile.lint.linter import lint_profile
 from osprofile.profile.repository import Repository
-from osprofile.target.job import FIELD_OF
+from osprofile.target.job import FIELD_OF, request_of
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 
 TEXT = (Path(__file__).parents[3] / "docs" / "htcondor.md").read_text()
@@ -53,12 +54,25 @@ def test_every_attribute_stands_there_with_its_field() -> None:
     text = section("## Attributes")
     shown = [
         (name, cells[1].strip("`"))
-        for cells in rows(text)
+        for cells in rows(text.partition("\n### ")[0])
         for name in re.findall(r"`(\w+)`", cells[0])
     ]
     assert shown == [(rule.name, FIELD_OF[rule.gives]) for rule in TABLE]
     for name in MUST_BE_KEPT:
         assert f"`{name}`" in text
+
+
+def test_every_submit_command_gives_its_field() -> None:
+    """The ads are what the gridmanager makes of a job ad that condor_submit wrote."""
+    found = rows(section("### Submit commands"))
+    assert len(found) > 5
+    options = {"--qos": "QOS"}
+    settable = {*FIELD_OF.values(), "QOS", "GPUNUMBER"}
+    for _, attribute, expected in found:
+        field, value = (cell.strip("`") for cell in expected.split(" = "))
+        text = f'[ Cmd = "/c"; gridtype = "slurm"; {attribute.strip("`")} ]'
+        submission = submission_of(SubmitAd.read(text), settable, options=options)
+        assert request_of(submission.description)[field] == value
 
 
 @pytest.mark.parametrize("text", blocks("toml"))
