@@ -44,7 +44,8 @@ def told_error(error: OSProfileError) -> str:
 
 def logged(error: OSProfileError) -> str:
     """Return an error on one line, with its place, for the log."""
-    return one_line(f"{error.place}: " if error.place else "") + told_error(error)
+    place = one_line(str(error.place)) + ": " if error.place else ""
+    return place + told_error(error)
 
 
 def one_line(text: str) -> str:
