@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _RUN_IN: Final = 'cd && cd -- "$1" || exit 125; shift; exec "$@"'
 """Runs a program in a directory below the home directory."""
 _MOST: Final = 999_999_999
+_MOST_AUTH_NUMBER: Final = 2**31 - 1
 _DEFAULT_PROFILE: Final = "linux"
 
 _APPLICATIONS: Final[Mapping[str, str | None]] = MappingProxyType(
@@ -34,6 +35,11 @@ SEVERAL: Final = "Processes"
 def staged_path(executable: str, directory: str) -> str:
     """Give where an executable of this machine is brought, in a job's working directory."""
     return posixpath.join(directory, "bin", posixpath.basename(executable))
+
+
+def auth_number_path(directory: str) -> str:
+    """Return the file of the number by which an executable proves itself, in a working directory."""
+    return posixpath.join(directory, "auth_number")
 
 
 @final
@@ -58,7 +64,8 @@ class Order:
     `executable` is a path here if it is `staged`, else on the target system. `run_in` is where it
     runs there, which other jobs may share: an absolute path, or one below the home directory; None:
     in the job's own working directory. `stdout` and `stderr` are files here that
-    get its output; None: nobody wants it. `job` lacks what depends on the working directory.
+    get its output; None: nobody wants it. `auth_number` is a secret that the executable finds in a
+    file; empty: there is none. `job` lacks what depends on the working directory.
     """
 
     place: Place
@@ -68,6 +75,7 @@ class Order:
     stdout: str | None
     stderr: str | None
     job: JobDescription
+    auth_number: str = ""
 
     def description(self, directory: str) -> JobDescription:
         """Give the job for a working directory of the target system."""
@@ -75,6 +83,8 @@ class Order:
         if self.staged:
             executable = staged_path(executable, directory)
         arguments, fields = tuple(self.job.arguments), {}
+        if self.auth_number:
+            arguments = (*arguments, f"--authNumberFile={auth_number_path(directory)}")
         if self.run_in is not None and posixpath.isabs(self.run_in):
             fields = {"DIRECTORY": self.run_in}
         elif self.run_in is not None:
@@ -171,6 +181,15 @@ def _port(given: _Given, name: str, value: str) -> None:
         raise _refused(name, f"{value} is no port: at most 65535, and 0 for the default")
 
 
+def _auth_number(given: _Given, name: str, value: str) -> None:
+    digits = value.strip()
+    plain = digits.isascii() and digits.isdigit() and len(digits) <= 10
+    if not plain or int(digits) > _MOST_AUTH_NUMBER:
+        # the value is a secret, and an error is logged
+        raise _refused(name, f"it is no number from 0 to {_MOST_AUTH_NUMBER}")
+    given.one[name] = digits
+
+
 def _flag(given: _Given, name: str, value: str) -> None:
     word = value.strip().lower()
     if word not in {"true", "false"}:
@@ -234,6 +253,7 @@ ATTRIBUTES: Final[Mapping[str, Attribute]] = MappingProxyType(
         "project": Attribute(_text, becomes="project"),
         # files
         "staging": Attribute(_flag, mandatory=True),
+        "auth_number": Attribute(_auth_number),
         "work_directory": Attribute(_text),
         "redirect_enable": Attribute(_flag, mandatory=True),
         "stdout_file": Attribute(_text),
@@ -294,6 +314,7 @@ def _order(given: _Given) -> Order:
         stdout=(given.text("stdout_file") or None) if redirected else None,
         stderr=(given.text("stderr_file") or None) if redirected else None,
         job=_job(given),
+        auth_number=given.text("auth_number"),
     )
 
 

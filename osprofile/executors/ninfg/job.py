@@ -157,8 +157,7 @@ class Job:
     async def _prepare(self) -> None:
         await self._site.reach()
         self._is_made = True
-        if self._order.staged:
-            await self._site.stage(self._order.executable, self._directory)
+        await self._site.stage(self._order, self._directory)
 
     async def _unless_unwanted(self, work: Coroutine[None, None, None]) -> bool:
         """Do something as long as the job is wanted; say whether it was done."""

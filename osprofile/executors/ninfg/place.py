@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import logging
 import os
 import socket
@@ -21,7 +22,12 @@ from osprofile.errors import (
     ScriptFailedError,
     StoreError,
 )
-from osprofile.executors.ninfg.attributes import attributes_of, sentence, staged_path
+from osprofile.executors.ninfg.attributes import (
+    attributes_of,
+    auth_number_path,
+    sentence,
+    staged_path,
+)
 from osprofile.incarnation.context import unique_name, user_name, working_directory
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.target.job import request_of
@@ -131,13 +137,17 @@ class Site:
             await self.system.stat("/")
             self._reached = True
 
-    async def stage(self, path: str, directory: str) -> None:
-        """Bring an executable of this machine into a new working directory.
+    async def stage(self, order: Order, directory: str) -> None:
+        """Bring what an order takes there from this machine into a new working directory.
 
-        Raises `TargetError`, and OSError where it cannot be read here.
+        Raises `TargetError`, and OSError where an executable cannot be read here.
         """
-        with open(path, "rb") as file:  # noqa: ASYNC230  # a local file
-            await self.system.put(file, staged_path(path, directory), 0o700)
+        if order.staged:
+            with open(order.executable, "rb") as file:  # noqa: ASYNC230  # a local file
+                await self.system.put(file, staged_path(order.executable, directory), 0o700)
+        if order.auth_number:
+            line = io.BytesIO(f"{order.auth_number}\n".encode())
+            await self.system.put(line, auth_number_path(directory), 0o600)
 
     async def fetch(self, directory: str, name: str, file: str) -> None:
         """Write a file of a working directory into one here; one that is not there is empty.

@@ -10,8 +10,7 @@ r"""The Invoke Server's side of the protocol, as bytes; no pipe, no clock, no pr
     Status            = "PENDING" | "ACTIVE" | "DONE" | "FAILED"
 
 RET is CR LF; from the client LF alone will do. Each request has one reply, in order. What the real
-client enforces by hanging stands in `Conversation` (../shared/protocols/ninfg.md, "What a server
-must do"): a job's states go forward only, its end is told once, and never after EXIT.
+client enforces by hanging stands in `Conversation` (protocol page, "What a server must do"): a job's states go forward only, its end is told once, and never after EXIT.
 """
 
 from __future__ import annotations
@@ -221,7 +220,13 @@ def in_state(status: Status) -> bytes:
 def features() -> bytes:
     """Give the reply to QUERY_FEATURES."""
     words = ("QUERY_FEATURES", "JOB_CREATE", "JOB_STATUS", "JOB_DESTROY", "EXIT")
-    lines = ("SM", "protocol_version 2.0", *(f"request {word}" for word in words), "REPLY_END")
+    lines = (
+        "SM",
+        "protocol_version 2.0",
+        "feature STAGING_AUTH_NUMBER",  # it need not stand in the executable's command line
+        *(f"request {word}" for word in words),
+        "REPLY_END",
+    )
     return b"".join(b"%s\r\n" % line.encode() for line in lines)
 
 

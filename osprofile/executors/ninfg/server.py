@@ -247,11 +247,12 @@ def _check_files(order: Order) -> None:
 
 
 def _shown(request: Request) -> str:
-    """Give a request for the log: of variables, which may hold secrets, only the names."""
+    """Give a request for the log: of what may be a secret, only the name."""
     if not isinstance(request, protocol.JobCreate):
         return str(request)
     pairs = (
         (key, value.partition("=")[0] if key == "environment" else value)
         for key, value in request.attributes
+        if key != "auth_number"
     )
     return f"JobCreate {request.request_id}: {'; '.join(map(' '.join, pairs))}"

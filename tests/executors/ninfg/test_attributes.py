@@ -105,6 +105,17 @@ def test_places() -> None:
     assert place == Place("linux", "h", 2222, "/CN=x", 7)
 
 
+def test_an_auth_number_is_a_file_and_no_argument() -> None:
+    """The executable takes --authNumberFile, and reads one line of that file."""
+    found = order(auth_number="2147483647")
+    assert found.auth_number == "2147483647"
+    assert found.description("/d").arguments == (
+        PLAIN["argument"],
+        "--authNumberFile=/d/auth_number",
+    )
+    assert order().auth_number == ""
+
+
 def test_where_it_runs() -> None:
     """Page: the executable's directory, when staging is false."""
     assert order(work_directory=None).run_in == "/bin"
@@ -156,6 +167,8 @@ BAD = [
     ("redirect_enable", "", "'' is neither true nor false"),
     ("status_polling", "1.5", "'1.5' is no number from 0 to 999999999"),
     ("max_time", "one", "'one' is no number from 0 to 999999999"),
+    ("auth_number", "-1", "it is no number from 0 to 2147483647"),
+    ("auth_number", "2147483648", "it is no number from 0 to 2147483647"),
     ("option", "profile", "it names no profile"),
     ("argument", "a\0b", "it has a NUL byte in it"),
     ("argument", "\udcff", "'\\udcff' is no UTF-8"),

@@ -133,7 +133,9 @@ def test_replies() -> None:
     assert protocol.succeeded() == b"S\r\n"
     assert protocol.failed("no\r\nS") == b"F no S\r\n"
     assert protocol.in_state(Status.ACTIVE) == b"S ACTIVE\r\n"
-    assert protocol.features().startswith(b"SM\r\nprotocol_version 2.0\r\n")
+    assert protocol.features().startswith(
+        b"SM\r\nprotocol_version 2.0\r\nfeature STAGING_AUTH_NUMBER\r\n"
+    )
     assert protocol.features().endswith(b"\r\nREPLY_END\r\n")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,6 @@ from tests.executors.ninfg.client import attributes, block, shell
 from tests.executors.ninfg.conftest import processes, until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.executors.ninfg.client import Client
     from tests.executors.ninfg.conftest import Machine
 
@@ -208,6 +207,39 @@ def test_staging(machine: Machine, tmp_path: Path) -> None:
         assert where.startswith(f"{machine.jobs}/")
         assert client.exit() == 0
     assert binary.read_bytes() == data
+    machine.assert_clean()
+
+
+READER = """\
+#!/bin/sh
+for word; do case $word in --authNumberFile=*) file=${word#*=} ;; esac; done
+printf '%s %s\\n' "$(stat -c %a "$file")" "$(cat "$file")"
+: > "$0.up"
+read -r word < "$0.fifo"
+"""
+
+
+@pytest.mark.parametrize("host", ["localhost", "there.invalid"])
+def test_the_auth_number_reaches_the_program_alone(machine: Machine, host: str) -> None:
+    """Who knows it and the client's address can take the program's place: ps shows it to nobody."""
+    number, out = "2147483646", machine.root / "out"
+    reader = machine.program("reader", READER)
+    os.mkfifo(f"{reader}.fifo")
+    with machine.client() as client:
+        assert "feature STAGING_AUTH_NUMBER" in client.query_features()
+        pairs = {"redirect_enable": "true", "stdout_file": str(out), "hostname": host, **HERE}
+        job = client.create(attributes(executable_path=str(reader), auth_number=number, **pairs))
+        until(Path(f"{reader}.up").exists)
+        found = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in processes(machine.jobs)]
+        assert any(b"--authNumberFile=" in words for words in found)
+        assert not any(number.encode() in words for words in found)
+        (directory,) = machine.directories
+        assert number not in (directory / ".gpe_job").read_text()
+        Path(f"{reader}.fifo").write_text("\n")
+        assert client.wait(job) == "DONE"
+        assert out.read_text() == f"600 {number}\n"
+        assert client.exit() == 0
+    assert number not in machine.log()
     machine.assert_clean()
 
 
