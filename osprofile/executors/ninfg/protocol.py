@@ -10,7 +10,8 @@ r"""The Invoke Server's side of the protocol, as bytes; no pipe, no clock, no pr
     Status            = "PENDING" | "ACTIVE" | "DONE" | "FAILED"
 
 RET is CR LF; from the client LF alone will do. Each request has one reply, in order. What the real
-client enforces by hanging stands in `Conversation` (protocol page, "What a server must do"): a job's states go forward only, its end is told once, and never after EXIT.
+client enforces by hanging stands in `Conversation` (protocol page, "What a server must do"): a
+job's states go forward only, its end is told once, and never after EXIT.
 """
 
 from __future__ import annotations
