@@ -98,7 +98,8 @@ class Command:
 class Discarded:
     """What the client sent and what is not obeyed: for the log.
 
-    `reply` is to be sent as it is; it is empty but for INIT with a version that is not ours.
+    `reply` is to be sent as it is. It is empty but for INIT with a version that is not ours, and for a
+    command that is one too many.
     """
 
     reason: str

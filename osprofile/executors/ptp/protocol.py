@@ -54,7 +54,7 @@ from osprofile.executors.ptp.ranges import LARGEST_ID
 from osprofile.executors.ptp.wire import MAX_COMMAND, Reader, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from osprofile.executors.ptp.wire import Frame
 
@@ -62,8 +62,8 @@ VERSION: Final = "2.0"
 """The version of the wire protocol (the first argument of INIT)."""
 
 MAX_OPEN: Final = 1000
-"""How many commands may wait for their answers. A client's user gives a command or two at a time;
-each waiting submission is a job's script in memory."""
+"""How many commands may wait for their answers; more submissions and the like are refused. A client's
+user gives a command or two at a time; each waiting submission is a job's script in memory."""
 
 MAX_UNREADABLE: Final = 5
 """How many frames that cannot be read a session may have: as many as the original client takes."""
@@ -218,9 +218,11 @@ class Connection:
         if frame.tid in self._open and kind is not CommandKind.QUIT:
             message = f"{kind}: transaction {frame.tid} is {self._open[frame.tid]}, and open"
             return Discarded(message, frame.tid)
-        if len(self._open) >= self._max_open and kind is not CommandKind.QUIT:
-            return Discarded(f"{kind}: {len(self._open)} commands wait already", frame.tid)
         command = Command(kind, frame.tid, frame.args)
+        if len(self._open) >= self._max_open and kind in _REFUSALS:
+            reason = f"{kind}: {len(self._open)} commands wait already (try again later)"
+            answer = _REFUSALS[kind](command, reason)
+            return Discarded(reason, frame.tid, _encoded(answer, frame.tid))
         if kind is CommandKind.INIT and (reason := self._initialized(command)):
             event = Error(frame.tid, ErrorCode.VERSION, reason)
             return Discarded(reason, frame.tid, _encoded(event, frame.tid))
@@ -300,6 +302,23 @@ class Connection:
         return data
 
 
+def _error(command: Command, reason: str) -> Answer:
+    return Error(command.tid, ErrorCode.INTERNAL, reason)
+
+
+_REFUSALS: Final[Mapping[CommandKind, Callable[[Command, str], Answer]]] = MappingProxyType(
+    {
+        _K.SUBMIT_JOB: lambda command, reason: SubmitJobError(
+            command.tid, command.value("jobSubId"), reason
+        ),
+        _K.TERMINATE_JOB: lambda command, reason: TerminateJobError(
+            command.tid, command.value("jobId"), reason
+        ),
+        _K.MOVE_JOB: _error,
+        _K.CHANGE_JOB: _error,
+    }
+)
+"""The commands that take a while, and the answer to one that is not taken."""
 _PAUSES: Final = MappingProxyType(
     {_K.SUSPEND_EVENTS: True, _K.RESUME_EVENTS: False, _K.START_EVENTS: False}
 )

@@ -232,13 +232,13 @@ class View:
     async def look(self) -> None:
         """Look once; what cannot be found out stays as it was."""
         await asyncio.gather(
-            self._ask("nodes", self._look_at_nodes()), self._ask("queues", self._look_at_queues())
+            self._ask("nodes", self._look_at_nodes), self._ask("queues", self._look_at_queues)
         )
-        await self._ask("jobs", self._look_at_jobs())
+        await self._ask("jobs", self._look_at_jobs)
 
-    async def _ask(self, what: str, asking: Awaitable[Any]) -> None:
+    async def _ask(self, what: str, ask: Callable[[], Awaitable[Any]]) -> None:
         try:
-            await asking
+            await ask()
         except OSProfileError as error:
             if self._trouble.get(what) != error.message:
                 self._trouble[what] = error.message

@@ -140,3 +140,4 @@ def place(tmp_path: Path) -> Iterator[Place]:
         text = made.log.read_text()
         assert "Traceback" not in text, text
         assert "fault of osprofile" not in text, text
+        assert "Warning:" not in text, text

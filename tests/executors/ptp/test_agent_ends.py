@@ -108,6 +108,29 @@ def test_quit_in_every_phase(place: Place) -> None:
             assert live.quit() == 0
 
 
+def test_quit_before_the_first_look(place: Place) -> None:
+    """What was to be asked is not, and nobody is told about coroutines: the fixture reads the log."""
+    with place.live("here") as live:
+        client = live.client
+        client.open = {0: 1, 1: 2, 2: 3, 3: 0}
+        commands = [encode(1, 0, ["version=2.0", "baseId=16777216"]), encode(2, 1), encode(3, 2)]
+        live.write(b"".join([*commands, encode(0, 3)]))
+        live.read_all()
+        assert client.closed
+        assert live.process.wait(20) == 0
+
+
+def test_more_commands_than_may_wait_are_answered(place: Place) -> None:
+    """Whether they are taken or refused; the client counts a second answer as a fault."""
+    with place.live("here") as live:
+        live.begin()
+        answered = len(live.client.answers)
+        live.write(b"".join(live.client.command(6, "jobId=1") for _ in range(1200)))
+        live.until(lambda: live.client.open.keys() == {0})
+        assert len(live.client.answers) == answered + 1200
+        assert live.quit() == 0
+
+
 def test_quit_while_a_job_is_being_submitted(place: Place) -> None:
     """Nothing is cut in two: the job is there, and the record has it."""
     with place.live("here") as live:

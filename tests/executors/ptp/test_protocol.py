@@ -23,6 +23,7 @@ from osprofile.executors.ptp.events import (
     Define,
     Element,
     Error,
+    ErrorCode,
     Event,
     Group,
     Level,
@@ -546,15 +547,26 @@ def test_a_transaction_that_is_open_already() -> None:
 
 
 def test_too_many_commands_wait() -> None:
-    connection = Connection(max_open=3)
+    """Each is answered: what is one too many by its own error, what is done at once as ever."""
+    connection = Connection(max_open=3, seed_commands=True)
     for kind in (K.INIT, K.MODEL_DEF):
         ask(connection, kind, 0, *INIT)
         connection.send(Ok(0))
     ask(connection, K.START_EVENTS, 0)
     assert isinstance(ask(connection, K.SUBMIT_JOB, 1), Command)
     assert isinstance(ask(connection, K.SUBMIT_JOB, 2), Command)
-    found = ask(connection, K.SUBMIT_JOB, 3)
-    assert found == Discarded("SUBMIT_JOB: 3 commands wait already", 3)
+    text = "3 commands wait already (try again later)"
+    cases = [
+        (K.SUBMIT_JOB, "jobSubId=J", SubmitJobError(3, "J", f"SUBMIT_JOB: {text}")),
+        (K.TERMINATE_JOB, "jobId=7", TerminateJobError(3, "7", f"TERMINATE_JOB: {text}")),
+        (K.CHANGE_JOB, "jobId=7", Error(3, ErrorCode.INTERNAL, f"CHANGE_JOB: {text}")),
+        (K.MOVE_JOB, "jobId=7", Error(3, ErrorCode.INTERNAL, f"MOVE_JOB: {text}")),
+    ]
+    for kind, argument, answer in cases:
+        found = ask(connection, kind, 3, argument)
+        reply = frame(answer.number, 3, answer.arguments())
+        assert found == Discarded(f"{kind}: {text}", 3, reply)
+    assert isinstance(ask(connection, K.SET_FILTERS, 3, "stdout"), Command)
     assert isinstance(ask(connection, K.QUIT, 3), Command)
 
 

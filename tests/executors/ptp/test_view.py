@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +118,24 @@ async def case_what_has_ended_is_kept_as_long_as_the_last_ones() -> None:
     for _ in range(2):
         await view.look()
         assert words(view) == {"b": "DONE"}
+
+
+async def case_a_look_that_is_given_up(steps: int) -> None:
+    looking = asyncio.ensure_future(of(Target()).look())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_a_look_that_is_given_up(steps: int) -> None:
+    """QUIT may come at any moment; what was not asked yet is no coroutine that nobody awaits."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        asyncio.run(case_a_look_that_is_given_up(steps))
+        gc.collect()
+    assert said == []
 
 
 def test_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
