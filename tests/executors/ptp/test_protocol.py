@@ -562,8 +562,9 @@ def test_too_many_commands_wait() -> None:
         (K.CHANGE_JOB, "jobId=7", Error(3, ErrorCode.INTERNAL, f"CHANGE_JOB: {text}")),
         (K.MOVE_JOB, "jobId=7", Error(3, ErrorCode.INTERNAL, f"MOVE_JOB: {text}")),
     ]
+    numbers = {kind: number for number, kind in SEED_COMMANDS.items()}
     for kind, argument, answer in cases:
-        found = ask(connection, kind, 3, argument)
+        found = ask(connection, numbers[kind], 3, argument)
         reply = frame(answer.number, 3, answer.arguments())
         assert found == Discarded(f"{kind}: {text}", 3, reply)
     assert isinstance(ask(connection, K.SET_FILTERS, 3, "stdout"), Command)
