@@ -307,16 +307,17 @@ class Agent:
 
     def _update(self) -> None:
         self._dirty.clear()
-        nodes = self._view.nodes
+        nodes, jobs = self._view.nodes, self._view.jobs
         try:
-            events = self._model.update(
-                machine=self._view.machine,
-                nodes=None if nodes is self._told_nodes else nodes,
-                queues=self._view.queues,
-                jobs=(jobs := self._view.jobs),
-            )
-            for event in events:
-                self._send(event)
+            for step in self._model.steps(jobs):
+                events = self._model.update(
+                    machine=self._view.machine,
+                    nodes=None if nodes is self._told_nodes else nodes,
+                    queues=self._view.queues,
+                    jobs=step,
+                )
+                for event in events:
+                    self._send(event)
         except PTPError as error:
             log.error("not told: %s", error)  # noqa: TRY400
             return

@@ -121,7 +121,8 @@ class Job(NamedTuple):
     """A job; `key` is the batch system's id, `queue` a queue's name, `sub_id` the client's jobSubId.
 
     `status` is our word for the state (or the batch system's, where we know none), `message` the
-    system's explanation.
+    system's explanation. `has_run` says that it runs, or has run: a client is told RUNNING before
+    anything that comes later, whether a poll saw that or not.
     """
 
     key: str
@@ -133,6 +134,17 @@ class Job(NamedTuple):
     sub_id: str = ""
     user: str = ""
     processes: tuple[Process, ...] = ()
+    has_run: bool = False
+
+    def while_running(self) -> Job:
+        """Return the job as it was while it ran."""
+        processes = (p._replace(state=RUNNING, exit_code=None, signal="") for p in self.processes)
+        return self._replace(
+            state=RUNNING,
+            status=JobState.RUNNING.value,
+            message="",
+            processes=tuple(processes),
+        )
 
     def attributes(self) -> tuple[str, ...]:
         """Give the attributes as the wire carries them; those of the processes are not among them."""
@@ -182,7 +194,14 @@ def job_of(
         sub_id=sub_id,
         user=user,
         processes=_processes(status, state, count) if started else (),
+        has_run=_has_run(status) or bool(before and before.has_run),
     )
+
+
+def _has_run(status: JobStatus) -> bool:
+    """Say whether a job runs or has run: one that was removed, or is lost, may have waited until then."""
+    ran = status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
+    return ran or bool(status.started or status.exit_code is not None or status.signal)
 
 
 def _processes(status: JobStatus, state: str, count: int) -> tuple[Process, ...]:

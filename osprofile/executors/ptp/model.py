@@ -19,7 +19,7 @@ from osprofile.executors.ptp.differences import (
     note_change,
     process_texts,
 )
-from osprofile.executors.ptp.elements import Queue
+from osprofile.executors.ptp.elements import RUNNING, Queue
 from osprofile.executors.ptp.events import Change, Element, Group, ModelEvent, New, Remove
 from osprofile.executors.ptp.filters import Filters
 from osprofile.executors.ptp.ids import BLOCK, Ids
@@ -149,6 +149,23 @@ class Model:
         events += self._elements(Element.QUEUE, self._base, fresh[Element.QUEUE])
         events += self._told_jobs(shown.jobs, fresh[Element.JOB], again=again)
         return events
+
+    def steps(self, jobs: Sequence[Job]) -> list[Sequence[Job]]:
+        """Return what `update` is to be given as jobs, one after the other, to end at these.
+
+        Of a job that ran and ended between two updates, the first one tells that it runs.
+        """
+        running = {job.key: job.while_running() for job in jobs if self._ran_untold(job)}
+        return [[running.get(job.key, job) for job in jobs], jobs] if running else [jobs]
+
+    def _ran_untold(self, job: Job) -> bool:
+        """Say whether a job that the client waits for has run without the client having heard of it."""
+        if not job.has_run or job.state == RUNNING:
+            return False
+        known = self._jobs.get(job.key)
+        if known is not None:
+            return not known.job.has_run
+        return bool(job.sub_id) and job.key not in self._id_of[Element.JOB]
 
     def gave_up(self) -> bool:
         """Say whether the filters took too long in the last update: there are none any more then."""

@@ -48,6 +48,7 @@ class Client:
     parents: dict[int, int] = field(default_factory=dict)
     processes: dict[int, dict[int, Attributes]] = field(default_factory=dict)
     answers: list[tuple[int, int, list[str]]] = field(default_factory=list)
+    states: dict[int, list[str]] = field(default_factory=dict)
     events: list[int] = field(default_factory=list)
     closed: bool = False
 
@@ -131,6 +132,7 @@ class Client:
                 assert attributes, "a change of nothing"
                 for id_ in ids:
                     known[id_].update(attributes)
+                    self._note_state(CHANGE[number], id_, attributes)
         else:
             job = int(args.pop(0)) if REMOVE[number] == PROCESS else None
             (text,) = args
@@ -154,11 +156,17 @@ class Client:
         for id_ in ids:
             assert id_ not in known, f"{kind} {id_} is told twice"
             known[id_] = dict(attributes)
+            self._note_state(kind, id_, attributes)
             if kind != PROCESS:
                 assert id_ > self.base_id
                 kinds = [k for k, elements in self.elements.items() if id_ in elements]
                 assert kinds == [kind], "one id for two elements"
                 self.parents[id_] = parent
+
+    def _note_state(self, kind: str, id_: int, attributes: Attributes) -> None:
+        """Add a job's state to those that it was told in, in order."""
+        if kind == JOB and "jobState" in attributes:
+            self.states.setdefault(id_, []).append(attributes["jobState"])
 
     def _groups(self, args: list[str]) -> list[tuple[RangeSet, Attributes]]:
         count = int(args.pop(0))

@@ -55,6 +55,14 @@ def said(live: Live, expected: bytes, seconds: float = 20.0) -> None:
     live.raw.clear()
 
 
+def until(what: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until something is true that the agent does not tell."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 def silent(live: Live, seconds: float = 0.8) -> None:
     """Take nothing for a while."""
     assert live.read(seconds) == b""
@@ -191,6 +199,56 @@ def run_there(place: Place, profile: str, there: Path) -> None:
         assert live.wait(job)["jobStatus"] == "DONE"
         live.until(lambda: "processStdout" in live.process_of(job))
         assert live.process_of(job)["processStdout"] == f"{there}\n"
+        assert live.quit() == 0
+
+
+WHOLE_LIFE = ["STARTING", "RUNNING", "COMPLETED"]
+
+
+def test_a_short_job_is_told_running_before_its_end(place: Place) -> None:
+    """Eclipse completes a launch at RUNNING, which no poll sees of such a job."""
+    with place.live("here", "--interval=5") as live:
+        live.begin()
+        for number in range(3):
+            job = live.submit("execPath=/bin", "execName=true", sub_id=f"JOB_{number}")
+            live.wait(job)
+            assert live.client.states[job] == WHOLE_LIFE
+            assert live.process_of(job)["processExitCode"] == "0"
+        assert live.quit() == 0
+
+
+def test_states_that_no_poll_saw(place: Place) -> None:
+    """A job that ended has run; one that was removed from the queue, or is lost, may not have."""
+    place.simulate(jobs="a1 Q\na2 Q\n")
+    with place.live("sim") as live:
+        live.begin()
+        live.until(lambda: len(live.client.elements[JOB]) == 2)
+        a1, a2 = (live.client.id_of(JOB, name) for name in ("a1", "a2"))
+        assert live.terminate(a2) == (0, [])
+        place.simulate(jobs="a1 F exit=0\n")
+        live.wait(a1)
+        assert live.wait(a2)["jobStatus"] == "REMOVED"
+        assert live.client.states == {a1: WHOLE_LIFE, a2: ["STARTING", "COMPLETED"]}
+        assert live.quit() == 0
+
+
+def test_a_job_that_ended_while_events_were_suspended(place: Place) -> None:
+    with place.live("here") as live:
+        live.begin()
+        assert live.do(SUSPEND) == (0, [])
+        queue = live.client.id_of(QUEUE, "default")
+        assert live.do(SUBMIT, f"queueId={queue}", "jobSubId=J", "execName=true") == (0, [])
+        until(lambda: states(place) == [JobState.DONE])
+        assert live.do(RESUME) == (0, [])
+        live.until(lambda: live.found("J") is not None)
+        job = live.found("J")
+        assert job is not None
+        live.wait(job)
+        assert live.client.states[job] == WHOLE_LIFE[1:]
+        live.stop()
+        live.start()  # it is told once more, and does not run once more
+        live.until(lambda: live.client.elements[JOB])
+        assert live.client.states[job] == [*WHOLE_LIFE[1:], "COMPLETED"]
         assert live.quit() == 0
 
 
@@ -332,12 +390,22 @@ def test_a_profile_of_old_templates_only(place: Place) -> None:
         assert live.quit() == 0
 
 
-def recorded(place: Place) -> list[str]:
-    """Give the ids of the jobs in the user's record, as `incarnate job list` has them."""
+def statuses(place: Place) -> list[JobStatus]:
+    """Return what the user's record knows of each job."""
     path = place.root / "state/osprofile/jobs.db"
     assert path.exists()
     with contextlib.closing(Store(str(path))) as store:
-        return [record.status.job_id for record in store.all()]
+        return [record.status for record in store.all()]
+
+
+def states(place: Place) -> list[JobState]:
+    """Return the states of the jobs in the user's record."""
+    return [status.state for status in statuses(place)]
+
+
+def recorded(place: Place) -> list[str]:
+    """Give the ids of the jobs in the user's record, as `incarnate job list` has them."""
+    return [status.job_id for status in statuses(place)]
 
 
 def test_the_jobs_of_others_are_shown_and_not_recorded(place: Place) -> None:
