@@ -8,11 +8,12 @@ job is submitted. Sources: the protocol page, "Commands" and "Predefined attribu
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import ValueRefusedError, shown
+from osprofile.errors import NotFoundError, ValueRefusedError, shown
 from osprofile.executors.ptp.attributes import (
     LARGEST_INTEGER,
     PREDEFINED,
@@ -26,6 +27,7 @@ from osprofile.target.job import FIELD_OF, JobDescription
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Field, Profile
 
 WITHIN: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
@@ -35,6 +37,9 @@ fresh for each job; the client's is not."""
 
 DIRECTORY: Final = "DIRECTORY"
 """The field for where a program runs: an absolute path, which other jobs may share."""
+
+SEVERAL: Final = "Processes"
+"""The application for several processes, where the one that jobs run by starts one."""
 
 _FORM_FIRST: Final = ("queue", "processes", "nodes", "walltime")
 """What a client sends in the protocol's own attributes whether its user chose it or not."""
@@ -71,6 +76,12 @@ class Form:
 
         plan = plan_of(profile, "START", "", application)
         self._application = application
+        self._starts_several = _starts_several(plan)
+        self._several = None
+        if application is None and not self._starts_several:
+            with contextlib.suppress(NotFoundError):
+                several = _starts_several(plan_of(profile, "START", "", SEVERAL))
+                self._several = SEVERAL if several else None
         self._fields = {
             _id_of(name): field
             for name, field in sorted(plan.declared.items())
@@ -116,7 +127,18 @@ class Form:
         if "JOB_NAME" in chosen:  # the record shows it
             before["name"] = chosen.pop("JOB_NAME")
         description = replace(description, application=self._application, fields=chosen, **before)
+        if self._several is not None and self._processes(description) > 1:
+            description = replace(description, application=self._several)
         return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
+
+    def process_count(self, description: JobDescription) -> int:
+        """Return how many processes a job will have: PROCESSES, or one if they are not started here."""
+        starts = self._starts_several or description.application == self._several is not None
+        return self._processes(description) if starts else 1
+
+    def _processes(self, description: JobDescription) -> int:
+        text = self.value(description, "PROCESSES")
+        return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else 1
 
     def value(self, description: JobDescription, name: str) -> str:
         """Give the value that a field has for a job; empty where the profile has no such field."""
@@ -135,6 +157,15 @@ class Form:
         if value in self._not_given[id_]:
             return False
         return field.name not in given or value != (field.default or "")
+
+
+def _starts_several(plan: Plan) -> bool:
+    """Say whether START's application starts a job's program PROCESSES times: it uses that field."""
+    from osprofile.incarnation.plan import plan_of
+
+    if plan.application is None:
+        return False
+    return "PROCESSES" in plan_of(plan.profile, plan.application.template, "", None).uses
 
 
 def _id_of(name: str) -> str:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from osprofile.executors.ptp.form import Form, Submission
     from osprofile.executors.ptp.output import Outputs
     from osprofile.executors.ptp.view import View
-    from osprofile.target.job import JobDescription
     from osprofile.target.system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.ptp")
@@ -83,21 +82,13 @@ class Jobs:
             queue=value(description, "QUEUE"),
             name=value(description, "JOB_NAME"),
             sub_id=submission.sub_id,
-            count=self._count(description),
+            count=self._form.process_count(description),
         )
         self._view.add(told)
         record = self._target.store.find(self._target.name, job_id)
         if record is not None:
             paths = [value(description, name) for name in ("STDOUT", "STDERR")]
             self._outputs.follow(job_id, record.directory, *paths)
-
-    def _count(self, description: JobDescription) -> int:
-        """Give how many processes a job will have, as far as its description says it."""
-        for name in ("PROCESSES", "NODES"):
-            text = self._form.value(description, name)
-            if text.isascii() and text.isdigit() and int(text) > 0:
-                return int(text)
-        return 1
 
     async def terminate(self, command: Command) -> Answer:
         """Remove a job."""

@@ -143,13 +143,11 @@ def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
             "progArgs=it's",
             "env=A=one two",
             "launchedByPTP=true",
-            "jobNumProcs=3",
             sub_id="JOB_17952490019820",
         )
         assert live.client.parents[first] == live.client.id_of(QUEUE, "default")
         live.wait(first, "RUNNING")
-        assert len(live.client.processes[first]) == 3
-        assert {p["processNodeId"] for p in live.client.processes[first].values()} == {str(node)}
+        assert live.process_of(first)["processNodeId"] == str(node)
         second = live.submit(*shell("sleep 600"), sub_id="JOB_2")
         live.wait(second, "RUNNING")
         assert live.terminate(second) == (0, [])
@@ -158,7 +156,7 @@ def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
         assert (number, args[1]) == (212, f"jobId={second}")
         (place.root / "fifo").write_text("\n")
         assert live.wait(first)["jobStatus"] == "DONE"
-        assert {p["processExitCode"] for p in live.client.processes[first].values()} == {"7"}
+        assert live.process_of(first)["processExitCode"] == "7"
         live.until(lambda: {"processStdout", "processStderr"} <= live.process_of(first).keys())
         assert live.process_of(first)["processStdout"] == f"one two it's {place.root}\n"
         assert live.process_of(first)["processStderr"] == "err\n"
@@ -173,6 +171,17 @@ def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
         assert live.job(first)["jobState"] == "COMPLETED"
         assert live.quit() == 0
     assert place.processes() == []
+
+
+def test_as_many_processes_run_as_are_told(place: Place) -> None:
+    with place.live("here") as live:
+        live.begin()
+        job = live.submit(*shell(f"echo x >> {place.root}/ran"), "jobNumProcs=3")
+        live.wait(job)
+        assert len(live.client.processes[job]) == 3
+        assert (place.root / "ran").read_text() == "x\n" * 3
+        assert live.job(job)["jobNumProcs"] == "3"
+        assert live.quit() == 0
 
 
 def test_where_the_program_runs(place: Place) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import osprofile
 from osprofile.errors import OSProfileError, ValueRefusedError
 from osprofile.executors.ptp.form import OWN, WITHIN, Form
+from osprofile.profile.repository import Repository
 from osprofile.target.job import JobDescription, request_of
 from tests.strategies import field, invocation, profile, template
 
@@ -231,7 +232,9 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
     ("a queue that is gone", ["queueId=99"], {}),
     ("page, Commands: jobPartition", ["jobPartition=long", "queueId=16777218"], {"queue": "long"}),
     ("page, Commands: jobPartition", ["queueId=16777218", "jobPartition=long"], {"queue": "long"}),
-    ("page, Commands: jobNumProcs", ["jobNumProcs=8"], {"processes": 8}),
+    ("page, Commands: jobNumProcs", ["jobNumProcs=8"],
+     {"processes": 8, "application": "Processes"}),
+    ("one process", ["jobNumProcs=1"], {"processes": 1}),
     ("page, Commands: jobNumNodes", ["jobNumNodes=2"], {"nodes": 2}),
     ("page, Commands: jobTimeLimit, in minutes", ["jobTimeLimit=5"], {"walltime": 300}),
     ("a number that was not filled in", ["jobNumProcs=0", "jobNumNodes="], {}),
@@ -241,12 +244,13 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
         "the form goes before what a client sends anyhow",
         ["queueId=16777218", "QUEUE=long", "jobNumProcs=1", "PROCESSES=4", "jobTimeLimit=1",
          "WALLTIME=90", "NODES=3"],
-        {"fields": {"QUEUE": "long", "PROCESSES": "4", "WALLTIME": "90", "NODES": "3"}},
+        {"fields": {"QUEUE": "long", "PROCESSES": "4", "WALLTIME": "90", "NODES": "3"},
+         "application": "Processes"},
     ),
     (
         "a form's default does not",
         ["queueId=16777218", "QUEUE=", "jobNumProcs=2", "PROCESSES=0"],
-        {"queue": "batch", "processes": 2},
+        {"queue": "batch", "processes": 2, "application": "Processes"},
     ),
     ("a form's default", ["EXECUTABLE=hostname"], {"fields": {"EXECUTABLE": "hostname"}}),
     ("beside execName", ["EXECUTABLE=hostname", "execName=a"], {"executable": "a"}),
@@ -286,6 +290,52 @@ def test_a_job(
 ) -> None:
     expected = JobDescription(**attributes)  # type: ignore[arg-type]
     assert describe(linux, *arguments) == expected, section
+
+
+@pytest.mark.parametrize(
+    ("application", "arguments", "chosen", "count"),
+    [
+        (None, [], None, 1),
+        (None, ["jobNumNodes=4"], None, 1),
+        (None, ["jobNumProcs=3"], "Processes", 3),
+        ("Executable", ["jobNumProcs=3"], "Executable", 1),
+        ("Executable/1.0", ["jobNumProcs=3"], "Executable/1.0", 1),
+        ("MPI", ["jobNumProcs=3"], "MPI", 3),
+        ("MPI", [], "MPI", 1),
+        ("Processes", ["PROCESSES=2"], "Processes", 2),
+    ],
+)
+def test_as_many_processes_are_told_as_are_started(
+    application: str | None, arguments: list[str], chosen: str | None, count: int
+) -> None:
+    form = Form(osprofile.load("linux"), application)
+    description = describe(form, *arguments)
+    assert description.application == chosen
+    assert form.process_count(description) == count
+
+
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+  xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="EXECUTABLE"><idb:Invocation name=""><idb:Body><![CDATA[
+exec srun -n '<PROCESSES>' '<EXECUTABLE/'/'\\''>' <ARGUMENTS>]]></idb:Body></idb:Invocation></idb:Template>
+</osp:Profile>
+"""
+
+
+def test_a_site_whose_default_application_starts_several(tmp_path: Path) -> None:
+    path = tmp_path / "site.xml"
+    path.write_text(SITE)
+    form = Form(Repository().load_file(str(path)))
+    description = describe(form, "jobNumProcs=3")
+    assert (description.application, form.process_count(description)) == (None, 3)
+
+
+def test_a_profile_without_applications() -> None:
+    fields = field("PROCESSES", EMPTY)
+    form = Form(profile(template("START", invocation("<PROCESSES>"), fields)))
+    description = describe(form, "jobNumProcs=3")
+    assert (description.application, form.process_count(description)) == (None, 1)
 
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
