@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptCutError
 from osprofile.events.event import JobState
+from osprofile.executors.endings import why_not_run
 from osprofile.executors.ninfg.attributes import sentence
 from osprofile.executors.ninfg.protocol import Status
 
@@ -33,11 +34,6 @@ _STATUS_OF: Final = {
     JobState.HELD: Status.PENDING,
     JobState.RUNNING: Status.ACTIVE,
 }
-_CODES: Final = {
-    125: ": its files, or its directory, cannot be used",
-    126: ": the executable cannot be executed",
-    127: ": the executable was not found",
-}
 
 
 def end_of(status: JobStatus) -> tuple[Status, str]:
@@ -45,7 +41,7 @@ def end_of(status: JobStatus) -> tuple[Status, str]:
     if status.state is JobState.DONE and status.exit_code in {0, None}:
         return Status.DONE, ""
     if status.state is JobState.DONE:
-        return Status.FAILED, f"exit code {status.exit_code}{_CODES.get(status.exit_code or 0, '')}"
+        return Status.FAILED, why_not_run(status) or f"exit code {status.exit_code}"
     words = {
         JobState.REMOVED: "it was removed",
         JobState.LOST: "it vanished without a trace",

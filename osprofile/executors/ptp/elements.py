@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.events.event import JobState, JobStatus
+from osprofile.executors.endings import why_not_run
 from osprofile.executors.ptp.attributes import LARGEST_INTEGER, encode
 
 if TYPE_CHECKING:
@@ -183,14 +184,15 @@ def job_of(
     """
     state = PTP_STATES.get(status.state) or (before.state if before else STARTING)
     word = status.word if status.state is JobState.UNKNOWN else status.state.value
+    not_run = why_not_run(status)
     started = state in {RUNNING, COMPLETED} or bool(before and before.processes)
     return Job(
         key=status.job_id,
         queue=queue,
         name=name or status.job_id,
         state=state,
-        status=word,
-        message=status.reason,
+        status=JobState.FAILED.value if not_run else word,
+        message=status.reason or not_run,
         sub_id=sub_id,
         user=user,
         processes=_processes(status, state, count) if started else (),

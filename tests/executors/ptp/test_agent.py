@@ -261,6 +261,29 @@ def test_a_job_that_ended_while_events_were_suspended(place: Place) -> None:
         assert live.quit() == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("execName=/no/such/program",), "127", "exit code 127: the executable was not found"),
+        (("execName=/etc/passwd",), "126", "exit code 126: the executable cannot be executed"),
+        (("execName=true", "workingDir=/no/such"), "125",
+         "exit code 125: its files, or its directory, cannot be used"),
+    ],
+)  # fmt: skip
+def test_a_program_that_was_not_run(
+    place: Place, words: tuple[str, ...], code: str, message: str
+) -> None:
+    """The same rule as Ninf-G's: its client is told FAILED with these words."""
+    with place.live("here") as live:
+        live.begin()
+        job = live.submit(*words)
+        found = live.wait(job)
+        assert (found["jobStatus"], found["jobStatusMessage"]) == ("FAILED", message)
+        assert live.process_of(job)["processExitCode"] == code
+        assert live.wait(live.submit(*shell("exit 3"), sub_id="J"))["jobStatus"] == "DONE"
+        assert live.quit() == 0
+
+
 def test_a_killed_job_tells_its_signal(place: Place) -> None:
     with place.live("here") as live:
         live.begin()
