@@ -37,7 +37,7 @@ from osprofile.executors.ptp.protocol import Connection
 from osprofile.executors.ptp.view import INTERVAL, View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Sequence
 
     from osprofile.executors.ptp.channel import Channel
     from osprofile.executors.ptp.elements import Node
@@ -78,9 +78,17 @@ class Agent:
     ) -> None:
         self._channel, self._target, self._form = channel, target, form
         self._connection = Connection(seed_commands=seed_commands)
-        self._view = View(target, self._changed, self._warn, user=user, interval=interval)
-        self._outputs = Outputs(target, self._tell_output)
+        self._view = View(
+            target,
+            self._changed,
+            self._warn,
+            lambda record: jobs.follow(record),  # noqa: PLW0108  # which is made with the view
+            user=user,
+            interval=interval,
+        )
+        self._outputs = Outputs(target, self._tell_output, self._output_told)
         jobs = Jobs(target, form, self._view, self._outputs, self._key_of)
+        self._tidy = jobs.tidy
         self._jobs = {
             CommandKind.SUBMIT_JOB: jobs.submit,
             CommandKind.TERMINATE_JOB: jobs.terminate,
@@ -195,9 +203,7 @@ class Agent:
 
     def _obey(self, command: Command) -> None:
         if command.kind in self._jobs:
-            task = asyncio.ensure_future(self._beside(self._jobs[command.kind](command)))
-            self._work.add(task)
-            task.add_done_callback(self._work.discard)
+            self._begin(self._beside(self._jobs[command.kind](command)))
         else:
             self._at_once.get(command.kind, self._agree)(command)
         if self._connection.wants_events:
@@ -262,6 +268,12 @@ class Agent:
         else:
             self._dirty.set()
             self._answer(Ok(command.tid))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside; at the end of the session it is waited for."""
+        task = asyncio.ensure_future(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
 
     async def _beside(self, work: Coroutine[Any, Any, Answer]) -> None:
         """Do what takes a while, and answer; a new job is told of before its command is answered."""
@@ -338,3 +350,12 @@ class Agent:
         for event in events:
             self._send(event)
         return bool(events)
+
+    def _output_told(self, job_id: str, directory: str, paths: Collection[str]) -> None:
+        self._begin(self._tidy_when_taken(job_id, directory, paths))
+
+    async def _tidy_when_taken(self, job_id: str, directory: str, paths: Collection[str]) -> None:
+        """Remove what an ended job left, when the client has taken what was told of it."""
+        await self._channel.flush()
+        if not self._channel.is_broken:
+            await self._tidy(job_id, directory, paths)

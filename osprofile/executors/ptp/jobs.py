@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import logging
+import posixpath
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, ValueRefusedError, shown
-from osprofile.events.event import JobState, JobStatus
+from osprofile.errors import (
+    JobNotFoundError,
+    OSProfileError,
+    ScriptFailedError,
+    ValueRefusedError,
+    shown,
+)
+from osprofile.events.event import TERMINAL, JobState, JobStatus
 from osprofile.executors.ptp.events import (
     Answer,
     Element,
@@ -17,17 +25,23 @@ from osprofile.executors.ptp.events import (
     TerminateJobError,
 )
 from osprofile.executors.ptp.view import Told
+from osprofile.target.job import JobDescription
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from osprofile.executors.ptp.commands import Command
     from osprofile.executors.ptp.form import Form, Submission
     from osprofile.executors.ptp.output import Outputs
     from osprofile.executors.ptp.view import View
+    from osprofile.target.store import Record
     from osprofile.target.system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.ptp")
+_KEY: Final = "ptp:"
+"""Begins the keys under which the record has the jobs of clients, which nobody else cares for."""
+_OWN: Final = ".gpe_"
+"""Begins the names of the files that a job's own script leaves in its directory."""
 
 
 @final
@@ -47,14 +61,17 @@ class Jobs:
 
     async def submit(self, command: Command) -> Answer:
         """Submit a job; from then on the view has it."""
-        sub_id = command.value("jobSubId")
+        sub_id, directory = command.value("jobSubId"), self._target.new_directory()
         try:
             submission = self._submission(command)
+            description = replace(submission.description, directory=directory)
             with self._view.submitting():
-                job_id = await self._target.submit(submission.description)
+                job_id = await self._target.submit(description, key=f"{_KEY}{directory}")
                 self._add(job_id, submission)
         except OSProfileError as error:
             log.info("job %s is refused: %s", sub_id, error)
+            if isinstance(error, ScriptFailedError):
+                await self._remove(directory, ())
             return SubmitJobError(command.tid, sub_id, sentence(error))
         except Exception as error:  # noqa: BLE001  # the client waits for an answer
             return SubmitJobError(command.tid, sub_id, fault(error))
@@ -87,8 +104,34 @@ class Jobs:
         self._view.add(told)
         record = self._target.store.find(self._target.name, job_id)
         if record is not None:
-            paths = [value(description, name) for name in ("STDOUT", "STDERR")]
-            self._outputs.follow(job_id, record.directory, *paths)
+            self.follow(record, description)
+
+    def follow(self, record: Record, description: JobDescription | None = None) -> None:
+        """Have a job's output told; without its description, its files are the profile's default ones."""
+        if record.directory.startswith("/"):
+            described = description or JobDescription()
+            paths = [self._form.value(described, name) for name in ("STDOUT", "STDERR")]
+            self._outputs.follow(record.status.job_id, record.directory, *paths)
+
+    async def tidy(self, job_id: str, directory: str, told: Collection[str]) -> None:
+        """Remove what an ended job left, if a client submitted it: files of `told` are not needed.
+
+        A job that is lost may still run: its directory stays.
+        """
+        record = self._target.store.find(self._target.name, job_id)
+        ours = record is not None and (record.key or "").startswith(_KEY)
+        if ours and self._view.state(job_id) in TERMINAL - {JobState.LOST}:
+            await self._remove(directory, told)
+
+    async def _remove(self, directory: str, told: Collection[str]) -> None:
+        """Remove a job's directory unless there is something in it that only the directory has."""
+        try:
+            names = [entry.name for entry in await self._target.list(directory)]
+            paths = [posixpath.join(directory, n) for n in names if not n.startswith(_OWN)]
+            if all(path in told for path in paths):
+                await self._target.delete(directory)
+        except OSProfileError as error:
+            log.warning("%s is left behind: %s", directory, error)
 
     async def terminate(self, command: Command) -> Answer:
         """Remove a job."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import OSProfileError, ScriptTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Collection
 
     from osprofile.target.system import TargetSystem
 
@@ -36,15 +36,19 @@ _SHARE: Final = 0.1
 @final
 @dataclass(slots=True)
 class _File:
+    """A job's output; `is_whole`: all of it was told, with nothing cut off and nothing unread."""
+
     stream: str
     path: str
     offset: int = 0
     is_over: bool = False
+    is_whole: bool = False
 
 
 @final
 @dataclass(slots=True)
 class _Followed:
+    directory: str
     files: list[_File] = field(default_factory=list)
     has_ended: bool = False
 
@@ -54,16 +58,19 @@ class Outputs:
     """The outputs of jobs.
 
     `tell(job_id, stream, text)` gets them, `stream` being `stdout` or `stderr`; where it gives
-    False the text is not told now, and comes again.
+    False the text is not told now, and comes again. `finished(job_id, directory, paths)` is called when
+    an ended job is followed no longer; `paths` are the files of which all was told.
     """
 
     def __init__(
         self,
         target: TargetSystem,
         tell: Callable[[str, str, str], Awaitable[bool]],
+        finished: Callable[[str, str, Collection[str]], object],
         interval: float = INTERVAL,
     ) -> None:
         self._target, self._tell, self._interval = target, tell, interval
+        self._finished = finished
         self._jobs: dict[str, _Followed] = {}
         self._soon = asyncio.Event()
 
@@ -75,7 +82,7 @@ class Outputs:
         paths = {"stdout": stdout, "stderr": "" if stderr == stdout else stderr}
         files = [_File(s, posixpath.join(directory, path)) for s, path in paths.items() if path]
         if files:
-            self._jobs[job_id] = _Followed(files)
+            self._jobs[job_id] = _Followed(directory, files)
 
     def ended(self, job_id: str) -> None:
         """Read the rest of a job's files soon, and follow them no longer."""
@@ -87,7 +94,7 @@ class Outputs:
         """Tell from the beginning what is followed: the client knows nothing any more."""
         for followed in self._jobs.values():
             for file in followed.files:
-                file.offset, file.is_over = 0, False
+                file.offset, file.is_over, file.is_whole = 0, False, False
 
     async def read_on(self, wanted: asyncio.Event) -> None:
         """Read, again and again while it is wanted, for ever."""
@@ -118,6 +125,8 @@ class Outputs:
                 more = await self._read_file(job_id, file, has_ended=has_ended) or more
         if has_ended and not more and all(file.is_over for file in followed.files):
             self._jobs.pop(job_id, None)
+            whole = [file.path for file in followed.files if file.is_whole]
+            self._finished(job_id, followed.directory, whole)
         return more
 
     async def _read_file(self, job_id: str, file: _File, *, has_ended: bool) -> bool:
@@ -134,6 +143,7 @@ class Outputs:
         if text and not await self._tell(job_id, file.stream, text):
             return False
         file.offset += used
+        file.is_whole = is_last
         file.is_over = is_last or file.offset >= LIMIT
         return len(data) == PART and not file.is_over
 

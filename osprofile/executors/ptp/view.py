@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from osprofile.executors.ptp.elements import Job
     from osprofile.target.machine import NodeStatus, QueueStatus
+    from osprofile.target.store import Record
     from osprofile.target.system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.ptp")
@@ -69,7 +70,8 @@ class Told:
 class View:
     """One target system, as it is now; `changed` is called when it is not as it was.
 
-    `warn` gets what could not be found out, once. `user` is whose jobs these are.
+    `warn` gets what could not be found out, once; `found` a job of the record that was not submitted
+    here, when it is told of. `user` is whose jobs these are.
     """
 
     def __init__(
@@ -77,18 +79,20 @@ class View:
         target: TargetSystem,
         changed: Callable[[], object],
         warn: Callable[[str], object],
+        found: Callable[[Record], object] = lambda _: None,
         *,
         user: str = "",
         interval: float = INTERVAL,
     ) -> None:
         self._target, self._changed, self._warn = target, changed, warn
+        self._tell_found = found
         self._user, self._interval = user, interval
         self._name = target.name.partition("@")[2] or os.uname().nodename
         self._events = target.events()
         self._known: dict[str, Told] = {}
         self._others: dict[str, Told] = {}
         self._soon = asyncio.Event()
-        self._recorded: dict[str, str] = {}
+        self._recorded: dict[str, Record] = {}
         self._ended: deque[str] = deque()
         self._submitting = self._submitted = 0
         self._trouble: dict[str, str] = {}
@@ -127,6 +131,11 @@ class View:
         return any(queue.name == name for queue in self._queue_list)
 
     # Jobs
+
+    def state(self, job_id: str) -> JobState | None:
+        """Return the state of a job of the record; None where it is not told of any more."""
+        told = self._known.get(job_id)
+        return told.status.state if told is not None else None
 
     @contextlib.contextmanager
     def submitting(self) -> Iterator[None]:
@@ -167,7 +176,7 @@ class View:
         """Take what the target system says of its jobs, for ever."""
         for record in self._target.store.live(self._target.name):
             if record.is_submitted:
-                self._recorded[record.status.job_id] = record.name
+                self._recorded[record.status.job_id] = record
                 await self._target.watch(record.status.job_id)
         async for event in self._events:
             if event.job_id in self._known:
@@ -195,8 +204,9 @@ class View:
 
     def _found(self, status: JobStatus) -> None:
         """Add a job of the record that was not submitted here."""
-        name = self._recorded.pop(status.job_id, "")
-        self.add(Told(status, queue=self._queue_of(status), name=name))
+        record = self._recorded.pop(status.job_id)
+        self.add(Told(status, queue=self._queue_of(status), name=record.name))
+        self._tell_found(record)
 
     def _queue_of(self, status: JobStatus) -> str:
         """Give the queue of a job that was not submitted here, as far as its state tells it."""
@@ -292,7 +302,7 @@ class View:
                 told = self._others[job_id] = Told(status, queue=self._queue_of(status))
                 self._set(told, status)
                 return
-            self._recorded[job_id] = record.name
+            self._recorded[job_id] = record
             await self._target.watch(job_id)
         if job_id in self._recorded:
             self._found(status)

@@ -111,6 +111,17 @@ class Place:
         """What agents write to their standard error."""
         return self.root / "log"
 
+    @property
+    def directories(self) -> list[Path]:
+        """The jobs' working directories that are there."""
+        return sorted((self.root / "jobs").glob("*/*"))
+
+    @property
+    def links(self) -> list[Path]:
+        """The links from jobs' ids to their directories."""
+        found = (self.root / "home/.gpe/jobs").rglob("*")
+        return sorted(path for path in found if path.is_symlink())
+
     def processes(self) -> list[int]:
         """Give the processes of jobs of this place."""
         mark = f"\0GPE_WORKING_DIRECTORY={self.root}/".encode()

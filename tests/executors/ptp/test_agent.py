@@ -312,10 +312,28 @@ def test_what_the_engine_refuses(place: Place, arguments: tuple[str, ...], words
         number, args = live.do(SUBMIT, "jobSubId=JOB_1", *arguments)
         assert (number, args[:3]) == (211, ["3", "jobSubId=JOB_1", "errorCode=1202"])
         assert args[3].startswith(f"errorMsg={words}")
+        assert place.directories == []
         live.wait(live.submit(*shell("true"), sub_id="JOB_2"))
         assert live.quit() == 0
-    assert list((place.root / "jobs").glob("*/*"))  # of the second one, and of it alone
-    assert len(list((place.root / "jobs").glob("*/*"))) == 1
+
+
+FULL = r"""<idb:Template name="START"><idb:Invocation name=""><idb:Body><![CDATA[
+mkdir -p -- '<WORKING_DIRECTORY/'/'\\''>' && printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > '<WORKING_DIRECTORY/'/'\\''>'/.gpe_job
+echo 'qsub: the queue is full' >&2
+exit 38]]></idb:Body></idb:Invocation>
+<idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)</idb:Value></idb:Field>
+</idb:Template>
+"""
+
+
+def test_a_refused_job_leaves_nothing(place: Place) -> None:
+    place.add("full", FULL)
+    with place.live("full") as live:
+        live.begin()
+        number, args = live.do(SUBMIT, "jobSubId=JOB_1", "execName=true")
+        assert (number, args[3].endswith("qsub: the queue is full")) == (211, True)
+        until(lambda: place.directories == [])
+        assert live.quit() == 0
 
 
 def test_what_the_batch_system_refuses(place: Place) -> None:
@@ -357,6 +375,79 @@ def test_jobs_live_on_and_the_next_session_knows_them(place: Place) -> None:
         live.wait(job)
         assert live.quit() == 0
     assert place.processes() == []
+
+
+def test_an_ended_job_leaves_nothing(place: Place) -> None:
+    """Its directory and its link go when its output was told: the program ran somewhere else."""
+    with place.live("here") as live:
+        live.begin()
+        job = live.submit(
+            *shell("echo out; echo err >&2; echo x > made"), f"workingDir={place.root}"
+        )
+        live.wait(job)
+        live.until(lambda: {"processStdout", "processStderr"} <= live.process_of(job).keys())
+        until(lambda: place.directories == place.links == [])
+        assert live.quit() == 0
+    assert (place.root / "made").exists()
+
+
+def test_what_a_client_has_not_got_stays(place: Place) -> None:
+    """What the program left in the directory, what is over the limit, what was not told at all."""
+    with place.live("here") as live:
+        live.begin()
+        live.wait(live.submit(*shell("echo x > result"), sub_id="JOB_1"))
+        large = live.submit(*shell("head -c 2000000 /dev/zero | tr '\\0' x"), sub_id="JOB_2")
+        live.wait(large)
+        live.until(lambda: "only]" in live.process_of(large).get("processStdout", ""))
+        assert live.do(SET_FILTERS, "stdout") == (0, [])
+        live.wait(live.submit(*shell("echo muted"), sub_id="JOB_3"))
+        gone = live.submit("execName=true", sub_id="JOB_4")
+        live.wait(gone)
+        until(lambda: len(place.directories) == 3)
+        assert live.quit() == 0
+    assert {(found / "stdout").stat().st_size for found in place.directories} == {0, 2000000, 6}
+    assert sum((found / "result").exists() for found in place.directories) == 1
+    assert len(place.links) == 3
+
+
+def test_the_output_of_a_job_of_an_earlier_session(place: Place) -> None:
+    os.mkfifo(place.root / "fifo")
+    text = "echo out; read x < fifo; echo more"
+    with place.live("here") as live:
+        live.begin()
+        live.wait(live.submit(*shell(text), f"workingDir={place.root}"), "RUNNING")
+        assert live.quit() == 0
+    with place.live("here") as live:
+        live.begin()
+        live.until(lambda: live.client.elements[JOB])
+        (job,) = live.client.elements[JOB]
+        live.until(lambda: live.process_of(job).get("processStdout") == "out\n")
+        (place.root / "fifo").write_text("\n")
+        live.wait(job)
+        live.until(lambda: live.process_of(job).get("processStdout") == "more\n")
+        until(lambda: place.directories == place.links == [])
+        assert live.quit() == 0
+
+
+def test_the_directory_of_a_job_of_another_tool_stays(place: Place) -> None:
+    """Its output is told; what becomes of its files is for its user to say."""
+    os.mkfifo(place.root / "fifo")
+    words = ["job", "submit", "-p", "here", "--set", f"DIRECTORY={place.root}"]
+    program = ["sh", "-c", "read x < fifo; echo x"]
+    incarnate = [str(Path(sys.executable).with_name("incarnate")), *words, *program]
+    subprocess.run(incarnate, env={**os.environ, **place.environment}, check=True)
+    with place.live("here") as live:
+        live.begin()
+        live.until(lambda: live.client.elements[JOB])
+        (job,) = live.client.elements[JOB]
+        (place.root / "fifo").write_text("\n")
+        live.wait(job)
+        live.until(lambda: live.process_of(job).get("processStdout") == "x\n")
+        other = live.submit("execName=true", sub_id="JOB_2")
+        live.wait(other)
+        until(lambda: len(place.directories) == 1)
+        assert live.quit() == 0
+    assert (place.directories[0] / "stdout").read_text() == "x\n"
 
 
 def test_the_machine_changes_live(place: Place) -> None:
