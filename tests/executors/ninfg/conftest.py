@@ -100,7 +100,8 @@ class Machine:
         """Say that no process, no directory and no link of a job is left."""
         assert processes(self.jobs) == []
         assert self.directories == []
-        assert list((self.root / "home").glob(".gpe/jobs/*")) == []
+        links = (self.root / "home/.gpe/jobs").rglob("*")
+        assert [path for path in links if path.is_symlink()] == []
 
 
 @pytest.fixture
