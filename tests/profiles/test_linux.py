@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -280,6 +281,22 @@ def test_a_job_of_another_machine_is_not_judged(linux: Target) -> None:
     # the same machine, booted since
     (job.directory / ".gpe_host").write_text(f"{os.uname().nodename}\n")
     assert linux.statuses("", JOB_ID=other)[other].state == "LOST"
+
+
+def test_an_abort_beside_another_one(linux: Target, tmp_path: Path) -> None:
+    """The job ends by the first one while the second begins: it is removed, not killed."""
+    job = linux.start(**script("sleep 60"))
+    job.wait("RUNNING")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "sort").write_text(
+        f"#!/bin/sh\necho removed > {job.directory}/.gpe_removed\n"
+        f'echo 143 > {job.directory}/.gpe_exit_status\nexec {shutil.which("sort")} "$@"\n'
+    )
+    (other / "sort").chmod(0o700)
+    linux.path.insert(0, other)
+    linux.run("ABORT", JOB_ID=job.id)
+    assert job.status().state == "REMOVED"
 
 
 def test_a_poll_costs_by_the_jobs_that_live(linux: Target) -> None:
