@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,20 +46,60 @@ class Server:
 
     def run(self, job: Job) -> int:
         """Run a job to its end, as a MoM does."""
-        self.set(job, state="R", substate=42, exec_host="node1/0*2+node2/0")
-        done = subprocess.run(
-            ["sh", str(self.job(job) / "script")],
+        return self.end(job, self.begin(job))
+
+    def begin(self, job: Job) -> subprocess.Popen[bytes]:
+        """Begin a job as a MoM does: a command as it is, a script below a login shell."""
+        args = self.args(job)
+        if "--" in args:
+            _, *words = args[args.index("--") :]
+            words[0] = {"/bin/sh": "sh"}[words[0]]
+            stdin = b""
+        else:
+            words = ["sh", "-l"]
+            stdin = f"sh '{self.job(job)}/script'".encode()
+        umask = [word.removeprefix("umask=") for word in args if word.startswith("umask=")]
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**self.target.env, "PBS_JOBID": job.id},
             cwd=self.target.home,
-            check=False,
-            capture_output=True,
+            start_new_session=True,
+            umask=int(umask[-1] if umask else "077", 8),
         )
-        code = done.returncode
+        assert process.stdin
+        process.stdin.write(stdin)
+        process.stdin.close()
+        self.set(
+            job, state="R", substate=42, exec_host="node1/0*2+node2/0+node2/1", session=process.pid
+        )
+        return process
+
+    def end(self, job: Job, process: subprocess.Popen[bytes]) -> int:
+        """Wait until a job has ended."""
+        with process:
+            code = process.wait()
+        code = code if code >= 0 else 256 - code
         self.set(job, state="F", substate=93 if code else 92, exit=code)
         return code
 
     def args(self, job: Job) -> list[str]:
-        return (self.job(job) / "args").read_text().splitlines()
+        """Return the words that qsub got."""
+        return (self.job(job) / "args").read_text().split("\0")[:-1]
+
+    def options(self, job: Job) -> list[str]:
+        """Return the words before the command."""
+        args = self.args(job)
+        return args[: args.index("--")]
+
+    def qstats(self) -> list[str]:
+        """Return how qstat was called since this was asked last."""
+        calls = self.directory / "qstats"
+        text = calls.read_text() if calls.exists() else ""
+        calls.unlink(missing_ok=True)
+        return text.splitlines()
 
 
 @pytest.fixture
@@ -77,29 +119,76 @@ def outcome(status: Status) -> tuple[str, str, int | None, int | None]:
 def test_a_job_from_start_to_end(pbs: Target, server: Server) -> None:
     job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$GPE_JOB_ID"; exit 7'))
     assert job.id == "1.pbs0"
-    assert server.args(job) == ["-j", "oe", "-o", "/dev/null", ".gpe_job"]
+    options = ["-N", "gpe_job", "-j", "oe", "-o", "/dev/null", "-W", server.options(job)[-1]]
+    assert server.options(job) == options
+    assert server.args(job)[-2:] == [str(job.directory), ".gpe_job"]
     assert job.status().state == "QUEUED"
     assert server.run(job) == 7
     assert job.read("stdout") == "1.pbs0\n"
     assert outcome(job.status()) == ("F/93", "DONE", 7, None)
-    assert pbs.statuses() == {job.id: job.status()}
+    assert pbs.statuses() == {}
     assert pbs.statuses("", JOB_ID="1") == {job.id: job.status()}
 
 
-def test_the_job_script_holds_directives_before_the_first_command(
-    pbs: Target, server: Server
-) -> None:
+def test_directives_become_words_of_qsub(pbs: Target, server: Server) -> None:
     job = pbs.start(JOB_NAME="n", QUEUE="q@s", PROJECT="p", WALLTIME="3725", CPUTIME="60")
-    lines = (server.job(job) / "script").read_text().splitlines()
-    assert [line for line in lines[: lines.index(f"gpe_d='{job.directory}'")] if line] == [
-        "#!/bin/sh",
-        "#PBS -S /bin/sh",
-        "#PBS -N n",
-        "#PBS -q q@s",
-        "#PBS -A p",
-        "#PBS -l walltime=01:02:05",
-        "#PBS -l cput=00:01:00",
+    assert server.options(job)[:10] == [
+        *("-N", "n", "-q", "q@s", "-A", "p"),
+        *("-l", "walltime=01:02:05", "-l", "cput=00:01:00"),
     ]
+
+
+def test_directives_of_a_site_are_read_as_pbs_reads_them(pbs: Target, server: Server) -> None:
+    directory = pbs.directory()
+    script = pbs.script("START", directory=directory)
+    mine = "#PBS -N gpe_job\n#PBS  -P 'a b'\t-v \"A=$(id) ;*,B=\\,\" -W x=\\'\n\n# words\n#PBS -V"
+    assert pbs.sh(script.replace("#PBS -N gpe_job", quoted(mine)[1:-1])).stdout == "1.pbs0\n"
+    assert server.options(pbs.start(directory))[:9] == [
+        *("-N", "gpe_job", "-P", "a b", "-v", r"A=$(id) ;*,B=\,", "-W", "x='", "-V"),
+    ]
+    server.set(pbs.start(directory), state=None)
+    odd = pbs.sh(script.replace("#PBS -N gpe_job", '#PBS -N "a').replace("/job1", "/job2"))
+    assert "directives" in odd.stderr
+    assert (odd.returncode, odd.stdout) == (1, "")
+    assert len([*(server.directory / "jobs").iterdir()]) == 1
+
+
+def test_a_signal_reaches_the_program_and_the_job_outlives_it(pbs: Target, server: Server) -> None:
+    text = "trap 'echo got' USR1; echo up; while [ ! -s stdout2 ]; do sleep 0.01; done; exit 7"
+    job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text))
+    process = server.begin(job)
+    while not (job.directory / "stdout").exists() or "up" not in job.read("stdout"):
+        time.sleep(0.01)
+    assert pbs.ok("SIGNAL", JOB_ID=job.id, SIGNAL="10") == ""
+    while process.poll() is None and "got" not in job.read("stdout"):
+        time.sleep(0.01)
+    (job.directory / "stdout2").write_text("x")
+    assert server.end(job, process) == 7
+    assert job.read("stdout") == "up\ngot\n"
+
+
+def test_the_program_has_the_umask_of_start(pbs: Target, server: Server) -> None:
+    before = os.umask(0o027)
+    try:
+        job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "umask"))
+    finally:
+        os.umask(before)
+    assert server.run(job) == 0
+    assert job.read("stdout") == "0027\n"
+
+
+def test_a_job_whose_directory_is_not_there_ends_by_a_signal(pbs: Target, server: Server) -> None:
+    for gone in (".", ".gpe_job"):
+        job = pbs.start()
+        (job.directory / gone).resolve().rename(pbs.home / f"{job.id}-moved")
+        assert server.run(job) == 256 + 9
+        assert outcome(job.status()) == ("F", "FAILED", None, 9)
+
+
+def test_all_nodes_of_a_job_are_told_once(pbs: Target, server: Server) -> None:
+    job = pbs.start()
+    server.set(job, state="R", exec_host="pbs0/0*4+pbs1/0*3+pbs0/1")
+    assert "host=pbs0+pbs1 queue=workq" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +204,9 @@ def test_the_job_script_holds_directives_before_the_first_command(
     ],
 )
 def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected: str) -> None:
-    args = server.args(pbs.start(**fields))
-    assert args[4:6] == ["-l", f"select={expected}"]
-    assert args[6:-1] == (["-l", "place=scatter"] if "NODES" in fields else [])
+    options = server.options(pbs.start(**fields))
+    scatter = ["-l", "place=scatter"] if "NODES" in fields else []
+    assert options[options.index("-l") :] == ["-l", f"select={expected}", *scatter]
 
 
 def test_fewer_processes_than_nodes_are_refused(pbs: Target, server: Server) -> None:
@@ -191,13 +280,47 @@ def test_states(
     server.set(job, **attributes, comment="Not Running: a | b")
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
-    assert pbs.statuses() == {job.id: job.status()}
+    assert pbs.statuses() == ({} if attributes["state"] == "F" else {job.id: job.status()})
 
 
-def test_jobs_of_others_are_not_listed(pbs: Target, server: Server) -> None:
-    mine, other = pbs.start(), pbs.start()
-    server.set(other, owner="somebody")
-    assert [*pbs.statuses()] == [mine.id]
+def test_a_query_reads_neither_the_jobs_of_others_nor_the_history(
+    pbs: Target, server: Server
+) -> None:
+    mine, others, ended, held = (pbs.start() for _ in range(4))
+    server.set(others, owner="somebody")
+    server.set(ended, state="F", substate=92, exit=0)
+    server.qstats()
+    assert [*pbs.statuses()] == [mine.id, held.id]
+    (call,) = server.qstats()
+    assert call.endswith(f" -E {mine.id} {held.id}")
+
+
+@pytest.mark.parametrize("nohistory", [False, True])
+def test_jobs_that_end_while_they_are_asked_for(
+    pbs: Target, server: Server, nohistory: bool
+) -> None:
+    job = pbs.start()
+    server.write("ends", "")
+    if nohistory:
+        server.write("nohistory", "")
+    assert [*pbs.statuses()] == ([] if nohistory else [job.id])
+    assert pbs.statuses() == {}
+
+
+@pytest.mark.parametrize("nohistory", [False, True])
+def test_a_start_whose_answer_was_lost_finds_its_job(
+    pbs: Target, server: Server, nohistory: bool
+) -> None:
+    if nohistory:
+        server.write("nohistory", "")
+    other, job = pbs.start(), pbs.start()
+    server.set(other, owner="somebody", workdir=job.directory)
+    (job.directory / ".gpe_job_id").unlink()
+    (job.directory / ".gpe_submitting").touch()
+    server.qstats()
+    assert pbs.start(job.directory) == job
+    assert all(call.endswith(f" {job.id}") for call in server.qstats())
+    assert len([*(server.directory / "jobs").iterdir()]) == 2
 
 
 def test_no_jobs_are_an_empty_list(pbs: Target, server: Server) -> None:
@@ -212,9 +335,25 @@ def test_hold_and_resume(pbs: Target, server: Server) -> None:
     assert job.status().state == "HELD"
     assert pbs.ok("RESUME", JOB_ID=job.id) == ""
     assert job.status().state == "QUEUED"
+    assert pbs.ok("RESUME", JOB_ID=job.id) == ""
     server.set(job, state="R")
     assert "only jobs that wait can be held" in pbs.fails("HOLD", JOB_ID=job.id)
-    assert not (server.job(job) / "hold").exists()
+    assert not (server.job(job) / "holds").exists()
+
+
+@pytest.mark.parametrize(
+    ("holds", "who"),
+    [
+        ("o", "by an operator"),
+        ("us", "by PBS itself or its manager"),
+        ("uos", "by an operator, by PBS itself or its manager"),
+    ],
+)
+def test_who_else_holds_a_job_is_told(pbs: Target, server: Server, holds: str, who: str) -> None:
+    job = pbs.start()
+    server.set(job, state="H", holds=holds)
+    words = f"still held, {who} (Hold_Types {holds.replace('u', '')})"
+    assert words in pbs.fails("RESUME", JOB_ID="1")
 
 
 def test_a_job_that_begins_while_it_is_being_held_keeps_no_hold(
@@ -223,7 +362,7 @@ def test_a_job_that_begins_while_it_is_being_held_keeps_no_hold(
     job = pbs.start()
     server.set(job, begins="y")
     assert "state R" in pbs.fails("HOLD", JOB_ID=job.id)
-    assert not (server.job(job) / "hold").exists()
+    assert not (server.job(job) / "holds").exists()
 
 
 @pytest.mark.parametrize("state", ["Q", "R"])
@@ -243,16 +382,30 @@ def test_a_job_that_pbs_does_not_let_go_is_not_removed(pbs: Target, server: Serv
     assert not (job.directory / ".gpe_removed").exists()
 
 
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_an_abort_that_was_cut_off_before_pbs_had_it_removes_nothing(
+    pbs: Target, server: Server
+) -> None:
+    job = pbs.start()
+    server.write("cut", "")
+    assert pbs.run("ABORT", JOB_ID=job.id).returncode == -9
+    assert server.run(job) == 0
+    server.set(job, state=None)
+    assert outcome(job.status()) == ("exited", "DONE", 0, None)
+
+
 @pytest.mark.parametrize("verb", ["GET_JOB_STATUS", "HOLD", "RESUME", "ABORT"])
 @pytest.mark.parametrize("known", [False, True], ids=["unknown", "down"])
 def test_errors_are_in_the_words_of_pbs(
     pbs: Target, server: Server, verb: str, known: bool
 ) -> None:
     if known:
-        job = pbs.start().id
+        job = pbs.start()
         server.write("down", "")
-        assert "cannot connect to server" in pbs.fails(verb, JOB_ID=job)
+        assert "cannot connect to server" in pbs.fails(verb, JOB_ID=job.id)
         assert "cannot connect to server" in pbs.fails("GET_JOB_STATUS", "ALL")
+        assert "cannot connect to server" in pbs.run("START").stderr
+        assert not (job.directory / ".gpe_removed").exists()
     else:
         assert "Unknown Job Id 99.pbs0" in pbs.fails(verb, JOB_ID="99.pbs0")
 
@@ -281,8 +434,8 @@ def test_a_second_job_of_a_directory_runs_nothing(pbs: Target, server: Server) -
     first = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "echo run >> log"))
     second = type(first)(pbs, "2.pbs0", first.directory)
     server.job(second).mkdir()
-    script = (server.job(first) / "script").read_text()
-    server.set(second, script=script, state="Q", substate=10, owner="me", workdir=first.directory)
+    args = (server.job(first) / "args").read_text()
+    server.set(second, args=args, state="Q", substate=10, owner="me", workdir=first.directory)
     assert server.run(second) == 1
     assert server.run(first) == 0
     assert first.read("log") == "run\n"
@@ -296,11 +449,12 @@ def test_a_value_is_no_directive_and_no_line_of_dos(pbs: Target, server: Server)
         ARGUMENTS=quoted("-c", text, "sh", value),
         ENVIRONMENT=exports(X=value),
     )
-    script = (server.job(job) / "script").read_bytes()
+    script = (job.directory / ".gpe_job").read_bytes()
     assert b"\r\n" not in script
     directives = [
         line for line in script.split(b"\n") if line.startswith((b"#PBS", b"#SB", b"#BS"))
     ]
-    assert directives == [b"#PBS -S /bin/sh", b"#PBS -N gpe_job"]
+    assert directives == [b"#PBS -N gpe_job"]
+    assert server.options(job)[:3] == ["-N", "gpe_job", "-j"]
     server.run(job)
     assert (job.directory / "got").read_bytes().decode() == f"{value}|{value}|"

@@ -153,6 +153,22 @@ def test_torque(torque: Target, commands: Commands) -> None:
     assert commands.args("qstat") == ["-f", "-f"]
 
 
+def test_torque_asks_for_the_users_own_live_jobs(torque: Target, commands: Commands) -> None:
+    commands.set("qselect", "33.server.example\n34.server.example\n39.server.example\n")
+    unknown = "qstat: Unknown Job Id Error 39.server.example\n"
+    commands.set("qstat", TORQUE.format(user=user()), unknown, 153)
+    assert words(torque)["33.server.example"] == ("R", "RUNNING", None, None)
+    assert commands.args("qselect") == [f"-u {user()} -s EHQRTW"]
+    assert commands.args("qstat") == ["-f 33.server.example 34.server.example 39.server.example"]
+    commands.set("qstat", "", unknown, 153)
+    assert words(torque) == {}
+    commands.set("qselect")
+    assert words(torque) == {}
+    assert len(commands.args("qstat")) == 2
+    commands.set("qselect", "", "qselect: cannot connect to server\n", 162)
+    assert torque.fails("GET_JOB_STATUS", "ALL") == "qselect: cannot connect to server\n"
+
+
 def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
     commands.set("qstat", SLURM_QSTAT.format(user=user()))
     leave(torque, "1", exit_status="7\n")
