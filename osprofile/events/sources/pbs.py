@@ -10,14 +10,15 @@ some write 0016) tell of events; the message's beginning says which:
     Job deleted                             failed, 0
     job_id: ID, of the object req_commit    pending (Torque)
 
-With `--extended` also, of types 0008, 0004 and 0100:
+With `--extended` also, of types 0008 and 0100:
 
-    Job to be deleted at request of         failed, 0, if the job is not running: then nothing
-                                            follows. A running one's end is told by Exit_status
+    Job to be deleted at request of         failed, 0, where nothing follows. A job that runs, which
+                                            a line before says, has its end told by Exit_status
     Job Rerun                               pending
     Holds L set                             suspended, if the job is not running
     Holds L released                        pending, as soon as no hold is left
-    suspend job by, resume job by           suspended, active
+    job signaled with suspend, resume       suspended, active; also admin-suspend, admin-resume.
+                                            "resume job by" is a request only, and comes twice
     enqueuing into Q, state Q               pending, for a member of an array, which has no
                                             line Job Queued
 """
@@ -39,10 +40,10 @@ TABLE: Final = {"Job Queued": ";1;0\n", "Job Run": ";2;0\n", "Job deleted": ";4;
 _MESSAGES: Final = r"Job (?:Queued|Run|deleted)|Exit_status[^ ;\n]*+|job_id:[^;\n]*+"
 _MORE: Final = (
     r"Job (?:Queued|Run|deleted|to be deleted|Rerun|sent signal)|Exit_status[^ ;\n]*+"
-    r"|job_id:[^;\n]*+|Holds [a-z]++ (?:set|released)|(?:suspend|resume) job by"
-    r"|enqueuing into [^,;\n]*+, state Q"
+    r"|job_id:[^;\n]*+|Holds [a-z]++ (?:set|released)|job signaled with (?:admin-)?+(?:suspend|resume)"
+    r"|Delete forced|deleting instead|MOM rejected signal|enqueuing into [^,;\n]*+, state Q"
 )
-_KINDS: Final = {"0004": ("suspend", "resume"), "0100": ("enqueuing",)}
+_KINDS: Final = {"0100": ("enqueuing",)}
 """What lines of these types tell of, and of no others."""
 _LINE: Final = r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 
@@ -97,14 +98,16 @@ class Lines(SharedLines):
 class Extended(TimedLines):
     """What the original tells, and what it drops.
 
-    Which jobs run, and what holds the others, is remembered from line to line.
+    Which jobs run, which of them are being deleted, and what holds the others, is remembered from
+    line to line.
     """
 
-    pattern = re.compile(_LINE.format(types="(0(?:00[48]|01[06]|100))", messages=_MORE))
+    pattern = re.compile(_LINE.format(types="(0(?:008|01[06]|100))", messages=_MORE))
 
     def __init__(self, stamps: Stamps) -> None:
         super().__init__(stamps)
         self._running: set[str] = set()
+        self._deleted: set[str] = set()
         self._holds: dict[str, set[str]] = {}
 
     def fast(self, found: list[tuple[str, str, str, str]]) -> str:
@@ -127,9 +130,10 @@ class Extended(TimedLines):
         ending = TABLE.get(what) or _exit(what)
         if what == "Job Run":
             self._running.add(job)
-            self._holds.pop(job, None)
         elif ending and what != "Job Queued":
             self._running.discard(job)
+        if ending and what != "Job Queued":
+            self._deleted.discard(job)
             self._holds.pop(job, None)
         return ending
 
@@ -137,17 +141,21 @@ class Extended(TimedLines):
         """Tell what the original drops."""
         running = job in self._running
         match what.split(" "):
-            case ["Job", "sent", "signal"]:
-                self._running.add(job)
-            case ["Job", "to", "be", "deleted"]:
-                return "" if running else ";4;0\n"
+            case ["Job", "sent", "signal"] | ["Delete", "forced"] | ["deleting", "instead"]:
+                self._deleted.add(job)
+            case ["MOM", "rejected", "signal"]:
+                self._deleted.discard(job)
+            case ["Job", "to", "be", "deleted"] if job not in self._deleted:
+                self._running.discard(job)
+                self._holds.pop(job, None)
+                return ";4;0\n"
             case ["Job", "Rerun"]:
                 self._running.discard(job)
                 return ";1;0\n"
             case ["Holds", letters, change]:
                 return "" if running else self._held(job, set(letters), change)
-            case ["suspend" | "resume" as verb, "job", "by"]:
-                return ";16;0\n" if verb == "suspend" else ";2;0\n"
+            case ["job", "signaled", "with", signal]:
+                return ";16;0\n" if signal.endswith("suspend") else ";2;0\n"
             case ["enqueuing", *_] if job.partition("[")[2][:1].isdigit():
                 return ";1;0\n"
         return ""

@@ -124,9 +124,47 @@ CASES = {
     "pbs deleted while it runs": Case(
         "pbs",
         pbs("0008 Job Run")
+        + pbs("0008 Job sent signal TermJob on delete")
         + pbs("0008 Job to be deleted at request of u@h")
         + pbs("0010 Exit_status=271"),
         "1.h 2 0, 1.h 8 271",
+    ),
+    "pbs deleted by force": Case(
+        "pbs",
+        pbs("0008 Job Run")
+        + pbs("0008 Delete forced")
+        + pbs("0008 Job to be deleted at request of r@h")
+        + pbs("0008 Discard running job, Forced Delete ")
+        + pbs("0010 Exit_status=265"),
+        "1.h 2 0, 1.h 8 265",
+    ),
+    "pbs deleted, its start failed": Case(
+        "pbs",
+        pbs("0008 Job Run")
+        + pbs("0008 Job to be deleted at request of u@h")
+        + pbs("0100 in free_nodes and no exec_vnode"),
+        "1.h 2 0",
+        "1.h 2 0, 1.h 4 0",
+    ),
+    "pbs deleted while it starts": Case(
+        "pbs",
+        pbs("0008 Job Run")
+        + pbs("0008 Job sent signal TermJob on delete")
+        + pbs("0008 MOM rejected signal during delete (15001)")
+        + pbs("0008 Job to be deleted at request of u@h"),
+        "1.h 2 0",
+        "1.h 2 0, 1.h 4 0",
+    ),
+    "pbs deleted in a rerun, begins again": Case(
+        "pbs",
+        pbs("0008 Job Run")
+        + pbs("0008 Job Rerun at request of r@h")
+        + pbs("0008 deleting instead of rerunning")
+        + pbs("0008 Job to be deleted at request of u@h")
+        + pbs("0008 Job Run")
+        + pbs("0008 Job to be deleted at request of u@h"),
+        "1.h 2 0, 1.h 2 0",
+        "1.h 2 0, 1.h 1 0, 1.h 2 0, 1.h 4 0",
     ),
     "pbs deleted, its start not seen": Case(
         "pbs",
@@ -158,7 +196,19 @@ CASES = {
     ),
     "pbs suspend, resume": Case(
         "pbs",
-        pbs("0004 suspend job by r@h") + pbs("0004 resume job by r@h"),
+        pbs("0004 suspend job by r@h")
+        + pbs("0008 job signaled with suspend by r@h")
+        + pbs("0004 resume job by r@h")
+        + pbs("0004 resume job by Scheduler@h")
+        + pbs("0008 job signaled with resume by Scheduler@h")
+        + pbs("0008 job signaled with USR1 by u@h"),
+        "",
+        "1.h 16 0, 1.h 2 0",
+    ),
+    "pbs suspend, resume of a node's": Case(
+        "pbs",
+        pbs("0008 job signaled with admin-suspend by r@h")
+        + pbs("0008 job signaled with admin-resume by r@h"),
         "",
         "1.h 16 0, 1.h 2 0",
     ),
