@@ -119,7 +119,7 @@ def outcome(status: Status) -> tuple[str, str, int | None, int | None]:
 def test_a_job_from_start_to_end(pbs: Target, server: Server) -> None:
     job = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'echo "$GPE_JOB_ID"; exit 7'))
     assert job.id == "1.pbs0"
-    options = ["-N", "gpe_job", "-j", "oe", "-o", "/dev/null", "-W", server.options(job)[-1]]
+    options = ["-N", "gpe_job", "-f", "-j", "oe", "-o", "/dev/null", "-W", server.options(job)[-1]]
     assert server.options(job) == options
     assert server.args(job)[-2:] == [str(job.directory), ".gpe_job"]
     assert job.status().state == "QUEUED"
@@ -307,20 +307,26 @@ def test_jobs_that_end_while_they_are_asked_for(
     assert pbs.statuses() == {}
 
 
-@pytest.mark.parametrize("nohistory", [False, True])
-def test_a_start_whose_answer_was_lost_finds_its_job(
-    pbs: Target, server: Server, nohistory: bool
-) -> None:
-    if nohistory:
-        server.write("nohistory", "")
-    other, job = pbs.start(), pbs.start()
-    server.set(other, owner="somebody", workdir=job.directory)
-    (job.directory / ".gpe_job_id").unlink()
-    (job.directory / ".gpe_submitting").touch()
+def test_a_start_whose_answer_was_lost_finds_its_job(pbs: Target, server: Server) -> None:
+    directory = pbs.directory()
+    others, older, job = pbs.start(), pbs.start(), pbs.start(directory)
+    server.set(others, owner="somebody", workdir=directory)
+    server.set(older, state="F", substate=92, exit=0, workdir=directory)
+    (directory / ".gpe_job_id").unlink()
+    (directory / ".gpe_submitting").touch()
     server.qstats()
-    assert pbs.start(job.directory) == job
+    assert pbs.start(directory) == job
     assert all(call.endswith(f" {job.id}") for call in server.qstats())
-    assert len([*(server.directory / "jobs").iterdir()]) == 2
+    assert len([*(server.directory / "jobs").iterdir()]) == 3
+
+
+def test_a_refused_start_is_no_older_job_of_that_directory(pbs: Target, server: Server) -> None:
+    job = pbs.start()
+    server.run(job)
+    job.directory.rename(pbs.home / "elsewhere")
+    server.write("qsub.says", "qsub: Unknown queue")
+    server.write("qsub.exits", 170)
+    assert pbs.run("START", directory=job.directory).returncode == 170
 
 
 def test_no_jobs_are_an_empty_list(pbs: Target, server: Server) -> None:
@@ -429,6 +435,16 @@ def test_a_job_that_pbs_has_forgotten_tells_by_its_directory(
     assert "Unknown Job Id" in pbs.fails("GET_JOB_STATUS", JOB_ID=vanished.id)
 
 
+def test_a_start_that_cannot_ask_for_its_job_submits_none(pbs: Target, server: Server) -> None:
+    job = pbs.start()
+    (job.directory / ".gpe_job_id").unlink()
+    (job.directory / ".gpe_submitting").touch()
+    server.write("down", "")
+    done = pbs.run("START", directory=job.directory)
+    assert (done.returncode, done.stdout) == (75, "")
+    assert "cannot connect to server" in done.stderr
+
+
 def test_a_second_job_of_a_directory_runs_nothing(pbs: Target, server: Server) -> None:
     """Whatever a START that was cut off left in the queue, the payload runs once."""
     first = pbs.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "echo run >> log"))
@@ -455,6 +471,6 @@ def test_a_value_is_no_directive_and_no_line_of_dos(pbs: Target, server: Server)
         line for line in script.split(b"\n") if line.startswith((b"#PBS", b"#SB", b"#BS"))
     ]
     assert directives == [b"#PBS -N gpe_job"]
-    assert server.options(job)[:3] == ["-N", "gpe_job", "-j"]
+    assert server.options(job)[:3] == ["-N", "gpe_job", "-f"]
     server.run(job)
     assert (job.directory / "got").read_bytes().decode() == f"{value}|{value}|"
