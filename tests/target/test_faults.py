@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 TOOLS = [
-    "awk", "cat", "date", "env", "find", "flock", "grep", "id", "ln", "ls", "mkdir", "mv", "rm", "sed",
-    "setsid", "sh", "sleep", "sort", "touch", "wc", "yes",
+    "awk", "cat", "date", "env", "find", "flock", "grep", "id", "ln", "ls", "mkdir", "mv",
+    "printf", "rm", "sed", "setsid", "sh", "sleep", "sort", "touch", "wc", "xargs", "yes",
 ]  # fmt: skip
 SBATCH = """#!/bin/sh
 n=1
@@ -183,7 +183,7 @@ def site_of(tmp_path: Path) -> Iterator[Callable[[str], Site]]:
             "squeue": SQUEUE.encode(),
             "setsid": f'#!/bin/sh\nexec {shutil.which("setsid")} "$@"\n'.encode(),
         }
-        for command in ("qsub", "qstat"):
+        for command in ("qsub", "qselect", "qstat"):
             site.commands[command] = (OPENPBS / command).read_bytes()
         site.mend()
         made.append(site)
