@@ -44,11 +44,11 @@ def test_a_job_from_start_to_end(lab: Lab) -> None:
     assert "already ended" in lab.fails("ABORT", JOB_ID=job.id)
     assert job.id in lab.fails("HOLD", JOB_ID=job.id)
     assert lab.ok("DELETE", PATH=str(job.directory)) == ""
-    assert not known(job.id)
+    assert not known(lab.profile.name, job.id)
 
 
-def known(job: str) -> bool:
-    return os.path.lexists(f"{pwd.getpwnam(USER).pw_dir}/.gpe/jobs/{job}")
+def known(profile: str, job: str) -> bool:
+    return os.path.lexists(f"{pwd.getpwnam(USER).pw_dir}/.gpe/jobs/{profile}/{job}")
 
 
 @pytest.mark.parametrize(("text", "number"), [("kill -s KILL $$", 9), ("kill -s TERM $$", 15)])

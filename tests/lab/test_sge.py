@@ -76,7 +76,7 @@ def test_a_job_from_start_to_end(sge: Lab) -> None:
         assert NO_JOB.format(job.id) in sge.fails(verb, JOB_ID=job.id)
     assert job.status().state == "DONE"
     assert sge.ok("DELETE", PATH=str(job.directory)) == ""
-    assert not known(job.id)
+    assert not known("sge", job.id)
 
 
 ENDS: dict[str, tuple[str, dict[str, str], str]] = {

@@ -14,12 +14,13 @@ import pytest
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES
 from tests.profiles.conftest import Status, Target, quoted
+from tests.profiles.test_environment import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SHELLS = ["busybox", "ksh93", "mksh"]
+SHELLS = ["busybox", "ksh93", "mksh", "yash", "zsh"]
 HOSTILE = "a 'b' \"$(touch pwned)\" `id` \\ \n#PBS -q x\n*\té"
 
 
@@ -54,7 +55,7 @@ def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
     assert linux.start(job.directory, **fields).id == job.id
     left = {path.name for path in job.directory.iterdir()}
     assert left == {
-        ".gpe_exit_status", ".gpe_host", ".gpe_job", ".gpe_job.out", ".gpe_job_id", ".gpe_lock.1",
+        ".gpe_exit_status", ".gpe_host", ".gpe_job", ".gpe_job.out", ".gpe_job_id", ".gpe_lock",
         "stdout", "stderr",
     }  # fmt: skip
 
@@ -78,6 +79,10 @@ def test_a_limit_and_a_signal(linux: Target) -> None:
     killed = linux.start(EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", "kill -s KILL $$"))
     assert ended(killed.wait()) == ("FAILED", 137, signal.SIGKILL)
     assert over.wait().word == "limit"
+
+
+def test_variables_that_the_shell_gives_a_meaning(linux: Target) -> None:
+    check(linux, "Executable")
 
 
 def test_what_is_refused_says_so(linux: Target, tmp_path: Path) -> None:

@@ -215,8 +215,9 @@ def target_of(
     if stores:
         for record in stores[-1].all():
             shutil.rmtree(record.directory, ignore_errors=True)
-            link = Path(pwd.getpwnam(USER).pw_dir, ".gpe/jobs", record.status.job_id or "none")
-            link.unlink(missing_ok=True)
+            job_id = record.status.job_id or "none"
+            for link in Path(pwd.getpwnam(USER).pw_dir, ".gpe/jobs").glob(f"*/{job_id}"):
+                link.unlink()
         for store in stores:
             store.close()
 
