@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import tempfile
 import time
 from typing import TYPE_CHECKING, Final, final
 
@@ -89,6 +88,8 @@ def _file_of(data: bytes) -> Iterator[int]:
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("script")
     else:
+        import tempfile  # with all that it needs, a twentieth of the time that `job submit` takes
+
         with tempfile.TemporaryFile() as file:
             handle = os.dup(file.fileno())
     try:

@@ -145,9 +145,11 @@ class Submitter:
                 job_id = await self._scripts.submitted_in(record.directory)
             except OSProfileError as second:
                 raise ScriptCutError(f"{message}: {second}", hint=_HINT) from error
-            if job_id is None and _may_be_submitted(error):
-                raise ScriptCutError(message, hint=_HINT) from error
             if job_id is None:
+                if isinstance(error, OutputError):
+                    raise ScriptCutError(message, hint=_HINT) from error
+                if error.exit_status == _NOT_KNOWN:
+                    raise ScriptCutError(error.message, hint=_HINT) from error
                 raise
             log.warning("job %s was submitted, but: %s", job_id, error)
             with contextlib.suppress(OSProfileError):
@@ -164,8 +166,3 @@ class Submitter:
             log.error("job %s in %s is not recorded: %s", job_id, record.directory, error)  # noqa: TRY400
         self._taken(record, job_id)
         return job_id
-
-
-def _may_be_submitted(error: ScriptFailedError | OutputError) -> bool:
-    """Return whether START had an answer of the batch system's that nobody can read."""
-    return not isinstance(error, ScriptFailedError) or error.exit_status == _NOT_KNOWN

@@ -252,7 +252,7 @@ def test_questions(
             before = await target.statuses()
             assert {s.state for s in before.values()} <= {JobState.QUEUED, JobState.RUNNING}
             events = target.events()
-            if ScriptTimeoutError in (by_command, by_shell):
+            if error is ScriptTimeoutError:
                 target._scripts._time_limit = 1
             site.put(site.asks, text)
             with pytest.raises(error, match=words) as caught:
