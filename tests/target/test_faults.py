@@ -333,6 +333,28 @@ def test_an_unknown_word_and_a_broken_line(
     assert "is in state 'PURPLE'" in caplog.text
 
 
+def test_a_query_that_fails_for_one_job_alone(site_of: Callable[[str], Site]) -> None:
+    """It is listed no more, and just then nobody can say what became of it: it is not missing."""
+    site = site_of("slurm")
+    real = site.here / "real-squeue"
+
+    async def main() -> None:
+        async with TargetSystem(site.profile, timing=QUICK) as target:
+            job = await target.submit(JOB)
+            before = await target.statuses()
+            (site.here / "jobs/1/state").rename(site.here / "jobs/1/away")
+            (site.here / "bin" / "squeue").rename(real)
+            words = "slurm_load_jobs error: Unable to contact slurm controller"
+            refuses = f'case " $* " in *" -j "*) echo "{words}" >&2; exit 1 ;; esac'
+            site.put("squeue", f'#!/bin/sh\n{refuses}\nexec {real} "$@"\n')
+            assert (await target.statuses())[job].state is before[job].state
+            assert [r.missing for r in target.store.live(target.name)] == [None]
+            with pytest.raises(ScriptFailedError, match=words):
+                await target.status(job)
+
+    run(main())
+
+
 WAYS = {"recorded": True, "not recorded": False}
 
 
