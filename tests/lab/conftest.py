@@ -113,7 +113,7 @@ class Job:
 
     @property
     def link(self) -> Path:
-        return Path(pwd.getpwnam(USER).pw_dir, ".gpe", "jobs", self.id)
+        return Path(pwd.getpwnam(USER).pw_dir, ".gpe", "jobs", self.lab.profile, self.id)
 
     @property
     def directory(self) -> Path:
