@@ -143,18 +143,18 @@ def checks_of(field: Field) -> tuple[Check, ...]:
 
 def _checks(field: Field) -> Iterator[Check]:
     if field.type == "integer":
-        place = field.element.attribute_place(TYPE_KEY)
+        place = field.declaring("type").element.attribute_place(TYPE_KEY)
         yield Check("type", field.type, place, partial(_check_integer, field))
     elif is_limited(field):
         typed = field.type == "number"
-        place = field.element.attribute_place(TYPE_KEY) if typed else field.place
+        place = field.declaring("type").element.attribute_place(TYPE_KEY) if typed else field.place
         yield Check("type", "number", place, partial(_check_number, field))
     for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
         if limit is not None:
             place = field.place_of(name)
             yield Check(name, number_text(limit), place, partial(_check_limit, field, name, limit))
     if field.pattern_text is not None:
-        place = field.element.attribute_place(PATTERN_KEY)
+        place = field.declaring("pattern_text").element.attribute_place(PATTERN_KEY)
         yield Check("pattern", field.pattern_text, place, partial(_check_pattern, field))
 
 
@@ -210,7 +210,7 @@ def _check_pattern(field: Field, value: str, what: str) -> None:
     pattern = _pattern(field)
     if pattern is not None and not pattern.accepts(value):
         message = f"{what} does not match the pattern {field.pattern_text}"
-        place = field.element.attribute_place(PATTERN_KEY)
+        place = field.declaring("pattern_text").element.attribute_place(PATTERN_KEY)
         raise ValueRefusedError(message, field=field.name, place=place, hint=field.description)
 
 
@@ -316,7 +316,8 @@ def _pattern(field: Field) -> javaregex.Pattern | None:
         return javaregex.compile(field.pattern_text)
     except JavaRegexError as error:
         message = f"field {field.name}: bad Java regular expression: {error.message}"
-        place = field.element.attribute_text(PATTERN_KEY).place(error.index)
+        element = field.declaring("pattern_text").element
+        place = element.attribute_text(PATTERN_KEY).place(error.index)
         raise InvalidProfileError([Problem("OSP401", message, place, error.hint)]) from None
 
 

@@ -72,8 +72,9 @@ class Plan(NamedTuple):
 
     def declaration(self, name: str) -> Field | None:
         """Give the declaration of a field in any of the plan's templates, used or not."""
-        found = (self.profile.field(template, name) for template in self.templates)
-        return self.declared.get(name) or next((f for f in found if f is not None), None)
+        own = [t.fields[name] for t in self.templates if name in t.fields]
+        found = min(own, key=lambda f: f.settable, default=self.profile.global_fields.get(name))
+        return self.declared.get(name) or found
 
     def supplies(self, name: str) -> bool:
         """Say whether the engine alone gives a field: of BIN, what it says of a script (2.2)."""
@@ -136,6 +137,7 @@ class _Compiler:
 
     def made(self, template: Template, variation: str, text: Text) -> Plan:
         """Give the plan of what was compiled."""
+        self.declare_unused()
         for name in self.derived.keys() & self.declared.keys():
             first, where = self.declared[name]
             message = f"field {name} is declared in {where.name} and derived in {self.derived[name].name}, used together"
@@ -244,12 +246,25 @@ class _Compiler:
         return name, base or name
 
     def declare(self, declared: Field, template: Template) -> None:
+        """Note a declaration. Of several of one name the strictest limits count, as of one field."""
         first, where = self.declared.setdefault(declared.name, (declared, template))
-        if first is not declared and first.rules() != declared.rules():
+        if any(declared is known for known in (first, *first.declarations)):
+            return
+        joined = first.narrowed(declared)
+        if joined is None:
             both = f"{where.name} and {template.name}"
             message = f"field {declared.name} is declared differently in {both}, used together"
-            hint = f"the other declaration stands at {first.place}; make them equal, or one global field"
+            hint = f"the other declaration stands at {first.place}; only limits, type and pattern may differ, of which the strictest count"
             raise InvalidProfileError([Problem("OSP304", message, declared.place, hint)])
+        if joined.rules() != first.rules():
+            self.declared[declared.name] = (joined, where)
+
+    def declare_unused(self) -> None:
+        """Note what templates say of fields that only others use: an application may narrow them."""
+        for template in self.templates.values():
+            for name, field in template.fields.items():
+                if name in self.declared and not _is_supplied(template, name):
+                    self.declare(field, template)
 
     def transformed(self, key: str, body: Body, found: Replacement) -> str:
         """Give the key of the value with FROM and TO applied."""

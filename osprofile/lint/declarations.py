@@ -30,7 +30,7 @@ def declarations(view: View) -> Iterator[Problem]:
         yield from _limits(field)
         yield from _tags(field)
         yield from _special(template, field)
-        if field.settable and not field.description and not engine.is_special(field.name):
+        if field.settable and not _described(view, template, field):
             message = f"settable field {field.name} has no Description"
             hint = "say what it means and its unit: commands and forms show that to users"
             yield problem("OSP312", message, field.place, hint)
@@ -43,6 +43,15 @@ def declared_fields(view: View) -> Iterator[tuple[Template | None, Field]]:
     for template in view.profile.templates.values():
         for field in template.fields.values():
             yield template, field
+
+
+def _described(view: View, template: Template | None, field: Field) -> bool:
+    """Say whether a field has a Description, its own or that of a field that it narrows."""
+    others = (
+        [view.profile.field(t, field.name) for t in view.partners(template)] if template else []
+    )
+    described = any(f.description for f in (field, *others) if f is not None)
+    return described or engine.is_special(field.name)
 
 
 def _values(field: Field) -> Iterator[Problem]:

@@ -125,8 +125,9 @@ def unused(view: View) -> Iterator[Problem]:
     used = {name for text, found in view.uses() for name in _names(view, text, found)}
     for template in view.own.templates.values():
         engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT}
+        partners = [t.name for t in view.partners(template)]
         for field in template.fields.values():
-            known = field.name in engine_reads or (template.name, field.name) in used
+            known = field.name in engine_reads or any((n, field.name) in used for n in partners)
             if not known and _NAME.fullmatch(field.name):
                 where = f"no variation of template {template.name}"
                 yield _unused(field, where)

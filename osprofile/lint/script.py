@@ -127,6 +127,15 @@ class View:
         )
         return in_storages and not in_applications
 
+    def partners(self, template: Template) -> list[Template]:
+        """Return the templates that share their fields with one: of START, its parts and itself."""
+        job = {"START", *filter(None, START_PARTS)}
+        runs = {a.template for a in self.profile.applications.values()}
+        if template.name not in job | runs:
+            return [template]
+        names = job | runs if template.name in job else job | {template.name}
+        return [t for t in self.profile.templates.values() if t.name in names]
+
     def job_scripts(self) -> list[list[Text]]:
         """Give, for each application's template, the texts that make the job script."""
         names = dict.fromkeys(a.template for a in self.profile.applications.values())

@@ -48,14 +48,18 @@ def _differences(view: View, group: list[Template]) -> Iterator[Problem]:
     for template in group:
         for field in _fields(view, template):
             before, where = first.setdefault(field.name, (field, template))
-            if before is field or before.rules() == field.rules():
+            if before is field:
+                continue
+            joined = before.narrowed(field)
+            if joined is not None:
+                first[field.name] = (joined, where)
                 continue
             own = field if field.name in template.fields else before
             message = f"field {field.name} is declared differently in templates {where.name} and "
             message += f"{template.name}, which are used together"
             other = before if own is field else field
-            hint = f"the other declaration stands at {other.place}; make them equal, "
-            hint += "or one global field"
+            hint = f"the other declaration stands at {other.place}; only limits, type and pattern "
+            hint += "may differ, of which the strictest count"
             yield problem("OSP304", message, own.element.attribute_place("name"), hint)
 
 
@@ -86,8 +90,12 @@ def _without_default(view: View) -> Iterator[Problem]:
     )
     names = dict.fromkeys([START, *filter(None, START_PARTS), *default])
     templates = [view.profile.templates[n] for n in names if n in view.profile.templates]
-    fields = {id(f): f for template in templates for f in _used(view, template)}
-    for field in fields.values():
+    used = {field.name for template in templates for field in _used(view, template)}
+    fields = dict[str, "Field"]()
+    for field in (field for template in templates for field in _fields(view, template)):
+        before = fields.setdefault(field.name, field)
+        fields[field.name] = before.narrowed(field) or before  # else it is OSP304
+    for field in (fields[name] for name in fields if name in used):
         given = field.default is not None or field.value is not None
         if given or not field.settable or engine.is_special(field.name):
             continue

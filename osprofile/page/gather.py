@@ -115,9 +115,10 @@ class _Gatherer:
 
     def _add_rest(self) -> None:
         """Note the settable fields that no script of the form uses: they are declared all the same."""
+        joined = [d for fields in self.found.values() for f in fields for d in f.declarations]
         for field in self._declared():
             supplied = rules.is_special(field.name) or field.value is not None
-            if field.settable and not supplied:
+            if field.settable and not supplied and not any(field is d for d in joined):
                 self._note([field], frozenset({field.name}), None)
 
     # Fields
@@ -155,8 +156,9 @@ class _Gatherer:
             choices=choices,
             targets=targets,
             origins=tuple(
-                self.labels.origin(f.place, (r.place for r in replaced_fields(self.profile, f)))
+                self.labels.origin(d.place, (r.place for r in replaced_fields(self.profile, d)))
                 for f in fields
+                for d in f.declarations or (f,)
             ),
         )
 

@@ -17,7 +17,7 @@ from osprofile.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.profile.tree import Element
     from osprofile.source import Place, SourceText
@@ -53,6 +53,7 @@ class Field(NamedTuple):
     `minimum` and `maximum` are the limits of a number, None without. `default` is used where the
     request gives nothing; `value` is fixed and overrides the request. `pattern_text` is a Java
     regular expression that the whole value must match, `type` what the value must be.
+    `declarations` are those that `narrowed` joined, none of a field as a document declares it.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Field(NamedTuple):
     pattern_text: str | None
     type: FieldType | None
     element: Element
+    declarations: tuple[Field, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -75,18 +77,66 @@ class Field(NamedTuple):
     @property
     def pattern(self) -> SourceText | None:
         """The pattern with the place of each character."""
-        return None if self.pattern_text is None else self.element.attribute_text(PATTERN_KEY)
+        if self.pattern_text is None:
+            return None
+        return self.declaring("pattern_text").element.attribute_text(PATTERN_KEY)
 
     def place_of(self, name: str) -> Place:
         """Give the place of a child element (`Min`, `Value`, ...); without it, the field's."""
-        child = self.element.child(name)
+        child = self.declaring(_ATTRIBUTES[name]).element.child(name)
         return child.source_text.place() if child is not None else self.place
+
+    def declaring(self, attribute: str) -> Field:
+        """Return the declaration that gives the value of an attribute (`minimum`, `type`, ...)."""
+        wanted = getattr(self, attribute)
+        return next((d for d in self.declarations if getattr(d, attribute) == wanted), self)
+
+    def narrowed(self, other: Field) -> Field | None:
+        """Return the field that keeps the limits, type and pattern of both declarations.
+
+        What one of them leaves out (Default, tags, pattern, type) is the other's. None where they
+        differ in anything else: then no single field does what both say.
+        """
+        joined = _joined(self, other)
+        if joined.rules() != _joined(other, self).rules():
+            return None
+        return joined._replace(declarations=(*(self.declarations or (self,)), other))
 
     def rules(self) -> tuple[object, ...]:
         """Give all that decides about a value: equal for two declarations that act the same."""
-        tags = tuple((tag.name, tag.value) for tag in self.tags)
         limits = (self.minimum, self.maximum)
-        return (limits, tags, self.default, self.value, self.settable, self.pattern_text, self.type)
+        return (
+            limits,
+            _words(self.tags),
+            self.default,
+            self.value,
+            self.settable,
+            self.pattern_text,
+            self.type,
+        )
+
+
+_ATTRIBUTES: Final = {"Min": "minimum", "Max": "maximum", "Default": "default", "Value": "value"}
+_STRICTNESS: Final = (None, "text", "number", "integer")
+
+
+def _joined(field: Field, other: Field) -> Field:
+    """Return a field with the stricter rules of two, and with what it leaves out itself."""
+    low = [f.minimum for f in (field, other) if f.minimum is not None]
+    high = [f.maximum for f in (field, other) if f.maximum is not None]
+    return field._replace(
+        description=field.description or other.description,
+        minimum=max(low, default=None),
+        maximum=min(high, default=None),
+        type=max(field.type, other.type, key=_STRICTNESS.index),
+        tags=field.tags or other.tags,
+        default=other.default if field.default is None else field.default,
+        pattern_text=other.pattern_text if field.pattern_text is None else field.pattern_text,
+    )
+
+
+def _words(tags: Iterable[Tag]) -> tuple[tuple[str, str], ...]:
+    return tuple((tag.name, tag.value) for tag in tags)
 
 
 @final

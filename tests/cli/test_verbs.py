@@ -44,6 +44,36 @@ def test_show_one_template_with_its_bodies(incarnate: Incarnate, site: Path) -> 
     assert incarnate("show", "GRET", "-p", str(site)).code == 2
 
 
+NARROWED = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="n" extends="linux">
+  <osp:UspaceRoot>/x</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="SOLVE"><idb:Invocation><idb:Body>solve</idb:Body></idb:Invocation>
+    <idb:Field name="CPUS"><idb:Max>10</idb:Max></idb:Field>
+  </idb:Template>
+  <osp:Application name="Solve" template="SOLVE">
+    <osp:ApplicationName>Solve</osp:ApplicationName><osp:ApplicationVersion>1</osp:ApplicationVersion>
+  </osp:Application>
+</osp:Profile>
+"""
+
+
+def test_the_limits_of_an_application_are_told(incarnate: Incarnate, tmp_path: Path) -> None:
+    file = tmp_path / "n.xml"
+    file.write_text(NARROWED)
+    at, solve = ("-p", str(file)), ("-a", "Solve")
+    assert "integer; 1 to 10;" in incarnate("fields", *at, *solve).out
+    assert "1 to 10;" not in incarnate("fields", *at).out
+    told = json.loads(incarnate("fields", *at, *solve, "--json").out)
+    assert next(f["maximum"] for f in told if f["name"] == "CPUS") == 10
+    assert f"field CPUS at most 10  {file}:6:5" in incarnate("show", "SOLVE", *at).out
+    traced = incarnate("trace", "START", *at, *solve, "-s", "CPUS=9", "-f", "CPUS", "--json").out
+    checks = {c["rule"]: c["place"] for c in json.loads(traced)["fields"][0]["checks"]}
+    assert checks["Max"] == f"{file}:6:37"
+    assert "linux/profile.xml:" in checks["Min"]
+    assert incarnate("START", *at, *solve, "-s", "CPUS=11").code == 1
+
+
 HOSTILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="h" extends="linux">
   <osp:UspaceRoot>/x</osp:UspaceRoot>

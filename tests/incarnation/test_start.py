@@ -11,6 +11,7 @@ from osprofile import (
     Profile,
     TemplateNotFoundError,
     UnknownFieldError,
+    ValueRefusedError,
     incarnate,
     new_context,
     storage_path,
@@ -25,6 +26,7 @@ from tests.strategies import (
     invocation,
     profile,
     static,
+    tag,
     template,
     template_of,
 )
@@ -193,16 +195,20 @@ def test_the_same_declaration_twice_is_one_field() -> None:
 
 
 CONFLICTS = [
-    field("DIR"), field("DIR", default("/x")), field("DIR", fixed("/d")),
-    field("DIR", default("/d"), 'isSettable="false"'), field("DIR", default("/d"), 'ext:pattern=".*"'),
-    field("DIR", default("/d"), 'ext:type="text"'), field("DIR", "<idb:Max>1</idb:Max>" + default("/d")),
+    field("DIR", default("/x")), field("DIR", fixed("/d")),
+    field("DIR", default("/d"), 'isSettable="false"'),
+    field("DIR", tag("a", "/a")), field("DIR", "", 'ext:pattern=".+"'),
 ]  # fmt: skip
+"""Beside what the prologue declares: Default /d, the tag h, the pattern .*"""
 
 
+@pytest.mark.parametrize("uses", ["<DIR>", "only the prologue uses it"])
 @pytest.mark.parametrize("declared", CONFLICTS)
-def test_conflicting_declarations(declared: str) -> None:
+def test_conflicting_declarations(declared: str, uses: str) -> None:
+    ruled = field("DIR", tag("h", "/h") + default("/d"), 'ext:pattern=".*"')
+    prologue = template("JOB_PROLOGUE", "cd <DIR>\n", ruled)
     made = profile(
-        START, PROLOGUE, template("RUN", "<DIR>", "\n" + declared), OTHERS, EPILOGUE, APPLICATIONS
+        START, prologue, template("RUN", uses, "\n" + declared), OTHERS, EPILOGUE, APPLICATIONS
     )
     with pytest.raises(InvalidProfileError) as caught:
         incarnate(made, "START")
@@ -212,14 +218,95 @@ def test_conflicting_declarations(declared: str) -> None:
         "field DIR is declared differently in JOB_PROLOGUE and RUN, used together"
     )
     assert problem.hint == (
-        "the other declaration stands at p.xml:6:32; make them equal, or one global field"
+        "the other declaration stands at p.xml:6:32; "
+        "only limits, type and pattern may differ, of which the strictest count"
     )
 
 
-def test_a_conflict_that_is_not_used_is_none() -> None:
+def test_a_conflict_that_nothing_uses_is_none() -> None:
     unused = template("RUN", "x", field("DIR", fixed("other")))
-    made = profile(START, PROLOGUE, unused, OTHERS, EPILOGUE, APPLICATIONS)
-    assert incarnate(made, "START").text == "run 'cd /d\nx\nexit $?' q"
+    made = profile(START, template("JOB_PROLOGUE", "p"), unused, OTHERS, EPILOGUE, APPLICATIONS)
+    assert incarnate(made, "START").text == "run 'p\nx\nexit $?' q"
+
+
+# An application narrows what the job's templates declare (2.3: "no more than 10 nodes")
+
+
+def limits(low: int | None = None, high: int | None = None) -> str:
+    low_element = "" if low is None else f"<idb:Min>{low}</idb:Min>"
+    return low_element + ("" if high is None else f"<idb:Max>{high}</idb:Max>")
+
+
+INTEGER = 'ext:type="integer"'
+PREFIXED = 'ext:pattern="[1-4].*"'
+NARROWED = {
+    # what the job declares, what the application does: values that pass, values that do not
+    "by a Max": (
+        field("N", limits(1, 64) + default("1"), INTEGER), field("N", limits(high=10)),
+        ["1", "10"], ["0", "11", "x"],
+    ),
+    "by both": (
+        field("N", limits(1) + default("2"), INTEGER), field("N", limits(2, 10) + default("2"), INTEGER),
+        ["2", "10"], ["1", "11", "2.5"],
+    ),
+    "not widened": (
+        field("N", limits(2, 10) + default("2"), INTEGER), field("N", limits(1, 64)),
+        ["2", "10"], ["1", "11", "2.5"],
+    ),
+    "by a type": (field("N", default("1")), field("N", "", INTEGER), ["1"], ["x", "1.5"]),
+    "of a type that is stricter": (
+        field("N", default("1"), INTEGER), field("N", "", 'ext:type="number"'), ["1"], ["1.5"],
+    ),
+    "by a pattern": (field("N", default("1"), INTEGER), field("N", "", PREFIXED), ["10"], ["5", "1x"]),
+    "of a pattern": (field("N", default("1"), PREFIXED), field("N", "", INTEGER), ["10"], ["5", "1x"]),
+    "of tags": (
+        field("N", tag("few", "4") + tag("all", "64") + default("1")), field("N", limits(high=10)),
+        ["few"], ["all"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("uses", ["run <N>", "run"])
+@pytest.mark.parametrize("shared", [True, False], ids=["global", "of the prologue"])
+@pytest.mark.parametrize("case", NARROWED)
+def test_an_application_narrows_a_field(case: str, shared: bool, uses: str) -> None:
+    job, narrower, passing, refused = NARROWED[case]
+    made = profile(
+        template_of("", job if shared else ""), START, OTHERS, EPILOGUE,
+        template("JOB_PROLOGUE", "cd <N>\n", "" if shared else job), template("RUN", uses, narrower),
+        APPLICATIONS,
+    )  # fmt: skip
+    for value in passing:
+        text = incarnate(made, "START", fields={"N": value}, strict=True).text
+        assert f"cd {'4' if value == 'few' else value}\n" in text
+    for value in refused:
+        with pytest.raises(ValueRefusedError, match="field N: "):
+            incarnate(made, "START", fields={"N": value})
+    found = incarnate(made, "START", application="BLAST" if shared else None)
+    assert f"cd {2 if '<idb:Default>2' in job else 1}\n" in found.text
+
+
+def test_where_the_limit_stands_that_an_application_sets() -> None:
+    made = profile(
+        template_of("", field("N", limits(1, 64) + default("1"), INTEGER)), START, OTHERS, EPILOGUE,
+        template("JOB_PROLOGUE", "cd <N>\n"),
+        template("RUN", "x", "\n" + field("N", "\n" + limits(2, 10))), APPLICATIONS,
+    )  # fmt: skip
+    told = {}
+    for value in ("1", "11", "x"):
+        with pytest.raises(ValueRefusedError) as caught:
+            incarnate(made, "START", fields={"N": value})
+        told[value] = (caught.value.message, caught.value.place and caught.value.place.line)
+        assert caught.value.hint in {
+            "allowed: 2 to 10",
+            "digits only, and no leading zero, which a shell takes for an octal number",
+        }
+    assert told == {
+        "1": ("field N: '1' is below the Min of 2", 13),
+        "11": ("field N: '11' is above the Max of 10", 13),
+        "x": ("field N: 'x' is not an integer", 4),
+    }
+    assert incarnate(made, "START", application="BLAST", fields={"N": "11"})
 
 
 DERIVED_AND_DECLARED = [

@@ -231,6 +231,35 @@ CASES = [
         [("OSP304", 10, 20)],
     ),
     (
+        "an application narrows what the prologue uses",
+        "<idb:Template>"
+        + field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
+        + "</idb:Template>\n"
+        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        + template("x", '<idb:Field name="N"><idb:Max>10</idb:Max></idb:Field>', name="X")
+        + application("X", "X"),
+        [],
+    ),
+    (
+        "an application with another Default than the prologue's",
+        "<idb:Template>"
+        + field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
+        + "</idb:Template>\n"
+        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        + template("x", field("N", "<idb:Default>1</idb:Default>", INT), name="X")
+        + application("X", "X"),
+        [("OSP304", 8, 20)],
+    ),
+    (
+        "a template that runs no job narrows nothing",
+        "<idb:Template>"
+        + field("N", "<idb:Default/>", INT)
+        + "</idb:Template>\n"
+        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        + template("x", field("N", "<idb:Default/>", INT), name="X"),
+        [("OSP302", 8, 20)],
+    ),
+    (
         "no pattern, two applications",
         template(
             "{\n#PBS -q <QUEUE>",

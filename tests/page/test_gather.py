@@ -106,6 +106,25 @@ def test_applications_with_a_field_of_their_own_and_one_that_is_hidden() -> None
     assert Target("ASK", "ALL", "") in page.targets
 
 
+def test_an_application_that_narrows_a_field_of_all_jobs() -> None:
+    body = """
+    <idb:Template name="MPI"><idb:Invocation><idb:Body>mpirun x</idb:Body></idb:Invocation>
+      <idb:Field name="WALLTIME"><idb:Max>60</idb:Max></idb:Field></idb:Template>
+    <osp:Application name="mpi" template="MPI"><osp:ApplicationName>MPI</osp:ApplicationName>
+      <osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>"""
+    page = page_of(load(body, extends="base"))
+    told = {s.key: s for s in page.settings if s.name == "WALLTIME"}
+    assert {key: (s.maximum, s.default) for key, s in told.items()} == {
+        "WALLTIME": ("3600", "60"),
+        "WALLTIME~2": ("60", "60"),
+    }
+    applications = {
+        key: [page.targets[i].application for i in s.targets] for key, s in told.items()
+    }
+    assert applications == {"WALLTIME": ["Executable"], "WALLTIME~2": ["MPI"]}
+    assert [o.place for o in told["WALLTIME~2"].origins] == ["base/base.xml:10", "p/p.xml:5"]
+
+
 def test_two_fields_of_one_name_that_differ_have_keys_of_their_own() -> None:
     one = '<idb:Template name="{}"><idb:Invocation><idb:Body>&lt;F></idb:Body></idb:Invocation>{}</idb:Template>'
     body = one.format("A", field("", "<idb:Default>1</idb:Default>"))

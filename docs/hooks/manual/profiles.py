@@ -106,8 +106,14 @@ class _Page:
     def _fields(self) -> Iterator[str]:
         yield "## What a request for a job may set\n"
         for field in self.job:
-            yield self._field(next(d for d in declared(self.profile) if d.field is field))
-        rest = [d for d in declared(self.profile) if not any(d.field is f for f in self.job)]
+            yield self._field(
+                next(d for d in declared(self.profile) if d.field.element is field.element)
+            )
+        rest = [
+            d
+            for d in declared(self.profile)
+            if not any(d.field.element is f.element for f in self.job)
+        ]
         yield "## The fields that all templates share\n"
         yield self._others([one for one in rest if one.template is None])
 

@@ -75,7 +75,8 @@ RULES: Final = (
     Rule(
         "OSP304", "error", "one field, declared differently in templates that are used together",
         "START, JOB_PROLOGUE, the application's template and JOB_EPILOGUE share their fields: a "
-        "request gives one value, which can have only one set of rules.",
+        "request gives one value, which has one Default, one set of tags, and one pattern. Limits and "
+        "type may differ, and what one declaration leaves out is the other's: the strictest count.",
         _epilogue_and_prologue("1", "2"),
         _epilogue_and_prologue("1", "1"),
     ),
