@@ -3,6 +3,7 @@ r"""Bodies of invocations: literal text and replacements (seed, section 2.1).
     body         = { literal | replacement }
     replacement  = "<" NAME ">"  |  "<" NAME "/" FROM "/" TO ">"
     NAME         = ( letter | "_" ) { letter | digit | "_" | "." | "-" } [ ":" { the same } ]
+                 | "TargetSystemInfo:" WORD { blanks WORD }, a WORD being { the same }
     FROM         = up to the first "/" without a backslash before it, in one line
     TO           = up to the first ">" without a backslash before it, in one line
 
@@ -25,8 +26,12 @@ if TYPE_CHECKING:
     from osprofile.source import Place, SourceText
 
 # No possessive quantifiers: in the first releases of Python 3.11 they match too much.
-NAME: Final = r"[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?"
-"""What a replacement can name, as a regular expression."""
+NAME: Final = (
+    r"(?:TargetSystemInfo:[A-Za-z0-9_.-]+(?: +[A-Za-z0-9_.-]+)*"
+    r"|[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?)"
+)
+"""What a replacement can name, as a regular expression: who sets up a target system calls its
+properties what he likes (seed, 2.3.1), with blanks too."""
 
 _BEGIN: Final = re.compile(rf"(?<!<)<({NAME})([>/])")
 _FROM_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")

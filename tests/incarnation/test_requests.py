@@ -11,7 +11,16 @@ from osprofile import (
     ValueRefusedError,
     incarnate,
 )
-from tests.strategies import default, field, fixed, invocation, profile, template, template_of
+from tests.strategies import (
+    application,
+    default,
+    field,
+    fixed,
+    invocation,
+    profile,
+    template,
+    template_of,
+)
 
 # A field without a value
 
@@ -215,6 +224,20 @@ def test_an_unknown_field_gets_a_suggestion() -> None:
     )
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_one_template_does_not_let_a_request_set_no_other_one_does(strict: bool) -> None:
+    """A global field of the name, which no text uses either, is no way around."""
+    made = profile(
+        template_of("", field("X", default("g"))),
+        template("START", "<JOB_SCRIPT>"),
+        template("JOB_PROLOGUE", "p", field("X", default("x"), 'isSettable="false"')),
+        template("RUN", "r", field("X", default("x"))), template("JOB_EPILOGUE", "e"),
+        application("a", "Executable", "1", "RUN"),
+    )  # fmt: skip
+    with pytest.raises(NotSettableError, match="field X of template START is not settable"):
+        incarnate(made, "START", fields={"X": "y"}, strict=strict)
+
+
 def test_a_request_never_overrides_what_only_the_context_gives() -> None:
     with pytest.raises(NotSettableError):
         incarnate(MADE, "T", fields={"HOME_DIR": "; rm -rf /"}, context=CONTEXT)
@@ -225,6 +248,7 @@ def test_a_request_never_overrides_what_only_the_context_gives() -> None:
 
 def test_special_fields_come_from_the_context() -> None:
     names = ["USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", "TargetSystemInfo:HMS"]
+    names += ["TargetSystemInfo:Max wall time"]
     made = profile(template("T", " ".join(f"<{name}>" for name in names)))
     context = {name: f"value of {name}" for name in names}
     assert incarnate(made, "T", context=context).text == " ".join(context.values())

@@ -56,6 +56,15 @@ CASES: dict[str, tuple[str, list[str | Short]]] = {
     "underscore first": ("<_>", [("_",)]),
     "one colon": ("<SSH:HOST>", [("SSH:HOST",)]),
     "digits after the colon": ("<TargetSystemInfo:2x>", [("TargetSystemInfo:2x",)]),
+    "blanks in a property's name": (
+        "<TargetSystemInfo:Max wall  time><TargetSystemInfo:a b/c/d>",
+        [("TargetSystemInfo:Max wall  time",), ("TargetSystemInfo:a b", "c", "d")],
+    ),
+    "blanks around a property's name": (
+        "<TargetSystemInfo: a><TargetSystemInfo:a ><TargetSystemInfo:a\nb>",
+        ["<TargetSystemInfo: a><TargetSystemInfo:a ><TargetSystemInfo:a\nb>"],
+    ),
+    "blanks behind another prefix": ("<SSH:HOST NAME>", ["<SSH:HOST NAME>"]),
     "two colons": ("<A:B:C>", ["<A:B:C>"]),
     "nothing after the colon": ("<A:>", ["<A:>"]),
     "nothing before the colon": ("<:A>", ["<:A>"]),
