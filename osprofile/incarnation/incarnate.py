@@ -218,13 +218,15 @@ def _plainly_joined(request: Mapping[str, str], context: Mapping[str, str]) -> s
         joined = "".join([*request.values(), *context.values()] if context else request.values())
     except TypeError:  # not all are strings
         return None
-    return joined if joined.isascii() and "\0" not in joined else None
+    short = rules.is_plainly_short(joined)
+    return joined if short and joined.isascii() and "\0" not in joined else None
 
 
 def _refuse_uncarriable(plan: Plan, *given: Mapping[str, str]) -> None:
     for values in given:
         for name in values.keys() & plan.uses.keys():
             rules.carriable(name, values[name])
+            rules.check_length(name, values[name], plan.declared.get(name))
 
 
 def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:

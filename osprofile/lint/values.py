@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JavaRegexError
+from osprofile.incarnation.fields import ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN
 from osprofile.language.javaregex import literal, literal_replacement
 from osprofile.language.javaregex.charset import ANY, DIGIT, EMPTY, VERTICAL, CharSet
 from osprofile.language.javaregex.parser import parse
@@ -33,12 +34,6 @@ from osprofile.language.javaregex.syntax import (
 if TYPE_CHECKING:
     from osprofile.language.body import Replacement
     from osprofile.profile.model import Field
-
-ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\z))*+"
-"""Only well-quoted shell words match (design: "Quoting"): a value may stand unquoted."""
-
-ENVIRONMENT_PATTERN: Final = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"
-"""Only `export NAME='value'` lines match."""
 
 ENVIRONMENT_WORDS: Final = (
     r"export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\'')*+')(?:\n|\z)",

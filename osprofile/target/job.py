@@ -13,13 +13,11 @@ from types import MappingProxyType
 from typing import Final, final
 
 from osprofile.errors import ValueRefusedError, told
-from osprofile.incarnation.fields import LARGEST_INTEGER
+from osprofile.incarnation.fields import LARGEST_INTEGER, LONGEST
 from osprofile.incarnation.static_scripts import quoted
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
-LONGEST: Final = 128 * 1024 - 1
-"""Bytes that Linux passes on to a program as one argument, or as one variable with its name."""
 
 
 @final

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import subprocess
 from decimal import Decimal
 from itertools import product
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given
@@ -395,6 +397,63 @@ def test_what_no_script_can_carry(value: object, told: str, source: str) -> None
         incarnate(made, "T", **{source: {"F": value}})  # type: ignore[arg-type]
     assert str(caught.value) == told
     assert caught.value.field == "F"
+
+
+WORDS = f'ext:pattern="{escape(rules.ARGUMENTS_PATTERN)}"'
+EXPORTS = f'ext:pattern="{escape(rules.ENVIRONMENT_PATTERN)}"'
+LONGEST = rules.LONGEST
+ROOM = LONGEST - len("GPE_F=")
+TOO_LONG = {
+    # a field's attributes: values that fit just so, values that do not, and what they are said to be
+    "text": ("", ["x" * ROOM, "é" * (ROOM // 2)], {
+        "x" * (ROOM + 1): f"... ({ROOM + 1} characters) is too long for a program: {ROOM + 1} bytes",
+        "é" * (ROOM // 2 + 1): f"is too long for a program: {ROOM // 2 * 2 + 2} bytes",
+    }),
+    "words": (WORDS, ["x" * LONGEST, "'" + "é " * (LONGEST // 3) + "'", f"{'x' * LONGEST} " * 7, "'a'" * LONGEST], {
+        "a " + "x" * (LONGEST + 1): f"is too long for a program: {LONGEST + 1} bytes",
+        r"\'" * (LONGEST + 1): f"is too long for a program: {LONGEST + 1} bytes",
+        f"{'x' * LONGEST} " * 8: "its words take 1048585 bytes",
+        "a " * 100_000: "its words take 1000000 bytes",
+        "x" * (rules.MOST_WORDS + 1): "its words take",
+    }),
+    "exports": (EXPORTS, [f"export A='{'x' * (LONGEST - 2)}'", "export A='a\nb'\n" * 30_000], {
+        f"export A='{'x' * (LONGEST - 1)}'": f"is too long for a program: {LONGEST + 1} bytes",
+        "export A='a\nb'\n" * 40_000: "its words take",
+    }),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TOO_LONG)
+def test_what_no_program_can_be_given_is_refused_by_name(case: str) -> None:
+    attributes, fitting, refused = TOO_LONG[case]
+    for value in fitting:
+        assert text_of("", attributes, request=value) == value
+    for value, told in refused.items():
+        with pytest.raises(ValueRefusedError, match="field F: ") as caught:
+            text_of("", attributes, request=value)
+        assert told in caught.value.message
+        assert caught.value.field == "F"
+        assert len(caught.value.message) < 500
+        assert caught.value.hint.startswith("at most ")
+
+
+def test_what_the_engine_lets_through_is_what_linux_passes_on() -> None:
+    """A word, a variable, and as many of both as are allowed."""
+    words = ["x" * LONGEST] * 7
+    room = rules.MOST_WORDS - sum(len(word) + 9 for word in words)
+    words += ["x"] * (room // 10)
+    assert text_of("", WORDS, request=" ".join(words))
+    environment = {f"A{n}": "x" * (LONGEST - 3) for n in range(7)}
+    assert text_of(
+        "", EXPORTS, request="".join(f"export {n}='{v}'\n" for n, v in environment.items())
+    )
+    named = {"GPE_F": "x" * ROOM}
+    assert (
+        subprocess.run(["/bin/true", *words], env=environment | named, check=False).returncode == 0
+    )
+    for too_long in (["x" * (LONGEST + 1)], ["x"] * 300_000):
+        with pytest.raises(OSError, match="Argument list too long"):
+            subprocess.run(["/bin/true", *too_long], check=False)
 
 
 @pytest.mark.parametrize(("value", "_told"), UNCARRIABLE)

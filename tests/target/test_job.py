@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.errors import ValueRefusedError
+from osprofile.incarnation.fields import LONGEST
 from osprofile.target.job import (
     FIELD_OF,
-    LONGEST,
     JobDescription,
     exports,
     quoted_words,
