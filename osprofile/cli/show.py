@@ -90,8 +90,8 @@ def _field_line(field: "Field") -> str:
     value = "" if field.default is None else f" default {field.default!r}"
     value = value if field.value is None else f" = {field.value!r}"
     settable = "" if field.settable else " (not settable)"
-    limits = f" {range_text(field)}" if range_text(field) else ""
-    return f"  field {field.name}{settable}{limits}{value}  {field.place}"
+    limits = f", {range_text(field)}" if range_text(field) else ""
+    return f"  field {field.name}{settable}{value}{limits}  {field.place}"
 
 
 def _overrides(profile: "Profile", entity: "Template | Storage | Application") -> str:

@@ -17,6 +17,7 @@ from osprofile.errors import (
     told,
 )
 from osprofile.incarnation import fields as rules
+from osprofile.incarnation.lengths import check_length, is_plainly_short
 from osprofile.incarnation.plan import plan_of, static_scripts_plan
 from osprofile.incarnation.static_scripts import StaticScriptFile
 
@@ -218,7 +219,7 @@ def _plainly_joined(request: Mapping[str, str], context: Mapping[str, str]) -> s
         joined = "".join([*request.values(), *context.values()] if context else request.values())
     except TypeError:  # not all are strings
         return None
-    short = rules.is_plainly_short(joined)
+    short = is_plainly_short(joined)
     return joined if short and joined.isascii() and "\0" not in joined else None
 
 
@@ -226,7 +227,7 @@ def _refuse_uncarriable(plan: Plan, *given: Mapping[str, str]) -> None:
     for values in given:
         for name in values.keys() & plan.uses.keys():
             rules.carriable(name, values[name])
-            rules.check_length(name, values[name], plan.declared.get(name))
+            check_length(name, values[name], plan.declared.get(name))
 
 
 def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import fields as rules
+from osprofile.incarnation.static_scripts import deployed_name
 from osprofile.incarnation.text import Slot, Step, Text, Use, nested
 from osprofile.language import body as bodies
 from osprofile.profile.model import Template
@@ -305,7 +306,8 @@ class _Compiler:
 
     def script_file(self, script: StaticScript, suffix: str = "") -> Text:
         """Note a file to deploy and compile its path (2.2): BIN's STATIC_SCRIPT."""
-        key = self.constant("FILE_NAME" + suffix, script.file_name)
+        name = deployed_name(script.file_name, script.body.text)
+        key = self.constant("FILE_NAME" + suffix, name)
         path = self.bin("STATIC_SCRIPT", {"FILE_NAME": key})
         first = self.scripts.setdefault(script.file_name, (script, path, self.bin("", {})))[0]
         if first.body.text != script.body.text:

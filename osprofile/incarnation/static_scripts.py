@@ -31,9 +31,24 @@ class StaticScriptFile(NamedTuple):
     @property
     def digest(self) -> str:
         """The SHA-256 of the body, in hex: what a caller remembers to skip a deployment."""
-        from hashlib import sha256
+        return _digest(self.body)
 
-        return sha256(self.body.encode()).hexdigest()
+
+def deployed_name(file_name: str, body: str) -> str:
+    """Return the name of a static script's file: `count.sh` is `count.0123456789abcdef.sh`.
+
+    All profiles of a user share one directory. With the body's digest in its name no file is ever
+    written with another content, so that a profile, or another version of it, disturbs no script
+    that is about to run.
+    """
+    stem, dot, suffix = file_name.rpartition(".")
+    return f"{stem}.{_digest(body)[:16]}.{suffix}" if dot else f"{suffix}.{_digest(body)[:16]}"
+
+
+def _digest(body: str) -> str:
+    from hashlib import sha256
+
+    return sha256(body.encode()).hexdigest()
 
 
 def quoted(value: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JavaRegexError
-from osprofile.incarnation.fields import ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN
+from osprofile.incarnation.lengths import ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN
 from osprofile.language.javaregex import literal, literal_replacement
 from osprofile.language.javaregex.charset import ANY, DIGIT, EMPTY, VERTICAL, CharSet
 from osprofile.language.javaregex.parser import parse

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Final, final
 
 from osprofile.errors import ValueRefusedError, told
-from osprofile.incarnation.fields import LARGEST_INTEGER, LONGEST
+from osprofile.incarnation.fields import LARGEST_INTEGER
+from osprofile.incarnation.lengths import LONGEST
 from osprofile.incarnation.static_scripts import quoted
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -18,6 +18,7 @@ from osprofile import (
     working_directory,
 )
 from osprofile.incarnation import context as contexts
+from osprofile.incarnation.static_scripts import deployed_name
 from tests.strategies import (
     application,
     default,
@@ -180,7 +181,8 @@ def test_a_static_script_gets_the_job_script_as_an_argument() -> None:
     start = template_of("START", static("submit", "start.sh", "'<JOB_SCRIPT/'/'\\\\''>'"))
     made = profile(start, PROLOGUE, EXECUTABLE, OTHERS, EPILOGUE, bin_, APPLICATIONS)
     found = incarnate(made, "START", fields={"EXE": "it's"})
-    assert found.text == "/b/start.sh 'cd /d\nit'\\''s\nexit $?'"
+    name = deployed_name("start.sh", found.static_scripts[0].body)
+    assert found.text == f"/b/{name} 'cd /d\nit'\\''s\nexit $?'"
 
 
 # The same field in two of the templates

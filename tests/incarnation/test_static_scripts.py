@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osprofile import (
+    Incarnation,
     InvalidProfileError,
     MissingValueError,
     NotSettableError,
@@ -23,6 +25,8 @@ from osprofile import (
     incarnate,
 )
 from osprofile.incarnation.incarnate import static_scripts
+from osprofile.incarnation.static_scripts import deployed_name
+from osprofile.profile import reader
 from tests.strategies import (
     XML_CHARACTERS,
     default,
@@ -42,9 +46,12 @@ BIN = template_of(
     invocation('"$HOME"/.gpe/bin/<FILE_NAME>', "STATIC_SCRIPT"),
     invocation("sh <TARGET> <ARGUMENTS>", "RUN_STATIC_SCRIPT"),
 )
+LISTING = '#!/bin/sh\nls -- "$@" # <PATH>\n'
+LS = "ls.6a9a3d9a3777a8c4.sh"
+"""The name of the file that it is written to."""
 LIST = template_of(
     "LIST",
-    static('#!/bin/sh\nls -- "$@" # <PATH>\n', "ls.sh", "-- '<PATH/'/'\\\\''>'"),
+    static(LISTING, "ls.sh", "-- '<PATH/'/'\\\\''>'"),
     field("PATH", default(".")),
 )
 
@@ -54,11 +61,11 @@ LIST = template_of(
 
 def test_a_static_script_is_run_with_its_arguments() -> None:
     found = incarnate(profile(LIST, BIN), "LIST", fields={"PATH": "it's"})
-    assert found.text == "sh \"$HOME\"/.gpe/bin/ls.sh -- 'it'\\''s'"
+    assert found.text == f"sh \"$HOME\"/.gpe/bin/{LS} -- 'it'\\''s'"
     (script,) = found.static_scripts
     assert script == StaticScriptFile(
-        path='"$HOME"/.gpe/bin/ls.sh',
-        body='#!/bin/sh\nls -- "$@" # <PATH>\n',  # as it is: no replacement is one in there
+        path=f'"$HOME"/.gpe/bin/{LS}',
+        body=LISTING,  # as it is: no replacement is one in there
         directory='"$HOME"/.gpe/bin',
         mode=0o700,
     )
@@ -81,8 +88,8 @@ def test_bodies_of_bin_may_end_their_line() -> None:
         ),
     )
     found = incarnate(made, "LIST")
-    assert found.text == "/b/ls.sh -- '.'"
-    assert (found.static_scripts[0].path, found.static_scripts[0].directory) == ("/b/ls.sh", "/b")
+    assert found.text == f"/b/{LS} -- '.'"
+    assert (found.static_scripts[0].path, found.static_scripts[0].directory) == (f"/b/{LS}", "/b")
 
 
 def test_replacements_apply_to_what_the_engine_supplies() -> None:
@@ -96,7 +103,7 @@ def test_replacements_apply_to_what_the_engine_supplies() -> None:
         ),
     )
     found = incarnate(made, "LIST", context={"USER_NAME": "u"})
-    assert found.text == "run :b:ls-u ('.')"
+    assert found.text == f"run :b:{LS.removesuffix('.sh')}-u ('.')"
     with pytest.raises(MissingValueError, match="template BIN, variation STATIC_SCRIPT uses it"):
         incarnate(made, "LIST")
 
@@ -107,7 +114,7 @@ HOSTILE_ARGUMENTS = ["<TARGET>", "<ARGUMENTS>", "<FILE_NAME>", "; rm -rf ~", "$(
 @pytest.mark.parametrize("value", HOSTILE_ARGUMENTS)
 def test_arguments_are_values(value: str) -> None:
     found = incarnate(profile(LIST, BIN), "LIST", fields={"PATH": value})
-    assert found.text == f"sh \"$HOME\"/.gpe/bin/ls.sh -- '{value}'"
+    assert found.text == f"sh \"$HOME\"/.gpe/bin/{LS} -- '{value}'"
 
 
 @pytest.mark.parametrize("name", ["TARGET", "ARGUMENTS", "FILE_NAME"])
@@ -120,7 +127,7 @@ def test_what_the_engine_supplies_to_bin_is_nobody_elses(name: str) -> None:
         *(field(n, default("x")) for n in ("TARGET", "ARGUMENTS", "FILE_NAME")),
     )
     made = profile(LIST, declared)
-    assert incarnate(made, "LIST", fields={name: "evil"}).text == "/b/ls.sh -- '.'"
+    assert incarnate(made, "LIST", fields={name: "evil"}).text == f"/b/{LS} -- '.'"
     for variation in ("", "STATIC_SCRIPT", "RUN_STATIC_SCRIPT"):
         with pytest.raises(NotSettableError):
             incarnate(made, "BIN", variation=variation, fields={name: "evil"})
@@ -132,7 +139,7 @@ def test_a_template_may_have_a_field_of_the_same_name() -> None:
         BIN,
     )  # fmt: skip
     found = incarnate(made, "RUN", fields={"ARGUMENTS": "a", "TARGET": "t"}, strict=True)
-    assert found.text == 'sh "$HOME"/.gpe/bin/x.sh a t'
+    assert found.text == f'sh "$HOME"/.gpe/bin/{deployed_name("x.sh", "x")} a t'
 
 
 def test_without_bin() -> None:
@@ -163,7 +170,7 @@ def test_all_static_scripts_of_a_profile() -> None:
         BIN,
     )
     assert [(s.path.rpartition("/")[2], s.body) for s in static_scripts(made)] == [
-        ("ls.sh", '#!/bin/sh\nls -- "$@" # <PATH>\n'), ("s.sh", "a"), ("b.sh", "b"),
+        (LS, LISTING), (deployed_name("s.sh", "a"), "a"), (deployed_name("b.sh", "b"), "b"),
     ]  # fmt: skip
     assert static_scripts(profile(BIN)) == ()
 
@@ -175,7 +182,7 @@ def test_all_static_scripts_need_what_their_paths_need() -> None:
         invocation("/b/<USER_NAME>/<FILE_NAME>", "STATIC_SCRIPT"),
     )
     made = profile(LIST, per_user)
-    assert static_scripts(made, {"USER_NAME": "u"})[0].path == "/b/u/ls.sh"
+    assert static_scripts(made, {"USER_NAME": "u"})[0].path == f"/b/u/{LS}"
     with pytest.raises(MissingValueError, match="field USER_NAME has no value: template BIN"):
         static_scripts(made)
 
@@ -188,6 +195,22 @@ def test_two_bodies_for_one_file() -> None:
     assert (problem.code, problem.message) == (
         "OSP504", "two static scripts are written to the same file s.sh",
     )  # fmt: skip
+
+
+NAMES = {
+    "s.sh": r"s\.[0-9a-f]{16}\.sh", "s": r"s\.[0-9a-f]{16}", "a.tar.gz": r"a\.tar\.[0-9a-f]{16}\.gz",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_name_of_the_file_tells_its_content(name: str) -> None:
+    named = {body: deployed_name(name, body) for body in ("a", "b", "a\n", "")}
+    assert len(set(named.values())) == len(named)
+    assert all(
+        re.fullmatch(NAMES[name], one) and reader.PLAIN_NAME.fullmatch(one)
+        for one in named.values()
+    )
+    assert named["a"] == deployed_name(name, "a")
 
 
 def test_digest() -> None:
@@ -396,6 +419,26 @@ def test_twenty_deployments_at_once(shell: str, tmp_path: Path) -> None:
         "f2",
     ]  # nothing left
     assert [(tmp_path / "bin" / f"f{i}").read_text() for i in range(3)] == [s.body for s in scripts]
+
+
+def test_two_profiles_whose_scripts_have_one_name_run_their_own(shell: str, tmp_path: Path) -> None:
+    """Each deploys and runs at the same time, as two batch systems of one home do."""
+    made = [
+        incarnate(profile(template_of("A", static(f"echo {word}", "s.sh")), BIN), "A")
+        for word in ("one", "two")
+    ]
+
+    def run(found: Incarnation) -> str:
+        done = subprocess.run(
+            command(shell), input=f"({deployment_script(found.static_scripts)}) && {found.text}",
+            env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.stdout + done.stderr
+
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(run, made * 40))
+    assert said == ["one\n", "two\n"] * 40
 
 
 def test_readers_see_the_old_file_or_the_new_one_whole(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from osprofile import IncarnationError, OSProfileError, Repository, incarnate
 from osprofile.incarnation.plan import plan_of
+from osprofile.incarnation.static_scripts import deployed_name
 from osprofile.incarnation.trace import FieldTrace, trace
 from osprofile.language.body import parse
 from osprofile.profile.data import bundled_profiles_directory
@@ -261,6 +262,7 @@ def test_no_position_is_told_behind_a_regular_expression() -> None:
 
 
 def test_static_scripts() -> None:
+    name = deployed_name("s.sh", "#!/bin/sh\n")
     made = profile(
         template_of(
             "T", static("#!/bin/sh\n", "s.sh", "-x <TARGET> y"), field("TARGET", default("t"))
@@ -278,11 +280,11 @@ def test_static_scripts() -> None:
         for t in found
     ]
     assert told == [
-        ("TARGET", "engine", "/home/u/bin/s.sh", [("", (1, 4))]),
+        ("TARGET", "engine", f"/home/u/bin/{name}", [("", (1, 4))]),
         ("USER_NAME", "context", "u", [("TARGET", (1, 10)), ("directory of s.sh", None)]),
-        ("FILE_NAME", "engine", "s.sh", [("TARGET", (1, 16))]),
-        ("ARGUMENTS", "engine", "-x t y", [("", (1, 21))]),
-        ("TARGET", "default", "t", [("ARGUMENTS", (1, 24))]),
+        ("FILE_NAME", "engine", name, [("TARGET", (1, 16))]),
+        ("ARGUMENTS", "engine", "-x t y", [("", (1, 38))]),
+        ("TARGET", "default", "t", [("ARGUMENTS", (1, 41))]),
     ]
 
 

@@ -18,6 +18,7 @@ from osprofile import (
     incarnate,
 )
 from osprofile.incarnation import fields as rules
+from osprofile.incarnation import lengths
 from tests.strategies import (
     default,
     field,
@@ -399,9 +400,9 @@ def test_what_no_script_can_carry(value: object, told: str, source: str) -> None
     assert caught.value.field == "F"
 
 
-WORDS = f'ext:pattern="{escape(rules.ARGUMENTS_PATTERN)}"'
-EXPORTS = f'ext:pattern="{escape(rules.ENVIRONMENT_PATTERN)}"'
-LONGEST = rules.LONGEST
+WORDS = f'ext:pattern="{escape(lengths.ARGUMENTS_PATTERN)}"'
+EXPORTS = f'ext:pattern="{escape(lengths.ENVIRONMENT_PATTERN)}"'
+LONGEST = lengths.LONGEST
 ROOM = LONGEST - len("GPE_F=")
 TOO_LONG = {
     # a field's attributes: values that fit just so, values that do not, and what they are said to be
@@ -414,7 +415,7 @@ TOO_LONG = {
         r"\'" * (LONGEST + 1): f"is too long for a program: {LONGEST + 1} bytes",
         f"{'x' * LONGEST} " * 8: "its words take 1048585 bytes",
         "a " * 100_000: "its words take 1000000 bytes",
-        "x" * (rules.MOST_WORDS + 1): "its words take",
+        "x" * (lengths.MOST_WORDS + 1): "its words take",
     }),
     "exports": (EXPORTS, [f"export A='{'x' * (LONGEST - 2)}'", "export A='a\nb'\n" * 30_000], {
         f"export A='{'x' * (LONGEST - 1)}'": f"is too long for a program: {LONGEST + 1} bytes",
@@ -440,7 +441,7 @@ def test_what_no_program_can_be_given_is_refused_by_name(case: str) -> None:
 def test_what_the_engine_lets_through_is_what_linux_passes_on() -> None:
     """A word, a variable, and as many of both as are allowed."""
     words = ["x" * LONGEST] * 7
-    room = rules.MOST_WORDS - sum(len(word) + 9 for word in words)
+    room = lengths.MOST_WORDS - sum(len(word) + 9 for word in words)
     words += ["x"] * (room // 10)
     assert text_of("", WORDS, request=" ".join(words))
     environment = {f"A{n}": "x" * (LONGEST - 3) for n in range(7)}

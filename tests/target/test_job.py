@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.errors import ValueRefusedError
-from osprofile.incarnation.fields import LONGEST
+from osprofile.incarnation.lengths import LONGEST
 from osprofile.target.job import (
     FIELD_OF,
     JobDescription,
