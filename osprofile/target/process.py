@@ -12,18 +12,20 @@ import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from osprofile.errors import OutputError, ScriptTimeoutError
 from osprofile.target.shell import could_not_start, finished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Awaitable, Iterator, Sequence
     from typing import IO
 
     from osprofile.target.shell import Finished
 
+T = TypeVar("T")
 MOST_OUTPUT: Final = 64 * 1024 * 1024
 """Bytes of one stream that a script may write: the states of half a million jobs."""
 PATIENCE: Final = 2.0
@@ -33,15 +35,38 @@ _MOMENT: Final = 0.02
 """Seconds between two looks whether what was ended is gone."""
 
 
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+async def until_signal(work: Awaitable[T], received: list[int]) -> T:
+    """Do some work; a signal that would end this process cancels it, and is added to `received`."""
+    task = asyncio.ensure_future(work)
+
+    def stop(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    for number in _SIGNALS if in_main_thread else ():
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    return await task
+
+
 async def finish(
-    words: Sequence[str], data: bytes, time_limit: float, *, stdout: int | None = None
+    words: Sequence[str],
+    data: bytes,
+    time_limit: float | None,
+    *,
+    stdout: int | None = None,
+    stderr: int | None = None,
 ) -> Finished:
     """Run a command with `data` as its standard input and collect what it writes until its end.
 
-    Its standard output goes to the file descriptor `stdout` instead, if that is given.
+    Its output goes to the file descriptors `stdout` and `stderr` instead, where they are given.
 
     It leads a session of its own, all of which is ended (TERM, KILL after PATIENCE) when
-    `time_limit` (s) is over, the output is longer than MOST_OUTPUT, or this task is cancelled.
+    `time_limit` (s; None: without one) is over, the output is longer than MOST_OUTPUT, or this task is cancelled.
     Raises `ScriptError`, `ScriptTimeoutError`, `OutputError`.
     """
     with _file_of(data) as stdin:
@@ -50,7 +75,7 @@ async def finish(
                 words,
                 stdin=stdin,
                 stdout=subprocess.PIPE if stdout is None else stdout,
-                stderr=subprocess.PIPE,
+                stderr=subprocess.PIPE if stderr is None else stderr,
                 bufsize=0,
                 start_new_session=True,
             )
@@ -58,8 +83,15 @@ async def finish(
             raise could_not_start(words[0], error) from None
     loop = asyncio.get_running_loop()
     too_much = asyncio.Event()
-    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
-    readers = [_Reader(loop, pipe, too_much) for pipe in pipes]
+    readers = {
+        pipe: _Reader(loop, pipe, too_much)
+        for pipe in (process.stdout, process.stderr)
+        if pipe is not None
+    }
+
+    def said(pipe: IO[bytes] | None) -> bytes:
+        return readers[pipe].text() if pipe is not None else b""
+
     try:
         ended = asyncio.ensure_future(_end(loop, process))
         noise = asyncio.ensure_future(too_much.wait())
@@ -68,7 +100,7 @@ async def finish(
                 (ended, noise), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
             )
             if process.poll() is None:
-                _refuse(too_much, time_limit, readers[-1].text())
+                _refuse(too_much, time_limit or 0, said(process.stderr))
         finally:
             # The end of the event loop cancels `ended` as it does this task: it tells nothing.
             if process.poll() is None:
@@ -76,10 +108,9 @@ async def finish(
             ended.cancel()
             noise.cancel()
     finally:
-        for reader in readers:
+        for reader in readers.values():
             reader.close()
-    output = readers[0].text() if stdout is None else b""
-    return finished(process.returncode, output, readers[-1].text())
+    return finished(process.returncode, said(process.stdout), said(process.stderr))
 
 
 @contextlib.contextmanager

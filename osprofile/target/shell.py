@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, final
 
@@ -84,8 +83,11 @@ def script_of(incarnation: Incarnation) -> str:
 
 
 def wrapped(script: str) -> bytes:
-    """Give what a shell gets to read for a script: one group, its standard input empty."""
-    return f"{{\n{script}\n}} </dev/null\n".encode()
+    """Give what a shell gets to read for a script: one group, its standard input empty.
+
+    The colon is there for a script without a command: no shell takes an empty group.
+    """
+    return f"{{ :\n{script}\n}} </dev/null\n".encode()
 
 
 def telling_its_end(script: str) -> str:
@@ -99,7 +101,7 @@ def telling_its_end(script: str) -> str:
 def one_by_one(scripts: Iterable[str]) -> str:
     """Return one script that runs several, each in a subshell; `parts` takes its output apart."""
     told = f"printf '\\n{_ENDED} %s\\n' \"$gpe_rc\""
-    return "".join(f"(\n{script}\n)\ngpe_rc=$?\n{told}\n{told} >&2\n" for script in scripts)
+    return "".join(f"( :\n{script}\n)\ngpe_rc=$?\n{told}\n{told} >&2\n" for script in scripts)
 
 
 def parts(done: Finished) -> list[Finished]:
@@ -125,15 +127,21 @@ def could_not_start(word: str, error: OSError) -> ScriptError:
 def run(words: Sequence[str], script: str, *, capture: bool = False) -> Finished:
     """Run a script in the shell started by `words` and wait for its end.
 
-    Its output goes where this process's goes, or into the result with `capture`. Raises
-    `ScriptError` where the shell cannot be started.
+    Its output goes where this process's goes, or into the result with `capture`. A signal that
+    would end this process (INT, TERM, HUP) ends the script and all that it started, and is told as
+    what killed it. Raises `ScriptError` where the shell cannot be started, `OutputError` where
+    there is more output than can be kept.
     """
-    pipe = subprocess.PIPE if capture else None
+    import asyncio
+
+    from osprofile.target.process import finish, until_signal
+
+    stdout, stderr = (None, None) if capture else (1, 2)
+    received: list[int] = []
+    work = finish(words, wrapped(script), None, stdout=stdout, stderr=stderr)
     try:
-        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=pipe, stderr=pipe)
-    except OSError as error:
-        raise could_not_start(words[0], error) from None
-    with process:
-        # A shell that ends before it has read all leaves a broken pipe, which communicate ignores.
-        stdout, stderr = process.communicate(wrapped(script))
-    return finished(process.returncode, stdout or b"", stderr or b"")
+        return asyncio.run(until_signal(work, received))
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        return finished(-received[0], b"", b"")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.target.test_process import gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,6 +238,32 @@ def test_run_passes_on_output_and_exit_code(incarnate: Incarnate, site: Path) ->
     assert (ended.code, ended.out, ended.err) == (7, "", "HELLO\n")
     told = json.loads(incarnate("GREET", "-p", str(site), "-v", "LOUD", "--run", "--json").out)
     assert (told["exit_code"], told["stdout"], told["stderr"]) == (7, "", "HELLO\n")
+
+
+HANGS = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="hangs" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="HANG"><idb:Invocation><idb:Body>echo $$
+(trap '' TERM HUP INT; echo ready; exec sleep 600) &amp;
+echo $!
+wait
+</idb:Body></idb:Invocation></idb:Template>
+</osp:Profile>
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_what_run_has_started(tmp_path: Path, number: signal.Signals) -> None:
+    """Even what does not heed it itself."""
+    (tmp_path / "hangs.xml").write_text(HANGS)
+    words = ["HANG", "-p", str(tmp_path / "hangs.xml"), "--run"]
+    running = subprocess.Popen([sys.executable, "-m", "osprofile", *words], stdout=subprocess.PIPE)
+    with running, running.stdout or contextlib.nullcontext() as out:
+        said = {out.readline().strip() for _ in range(3)}
+        pids = [int(word) for word in said - {b"ready"}]
+        running.send_signal(number)
+        assert running.wait() == 128 + number
+    assert all(map(gone, pids))
 
 
 def test_run_deploys_the_static_scripts_it_needs(

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import InvalidProfileError, ScriptError, ValueRefusedError
+from osprofile.errors import InvalidProfileError, OutputError, ScriptError, ValueRefusedError
 from osprofile.profile.data import bundled_profiles_directory
 from osprofile.profile.repository import Repository
-from osprofile.target import shell
+from osprofile.target import process, shell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +59,9 @@ def test_a_text_that_gives_no_words_is_the_profiles_fault(text: str, reason: str
         ("echo one; echo two", 0, "one\ntwo\n"),
         ("exit 7", 7, ""),
         ("false", 1, ""),
+        ("", 0, ""),
+        ("# nothing", 0, ""),
+        ("\n# nothing\n\n", 0, ""),
         ("cat; echo end", 0, "end\n"),  # no child eats the rest of the script
         ("read -r line || echo none", 0, "none\n"),
         ("cat <<'EOF'\na } b\nEOF", 0, "a } b\n"),
@@ -97,6 +100,20 @@ def test_a_syntax_error_runs_nothing(words: list[str], tmp_path: Path) -> None:
 def test_a_shell_that_is_not_there() -> None:
     with pytest.raises(ScriptError, match="cannot start 'no-such-shell'"):
         shell.run(["no-such-shell", "-s"], "true")
+
+
+@pytest.mark.parametrize("stream", ["", " >&2"])
+def test_captured_output_is_bounded(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MOST_OUTPUT", 100_000)
+    with pytest.raises(OutputError, match="printed more than"):
+        shell.run(["sh", "-s"], f"yes{stream}", capture=True)
+
+
+def test_what_a_script_leaves_running_holds_nothing_up(tmp_path: Path) -> None:
+    """Though it keeps the output open."""
+    done = shell.run(["sh", "-s"], f"sleep 600 & echo $! > {tmp_path}/pid; echo out", capture=True)
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert (done.exit_code, done.stdout) == (0, b"out\n")
 
 
 def test_a_shell_that_does_not_read_its_script() -> None:

@@ -7,14 +7,14 @@ import contextlib
 import logging
 import os
 import shlex
-import signal
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Self, TypeVar, final
 
 from osprofile.cli import common
 from osprofile.cli.job.rows import CUT, Row, options_of
 from osprofile.errors import JobNotFoundError, NotFoundError, OSProfileError, StoreError, tell, told
 from osprofile.target.names import context_of_target, target_name
+from osprofile.target.process import until_signal
 from osprofile.target.store import Store, default_path
 from osprofile.target.system import TargetSystem
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from osprofile.target.store import Record
 
 T = TypeVar("T")
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @final
@@ -65,23 +64,9 @@ class Stopped(Exception):  # noqa: N818  # no error: somebody wants the command 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run the work of a verb; a signal cancels it, so that it ends its scripts: `Stopped`."""
     received: list[int] = []
-
-    async def main() -> T:
-        loop = asyncio.get_running_loop()
-        task = asyncio.ensure_future(work)
-
-        def stop(number: int) -> None:
-            received.append(number)
-            task.cancel()
-
-        for number in _SIGNALS:
-            if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
-                loop.add_signal_handler(number, stop, number)
-        return await task
-
     with _warnings():
         try:
-            return asyncio.run(main())
+            return asyncio.run(until_signal(work, received))
         except asyncio.CancelledError:
             if not received:
                 raise
