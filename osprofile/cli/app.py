@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from osprofile.cli import completion
-from osprofile.cli.common import GROUPS, guarded
+from osprofile.cli.common import GROUPS, guarded, usage_code
 from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, parameters, takes_rest
 
 HELP = """Turn OS Profiles (GPE XML) into the scripts of a batch system, check them, show them.
@@ -32,6 +32,20 @@ class Group(TyperGroup):
             return found
         offered = completion.offers("templates", {}, incomplete)
         return [*found, *(CompletionItem(word, help=text) for word, text in offered)]
+
+
+def run_app(app: typer.Typer, words: list[str]) -> int:
+    """Run the application; give the exit code, of a usage error too."""
+    from typer._click.exceptions import ClickException
+
+    try:
+        code = app(words, prog_name="incarnate", standalone_mode=False)
+    except ClickException as error:
+        error.show()
+        return usage_code(words)
+    except SystemExit as end:  # of a completion call
+        code = end.code
+    return code if isinstance(code, int) else 0
 
 
 def build(verbs: Mapping[str, Verb], version: str) -> typer.Typer:

@@ -15,7 +15,7 @@ from osprofile.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
@@ -154,22 +154,52 @@ def guarded(verb: Callable[..., int], arguments: Mapping[str, Any], first: str =
             error.hint = f"{meant(first)} {error.hint}".strip()
         tell_error(error)
         return our_error(verb, arguments, error.exit_code)
-    except BrokenPipeError:
-        # The reader has gone, as with `| head`: say nothing, now or when Python closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return INTERNAL_ERROR
+    except BrokenPipeError as error:
+        return tell_failure(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except OSError as error:
+    except Exception as error:  # noqa: BLE001  # the last resort: a user gets a sentence
+        return our_error(verb, arguments, tell_failure(error))
+
+
+def tell_failure(error: Exception) -> int:
+    """Tell an error that is none of ours in one block; give the exit code."""
+    if isinstance(error, BrokenPipeError):
+        # The reader has gone, as with `| head`: say nothing, now or when Python closes stdout.
+        _discard_output()
+    elif isinstance(error, OSError):
         tell(f"incarnate: {error.filename or 'output'}: {error.strerror}")
-    except Exception as error:  # the last resort: a user gets a sentence
-        if os.environ.get("OSPROFILE_DEBUG"):
-            raise
+        _discard_output()
+    elif isinstance(error, UnicodeEncodeError):  # Python takes words that are not UTF-8 so
+        tell(f"incarnate: {shown(str(error.object))} is not valid UTF-8")
+        return UsageError.exit_code
+    elif os.environ.get("OSPROFILE_DEBUG"):
+        raise error
+    else:
         tell(
             f"incarnate: internal error: {type(error).__name__}: {error}\n"
             "    hint: this is a fault of osprofile's; OSPROFILE_DEBUG=1 shows where"
         )
-    return our_error(verb, arguments, INTERNAL_ERROR)
+    return INTERNAL_ERROR
+
+
+def _discard_output() -> None:
+    """Have what could not be written forgotten: Python would try it again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def open_missing_streams() -> None:
+    """Open the standard streams that are closed, so that no file gets their numbers.
+
+    A result that is written to one fails; messages are lost.
+    """
+    modes = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
+    for name, mode in modes.items():
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, mode)  # the lowest one that is free
+            os.set_inheritable(number, True)
+            stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
 
 
 def our_error(verb: Callable[..., int], arguments: Mapping[str, Any], code: int) -> int:
@@ -177,6 +207,12 @@ def our_error(verb: Callable[..., int], arguments: Mapping[str, Any], code: int)
     if passes_on(verb, arguments):
         return OUR_ERROR_BESIDE_A_SCRIPT
     return max(code, TROUBLE) if verb.__name__ in {"diff", "check"} else code
+
+
+def usage_code(words: Sequence[str]) -> int:
+    """Return the exit code for a command line that cannot be read: 125 where 2 could be a script's."""
+    passes = not {"--run", "--wait"}.isdisjoint(words) or words[:2] == ["job", "wait"]
+    return OUR_ERROR_BESIDE_A_SCRIPT if passes else UsageError.exit_code
 
 
 def passes_on(verb: Callable[..., int], arguments: Mapping[str, Any]) -> bool:

@@ -25,6 +25,7 @@ _COMPLETE: Final = "_INCARNATE_COMPLETE"
 
 def main() -> None:
     """Run the command line of this process and end it with the command's exit code."""
+    common.open_missing_streams()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -45,7 +46,7 @@ def run(words: Sequence[str]) -> int:
             common.tell(
                 f"incarnate: these words do not fit template {words[0]!r}\n    hint: {hint}"
             )
-            return common.UsageError.exit_code
+            return common.usage_code(words)
     return _with_typer(full)
 
 
@@ -61,7 +62,7 @@ def _run_in_group(group: str, verb: str = "--help", *words: str) -> int:
             f"{group} has no command {told(verb)}", hint=nearest(verb, GROUPS[group])
         )
         common.tell_error(error)
-        return error.exit_code
+        return common.usage_code(words)
     return _with_typer([group, verb, *words])
 
 
@@ -79,14 +80,13 @@ def load(verb: str) -> options.Verb:
 
 def _with_typer(words: Sequence[str]) -> int:
     from osprofile import __version__
-    from osprofile.cli.app import build
+    from osprofile.cli.app import build, run_app
 
     app = build({verb: load(verb) for verb in _needed(words)}, __version__)
     try:
-        app(list(words) or ["--help"], prog_name="incarnate")
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else common.INTERNAL_ERROR
-    return 0
+        return run_app(app, list(words) or ["--help"])
+    except Exception as error:  # noqa: BLE001  # what a verb raises is told before: this is of --help and its like
+        return common.tell_failure(error)
 
 
 def _needed(words: Sequence[str]) -> Iterator[str]:

@@ -166,9 +166,10 @@ def incarnate(
 def storage_path(profile: Profile, name: str, context: Mapping[str, str] | None = None) -> str:
     """Give the path of a storage's directory (seed, section 3): its template, incarnated.
 
-    Raises `StorageNotFoundError` and what `incarnate` raises.
+    The line end that closes the template's text is no part of the path. Raises `StorageNotFoundError` and what `incarnate` raises.
     """
-    return incarnate(profile, profile.storage(name).template, context=context).text
+    text = incarnate(profile, profile.storage(name).template, context=context).text
+    return text.removesuffix("\n")
 
 
 def static_scripts(

@@ -333,10 +333,12 @@ def test_a_field_derived_in_one_and_declared_in_another(prologue: str, runs: str
 
 def test_storage_path() -> None:
     made = profile(
-        template("HOME_PATH", "/home/<USER_NAME>"), template("ROOT", "/"),
+        template("HOME_PATH", "/home/<USER_NAME>"), template("ROOT", "/"), template("LINE", "/a b \n"),
         '<osp:Storage name="HOME" template="HOME_PATH"/><osp:Storage name="ROOT" template="ROOT"/>',
+        '<osp:Storage name="LINE" template="LINE"/>',
     )  # fmt: skip
     assert storage_path(made, "ROOT") == "/"
+    assert storage_path(made, "LINE") == "/a b "
     assert storage_path(made, "HOME", {"USER_NAME": "u"}) == "/home/u"
     with pytest.raises(MissingValueError, match="field USER_NAME has no value"):
         storage_path(made, "HOME")
