@@ -20,7 +20,7 @@ from osprofile.profile.model import Document, Profile
 from osprofile.profile.reader import PLAIN_NAME, read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
     from osprofile.profile.model import Application, Storage
@@ -171,33 +171,32 @@ class Repository:
         A document that extends its own name extends the next one of that name on the search path.
         Raises `InvalidProfileError`.
         """
-        chain, files = [document], [path]
+        chain = [document]
+        files = {_identity(path): path} if path else {}
         while chain[-1].extends is not None:
             found = self._parent(chain, files)
             chain.append(self._named_document(found, chain[-1].extends))
-            files.append(found)
+            files[_identity(found)] = found
         return chain
 
-    def _parent(self, chain: Sequence[Document], files: Sequence[str | None]) -> str:
+    def _parent(self, chain: Sequence[Document], files: Mapping[object, str]) -> str:
         child, extends = chain[-1], chain[-1].extends or ""
         candidates = self._paths(extends)
         if child.name == extends:
             candidates = iter(_behind(list(candidates), files))
         found = next(candidates, None)
         place = child.element.attribute_place("extends")
-        told = " -> ".join([*(f"{d.name} ({d.element.place})" for d in chain), extends])
         if found is None:
             further, hint = "", self._missing_hint(extends)
             if child.name == extends:
                 further = "further "
                 hint = "leave extends out: the search path has none behind this one"
-            message = f"profile {child.name} extends {shown(extends)}, and there is no {further}profile of that name: {told}"
+            message = f"profile {child.name} extends {shown(extends)}, and there is no {further}profile of that name: {_told(chain)}"
             raise InvalidProfileError([Problem("OSP201", message, place, hint)])
-        if any(f and _same(found, f) for f in files):
+        if _identity(found) in files:
             hint = "one of them must not extend the other, directly or through a third"
-            raise InvalidProfileError(
-                [Problem("OSP202", f"profiles extend each other: {told}", place, hint)]
-            )
+            message = f"profiles extend each other: {_told(chain)}"
+            raise InvalidProfileError([Problem("OSP202", message, place, hint)])
         return found
 
     def _named_document(self, path: str, name: str) -> Document:
@@ -234,21 +233,30 @@ def _entries(directory: str) -> list[str]:
         return []
 
 
-def _behind(candidates: list[str], files: Sequence[str | None]) -> list[str]:
+def _behind(candidates: list[str], files: Mapping[object, str]) -> list[str]:
     """Give what a file extends by its own name: what the search path has behind it.
 
     `files` is the chain, the file last. One that is not on the search path goes before all of it.
     """
-    own = files[-1]
-    at = next((i for i, c in enumerate(candidates) if own and _same(c, own)), -1)
-    return [c for c in candidates[at + 1 :] if not any(f and _same(c, f) for f in files)]
+    known = [_identity(c) for c in candidates]
+    own = next(reversed(files), None)
+    at = known.index(own) if own in known else -1
+    return [c for c, i in list(zip(candidates, known, strict=True))[at + 1 :] if i not in files]
 
 
-def _same(one: str, other: str) -> bool:
+def _identity(path: str) -> object:
+    """Return what is equal for two paths of one file."""
     try:
-        return one == other or paths.samefile(one, other)
+        found = os.stat(path)
     except OSError:
-        return False
+        return path
+    return found.st_dev, found.st_ino
+
+
+def _told(chain: Sequence[Document]) -> str:
+    """Return the names and places of a chain, and what its last document extends."""
+    told = [f"{d.name} ({d.element.place})" for d in chain]
+    return " -> ".join([*told, chain[-1].extends or ""])
 
 
 def bytes_of(path: str) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import islice
 from os import path
 from typing import TYPE_CHECKING, Final
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from osprofile.profile.tree import Element
 
 CODE: Final = "OSP104"
+MOST: Final = 500
+"""Errors of one document that are explained: to find the element of each takes the longer the more
+elements there are, and nobody reads on."""
 _PREFIXES: Final = {OSP: "osp:", IDB: "idb:", JSDL: "jsdl:", EXTENSION: "ext:"}
 _ATTRIBUTES: Final = {
     "Profile": ("name", "extends"),
@@ -96,7 +100,7 @@ def _blamed(
     prefixes = {p: uri for node in order for p, uri in node.nsmap.items() if p}
     find = document.getroottree().xpath
     found = []
-    for entry in schema.error_log:
+    for entry in islice(schema.error_log, MOST):
         nodes = find(entry.path, namespaces=prefixes) if entry.path else []
         found.append((order.get(nodes[0], root) if nodes else root, entry.message))
     return found
@@ -110,7 +114,7 @@ def _explain(root: Element, blamed: list[tuple[Element, str]]) -> list[Problem]:
         elif "is not expected" in message:
             allowed[element] = "nothing more"
     found: dict[tuple[int, str], Problem] = {}
-    for problem in _by_xmlschema(root, allowed):
+    for problem in islice(_by_xmlschema(root, allowed), MOST):
         place = problem.place or root.place
         found.setdefault((place.offset, problem.message[:20]), problem)
     # On some documents xmlschema is content (no-break spaces, an unknown xsi:type): libxml2 decides.

@@ -13,7 +13,7 @@ import pytest
 from osprofile import InvalidProfileError, Repository
 from osprofile.profile import tree
 from osprofile.profile.reader import read
-from tests.strategies import default, document, field, template, template_of
+from tests.strategies import calls, default, document, field, template, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,6 +124,35 @@ def test_a_long_line_is_read() -> None:
 def test_a_deep_but_allowed_tree_is_judged_by_the_schema() -> None:
     with pytest.raises(InvalidProfileError, match="OSP104 <Template> is not expected here"):
         read("f", nested(30).encode())
+
+
+MANY = {
+    "attributes that are none": '<idb:Template name="T{}" nome="x"/>',
+    "limits that are no numbers": template_of("T{}", field("F", "<idb:Min>x</idb:Min>")),
+    "elements that are none": '<idb:Template name="T{}"><idb:Nope/></idb:Template>',
+    "text where none may stand": '<idb:Template name="T{}">x</idb:Template>',
+    "second templates": '<idb:Template name="T"/>',
+}
+
+
+@pytest.mark.parametrize("case", MANY)
+def test_the_work_of_telling_errors_grows_with_their_number(case: str) -> None:
+    def judge(number: int) -> None:
+        text = document("\n".join(MANY[case].format(n) for n in range(number)))
+        with pytest.raises(InvalidProfileError) as caught:
+            read("f", text.encode())
+        assert len(caught.value.problems) >= min(number - 1, 500)
+        assert str(caught.value)
+
+    judge(10)  # the schemas are read
+    assert calls(lambda: judge(1600)) < 2.5 * calls(lambda: judge(800))
+
+
+def test_of_very_many_errors_the_schemas_tell_the_first_ones() -> None:
+    text = document("\n".join(MANY["attributes that are none"].format(n) for n in range(600)))
+    with pytest.raises(InvalidProfileError) as caught:
+        read("f", text.encode())
+    assert [p.place and p.place.line for p in caught.value.problems] == [*range(4, 504)]
 
 
 # What would have a careless reader open files or sockets, in a process that watches.

@@ -14,7 +14,7 @@ import pytest
 import osprofile
 from osprofile import InvalidProfileError, ProfileNotFoundError, Repository
 from osprofile.profile.repository import search_path
-from tests.strategies import application, default, document, field, template, template_of
+from tests.strategies import application, calls, default, document, field, template, template_of
 
 ROOT = Path(osprofile.__file__).parent.parent
 
@@ -474,6 +474,14 @@ def test_broken_chain(extends: dict[str, str], told: str, tmp_path: Path) -> Non
         1:-1
     ]
     assert caught.value.exit_code == 3
+
+
+def test_the_work_of_a_chain_grows_with_its_length(tmp_path: Path) -> None:
+    for n in range(200):
+        write(tmp_path, f"p{n}", extends=f"p{n + 1}")
+    write(tmp_path, "p200")
+    works = [calls(lambda at=at: chain(alone(tmp_path), f"p{at}")) for at in (195, 100, 0)]  # type: ignore[misc]
+    assert works[2] < 2.5 * works[1]
 
 
 def test_a_parent_that_is_broken_is_told_at_its_place(tmp_path: Path) -> None:
