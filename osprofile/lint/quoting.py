@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Final, Literal, final
 
 from osprofile.incarnation import fields as engine
 from osprofile.language.javaregex.charset import ALNUM, ANY, DIGIT, WORD, CharSet
+from osprofile.lint import flow
 from osprofile.lint import values as possible
 from osprofile.lint.replacements import is_known
 from osprofile.lint.rules import problem
-from osprofile.lint.shell.commands import is_program, may_be_option, sort
+from osprofile.lint.shell.commands import (
+    SPECIAL_VARIABLES,
+    is_program,
+    may_be_option,
+    reads_commands,
+    sort,
+)
+from osprofile.lint.shell.position import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
     from osprofile.errors import Problem
     from osprofile.lint.script import Hole, View
     from osprofile.lint.shell.lexer import Reading
-    from osprofile.lint.shell.position import Position, Quote
+    from osprofile.lint.shell.position import Quote
     from osprofile.lint.values import Values
 
 Trust = Literal["request", "context", "script", "words", "safe"]
@@ -46,7 +54,6 @@ _AS_ARGUMENT: Final = "hand it over as an argument or in the environment, not as
 _PRINTF: Final = "write printf '%s\\n' @"
 """A remedy; the @ stands for the quoted replacement."""
 
-_DECLARING: Final = (("export",), ("readonly",), ("local",))
 _DASH: Final = CharSet.chars("-")
 _BACKSLASH: Final = CharSet.chars("\\")
 
@@ -182,7 +189,7 @@ def _can_end(position: Position, chars: CharSet) -> bool:
 def _program(position: Position, found: Values) -> Fault | None:
     if position.role != "argument" or _within(found.chars, _IN_PROGRAM):
         return None
-    language = is_program(position.words)
+    language = is_program(position.words, position.prefix)
     if not language:
         return None
     where = f"in what {sort(position.words).name} reads as {language}"
@@ -191,23 +198,82 @@ def _program(position: Position, found: Values) -> Fault | None:
 
 def _evaluated(position: Position, found: Values, reading: Reading[Hole]) -> Fault | None:
     """Find out whether a value gets into a variable, or an output, that is then evaluated."""
-    if _within(found.chars, _IN_PROGRAM):
+    options = "-" in found.first
+    if _within(found.chars, _IN_PROGRAM) and not options:
         return None
-    if position.computed:
+    code = not _within(found.chars, _IN_PROGRAM)
+    if code and position.computed:
         return Fault("OSP615", "in a command whose output is computed with", _INTEGER)
-    if position.role != "assignment" and position.words[:1] not in _DECLARING:
-        return None
-    variable, equals, _ = position.prefix.partition("=")
-    for name, used in reading.variables if equals else ():
-        if name != variable:
-            continue
-        if used.quote == "arithmetic":
-            return Fault("OSP615", f"in variable {name}, which is computed with", _INTEGER)
-        language = is_program(used.words) if used.role == "argument" else ""
-        if language:
-            where = f"in variable {name}, which {sort(used.words).name} reads as {language}"
-            return Fault("OSP615", where, _AS_ARGUMENT)
+    told = None
+    for via, used in flow.reached(reading, position):
+        fault = _where_it_gets(via, used) if code else None
+        if fault is not None:
+            return fault
+        if via and options and told is None and used.quote != "arithmetic":
+            told = _option_by_variable(via, used, reading.functions)
+    return told
+
+
+def _where_it_gets(via: str, used: Position) -> Fault | None:
+    """Find out whether a place that a value gets to, by a variable or itself, evaluates it."""
+    by = (
+        f"in variable {via.removeprefix('$')}, which"
+        if via.startswith("$") and via != "$(...)"
+        else "in an output, which"
+    )
+    if via and used.quote == "arithmetic":
+        return Fault("OSP615", f"{by} is computed with", _INTEGER)
+    variable = flow.assigned(used) or _environment_variable(used)
+    if variable in SPECIAL_VARIABLES:
+        return Fault(
+            "OSP615",
+            f"in {variable}, which decides what is run",
+            "set it to a text of the profile's own",
+        )
+    if via and used.role == "argument" and (language := is_program(used.words, used.prefix)):
+        return Fault(
+            "OSP615", f"{by} {_named(sort(used.words).name)} reads as {language}", _AS_ARGUMENT
+        )
+    for command in flow.receivers(used):
+        if language := reads_commands(command.words):
+            where = f"in what {_named(sort(command.words).name)} reads as {language}"
+            return Fault("OSP615" if via else "OSP610", where, _AS_ARGUMENT)
     return None
+
+
+def evaluated_input(reading: Reading[Hole]) -> Iterator[tuple[str, str, Position]]:
+    """Yield each variable that `read` fills and that is evaluated: its name, by what, and where."""
+    for command in reading.commands:
+        for name in command.words[1:] if command.words[:1] == ["read"] else ():
+            origin = Position("double", "assignment", (), f"{name}=")
+            for via, used in flow.reached(reading, origin):
+                if (
+                    via
+                    and used.role == "argument"
+                    and (code := is_program(used.words, used.prefix))
+                ):
+                    yield name, f"{_named(sort(used.words).name)} reads as {code}", used
+
+
+def _environment_variable(used: Position) -> str:
+    """Return the variable that `env NAME=...` sets; nothing if it is none."""
+    name, equals, _ = used.prefix.partition("=")
+    return name if equals and used.words[:1] == ("env",) else ""
+
+
+def _option_by_variable(via: str, used: Position, functions: AbstractSet[str]) -> Fault | None:
+    if used.role != "argument" or not may_be_option(used.words, used.prefix, functions):
+        return None
+    if used.words[-1].startswith("-") and used.words[-1] != "--":
+        return None  # most likely it is the value of that option
+    if sort(used.words).name in {"echo", "set", "export", "eval", ""}:
+        return None
+    where = f"in variable {via.removeprefix('$')}, where {_named(sort(used.words).name)} takes a leading - for an option"
+    return Fault(
+        "OSP616",
+        where,
+        "let a -- precede the variable, or give the field an ext:pattern that forbids a leading -",
+    )
 
 
 def _option(position: Position, found: Values, functions: AbstractSet[str]) -> Fault | None:

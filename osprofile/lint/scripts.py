@@ -46,6 +46,10 @@ def _script(view: View, script: Script, prefix: str) -> Iterator[Problem]:
         hint = "the quoting of this script is checked when it does"
         yield problem("OSP612", message, script.place(offset), hint)
         return
+    for name, how, used in quoting.evaluated_input(reading):
+        message = f"variable {name}, which read fills, gets to what {how}"
+        hint = "hand it over as an argument, or check it against a list of what may stand in it"
+        yield problem("OSP617", message, script.place(used.at), hint)
     for hole, position in reading.holes:
         if not directives.has(hole):
             yield from quoting.judge(view, hole, position, reading)

@@ -48,7 +48,26 @@ SAFE = [
     "exec -- '<E>'",
     "x '--<WHY/'/_>'",
     "cat <<EOF\nid <ID>\nEOF",
-    "awk -v w='<E>' '{ print w }'",
+    "printf '%s\\n' '<E>' | cat",
+    "printf '%s\\n' '<E>' | sh -c 'cat'",
+    "printf '%s\\n' '<E>' || sh",
+    "printf '%s\\n' '<E>'; sh x",
+    "echo a | sh",
+    "y='<E>'; z=$y; x -- \"$z\"",
+    "y='<E>'; z=a; eval \"$z\"",
+    "y='<E>'; case $y in a) ;; esac",
+    "y='<E>'; if [ -n \"$y\" ]; then :; fi | sh",
+    "y='<E>'; z=${#y}; x $((z))",
+    "f() { eval \"$1\"; }; f a; x -- '<E>'",
+    'f() { eval "$1"; }; g() { x -- "$1"; }; g \'<E>\'; f a',
+    "printf '%s\\n' '<E>' | while read -r y; do x -- \"$y\"; done",
+    "set -- '<E>'; x -- \"$1\"",
+    'y=<N>; kill "$y"; x $((y + 1))',
+    "Y='<E>' x",
+    "env Y='<E>' x",
+    "find ./'<E>' -delete",
+    "x -- y '<E>'",
+    'while read -r y; do x -- "$y"; done < z',
     "x <LT> y",
     "x <DASHES> '<E>'",
     "awk '$1 == \"<ID>\"'",
@@ -130,6 +149,43 @@ UNSAFE = [
     ("x \\<WHY>", [("OSP601", 1, 4)]),
     ("x $z'<E>'", [("OSP605", 1, 6)]),
 ]
+
+FLOWS = {
+    # Each body has one problem: its code, where the value stands.
+    "OSP610": [
+        "printf '%s\\n' ~'<E>' | sh", "echo y | sh; printf '%s' ~'<E>' | cat | sh", "x -- ~'<E>' |\n sh -s",
+        "{ x -- ~'<E>'; y; } | sh", "(x -- ~'<E>') | ssh host", "if y; then x -- ~'<E>'; fi | bash",
+        "x -- ~'<E>' | xargs rm", "sh <<E\n~<WHY/[^a-z;]/>\nE", "cat <<E | sh\n~<WHY/[^a-z;]/>\nE",
+        "awk -v w=~'<E>' '{ print w }'", "awk -vw=~'<E>' 1", "su -c ~'<E>'", "su me -c ~'<E>'", "x --wrap=~'<E>'",
+        "x --wrap ~'<E>'", "srun -- sh -c ~'<E>'", "find . -exec sh -c ~'<E>' \\;", "find . -exec ~'<E>' \\;",
+        "xargs sh -c ~'<E>'", "timeout 5 sh -c ~'<E>'", ". ~'<E>'", "source ~'<E>'",
+    ],
+    "OSP605": ["find -- ~'<E>' -delete", "find ~'<E>'"],
+    "OSP615": [
+        "y=~'<E>'; z=$y; eval \"$z\"", "f() { eval \"$1\"; }; f ~'<E>'", "f() { eval \"$@\"; }\nf -- ~'<E>'",
+        "f() {\n g \"$1\"\n}\ng() { sh -c \"$2$1\"; }\nf ~'<E>'", "y=~'<E>'; f() { eval \"$y\"; }; f",
+        "printf '%s' ~'<E>' | while read -r y; do eval \"$y\"; done",
+        'while read -r y; do eval "$y"; done <<E\n~<WHY/[^a-z;]/>\nE',
+        "y=$(printf '%s' ~'<E>'); eval \"$y\"", "eval \"$(printf '%s' ~'<E>')\"",
+        "for y in ~'<E>'; do eval \"$y\"; done", "set -- ~'<E>'; eval \"$1\"", "set -- x ~'<E>'; sh -c \"$2\"",
+        "y=~'<E>'; sed \"$y\" z", "y=~'<E>'; awk \"$y\" z", "y=~'<E>'; trap \"$y\" EXIT", "y=~'<E>'; ssh host \"$y\"",
+        "y=~'<E>'; printf '%s' \"$y\" | sh", "y=~'<E>'; z=${y#a}; eval $z", "y=~'<E>'; z=$((y))", "PATH=~'<E>' x",
+        "env PATH=~'<E>' x", "export PATH=~'<E>'", "PATH=$PATH:~'<E>'", "y=~'<E>'; PATH=$y; x",
+    ],
+    "OSP616": ["y=~'<E>'; ls \"$y\"", "y=~'<E>'; z=$y; find -- \"$z\" -delete", "f() { ls \"$1\"; }; f ~'<E>'"],
+    "OSP617": ['while read -r y; do eval ~"$y"; done', 'read -r y < z; w=$y; sh -c ~"$w"'],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "body"), [(c, b) for c, bodies in FLOWS.items() for b in bodies])
+def test_where_a_value_gets_to(lint: Lint, code: str, body: str) -> None:
+    """The problem is told at the value, or at the variable whose content nobody knows."""
+    before = body.partition("~")[0]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    column += 2 if code == "OSP617" else "~'" in body  # behind the quotes, and the $
+    problems = [p for p in found(lint, body.replace("~", "")) if p[0] == code]
+    assert problems == [(code, line, column)]
+    assert {c for c, _, _ in found(lint, body.replace("~", ""))} <= {code, "OSP617"}
 
 
 def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:

@@ -67,7 +67,7 @@ CASES = [
     ("while x @; do y @; done > @", ["unquoted argument: x |", "unquoted argument: y |", "unquoted redirection: |"]),
     ("{ x @; }; ( y @ ); z @", [f"unquoted argument: {c} |" for c in "xyz"]),
     ("f() { x @; }\nf @", ["unquoted argument: x |", "unquoted argument: f |"]),
-    ("for i in a '@' @; do x @; done", ["single list: |", "unquoted list: |", "unquoted argument: x |"]),
+    ("for i in a '@' @; do x @; done", ["single list: i |", "unquoted list: i |", "unquoted argument: x |"]),
     ("for i\ndo x @; done", ["unquoted argument: x |"]),
     ("for i do x @; done", ["unquoted argument: x |"]),
     ("case '@' in a|@) x @ ;; (b) y @ ;; *) z @; esac; w @", [
@@ -148,7 +148,7 @@ def test_comments_functions_and_variables() -> None:
     found = reading("f() { x; } # a\n#b\ny '# c' $v $((w + $u)) ${t:-'# d'}")
     assert found.comments == {11, 15}
     assert found.functions == {"f"}
-    assert [(name, at.quote) for name, at in found.variables] == [
+    assert [(name, at.quote) for (_, name), uses in found.uses.items() for at in uses] == [
         ("v", "unquoted"), ("w", "arithmetic"), ("u", "arithmetic"), ("t", "unquoted"),
     ]  # fmt: skip
 

@@ -130,6 +130,20 @@ RULES: Final = (
         template("n='<N/'/'\\\\''>'\nhold $((n * 2))", field("N", "", ' ext:type="integer"')),
     ),
     Rule(
+        "OSP616", "warning", "a variable with a settable value where an option may stand",
+        "A value that begins with - is taken for an option there, too. A warning, since the script "
+        "may check it before.",
+        _hold(f'why={_QUOTED}\nhold "$why"'),
+        _hold(f'why={_QUOTED}\nhold -- "$why"'),
+    ),
+    Rule(
+        "OSP617", "warning", "text that is read is run as commands",
+        "Nobody can know what a file, a pipe or a batch system's answer holds: a job's name, or a "
+        "user's, may stand in it. What eval, sh -c or awk read as code is no place for it.",
+        template('status | while read -r line; do eval "$line"; done'),
+        template('status | while read -r line; do hold -- "$line"; done'),
+    ),
+    Rule(
         "OSP621", "error", "a settable field without a pattern in a directive",
         "Directives know no quoting: a line end in the value adds a directive line, a blank an "
         "option. The field's pattern lists what may stand.",

@@ -32,6 +32,7 @@ _WITH_VALUE: Final = {
 _LANGUAGES: Final = {
     **dict.fromkeys(_AWKS, "its program"),
     **dict.fromkeys({*_SHELLS, "eval", "trap"}, "shell commands"),
+    **dict.fromkeys((".", "source"), "a file of shell commands"),
     "printf": "its format",
     "sed": "its script",
     "ssh": "shell commands of the other side",
@@ -87,6 +88,41 @@ def sort(words: Sequence[str]) -> Before:
     return Before(name, tuple(options), tuple(operands), waiting, ended or "--" in words[1:])
 
 
+_SUPERUSERS: Final = frozenset({"su", "runuser"})
+_TEXT_COMMANDS: Final = frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _NO_OPTIONS
+"""Commands that run none of their words."""
+
+_PRINTERS: Final = frozenset({"printf", "echo", "basename", "dirname", "expr", "readlink"})
+_RUNNING_OPTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+
+SPECIAL_VARIABLES: Final = frozenset(
+    {"PATH", "IFS", "ENV", "BASH_ENV", "PS4", "SHELLOPTS", "BASHOPTS", "CDPATH", "PERL5OPT",
+     "PYTHONPATH", "PYTHONSTARTUP", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PROMPT_COMMAND"}
+)  # fmt: skip
+"""Variables by which a shell or the system decides what is run."""
+
+
+def is_silent(words: Sequence[str]) -> bool:
+    """Return whether a command prints nothing."""
+    return sort(words).name in _NO_OPTIONS
+
+
+def prints(words: Sequence[str]) -> bool:
+    """Return whether a command prints its words."""
+    return sort(words).name in _PRINTERS
+
+
+def reads_commands(words: Sequence[str]) -> str:
+    """Return as what code a command reads its standard input; nothing if as none."""
+    before = sort(words)
+    if before.name in _SHELLS and not any("c" in o for o in before.options if o[1] != "-"):
+        given = before.operands and not any("s" in o for o in before.options)
+        return "" if given else "shell commands"
+    if before.name == "xargs":
+        return "words of a command"
+    return _LANGUAGES["ssh"] if before.name == "ssh" and len(before.operands) == 1 else ""
+
+
 def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]) -> bool:
     """Say whether the command may take a word for an option, should it begin with a `-`.
 
@@ -96,6 +132,8 @@ def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]
     if prefix.strip(GAP + EXPANSION):
         return False
     before = sort(words)
+    if before.name == "find":  # its expression may stand behind a -- too
+        return True
     if before.ended or before.name in _NO_OPTIONS or before.name in functions:
         return False
     if before.name.startswith(GAP):
@@ -104,15 +142,35 @@ def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]
     return not (before.operands and (before.name == "printf" or before.name in _SHELLS))
 
 
-def is_program(words: Sequence[str]) -> str:
-    """Say as what code the command reads the word that comes next; nothing if as none."""
-    before = sort(words)
-    if before.name == "sed" and before.waiting == "e":
-        return _LANGUAGES["sed"]
-    language = _LANGUAGES.get(before.name)
-    if language is None or before.waiting:
+def is_program(words: Sequence[str], prefix: str = "") -> str:
+    """Say as what code the command reads the word that comes next; nothing if as none.
+
+    `prefix` is what the word surely begins with.
+    """
+    name = sort(words).name
+    if name in _TEXT_COMMANDS and name != "printf":
         return ""
+    if prefix.startswith("--wrap=") or "--wrap" in words[-1:]:  # as several batch systems have it
+        return "shell commands"
+    inner = range(1, len(words)) if name not in {*_LANGUAGES, *_TEXT_COMMANDS} else ()
+    for at in inner:  # a command that runs another one, as xargs and srun do
+        if words[at].rpartition("/")[2] in _LANGUAGES and (found := is_program(words[at:], prefix)):
+            return found
+    if name == "find" and words[-1] in _RUNNING_OPTIONS:
+        return "a command's name"
+    if name in _SUPERUSERS and "-c" in words and words[-1] in {"-c", "--command"}:
+        return "shell commands"
+    return _own_program(words, prefix)
+
+
+def _own_program(words: Sequence[str], prefix: str) -> str:
+    before = sort(words)
+    if before.name in _AWKS and (before.waiting == "v" or prefix.startswith("-v")):
+        return "text with backslash escapes"
+    language = _LANGUAGES.get(before.name, "")
     first = not before.operands
+    if not language or before.waiting:
+        return language if before.name == "sed" and before.waiting == "e" else ""
     if before.name == "ssh":
         return "" if first else language
     if before.name in _SHELLS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, final
 
-from osprofile.lint.shell.position import BLANKS, GAP, META, HereDocument, Position, Word
+from osprofile.lint.shell.position import BLANKS, GAP, META, Command, HereDocument, Position, Word
 from osprofile.lint.shell.words import Hole, TooDeepError, Words, is_assignment
 
 if TYPE_CHECKING:
@@ -15,6 +15,12 @@ _RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!", "esac"}
 )
 """Words behind which a command may begin."""
+POSITIONAL: Final = frozenset("123456789@*")
+"""The names of the parameters that each function has for itself."""
+Variable = tuple[str, str]
+"""The function of a positional parameter, empty for what all of the script shares; the name."""
+_OPENING: Final = frozenset({"if", "while", "until", "for", "case", "{"})
+_CLOSING: Final = frozenset({"fi", "done", "}"})
 
 
 @final
@@ -23,14 +29,16 @@ class Reading(Generic[Hole]):
     """What the lexer found: holes with their positions, in the order of the script.
 
     `comments` are the offsets at which comments begin, `unclosed` (offset, what) what has no end,
-    `functions` the names of functions that the script defines, `variables` the uses of variables.
+    `functions` the names of functions that the script defines, `uses` the uses of each variable,
+    `commands` the simple commands.
     """
 
     holes: list[tuple[Hole, Position]]
     comments: frozenset[int]
     unclosed: list[tuple[int, str]]
     functions: frozenset[str]
-    variables: list[tuple[str, Position]]
+    uses: dict[Variable, list[Position]]
+    commands: list[Command]
 
 
 def read(items: Sequence[str | Hole]) -> Reading[Hole]:
@@ -40,9 +48,13 @@ def read(items: Sequence[str | Hole]) -> Reading[Hole]:
         lexer.commands("")
     except TooDeepError:
         lexer.open_end(lexer.at, "nesting")
+    uses = dict[Variable, list[Position]]()
+    for name, position in lexer.variables:
+        scope = position.scope if name in POSITIONAL else ""
+        uses.setdefault((scope, name), []).append(position)
     return Reading(
         lexer.found, frozenset(lexer.comments), lexer.unclosed, frozenset(lexer.functions),
-        lexer.variables,
+        uses, lexer.simple,
     )  # fmt: skip
 
 
@@ -50,17 +62,55 @@ def read(items: Sequence[str | Hole]) -> Reading[Hole]:
 class Lexer(Words[Hole]):
     """Reads commands."""
 
+    def __init__(
+        self, items: Sequence[str | Hole], indices: Sequence[int], outer: Words[Hole] | None = None
+    ) -> None:
+        super().__init__(items, indices, outer)
+        self.defined = ""  # the function whose body comes next
+        self.compound: list[
+            tuple[int, str]
+        ] = []  # where the open ones begin in `simple`; the scope
+        self.simple: list[Command] = outer.simple if isinstance(outer, Lexer) else []
+        self.closed = 0  # where the compound command that has just ended begins
+        self.piped = False
+
     def commands(self, stop: str) -> str:
         """Read commands up to an unquoted `)` (stop `)`), or `;;` or `esac` too (stop `case`).
 
         Gives what ended them; only `esac` is stepped over. With no `stop`, all that there is.
         """
-        words: list[str] = []
+        outside, closed = self.command, self.closed
+        self.begin()
+        ended = self.several(stop)
+        self.command, self.closed = outside, closed
+        return ended
+
+    def begin(self, *, piped: bool = False) -> None:
+        """Begin a simple command; the output of the one before goes into it if it is `piped`."""
+        before, self.command = self.simple[self.closed :], Command()
+        for command in before if piped else ():
+            command.into = command.into or self.command
+        self.closed, self.piped = len(self.simple), piped
+        self.simple.append(self.command)
+
+    def open(self) -> None:
+        """Begin a compound command, which may be the body of a function."""
+        self.compound.append((len(self.simple) - 1, self.scope))
+        self.scope, self.defined = self.defined or self.scope, ""
+
+    def close(self) -> None:
+        """End a compound command."""
+        if self.compound:
+            self.closed, self.scope = self.compound.pop()
+
+    def several(self, stop: str) -> str:
+        """Read commands; see `commands`."""
         while (item := self.peek()) != "":
             if item == ")" and stop:
                 return ")"
             if item == ";" and stop == "case" and self.peek(1) in (";", "&"):
                 return ";;"
+            words = self.command.words
             if item in META:
                 self.operator(item, words)
             elif item == "#":
@@ -79,8 +129,9 @@ class Lexer(Words[Hole]):
             self.parenthesis(words)
         else:
             self.at += 1
-            if item not in BLANKS:
-                words.clear()
+            if item not in BLANKS and not (item == "\n" and self.piped and not words):
+                pair = {item} & {self.peek(), self.items[self.at - 2] if self.at > 1 else ""}
+                self.begin(piped=item == "|" and not pair)
             if item == "\n":
                 self.here_documents()
 
@@ -102,10 +153,13 @@ class Lexer(Words[Hole]):
             self.skip(BLANKS)
             if self.peek() == ")":
                 self.functions.add(words[0])
+                self.defined = words[0]
                 self.at += 1
                 words.clear()
                 return
+        self.open()
         self.nested_commands(start, "a (")
+        self.close()
         words.clear()
 
     def skip(self, items: frozenset[str]) -> None:
@@ -123,13 +177,18 @@ class Lexer(Words[Hole]):
         word = self.word("argument" if words else "command", words)
         if not word.quoted and word.text.isdecimal() and self.peek() in ("<", ">"):
             return ""  # the number of a redirection
+        if not (words or word.quoted) and word.text in _OPENING:
+            self.open()
         if words or (word.quoted and not is_assignment(word.text)):
             words.append(word.text)
         elif word.text == "case":
             self.case()
+            self.close()
         elif word.text == "for":
             self.for_list()
         elif word.text in _RESERVED:
+            if word.text in _CLOSING:
+                self.close()
             return word.text
         elif not is_assignment(word.text):
             words.append(word.text)
@@ -174,13 +233,13 @@ class Lexer(Words[Hole]):
     def for_list(self) -> None:
         """Read `NAME in WORD...` behind `for`."""
         self.skip(BLANKS)
-        self.word("list")
+        name = self.word("list").text
         self.skip(BLANKS | {"\n"})
         if self.peek() == ";" or self.word("list").text != "in":
             return  # for NAME; do, or for NAME do
         self.skip(BLANKS)
         while self.peek() not in ("", ";", "\n", "&", ")"):
-            self.word("list")
+            self.word("list", [name])
             self.skip(BLANKS)
 
     # Redirections
@@ -198,7 +257,8 @@ class Lexer(Words[Hole]):
         self.skip(BLANKS)
         if here:
             word = self.word("delimiter")
-            self.pending.append(HereDocument(word.text, strip, word.quoted))
+            readers = tuple(self.simple[self.closed :])
+            self.pending.append(HereDocument(word.text, strip, word.quoted, readers))
         elif self.peek() not in META:
             self.word("redirection")
 

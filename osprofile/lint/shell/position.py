@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, final
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ MAX_WORDS: Final = 200
 
 
 @final
+@dataclass(slots=True, eq=False)
+class Command:
+    """A simple command while it is read: its words so far, and the command that its output goes into."""
+
+    words: list[str] = field(default_factory=list)
+    into: Command | None = None
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Position:
     """Where a hole stands.
@@ -44,7 +53,9 @@ class Position:
     `words` are the words of its command before its own, `prefix` what its own word has before it;
     both without quotes, `GAP` and `EXPANSION` for what is not known. In a here-document `delimiter`
     ends it and `line` is the hole's line. `backquoted`: inside `...`, where quotes do not protect.
-    `computed`: in a command whose output is computed with.
+    `computed`: in a command whose output is computed with. `scope` is the function that it is in,
+    `command` its simple command, `outer` where the output of that goes by `$(...)`, `readers` the
+    commands whose standard input the here-document is, `at` the offset of the item.
     """
 
     quote: Quote
@@ -55,6 +66,11 @@ class Position:
     line: str = ""
     backquoted: bool = False
     computed: bool = False
+    scope: str = field(default="", compare=False)
+    command: Command | None = field(default=None, compare=False)
+    outer: Position | None = field(default=None, compare=False)
+    readers: tuple[Command, ...] = field(default=(), compare=False)
+    at: int = field(default=0, compare=False)
 
 
 @final
@@ -74,8 +90,12 @@ class Word:
 @final
 @dataclass(frozen=True, slots=True)
 class HereDocument:
-    """A here-document: what ends it, whether tabs are stripped, whether its text is literal."""
+    """A here-document: what ends it, whether tabs are stripped, whether its text is literal.
+
+    `readers` are the simple commands whose standard input it is.
+    """
 
     delimiter: str
     strip: bool
     literal: bool
+    readers: tuple[Command, ...] = ()

@@ -15,6 +15,7 @@ from osprofile.lint.shell.position import (
     MAX_DEPTH,
     MAX_WORDS,
     META,
+    Command,
     HereDocument,
     Position,
     Quote,
@@ -62,6 +63,9 @@ class Words(Generic[Hole]):
         self.functions: set[str] = set()
         self.pending: list[HereDocument] = []
         self.no_arithmetic: set[int] = set()
+        self.scope: str = outer.scope if outer else ""
+        self.command = Command()
+        self.output: Position | None = None
 
     def commands(self, stop: str) -> str:
         """Read commands; the lexer of commands says how."""
@@ -81,6 +85,8 @@ class Words(Generic[Hole]):
             "doubtful" if self.doubts and quote == "single" else quote,
             role, tuple(word.words[:MAX_WORDS]), word.text, self.here.delimiter if self.here else None, line,
             self.backquoted, bool(self.computing) and quote != "arithmetic",
+            self.scope, self.command, self.output, self.here.readers if self.here else (),
+            self.indices[min(self.at, len(self.indices) - 1)],
         )  # fmt: skip
 
     def hole(self, hole: Hole, quote: Quote, word: Word) -> None:
@@ -91,7 +97,9 @@ class Words(Generic[Hole]):
 
     def variable(self, name: str, quote: Quote, word: Word) -> None:
         """Note the use of a variable."""
+        self.at -= len(name)  # where it begins
         self.variables.append((name, self.position(quote, word)))
+        self.at += len(name)
 
     def literal(self, item: str, word: Word) -> None:
         """Step over a character that stands for itself."""
@@ -192,7 +200,7 @@ class Words(Generic[Hole]):
             if doubtful and self.arithmetic(word):
                 return
             self.doubts += doubtful  # dash and bash do not agree on what else it could be
-            self.substitution(word)
+            self.substitution(word, quote)
             self.doubts -= doubtful
         elif following == "{":
             self.parameter(word, quote)
@@ -211,6 +219,7 @@ class Words(Generic[Hole]):
         """Read `$x`, `$1`, `$?`, or a `$` that stands for itself."""
         self.at += 1
         if following in _SPECIAL or (following and following in "0123456789"):
+            self.variable(following, quote, word)
             self.at += 1
             word.text += EXPANSION
         elif following in _NAME:
@@ -233,11 +242,13 @@ class Words(Generic[Hole]):
         if self.depth > MAX_DEPTH:
             raise TooDeepError
 
-    def substitution(self, word: Word) -> None:
+    def substitution(self, word: Word, quote: Quote) -> None:
         """Read `$(...)`, in which quoting begins anew."""
-        start = self.at
+        start, output = self.at, self.output
+        self.output = self.position(quote, word)
         self.at += 2
         self.nested_commands(start, "a $(")
+        self.output = output
         word.text += EXPANSION
 
     def nested_commands(self, start: int, what: str) -> None:
@@ -295,7 +306,9 @@ class Words(Generic[Hole]):
         elif item == "`":
             self.backquote(inner, "arithmetic")
         elif item in _NAME:
-            self.variable(self.name(), "arithmetic", inner)
+            name = self.name()
+            if not name[0].isdigit():
+                self.variable(name, "arithmetic", inner)
         else:
             self.at += 1
 
@@ -331,20 +344,21 @@ class Words(Generic[Hole]):
     def parameter_name(self, quote: Quote, word: Word) -> bool:
         """Step over name and operator of `${name...}`; say whether `#` or `%` follows, which trim."""
         first = self.peek()
-        if first in _SPECIAL and self.peek(1) != "}" and first == "#":
+        counts = first == "#" and self.peek(1) != "}"
+        if counts:
             self.at += 1  # ${#name}
-        elif first in _SPECIAL:
+        elif isinstance(first, str) and first in _SPECIAL:
+            self.variable(first, quote, word)
             self.at += 1
-        name = self.name()
-        if name:
-            self.variable(name, quote, word)
-        if self.peek() == ":":
-            self.at += 1
+        name, end = self.name(), self.at
+        self.at += self.peek() == ":"
         operator = self.peek()
-        if operator in _OPERATORS:
-            self.at += 1
-        if operator == self.peek() and operator in _TRIMS:
-            self.at += 1
+        if name and not counts and operator != "+":  # else it is asked for and not used
+            self.at = end
+            self.variable(name, quote, word)
+            self.at += self.peek() == ":"
+        self.at += operator in _OPERATORS
+        self.at += operator == self.peek() and operator in _TRIMS
         return operator in _TRIMS
 
     def backquote(self, word: Word, quote: Quote) -> None:
@@ -366,6 +380,7 @@ class Words(Generic[Hole]):
         self.at += 1
         inner = type(self)(items, indices, self)
         inner.backquoted = True
+        inner.output = self.position(quote, word)
         inner.deeper()
         inner.commands("")
         self.take(inner)

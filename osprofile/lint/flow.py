@@ -1,0 +1,71 @@
+"""Where a value goes in a script: through variables, functions, `$(...)` and pipes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from osprofile.lint.shell.commands import is_silent, prints, unwrapped
+from osprofile.lint.shell.lexer import POSITIONAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.lint.shell.lexer import Reading, Variable
+    from osprofile.lint.shell.position import Command, Position
+    from osprofile.lint.shell.words import Hole
+
+DECLARING: Final = frozenset({"export", "readonly", "local", "declare", "typeset"})
+_LONGEST_PIPE: Final = 20
+
+
+def reached(reading: Reading[Hole], position: Position) -> Iterator[tuple[str, Position]]:
+    """Yield each place that a value at a position gets to, and by which variable it does.
+
+    The first place is the position itself, with no variable.
+    """
+    pending, seen = [("", position)], set["Variable"]()
+    while pending:
+        via, here = pending.pop()
+        yield via, here
+        if here.outer is not None and prints(here.words):
+            pending.append((via or "$(...)", here.outer))
+        for variable in _variables(reading, here):
+            if variable not in seen:
+                seen.add(variable)
+                pending += [(f"${variable[1]}", used) for used in reading.uses.get(variable, ())]
+
+
+def receivers(position: Position) -> Iterator[Command]:
+    """Yield the commands that read the output of a position's command, or its here-document."""
+    yield from position.readers
+    command = position.command if position.role == "argument" else None
+    for start in (*position.readers, command):
+        following = start.into if start is not None and not is_silent(start.words) else None
+        for _ in range(_LONGEST_PIPE):
+            if following is not None:
+                yield following
+                following = following.into
+
+
+def assigned(position: Position) -> str:
+    """Return the variable that a value becomes part of; nothing if of none."""
+    name, equals, _ = position.prefix.partition("=")
+    declares = position.role == "argument" and position.words[:1] and position.words[0] in DECLARING
+    return name if equals and (position.role == "assignment" or declares) else ""
+
+
+def _variables(reading: Reading[Hole], here: Position) -> Iterator[Variable]:
+    """Yield the variables that get a value at a position."""
+    words = unwrapped(here.words)
+    if name := assigned(here):
+        yield "", name
+    elif here.role == "list" and words:
+        yield "", words[0]
+    elif here.role == "argument" and words and words[0] in reading.functions:
+        yield from ((words[0], name) for name in (str(len(words)), "@", "*"))
+    elif here.role == "argument" and words and words[0] == "set":
+        yield from ((here.scope, name) for name in POSITIONAL)
+    if here.readers or prints(words):
+        for command in receivers(here):
+            if command.words[:1] == ["read"]:
+                yield from (("", name) for name in command.words[1:])
