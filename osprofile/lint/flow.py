@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.lint.shell.commands import is_silent, prints, unwrapped
 from osprofile.lint.shell.lexer import POSITIONAL
+from osprofile.lint.shell.position import EXPANSION, GAP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,21 +19,34 @@ DECLARING: Final = frozenset({"export", "readonly", "local", "declare", "typeset
 _LONGEST_PIPE: Final = 20
 
 
-def reached(reading: Reading[Hole], position: Position) -> Iterator[tuple[str, Position]]:
-    """Yield each place that a value at a position gets to, and by which variable it does.
+def reached(reading: Reading[Hole], position: Position) -> Iterator[tuple[str, Position, bool]]:
+    """Yield each place that a value at a position gets to.
 
-    The first place is the position itself, with no variable.
+    With it the variable by which it does, and whether a word there may begin with the value. The
+    first place is the position itself, with no variable.
     """
-    pending, seen = [("", position)], set["Variable"]()
+    pending, seen = [("", position, True)], set[tuple["Variable", bool]]()
     while pending:
-        via, here = pending.pop()
-        yield via, here
+        via, here, begins = pending.pop()
+        yield via, here, begins
+        begins = begins and _may_begin(here)
         if here.outer is not None and prints(here.words):
-            pending.append((via or "$(...)", here.outer))
+            pending.append((via or "$(...)", here.outer, begins))
         for variable in _variables(reading, here):
-            if variable not in seen:
-                seen.add(variable)
-                pending += [(f"${variable[1]}", used) for used in reading.uses.get(variable, ())]
+            if (variable, begins) not in seen:
+                seen.add((variable, begins))
+                uses = reading.uses.get(variable, ())
+                pending += [(f"${variable[1]}", used, begins) for used in uses]
+
+
+def _may_begin(here: Position) -> bool:
+    """Return whether a value may begin the word or text that it becomes part of.
+
+    Behind an option it is most likely that option's value, wherever both go.
+    """
+    prefix = here.prefix.partition("=")[2] if assigned(here) else here.prefix
+    option = here.words[-1] if here.role == "argument" and here.words else ""
+    return not prefix.strip(GAP + EXPANSION) and (option == "--" or not option.startswith("-"))
 
 
 def receivers(position: Position) -> Iterator[Command]:

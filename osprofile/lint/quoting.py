@@ -205,11 +205,11 @@ def _evaluated(position: Position, found: Values, reading: Reading[Hole]) -> Fau
     if code and position.computed:
         return Fault("OSP615", "in a command whose output is computed with", _INTEGER)
     told = None
-    for via, used in flow.reached(reading, position):
+    for via, used, begins in flow.reached(reading, position):
         fault = _where_it_gets(via, used) if code else None
         if fault is not None:
             return fault
-        if via and options and told is None and used.quote != "arithmetic":
+        if via and begins and options and told is None and used.quote != "arithmetic":
             told = _option_by_variable(via, used, reading.functions)
     return told
 
@@ -246,7 +246,7 @@ def evaluated_input(reading: Reading[Hole]) -> Iterator[tuple[str, str, Position
     for command in reading.commands:
         for name in command.words[1:] if command.words[:1] == ["read"] else ():
             origin = Position("double", "assignment", (), f"{name}=")
-            for via, used in flow.reached(reading, origin):
+            for via, used, _begins in flow.reached(reading, origin):
                 if (
                     via
                     and used.role == "argument"

@@ -27,6 +27,10 @@ MAX_DEPTH = 32
 MAX_ATTRIBUTES = 64
 """An element has at most so many; a profile needs four."""
 
+MAX_ELEMENTS = 20_000
+"""A document has at most so many; the bundled profiles have some hundred. libxml2 takes a time that
+grows with the square of their number to tell where many errors stand."""
+
 _BOM = b"\xef\xbb\xbf"
 _ATTRIBUTE: Final = rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')"""
 _ENTITY: Final = rb"&(#x?[0-9A-Fa-f]+|\w+);|\r\n"
@@ -203,6 +207,7 @@ class _Builder:
         self.source = source
         self.root: Element | None = None
         self.stack: list[Element] = []
+        self.elements = 0
         self.parser = parser = expat.ParserCreate(namespace_separator="}")
         parser.buffer_size = max(len(source.data), 1)
         parser.buffer_text = True
@@ -230,6 +235,10 @@ class _Builder:
         if len(attributes) > MAX_ATTRIBUTES:
             message = f"an element has more than {MAX_ATTRIBUTES} attributes"
             refuse(self.source, element.offset, "OSP101", message, "a profile needs four")
+        self.elements += 1
+        if self.elements > MAX_ELEMENTS:
+            message = f"the document has more than {MAX_ELEMENTS} elements"
+            refuse(self.source, element.offset, "OSP101", message, "a profile needs some hundred")
         if self.stack:
             self.stack[-1].children.append(element)
         else:

@@ -153,7 +153,7 @@ def test_errors(
     assert ended.err.startswith(err.format(site=site))
     assert "Traceback" not in ended.err
     running = incarnate(*(w.format(site=site) for w in words), "--run")
-    assert running.code == (2 if words[0] == "lnt" else 125)
+    assert running.code == 125
 
 
 @pytest.mark.parametrize(

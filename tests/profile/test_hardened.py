@@ -83,11 +83,11 @@ HOSTILE: dict[str, tuple[Callable[[], str], str]] = {
         lambda: document(template("T", "", field("é" * 1_000_000))),
         f"f:4:107: error OSP108 no replacement can name a field '{'é' * 80}'... (1000000 characters)",
     ),
-    "30,000 elements and one that is wrong": (
+    "19,000 elements and one that is wrong": (
         lambda: document(
-            template_of("T", field("F", "".join(f"<idb:Tag name='{i}'/>" for i in range(30_000)) + "<idb:Bad/>"))
+            template_of("T", field("F", "".join(f"<idb:Tag name='{i}'/>" for i in range(19_000)) + "<idb:Bad/>"))
         ),
-        "f:4:678935: error OSP104 <Bad> is not expected here, in <Field>",
+        "f:4:425935: error OSP104 <Bad> is not expected here, in <Field>",
     ),
     "three thousand wrong elements in one line": (
         lambda: document(template_of("T", "<idb:Field/>" * 3_000)),
@@ -124,6 +124,17 @@ def test_a_long_line_is_read() -> None:
 def test_a_deep_but_allowed_tree_is_judged_by_the_schema() -> None:
     with pytest.raises(InvalidProfileError, match="OSP104 <Template> is not expected here"):
         read("f", nested(30).encode())
+
+
+def test_a_document_has_so_many_elements() -> None:
+    most = "<idb:Template/>\n" * (tree.MAX_ELEMENTS - 3)  # beside the root, UspaceRoot, Delimiter
+    with pytest.raises(InvalidProfileError, match="OSP105 a second unnamed template"):
+        read("f", document(most).encode())
+    with pytest.raises(InvalidProfileError) as caught:
+        read("f", document(most + "<idb:Template/>").encode())
+    assert str(caught.value).startswith(
+        "f:20001:1: error OSP101 the document has more than 20000 elements\n"
+    )
 
 
 MANY = {
