@@ -44,7 +44,7 @@ def test_a_job_from_start_to_end(lab: Lab) -> None:
     assert "already ended" in lab.fails("ABORT", JOB_ID=job.id)
     assert job.id in lab.fails("HOLD", JOB_ID=job.id)
     assert lab.ok("DELETE", PATH=str(job.directory)) == ""
-    assert not known(lab.profile.name, job.id)
+    assert not known(lab.profile, job.id)
 
 
 def known(profile: str, job: str) -> bool:
