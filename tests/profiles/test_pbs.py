@@ -416,6 +416,13 @@ def test_errors_are_in_the_words_of_pbs(
         assert "Unknown Job Id 99.pbs0" in pbs.fails(verb, JOB_ID="99.pbs0")
 
 
+def test_a_query_that_failed_is_no_unknown_job(pbs: Target, server: Server) -> None:
+    job = pbs.start()
+    assert pbs.run("GET_JOB_STATUS", JOB_ID="99.pbs0").returncode == 1
+    server.write("down", "")
+    assert pbs.run("GET_JOB_STATUS", JOB_ID=job.id).returncode == 2
+
+
 @pytest.mark.parametrize("nohistory", [False, True])
 def test_a_job_that_pbs_has_forgotten_tells_by_its_directory(
     pbs: Target, server: Server, nohistory: bool

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import OSProfileError, ScriptFailedError, TemplateNotFoundError
+from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.events.event import JobState, JobStatus
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_of
 from osprofile.profile.words import NodeState, QueueState
@@ -164,7 +164,7 @@ class View:
             told.aborted = time.time()  # before, lest the job end in between
         try:
             yield
-        except ScriptFailedError:
+        except BaseException:  # a cut or cancelled ABORT is none, too
             if told is not None and aborts:
                 told.aborted = None
             raise

@@ -109,6 +109,19 @@ async def case_a_job_that_could_not_be_removed() -> None:
     assert words(view) == {"a": "FAILED"}
 
 
+async def case_a_removal_that_was_cut_off() -> None:
+    """A lost connection, a time limit, a cancelled task: what the job then does is its own end."""
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING)
+    await view.look()
+    with pytest.raises(asyncio.CancelledError), view.acting("a", aborts=True):
+        raise asyncio.CancelledError
+    target.show(a=S.FAILED)
+    await view.look()
+    assert words(view) == {"a": "FAILED"}
+
+
 async def case_what_has_ended_is_kept_as_long_as_the_last_ones() -> None:
     target = Target()
     view = of(target)
