@@ -58,7 +58,8 @@ class JobStatus(NamedTuple):
     `word` is the batch system's own word for the state (STATE or STATE/SUBSTATE), `reason` its
     explanation. `exit_code` is 0-255 and known of jobs that are DONE only; `signal` is the number
     of what killed a FAILED one. `limit`: a limit of the system ended it. Times are seconds since
-    1970, as they were seen here. `queue` is known where the batch system tells it with the state.
+    1970, as they were seen here. `queue` is known where the batch system tells it with the state,
+    and so is `elapsed`, the seconds for which an ended job ran.
     """
 
     job_id: str
@@ -73,6 +74,7 @@ class JobStatus(NamedTuple):
     started: float | None = None
     ended: float | None = None
     queue: str = ""
+    elapsed: float | None = None
 
 
 @final

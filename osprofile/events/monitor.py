@@ -184,13 +184,17 @@ def _is_stale(found: _Registration, when: float, state: JobState) -> bool:
 
 def _merged(last: JobStatus, new: JobStatus, when: float) -> JobStatus:
     """Give what is known of a job after it was seen in a state, with the times of that."""
-    job_id, state, word, code, signal, limit, hosts, reason, submitted, started, ended, queue = new
-    started = started or last.started
-    if started is None and state is JobState.RUNNING:
+    started, ended = new.started or last.started, new.ended
+    if started is None and new.state is JobState.RUNNING:
         started = when
-    if ended is None and state in TERMINAL:
+    if ended is None and new.state in TERMINAL:
         ended = when
-    return JobStatus(
-        job_id, state, word, code, signal, limit, hosts or last.hosts, reason,
-        submitted or last.submitted, started, ended, queue or last.queue,
-    )  # fmt: skip
+    if ended is not None and new.elapsed is not None:
+        started = ended - new.elapsed  # polls see a short job late, or not at all
+    return new._replace(
+        hosts=new.hosts or last.hosts,
+        submitted=new.submitted or last.submitted,
+        started=started,
+        ended=ended,
+        queue=new.queue or last.queue,
+    )

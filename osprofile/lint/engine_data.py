@@ -47,7 +47,8 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "START": {"JOB_ID_PATTERN": EngineField(("id",))},
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
-            ("id", "state"), ("substate", "exit", "signal", "host", "queue", "reason")
+            ("id", "state"),
+            ("substate", "exit", "signal", "host", "queue", "elapsed", "reason"),
         ),
         "STATE": EngineField(words=STATE_WORDS),
     },

@@ -200,8 +200,10 @@ class StatusReader:
         found, limit = meaning(tag) if tag else (JobState.UNKNOWN, False)
         code, signal = _number(groups.get("exit")), _number(groups.get("signal"))
         found, code, signal = judged(found, limit=limit, code=code, signal=signal)
-        queue = groups.get("queue") or ""
-        return JobStatus("", found, word, code, signal, limit, hosts, reason, queue=queue)[1:]
+        queue, elapsed = groups.get("queue") or "", _number(groups.get("elapsed"))
+        return JobStatus(
+            "", found, word, code, signal, limit, hosts, reason, queue=queue, elapsed=elapsed
+        )[1:]
 
 
 def _tags(profile: Profile) -> dict[str, str]:

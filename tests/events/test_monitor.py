@@ -107,6 +107,18 @@ def test_what_is_known_of_a_job_grows() -> None:
     assert ears.told[-1] == (JobEvent(5, last), None)
 
 
+@pytest.mark.parametrize("seen_running", [False, True])
+def test_how_long_a_job_ran_is_what_the_batch_system_says(seen_running: bool) -> None:
+    """Polls see a short job late, or not at all."""
+    ears = Ears()
+    ears.monitor.register("1")
+    if seen_running:
+        ears.feed(100, R)
+    ears.feed(120, D, elapsed=3.0)
+    status = ears.monitor.status("1")
+    assert (status.started, status.ended) == (117, 120)
+
+
 def test_what_the_caller_knows_already_is_not_told() -> None:
     ears = Ears()
     ears.monitor.register("1", None, JobStatus("1", R), 5)

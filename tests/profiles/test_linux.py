@@ -299,6 +299,13 @@ def test_an_abort_beside_another_one(linux: Target, tmp_path: Path) -> None:
     assert job.status().state == "REMOVED"
 
 
+def test_how_long_a_job_ran(linux: Target) -> None:
+    job = linux.start(**script("touch -d @1000 .gpe_host"))
+    job.wait()
+    os.utime(job.directory / ".gpe_exit_status", (1000, 1075))
+    assert " elapsed=75" in linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
+
+
 def test_a_poll_costs_by_the_jobs_that_live(linux: Target) -> None:
     """Counted by the commands that the shell runs; an ended job is listed once."""
     live = linux.start(EXECUTABLE="sleep", ARGUMENTS="60")

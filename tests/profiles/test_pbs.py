@@ -416,6 +416,13 @@ def test_errors_are_in_the_words_of_pbs(
         assert "Unknown Job Id 99.pbs0" in pbs.fails(verb, JOB_ID="99.pbs0")
 
 
+def test_how_long_a_job_ran_is_what_pbs_counted(pbs: Target, server: Server) -> None:
+    job = pbs.start()
+    server.run(job)
+    server.set(job, walltime="26:01:03")
+    assert " elapsed=93663\n" in pbs.ok("GET_JOB_STATUS", JOB_ID=job.id)
+
+
 def test_a_query_that_failed_is_no_unknown_job(pbs: Target, server: Server) -> None:
     job = pbs.start()
     assert pbs.run("GET_JOB_STATUS", JOB_ID="99.pbs0").returncode == 1

@@ -188,7 +188,7 @@ RULES: Final = (
     ),
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
-        "STATUS_PATTERN may have, beside id and state, substate, exit, signal, host, queue and reason; "
+        "STATUS_PATTERN may have, beside id and state, substate, exit, signal, host, queue, elapsed and reason; "
         "NODE_PATTERN and QUEUE_PATTERN substate, QUEUE_PATTERN default. A misspelled one would "
         "silently be nothing.",
         _list(fixed("ENTRY_PATTERN", _ENTRY + "(?<owner> .*)?")),
