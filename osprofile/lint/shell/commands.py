@@ -92,6 +92,9 @@ _SUPERUSERS: Final = frozenset({"su", "runuser"})
 _TEXT_COMMANDS: Final = frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _NO_OPTIONS
 """Commands that run none of their words."""
 
+_BUILTINS: Final = frozenset({".", "source", "eval", "trap"})
+"""What the shell alone can run: `.` among the words of another command is a directory."""
+
 _PRINTERS: Final = frozenset({"printf", "echo", "basename", "dirname", "expr", "readlink"})
 _RUNNING_OPTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
@@ -154,7 +157,10 @@ def is_program(words: Sequence[str], prefix: str = "") -> str:
         return "shell commands"
     inner = range(1, len(words)) if name not in {*_LANGUAGES, *_TEXT_COMMANDS} else ()
     for at in inner:  # a command that runs another one, as xargs and srun do
-        if words[at].rpartition("/")[2] in _LANGUAGES and (found := is_program(words[at:], prefix)):
+        program = words[at].rpartition("/")[2]
+        if program not in _LANGUAGES or program in _BUILTINS:
+            continue
+        if found := is_program(words[at:], prefix):
             return found
     if name == "find" and words[-1] in _RUNNING_OPTIONS:
         return "a command's name"

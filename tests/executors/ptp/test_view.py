@@ -110,7 +110,7 @@ async def case_a_job_that_could_not_be_removed() -> None:
 
 
 async def case_a_removal_that_was_cut_off() -> None:
-    """What the job does after a lost connection or a cancelled task is its own end."""
+    """Take the job's end after a lost connection or a cancelled task for its own."""
     target = Target()
     view = of(target)
     target.show(a=S.RUNNING)
