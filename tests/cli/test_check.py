@@ -203,7 +203,11 @@ def test_to_start_with_cases(incarnate: Incarnate) -> None:
     assert incarnate("check", "mine", "--add").out == ended.out  # nothing more
     profile = Path("mine/profile.xml")
     profile.write_text(profile.read_text().replace("/var/tmp", "/scratch"))
-    assert incarnate("check", "mine").code == 0  # the context says where the job works
+    ended = incarnate("check", "mine")  # the context says where the job works
+    assert ended.code == 1
+    differing = [line.split()[0] for line in ended.out.splitlines() if " differs " in line]
+    assert differing == ["DELETE.default", "DELETE.hostile"]  # which keeps UspaceRoot
+    assert incarnate("check", "mine", "--update").code == 0
     assert incarnate("lint", "mine").code == 0
     shutil.copy("mine/golden/START.default.txt", "mine/golden/START.hostile.txt")
     ended = incarnate("check", "mine")

@@ -52,10 +52,10 @@ def run(target: Target, application: str, **fields: str) -> Job:
     return job
 
 
-def check(target: Target, application: str) -> None:
+def check(target: Target, application: str, *, path: str = "/usr/bin:/bin", **fields: str) -> None:
     """Pass every special variable with a value that a shell would evaluate."""
-    wanted = dict.fromkeys(SPECIAL.split(), HOSTILE) | {"PATH": "/usr/bin:/bin:$(touch pwned)"}
-    job = run(target, application, ENVIRONMENT=exports(**wanted))
+    wanted = dict.fromkeys(SPECIAL.split(), HOSTILE) | {"PATH": f"{path}:$(touch pwned)"}
+    job = run(target, application, ENVIRONMENT=exports(**wanted), **fields)
     got = json.loads(job.read("stdout"))
     assert {name: got.get(name) for name in wanted} == wanted
     assert [*target.root.glob("**/pwned")] == []

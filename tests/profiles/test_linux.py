@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -320,14 +321,105 @@ def test_a_poll_costs_by_the_jobs_that_live(linux: Target) -> None:
     for number in range(1, 101):
         (links / f"{number}-1-00000000").symlink_to(ended.directory)
     assert len(linux.sh(f"set -x\n{poll}").stderr.splitlines()) == few
-    # where a directory is gone, its link goes too, when the next job has ended
-    gone = links / "100-1-00000000"
-    gone.unlink()
-    gone.symlink_to(linux.root / "gone")
+    # where a directory is gone for long, its link goes too, when the next job has ended
+    for number, age in ((99, 80 * 86400), (100, 100 * 86400)):
+        gone = links / f"{number}-1-00000000"
+        gone.unlink()
+        gone.symlink_to(linux.root / "gone")
+        os.utime(gone, (time.time() - age,) * 2, follow_symlinks=False)
     linux.ok("ABORT", JOB_ID=live.id)
     assert set(linux.statuses()) == {live.id}
     assert not gone.is_symlink()
+    assert (links / "98-1-00000000").is_symlink()
     assert (links / "99-1-00000000").is_symlink()
+
+
+def test_a_directory_that_is_away_for_a_moment(linux: Target) -> None:
+    """Or on another machine, which shares the home alone: nothing of the job is forgotten."""
+    live = linux.start(EXECUTABLE="sleep", ARGUMENTS="60")
+    ended = linux.start()
+    ended.wait()
+    away = linux.root.rename(linux.root.with_name("away"))
+    assert linux.statuses() == {}
+    away.rename(linux.root)
+    assert set(linux.statuses()) == {live.id, ended.id}
+    assert ended.status().state == "DONE"
+    # to a machine with another boot, a link to nowhere is a job of elsewhere
+    other = f"{live.id[:-8]}00000000"
+    (linux.home / ".gpe/jobs/linux" / other).symlink_to(linux.root / "nowhere")
+    assert linux.statuses("", JOB_ID=other)[other].word == "elsewhere"
+
+
+def test_a_job_of_a_container(linux: Target) -> None:
+    """It has the boot of its machine, and another name: its processes are not seen from here."""
+    job = linux.start(EXECUTABLE="true")
+    job.wait()
+    (job.directory / ".gpe_exit_status").unlink()
+    (job.directory / ".gpe_host").write_text("container\n")
+    assert job.status().word == "elsewhere"
+
+
+SIGNALS = (
+    "HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS"
+)
+
+
+def test_a_signal_for_the_whole_job_is_its_programs(linux: Target) -> None:
+    """As batch systems send it: to all processes."""
+    text = f"for s in {SIGNALS}; do trap '' $s; kill -s $s 0; done; exit 3"
+    job = linux.start(**script(text) | {"EXECUTABLE": "/bin/bash"})
+    assert job.wait().exit == 3
+
+
+def test_a_program_has_the_default_action_of_signals(linux: Target) -> None:
+    job = linux.start(EXECUTABLE="/bin/grep", ARGUMENTS="-E '^Sig(Ign|Cgt)' /proc/self/status")
+    job.wait()
+    masks = [int(line.split()[1], 16) for line in job.read("stdout").splitlines()]
+    assert len(masks) == 2
+    assert masks[0] & 0x7FFFFFFF == 0
+
+
+def test_a_job_that_cannot_begin_is_not_done(linux: Target) -> None:
+    directory = linux.directory()
+    (directory / ".gpe_job.out").mkdir(parents=True)
+    done = linux.run("START", directory=directory, **script("echo run > ran"))
+    job = linux.job_id(done.stdout)
+    assert linux.statuses("", JOB_ID=job)[job].state == "LOST"
+    assert not (directory / "ran").exists()
+
+
+def test_a_job_that_is_started_by_a_job_is_none_of_its_processes(linux: Target) -> None:
+    linux.environment["GPE_JOB_ID"] = "1-2-00000000"
+    job = linux.start(EXECUTABLE="sleep", ARGUMENTS="60")
+    leader = Path("/proc", session_of(job), "environ")
+    assert b"GPE_JOB_ID" not in leader.read_bytes()
+    linux.ok("ABORT", JOB_ID=job.id)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM])
+def test_a_signal_leaves_the_wall_time(linux: Target, number: int) -> None:
+    job = linux.start(
+        **script("trap '' TERM ALRM; touch ready; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done"),
+        WALLTIME="3",
+    )
+    while not (job.directory / "ready").exists():
+        time.sleep(0.02)
+    linux.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(number)))
+    assert job.status().state == "RUNNING"
+    assert job.wait().state == "FAILED/LIMIT"
+
+
+@pytest.mark.parametrize("field", ["STDOUT", "STDERR"])
+@pytest.mark.parametrize("name", [".gpe_exit_status", "./.gpe_removed", "/x/.gpe_job"])
+def test_the_files_of_a_job_are_no_output(linux: Target, field: str, name: str) -> None:
+    with pytest.raises(IncarnationError):
+        linux.script("START", **{field: name})
+
+
+def test_list_counts_in_bytes(linux: Target, tmp_path: Path) -> None:
+    (tmp_path / "five").write_bytes(b"x" * 5000)
+    linux.environment["BLOCK_SIZE"] = "human-readable"
+    assert linux.ok("LIST", "FILE", PATH=str(tmp_path / "five")).split()[2] == "5000"
 
 
 def test_jobs_of_an_older_version(linux: Target) -> None:
@@ -340,9 +432,8 @@ def test_jobs_of_an_older_version(linux: Target) -> None:
         (links / "linux" / job.id).rename(links / job.id)
         (links / "linux/live" / job.id).unlink()
     assert ended.status().state == "DONE"
-    assert set(linux.statuses()) == {live.id, ended.id}
-    assert set(linux.statuses()) == {live.id}
-    assert ended.status().state == "DONE"
+    assert live.status().state == "RUNNING"
+    assert linux.statuses() == {}  # each is asked for by its id
     linux.ok("ABORT", JOB_ID=live.id)
     assert live.status().state == "REMOVED"
 
@@ -481,7 +572,17 @@ def test_delete_refuses_a_home_that_is_a_link(linux: Target, tmp_path: Path) -> 
     linux.home.symlink_to(real)
     assert "not removed" in linux.fails("DELETE", PATH=str(real))
     assert "not removed" in linux.fails("DELETE", PATH=f"{linux.home}/")
+    assert "not removed" in linux.fails("DELETE", PATH=str(linux.home.parent))
     assert real.exists()
+
+
+def test_delete_refuses_what_the_link_to_a_home_is_in(linux: Target, tmp_path: Path) -> None:
+    (tmp_path / "data/me").mkdir(parents=True)
+    (tmp_path / "homes").mkdir()
+    (tmp_path / "homes/me").symlink_to(tmp_path / "data/me")
+    linux = replace(linux, home=tmp_path / "homes/me")
+    assert "not removed" in linux.fails("DELETE", PATH=str(tmp_path / "homes"))
+    assert (tmp_path / "homes/me").is_symlink()
 
 
 def test_delete_of_a_working_directory_forgets_the_job(linux: Target) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import exports, quoted
-from tests.profiles.test_environment import run
+from osprofile.incarnation.incarnate import incarnate
+from tests.profiles.conftest import Job, exports, quoted
+from tests.profiles.test_environment import check, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,30 @@ def test_arguments_stay_arguments(
     one = "|".join(["it's" if environment else "no", *ARGUMENTS[1:]]) + "|"
     assert job.read("stdout") == one * 2
     assert [*job.directory.glob("pwned")] == []
+
+
+@pytest.mark.parametrize(
+    ("application", "fields"), [("MPI", {}), ("Processes", {"PROCESSES": "1", "NODES": "2"})]
+)
+def test_special_variables(
+    linux: Target, tmp_path: Path, application: str, fields: dict[str, str]
+) -> None:
+    check(linux, application, path=f"{tmp_path}/mpi:/usr/bin:/bin", **fields)
+
+
+@pytest.mark.parametrize("name", ["SHELLOPTS", "OPTIND"])
+def test_the_shell_that_starts_the_program_obeys_no_variable(linux: Target, name: str) -> None:
+    """With noexec, bash would run nothing and end with 0; an OPTIND of words ends dash."""
+    directory = linux.directory()
+    start = incarnate(
+        linux.profile,
+        "START",
+        fields={"EXECUTABLE": "false", "ENVIRONMENT": exports(**{name: "noexec"})},
+        application="MPI",
+        context={"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)},
+    )
+    job = Job(linux, linux.job_id(linux.sh(start.text).stdout), directory)
+    assert job.wait().exit == 1
 
 
 def test_the_program_alone_has_one_process(linux: Target) -> None:

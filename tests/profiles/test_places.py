@@ -87,6 +87,21 @@ def test_a_link_of_somebody_else(linux: Target, tmp_path: Path, known: bool) -> 
     assert job.read("stdout") == f"{tmp_path}/ours/job\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_link_of_ours_through_one_of_somebody_else(
+    linux: Target, tmp_path: Path, relative: bool
+) -> None:
+    (tmp_path / "ours").mkdir(mode=0o700)
+    linux.root.mkdir()
+    linux.root.chmod(0o1777)
+    (linux.root / "his").symlink_to(tmp_path / "ours")
+    (linux.root / "mine").symlink_to("his" if relative else linux.root / "his")
+    assert linux.start(linux.root / "mine/a", EXECUTABLE="true").wait().exit == 0
+    os.lchown(linux.root / "his", 12345, -1)
+    assert f"{linux.root}/his belongs to another user" in start(linux, linux.root / "mine/job")
+
+
 def test_where_a_link_of_ours_leads(linux: Target, tmp_path: Path) -> None:
     (tmp_path / "open/ours").mkdir(parents=True)
     (tmp_path / "open").chmod(0o777)

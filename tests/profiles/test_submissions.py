@@ -101,6 +101,28 @@ def test_a_batch_system_that_failed_after_it_took_the_job(
     assert commands.calls("sbatch") == 1
 
 
+def test_what_the_user_has_set_for_squeue(slurm: Target, commands: Slurm) -> None:
+    """It would hide the job that is looked for."""
+    directory = slurm.directory()
+    commands.set("sbatch", "timed out\n", 1)
+    commands.set("squeue", f"7|{directory}\n")
+    squeue = commands.directory / "squeue"
+    squeue.write_text(squeue.read_text().replace("cat ", '[ -n "$SQUEUE_PARTITION" ] || cat '))
+    slurm.environment["SQUEUE_PARTITION"] = "debug"
+    assert slurm.run("START", directory=directory).stdout == "7\n"
+
+
+def test_an_abort_of_a_job_that_has_ended_by_itself(slurm: Target, commands: Slurm) -> None:
+    commands.set("sbatch", "7\n")
+    job = slurm.start()
+    (job.directory / ".gpe_exit_status").write_text("0\n")
+    commands.set("squeue", "7 RUNNING\n")  # it has not heard of it
+    (commands.directory / "scancel").write_text("#!/bin/sh\n")
+    (commands.directory / "scancel").chmod(0o700)
+    slurm.ok("ABORT", JOB_ID="7")
+    assert not (job.directory / ".gpe_removed").exists()
+
+
 def test_a_batch_system_that_is_away(slurm: Target, commands: Slurm) -> None:
     directory = slurm.directory()
     commands.set("sbatch", "timed out\n", 1)
