@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 user=${LAB_USER:-griduser}
 missing=
 for program in slurmctld slurmd sbatch qsub munge sshd globus-scheduler-event-generator globus-fork-starter \
-  busybox ksh93 mksh yash zsh mpirun; do
+  busybox ksh93 mksh yash zsh mpirun.openmpi; do
   command -v "$program" > /dev/null || [ -x "/usr/sbin/$program" ] || missing="$missing $program"
 done
 /usr/bin/python3 -c 'import ensurepip' 2> /dev/null || missing="$missing python3-venv"
@@ -22,6 +22,8 @@ if [ -n "$missing" ]; then
     { tail -n 20 "$out" >&2; exit 1; }
   rm -f "$out"
 fi
+# Slurm's own, which starts a program on the nodes of its job; Open MPI is called by its whole name
+update-alternatives --set mpirun /usr/bin/mpiexec.slurm > /dev/null
 sh "$here/up.sh"
 sh "$here/sge-up.sh"
 id "$user" > /dev/null 2>&1 || useradd -m -s /bin/bash "$user"

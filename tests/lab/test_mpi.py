@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
 def test_arguments_stay_arguments(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/mpirun").symlink_to("/usr/bin/mpirun.openmpi")  # not Slurm's own
     linux = Target(
         Repository([PROFILES]).load("linux"),
         "sh",
         tmp_path / "home",
         tmp_path / "jobs",
+        path=[tmp_path / "bin"],
         environment={"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"},
     )
     job = run(
