@@ -96,7 +96,7 @@ class Submitter:
         if record.number in self._unrecorded:
             return self._done(record, self._unrecorded[record.number])
         if self._store.take(record.number):
-            return await self._submit(record)
+            return await self._submit(record, again=True)
         again = self._store.find_directory(self._target, record.directory)
         if again is not None and again.is_submitted:
             return again.status.job_id
@@ -109,8 +109,8 @@ class Submitter:
         # START submits nothing there any more, but makes what is missing: the job's link, for one.
         return await self._complete(record)
 
-    async def _submit(self, record: Record) -> str:
-        """Run START for a record that this process owns."""
+    async def _submit(self, record: Record, *, again: bool = False) -> str:
+        """Run START for a record that this process owns; `again`: it may have submitted before."""
         settled = False
         try:
             job_id = await self._start(record)
@@ -118,6 +118,8 @@ class Submitter:
         except ScriptCutError:
             raise  # it may have been submitted
         except OSProfileError:
+            if again:
+                raise  # this START failed, an earlier one may have submitted it
             settled = True
             self._put_down(self._store.forget, record)
             raise

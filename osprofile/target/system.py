@@ -110,7 +110,8 @@ class TargetSystem:
         `key` is the caller's own name for the submission: repeated with the same key, nothing is
         submitted twice, and a submission that was cut off is completed. After a `ScriptCutError`
         (a time limit, a lost connection, a killed shell) the job may have been submitted: the same
-        key, or `recover`, finds out. After any other error it was not.
+        key, or `recover`, finds out. After any other error this call has not submitted it; what
+        was cut off before stays in the record.
         """
         return await self._submitter.submit(description, key=key, strict=strict)
 

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import osprofile.target
-from osprofile.errors import ScriptCutError, ScriptFailedError, ScriptTimeoutError, StoreError
+from osprofile.errors import (
+    ScriptCutError,
+    ScriptError,
+    ScriptFailedError,
+    ScriptTimeoutError,
+    StoreError,
+)
 from osprofile.events.event import JobState
 from osprofile.target.pace import Timing
 from osprofile.target.store import Store
@@ -121,7 +127,32 @@ def test_the_line_that_a_shell_was_at_when_it_was_killed(toy: Toy) -> None:
             (toy.path / "bin/toysub").write_text("#!/bin/sh\necho; echo no >&2; exit 9\n")
             with pytest.raises(ScriptFailedError, match="no"):
                 await target.submit(JOB, key="k")
-            assert target.store.all() == []
+            assert [record.key for record in target.store.cut("toy")] == ["k"]
+
+    asyncio.run(main())
+
+
+def test_a_repeated_start_that_fails_forgets_no_submission(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch system has the job, and START cannot be repeated at first: still one job a key."""
+    (toy.path / "stopped").touch()
+    toysub = toy.path / "bin/toysub"
+    text = toysub.read_text()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            toysub.write_text(text.replace('echo "queued as $n"; exit; fi', "kill -s KILL 0; fi"))
+            with pytest.raises(ScriptCutError, match="cut off"):
+                await target.submit(JOB, key="k")
+            toysub.write_text(text)
+            with monkeypatch.context() as patch:
+                patch.setenv("PATH", "/nonexistent")
+                with pytest.raises(ScriptError, match="cannot start 'env'"):
+                    await target.submit(JOB, key="k")
+            assert [record.key for record in target.store.cut("toy")] == ["k"]
+            assert await target.submit(JOB, key="k") == "1"
+        assert len(toy.submissions) == 1
 
     asyncio.run(main())
 
