@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from osprofile.events.event import JobStatus
-    from osprofile.target.store import Store
+    from osprofile.target.store import Record, Store
 
 log: Final = logging.getLogger("osprofile.target")
 
@@ -39,6 +39,14 @@ class Recorder:
                 self._store.update(self._target, unwritten.values())
         except StoreError as error:
             log.error("the states of %d jobs are not recorded: %s", len(unwritten), error)  # noqa: TRY400
+
+    def find(self, job_id: str) -> Record | None:
+        """Return a job's record; None where it cannot be read."""
+        try:
+            return self._store.find(self._target, job_id)
+        except StoreError as error:
+            log.error("%s", error)  # noqa: TRY400
+            return None
 
     def missing(self, job_ids: Iterable[str], since: float | None) -> None:
         """Record since when (monotonic) nobody knows jobs; None: they are known again."""

@@ -23,7 +23,6 @@ from osprofile.events.event import JobEvent, JobState, JobStatus
 from osprofile.target.clock import Clock
 from osprofile.target.names import target_name
 from osprofile.target.pace import Timing
-from osprofile.target.poller import after_abort
 from osprofile.target.recorder import Recorder
 from osprofile.target.scripts import UNKNOWN_JOB, Scripts
 from osprofile.target.store import Store
@@ -157,8 +156,6 @@ class TargetSystem:
             return found
         if record.missing is not None:
             self._poller.known_again([job_id])
-        if record.aborted:
-            found = after_abort(found)
         self._watching.hear(JobEvent(asked, found))
         return self._watching.known(job_id, found)
 

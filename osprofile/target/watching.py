@@ -143,6 +143,8 @@ class Watching:
 
     def hear(self, event: JobEvent) -> None:
         """Take what a source says; an end only when it is clear whether it is a removal."""
+        if event.state.is_terminal:
+            event = self._as_recorded(event)
         if event.job_id in self._removals and event.state.is_terminal:
             self._ends[event.job_id] = event
             return
@@ -156,6 +158,15 @@ class Watching:
                 after.word,
                 self._profile.name,
             )
+
+    def _as_recorded(self, event: JobEvent) -> JobEvent:
+        """Return an end as the record has it: other processes note ends and removals there."""
+        record = self._recorder.find(event.job_id)
+        if record is None:
+            return event
+        if record.status.state.is_terminal:
+            return JobEvent(event.timestamp, record.status)
+        return JobEvent(event.timestamp, after_abort(event.status)) if record.aborted else event
 
     @contextlib.contextmanager
     def removal(self, job_id: str) -> Iterator[Callable[[], None]]:

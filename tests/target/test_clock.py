@@ -195,3 +195,64 @@ def test_a_reason_is_told_only_as_long_as_a_job_is_missing(machine: Machine) -> 
             assert record.missing is None
 
     asyncio.run(main())
+
+
+def recorded(target: TargetSystem, job: str) -> JobState:
+    """Return the state of a job by the record."""
+    record = target.store.find("toy", job)
+    assert record is not None
+    return record.status.state
+
+
+def test_an_end_that_another_process_has_recorded_stands(machine: Machine) -> None:
+    """One process sees the end, then the batch system forgets the job: the other tells that end."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as first:
+            await first.statuses([job])
+            machine.toy.state(job, "END 3")
+            async with machine.target() as second:
+                assert (await second.status(job)).exit_code == 3
+            forget(machine.toy, job)
+            for seconds in (5, 70):
+                machine.time.passes(seconds)
+                await first.poll()
+            told = await asyncio.wait_for(first.wait(job), 30)
+            assert (told.state, told.exit_code) == (JobState.DONE, 3)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("end", [None, "END 137"])
+def test_a_removal_by_another_process_counts(machine: Machine, end: str | None) -> None:
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as first, machine.target() as second:
+            await first.statuses([job])
+            await second.abort(job)
+            machine.toy.state(job, end)
+            for seconds in (5, 70):
+                machine.time.passes(seconds)
+                await first.poll()
+            assert (await first.statuses([job]))[job].state is JobState.REMOVED
+            await asyncio.sleep(0)  # it is written down
+            assert recorded(second, job) is JobState.REMOVED
+
+    asyncio.run(main())
+
+
+def test_an_end_is_told_though_the_record_cannot_be_read(machine: Machine) -> None:
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as target:
+            await target.statuses([job])
+            machine.toy.state(job, "END 3")
+            target.store._db.execute("ALTER TABLE job RENAME TO away")
+            await target.poll()
+            told = target.known(job)
+            assert told is not None
+            assert told.exit_code == 3
+            target.store._db.execute("ALTER TABLE away RENAME TO job")
+
+    asyncio.run(main())
