@@ -88,7 +88,7 @@ class Poller:
         self._pace = Pace(timing)
         self._watched: dict[str, Watched] = {}
         self._last = _NOTHING
-        self._new: set[str] = set()
+        self._new: dict[str, float] = {}
         self._at_once = False
         self._asked = self._begun = self._valid = -math.inf
         self._wake = asyncio.Event()
@@ -105,8 +105,17 @@ class Poller:
     def watch(self, job_id: str, watched: Watched) -> None:
         """Ask for a job's state from now on, soon for the first time."""
         self._watched[job_id] = watched
-        self._new.add(job_id)
+        self._new[job_id] = watched.since
         self.soon()
+
+    def tell_again(self, job_id: str) -> None:
+        """Have a job's next answer told, even the same as the last: another source has spoken."""
+        if job_id in self._watched:
+            self._new[job_id] = self._clock.monotonic()
+
+    def awaits_answer(self, job_id: str) -> bool:
+        """Say whether no answer tells of a watched job yet: all questions are older."""
+        return job_id in self._watched and job_id in self._new
 
     def unwatch(self, job_id: str) -> None:
         """Ask no more for a job."""
@@ -192,7 +201,7 @@ class Poller:
         wanted = max(self._clock.monotonic() - max_age, self._valid)
         async with self._polling:
             if self._begun >= wanted:
-                self._compare(self._last, self._asked)  # for those that are watched since
+                self._compare(self._last, self._asked, self._begun)  # for those that are watched since
                 return self._last
             asked, begun = self._clock.now(), self._clock.monotonic()
             try:
@@ -201,17 +210,21 @@ class Poller:
                 self._pace.failed()
                 raise
             self._asked, self._begun, took = asked, begun, self._clock.monotonic() - begun
-            changed = self._compare(found, asked)
+            changed = self._compare(found, asked, begun)
             changed = await self._judge(self._missing(found, begun), found) or changed
             self._pace.polled(changed=changed, took=took)
             return found
 
-    def _compare(self, found: Mapping[str, JobStatus], asked: float) -> bool:
-        """Hand on what the batch system tells anew; say whether there was anything."""
+    def _compare(self, found: Mapping[str, JobStatus], asked: float, begun: float) -> bool:
+        """Hand on what the batch system tells anew; say whether there was anything.
+
+        A question that has `begun` before a job was watched may tell of an older job of that id.
+        """
         last, self._last = self._last, found
-        new, self._new = self._new, set()
+        new = {job_id for job_id, since in self._new.items() if since < begun}
+        self._new = {job_id: since for job_id, since in self._new.items() if job_id not in new}
         # The jobs that are watched, not those that are told: there may be many more of these.
-        jobs = new if found is last else self._watched
+        jobs = new if found is last else [j for j, w in self._watched.items() if w.since < begun]
         shown = [(s, last.get(j)) for j in jobs if (s := found.get(j)) is not None]
         news = [s for s, known in shown if s is not known or s.job_id in new]
         news = [s for s in news if s.state is not JobState.LOST and s.job_id in self._watched]
@@ -263,7 +276,7 @@ class Poller:
         """Find out what became of jobs; say whether anything is known anew."""
         if not gone:
             return False
-        asked = self._clock.now()
+        asked, begun = self._clock.now(), self._clock.monotonic()
         try:
             known = await self._scripts.states_of(gone)
         except OSProfileError as error:
@@ -271,7 +284,7 @@ class Poller:
             return False
         for job_id in gone:
             watched = self._watched.get(job_id)
-            if watched is None:
+            if watched is None or watched.since >= begun:  # another job has got the id
                 continue
             watched.ask_again = self._clock.monotonic() + self._timing.grace / _ASK_AGAIN
             status = known.get(job_id)

@@ -157,6 +157,7 @@ class TargetSystem:
         if record.missing is not None:
             self._poller.known_again([job_id])
         self._watching.hear(JobEvent(asked, found))
+        self._poller.tell_again(job_id)
         return self._watching.known(job_id, found)
 
     def _ended(self, job_id: str) -> JobStatus | None:
@@ -212,7 +213,9 @@ class TargetSystem:
                     self._whole_ids[job_id] = answer.job_id
                     result[job_id] = self._ended(answer.job_id) or answer
             for job_id in result:
-                if job_id in self.monitor:
+                if self._poller.awaits_answer(job_id):
+                    result[job_id] = self.known(job_id)
+                elif job_id in self.monitor:
                     result[job_id] = self._watching.known(job_id, found.get(job_id))
         return {j: answer for j, id_ in whole.items() if (answer := result[id_]) is not None}
 

@@ -110,6 +110,9 @@ class Watching:
             return None
         if not record.status.state.is_terminal:
             self.watch(record)
+        elif known is not None:  # another process has seen its end
+            self.hear(JobEvent(self._clock.now(), record.status))
+            return self.monitor.status(job_id)
         return known or record.status
 
     def taken(self, record: Record, job_id: str) -> None:

@@ -7,6 +7,7 @@ system, its scripts and the record's file are real.
 from __future__ import annotations
 
 import asyncio
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -254,5 +255,76 @@ def test_an_end_is_told_though_the_record_cannot_be_read(machine: Machine) -> No
             assert told is not None
             assert told.exit_code == 3
             target.store._db.execute("ALTER TABLE away RENAME TO job")
+
+    asyncio.run(main())
+
+
+def test_waiting_for_a_job_whose_end_another_process_has_recorded(machine: Machine) -> None:
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as first:
+            await first.status(job)  # it is known here, and not polled for
+            machine.toy.state(job, "END 3")
+            async with machine.target() as second:
+                assert (await second.status(job)).exit_code == 3
+            assert (await first.statuses([job]))[job].exit_code == 3
+            assert (await asyncio.wait_for(first.wait(job), 30)).exit_code == 3
+
+    asyncio.run(main())
+
+
+def test_a_state_that_comes_back_between_two_polls(machine: Machine) -> None:
+    """The second poll's line is the first one's, but one job was asked for in between."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as target:
+            assert await look(target, job, "statuses") is JobState.QUEUED
+            machine.time.passes(5)
+            machine.toy.state(job, "KEPT")
+            assert await look(target, job, "status") is JobState.HELD
+            machine.time.passes(5)
+            machine.toy.state(job, "WAIT")
+            # The first poll's answer is older than what was told since.
+            assert (await target.statuses([job], max_age=30))[job].state is JobState.HELD
+            assert await look(target, job, "statuses") is JobState.QUEUED
+            await asyncio.sleep(0)
+            assert recorded(target, job) is JobState.QUEUED
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("max_age", [0, 30])
+def test_an_answer_from_before_an_id_came_round_again(machine: Machine, max_age: float) -> None:
+    """A poll is under way, or over for 5 s, while a job gets the id of one that has ended."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as target:
+            machine.toy.state(job, "END 3")
+            assert (await target.status(job)).exit_code == 3
+            await target.submit(shell("true"))  # there is somebody to ask for
+            slow = "while [ -e \"$TOY/slow\" ]; do : > \"$TOY/answered\"; sleep 0.05; done\nexit 0"
+            toystat = machine.toy.path / "bin/toystat"
+            toystat.write_text(toystat.read_text().replace("exit 0", slow))
+            (machine.toy.path / "slow").touch()
+            poll = asyncio.ensure_future(target.poll())
+            while not (machine.toy.path / "answered").exists():  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            if max_age:
+                (machine.toy.path / "slow").unlink()
+                await poll
+                machine.time.passes(5)
+            shutil.rmtree(machine.toy.path / "jobs" / job)
+            assert await target.submit(shell("true")) == job
+            (machine.toy.path / "slow").unlink(missing_ok=True)
+            await poll
+            told = await target.statuses([job], max_age=max_age)
+            assert not told[job].state.is_terminal
+            machine.time.passes(5)
+            assert await look(target, job, "statuses") is JobState.QUEUED
+            machine.toy.state(job, "END 4")
+            machine.time.passes(5)
+            assert (await target.statuses([job]))[job].exit_code == 4
 
     asyncio.run(main())
