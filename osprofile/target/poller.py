@@ -67,7 +67,7 @@ class Poller:
 
     `hear(event)` gets the state of a job whenever its line in the batch system's answer changed;
     `miss(job_ids, since)` the jobs that nobody knows since then (monotonic), or that are known
-    again (None), for the record. As long as `relaxed()`, a log
+    again (None), for the record; `answered()` is called at each answer. As long as `relaxed()`, a log
     tells of the jobs and polls are for what it may have missed.
     """
 
@@ -77,6 +77,7 @@ class Poller:
         timing: Timing,
         hear: Callable[[JobEvent], object],
         miss: Callable[[Iterable[str], float | None], None],
+        answered: Callable[[], None],
         relaxed: Callable[[], bool] = lambda: False,
         *,
         clock: Clock,
@@ -84,7 +85,7 @@ class Poller:
         self._relaxed = relaxed
         self._ends: dict[str, _End] = {}
         self._scripts, self._timing, self._hear, self._miss = scripts, timing, hear, miss
-        self._clock = clock
+        self._answered, self._clock = answered, clock
         self._pace = Pace(timing)
         self._watched: dict[str, Watched] = {}
         self._last = _NOTHING
@@ -209,6 +210,7 @@ class Poller:
             except OSProfileError:
                 self._pace.failed()
                 raise
+            self._answered()
             self._asked, self._begun, took = asked, begun, self._clock.monotonic() - begun
             changed = self._compare(found, asked, begun)
             changed = await self._judge(self._missing(found, begun), found) or changed

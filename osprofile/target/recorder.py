@@ -24,21 +24,27 @@ class Recorder:
     def __init__(self, target: str, store: Store) -> None:
         self._target, self._store = target, store
         self._unwritten: dict[str, JobStatus] = {}
+        self._flush: asyncio.Handle | None = None
 
     def write(self, status: JobStatus) -> None:
         """Have a state recorded, together with the others that come at the same time."""
-        if not self._unwritten:
-            asyncio.get_running_loop().call_soon(self.flush)
+        if self._flush is None:
+            self._flush = asyncio.get_running_loop().call_soon(self.flush)
         self._unwritten[status.job_id] = status
 
     def flush(self) -> None:
-        """Record what was to be recorded."""
-        unwritten, self._unwritten = self._unwritten, {}
+        """Record what was to be recorded. Ends that cannot be written are kept for the next time."""
+        unwritten, self._unwritten, self._flush = self._unwritten, {}, None
         try:
             if unwritten:
                 self._store.update(self._target, unwritten.values())
         except StoreError as error:
             log.error("the states of %d jobs are not recorded: %s", len(unwritten), error)  # noqa: TRY400
+            self._unwritten = {j: s for j, s in unwritten.items() if s.state.is_terminal}
+
+    def forget(self, job_id: str) -> None:
+        """Do not record what is not recorded yet: the id has come round again."""
+        self._unwritten.pop(job_id, None)
 
     def find(self, job_id: str) -> Record | None:
         """Return a job's record; None where it cannot be read."""

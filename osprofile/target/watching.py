@@ -56,7 +56,13 @@ class Watching:
                 scripts.profile, scripts.context, self.monitor, self._logged, store.path
             )
         self.poller = Poller(
-            scripts, timing, self.hear, recorder.missing, self._is_told, clock=clock
+            scripts,
+            timing,
+            self.hear,
+            recorder.missing,
+            recorder.flush,
+            self._is_told,
+            clock=clock,
         )
         self._removals: Counter[str] = Counter()
         self._ends: dict[str, JobEvent] = {}
@@ -119,6 +125,7 @@ class Watching:
         """Watch a job that was submitted just now."""
         if job_id in self.monitor:  # an id that came round again
             self.unwatch(job_id)
+        self._recorder.forget(job_id)
         status = JobStatus(job_id, JobState.UNKNOWN, submitted=self._clock.now())
         self.watch(replace(record, status=status))
 

@@ -7,14 +7,16 @@ system, its scripts and the record's file are real.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
+import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.events.event import JobState
-from osprofile.target import owner
+from osprofile.target import owner, store
 from osprofile.target.clock import Clock
 from osprofile.target.pace import Timing
 from osprofile.target.poller import UNHEARD_OF
@@ -326,5 +328,58 @@ def test_an_answer_from_before_an_id_came_round_again(machine: Machine, max_age:
             machine.toy.state(job, "END 4")
             machine.time.passes(5)
             assert (await target.statuses([job]))[job].exit_code == 4
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("again", ["the next poll", "the next state", "the end of the process"])
+def test_an_end_that_could_not_be_recorded_is_recorded_later(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, again: str
+) -> None:
+    monkeypatch.setattr(store, "PATIENCE", 0.1)
+
+    async def main() -> None:
+        job, other = await machine.submit(), await machine.submit()
+        async with machine.target() as target, machine.target() as reader:
+            await target.statuses([job, other])
+            machine.toy.state(job, "END 3")
+            with contextlib.closing(sqlite3.connect(machine.path)) as db:
+                db.execute("BEGIN IMMEDIATE")
+                assert (await target.statuses([job]))[job].exit_code == 3
+                await asyncio.sleep(0)
+                db.execute("ROLLBACK")
+            assert recorded(reader, job) is JobState.QUEUED
+            if again == "the next state":
+                machine.toy.state(other, "GO")
+            if again == "the end of the process":
+                await target.close()
+            else:
+                await target.poll()
+                await asyncio.sleep(0)
+            assert recorded(reader, job) is JobState.DONE
+
+    asyncio.run(main())
+
+
+def test_an_end_that_could_not_be_recorded_is_not_the_end_of_the_next_job_of_that_id(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "PATIENCE", 0.1)
+
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as target:
+            await target.statuses([job])
+            machine.toy.state(job, "END 3")
+            with contextlib.closing(sqlite3.connect(machine.path)) as db:
+                db.execute("BEGIN IMMEDIATE")
+                assert (await target.statuses([job]))[job].exit_code == 3
+                await asyncio.sleep(0)
+                db.execute("ROLLBACK")
+            shutil.rmtree(machine.toy.path / "jobs" / job)
+            assert await target.submit(shell("true")) == job
+            await target.poll()
+            await asyncio.sleep(0)
+            assert recorded(target, job) is JobState.QUEUED
 
     asyncio.run(main())
