@@ -112,7 +112,9 @@ class TargetSystem:
         key, or `recover`, finds out. After any other error this call has not submitted it; what
         was cut off before stays in the record.
         """
-        return await self._submitter.submit(description, key=key, strict=strict)
+        job_id = await self._submitter.submit(description, key=key, strict=strict)
+        self._watching.recorded(job_id)  # one that was submitted before is watched from now on
+        return job_id
 
     async def recover(self, *, resubmit: bool = True) -> list[Recovered]:
         """Complete the submissions that were cut off, by the end of a process for instance.

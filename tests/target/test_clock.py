@@ -383,3 +383,19 @@ def test_an_end_that_could_not_be_recorded_is_not_the_end_of_the_next_job_of_tha
             assert recorded(target, job) is JobState.QUEUED
 
     asyncio.run(main())
+
+
+def test_a_job_that_is_submitted_again_by_its_key_is_watched(machine: Machine) -> None:
+    async def main() -> None:
+        (machine.toy.path / "stopped").touch()
+        async with machine.target() as target:
+            job = await target.submit(shell("true"), key="k")
+        async with machine.target() as target:
+            assert await target.submit(shell("true"), key="k") == job
+            machine.toy.state(job, "END 3")
+            await target.poll()
+            told = target.known(job)
+            assert told is not None
+            assert told.exit_code == 3
+
+    asyncio.run(main())
