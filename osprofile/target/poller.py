@@ -54,11 +54,15 @@ class Watched:
 @final
 @dataclass(slots=True)
 class _End:
-    """The end of a job as a log tells it, how often it is asked for still, and when next."""
+    """The end of a job as a log tells it, and when it is asked for next.
+
+    `left`: so many answers may still lack the end; `delay`: it grows as long as queries fail.
+    """
 
     event: JobEvent
     left: int = 3
     due: float = 0.0
+    delay: float = 0.0
 
 
 @final
@@ -202,7 +206,9 @@ class Poller:
         wanted = max(self._clock.monotonic() - max_age, self._valid)
         async with self._polling:
             if self._begun >= wanted:
-                self._compare(self._last, self._asked, self._begun)  # for those that are watched since
+                self._compare(
+                    self._last, self._asked, self._begun
+                )  # for those that are watched since
                 return self._last
             asked, begun = self._clock.now(), self._clock.monotonic()
             try:
@@ -255,14 +261,21 @@ class Poller:
         """Ask how jobs ended: the log does not know of limits, removals and exit files."""
         now = self._clock.monotonic()
         asked = {job_id: end for job_id, end in self._ends.items() if end.due <= now}
-        for end in asked.values():
-            end.left -= 1
-            end.due = now + _END_AGAIN
-        found: Mapping[str, JobStatus | OSProfileError] = {}
+        found: Mapping[str, JobStatus | OSProfileError]
         try:
             found = await self._scripts.states_of(list(asked))
         except OSProfileError as error:
-            log.warning("how %d jobs ended cannot be asked: %s", len(asked), error)
+            found = dict.fromkeys(asked, error)
+        failed = {j: s for j, s in found.items() if isinstance(s, OSProfileError)}
+        if failed:
+            why = next(iter(failed.values()))
+            log.warning("how %d jobs ended cannot be asked: %s", len(failed), why)
+        now = self._clock.monotonic()
+        for job_id, end in asked.items():
+            is_answer = job_id not in failed
+            end.left -= is_answer
+            end.delay = _END_AGAIN if is_answer else max(_END_AGAIN, 2 * end.delay)
+            end.due = now + min(end.delay, self._timing.failing)
         for job_id, end in asked.items():
             status = found.get(job_id)
             if job_id not in self._watched:

@@ -306,7 +306,7 @@ def test_an_answer_from_before_an_id_came_round_again(machine: Machine, max_age:
             machine.toy.state(job, "END 3")
             assert (await target.status(job)).exit_code == 3
             await target.submit(shell("true"))  # there is somebody to ask for
-            slow = "while [ -e \"$TOY/slow\" ]; do : > \"$TOY/answered\"; sleep 0.05; done\nexit 0"
+            slow = 'while [ -e "$TOY/slow" ]; do : > "$TOY/answered"; sleep 0.05; done\nexit 0'
             toystat = machine.toy.path / "bin/toystat"
             toystat.write_text(toystat.read_text().replace("exit 0", slow))
             (machine.toy.path / "slow").touch()

@@ -13,6 +13,7 @@ from osprofile.errors import InvalidProfileError
 from osprofile.events.event import JobState
 from osprofile.profile.repository import Repository
 from osprofile.target import log as module
+from osprofile.target import poller
 from osprofile.target.pace import Timing
 from osprofile.target.store import Store
 from osprofile.target.system import TargetSystem
@@ -134,6 +135,29 @@ def test_an_end_that_only_the_log_knows(toy: Toy, log_of: Callable[..., Log]) ->
                 (F, None),
                 (JobState.REMOVED, None),
             ]
+
+    asyncio.run(main())
+
+
+def test_an_end_that_the_batch_system_cannot_be_asked_for(
+    toy: Toy, log_of: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often its query fails, the log's word is not taken before the batch system answers."""
+    monkeypatch.setattr(poller, "_END_AGAIN", 0.05)
+    log = log_of()
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await settled(target)
+            job = await target.submit(shell("true"))
+            await target.poll()
+            refused = toy.path / f"refused.{job}"
+            refused.write_text("toystat: no answer from the server\n")
+            toy.state(job, "GONE")
+            log.tell(job, 8, 0)
+            await asyncio.sleep(1)
+            refused.unlink()
+            assert (await target.wait(job)).state is JobState.REMOVED
 
     asyncio.run(main())
 
