@@ -81,9 +81,9 @@ class Poller:
         timing: Timing,
         hear: Callable[[JobEvent], object],
         miss: Callable[[Iterable[str], float | None], None],
-        answered: Callable[[], None],
         relaxed: Callable[[], bool] = lambda: False,
         *,
+        answered: Callable[[], None],
         clock: Clock,
     ) -> None:
         self._relaxed = relaxed

@@ -60,8 +60,8 @@ class Watching:
             timing,
             self.hear,
             recorder.missing,
-            recorder.flush,
             self._is_told,
+            answered=recorder.flush,
             clock=clock,
         )
         self._removals: Counter[str] = Counter()
