@@ -144,12 +144,15 @@ class TargetSystem:
             return ended
         asked = self._clock.now()
         found = await self._ask(job_id)
-        if found is not None and found.job_id != job_id:
+        record = self.store.find(self.name, job_id)
+        if found is not None and record is not None:
+            found = found._replace(job_id=job_id)
+        elif found is not None and found.job_id != job_id:
             self._whole_ids[job_id] = found.job_id
             job_id = found.job_id
             if (ended := self._ended(job_id)) is not None:
                 return ended
-        record = self.store.find(self.name, job_id)
+            record = self.store.find(self.name, job_id)
         if record is not None and job_id not in self.monitor:
             self._watching.register(record)
         if found is None or (record is not None and found.state is JobState.LOST):

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.events.event import JobState
+from osprofile.profile.repository import Repository
 from osprofile.target import owner, store
 from osprofile.target.clock import Clock
 from osprofile.target.pace import Timing
 from osprofile.target.poller import UNHEARD_OF
 from osprofile.target.store import Store
 from osprofile.target.system import TargetSystem
-from tests.target.conftest import shell
+from tests.target.conftest import Toy, shell
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.target.conftest import Toy
 
 TIMING = Timing(grace=60)
 HOUR = 3600.0
@@ -397,5 +396,40 @@ def test_a_job_that_is_submitted_again_by_its_key_is_watched(machine: Machine) -
             told = target.known(job)
             assert told is not None
             assert told.exit_code == 3
+
+    asyncio.run(main())
+
+
+LONGER = {
+    'toystat | grep "^job $id is "': 'toystat | sed -n "s/^job ${id%.srv} is/job ${id%.srv}.srv is/p" | grep .',
+    "grep '^job ' || :": "sed -n 's/^job \\([0-9]*\\) is/job \\1.srv is/p'",
+    'ext:pattern="[0-9]+"': 'ext:pattern="[0-9.srv]+"',
+    "(?&lt;id>[0-9]+) is": "(?&lt;id>[0-9.srv]+) is",
+}
+"""What a profile says of a batch system that answers with a longer id than START printed."""
+
+
+def test_an_id_that_the_record_knows_is_no_alias(machine: Machine, tmp_path: Path) -> None:
+    async def main() -> None:
+        file = tmp_path / "profiles/toy/profile.xml"
+        text = file.read_text()
+        for short, long in LONGER.items():
+            assert short in text
+            text = text.replace(short, long)
+        file.write_text(text)
+        machine.toy = Toy(machine.toy.path, Repository([str(tmp_path / "profiles")]).load("toy"))
+        job = await machine.submit()
+        async with machine.target() as target:
+            assert await look(target, job, "status") is JobState.QUEUED
+            waiting = asyncio.ensure_future(target.wait(job))
+            machine.toy.state(job, "END 3")
+            for _ in range(2):
+                machine.time.passes(30)
+                await target.poll()
+            told = await asyncio.wait_for(waiting, 30)
+            assert (told.job_id, told.exit_code) == (job, 3)
+            await asyncio.sleep(0)
+            assert [record.status.job_id for record in target.store.all()] == [job]
+            assert recorded(target, job) is JobState.DONE
 
     asyncio.run(main())
