@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LONGEST_PATH: Final = 4096
+OWN: Final = ".gpe_"
+"""How the names of files begin that osprofile has in a job's working directory."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -371,7 +373,8 @@ def _require(work: _Work) -> None:
 def _inputs(work: _Work) -> tuple[str, ...]:
     names = work.ad.files("TransferInput")
     for name in names:
-        _last_name(work, "TransferInput", name)
+        if _last_name(work, "TransferInput", name).startswith(OWN):
+            raise work.ad.refused("TransferInput", f"{shown(name)} has a name of osprofile's own")
     return tuple(_from(work, "TransferInput", name) for name in names)
 
 

@@ -28,6 +28,18 @@ run() { # PROGRAM ARGUMENT...: in place of this shell
   fi
   exec "$@"
 }
+bring() { # FILE OPTION: into this directory, but not in the place of our own, nor through a link that was brought
+  name=${1##*/}
+  case $name in .gpe_*) return 0 ;; esac
+  [ ! -h "./$name" ] || rm -f -- "./$name" || return
+  cp "$2" -- "$1" .
+}
+bring_all() { # DIRECTORY/: what is in it
+  [ -d "$1" ] && [ -r "$1" ] && [ -x "$1" ] || return
+  for file in "$1".[!.]* "$1"..?* "$1"*; do
+    if [ -e "$file" ] || [ -h "$file" ]; then bring "$file" -RP || return; fi
+  done
+}
 bring_back() { # NAME TARGET
   if [ -d "$1" ]; then
     mkdir -p -- "$2" && cp -R -- "${1%/}/." "$2/" || die "$1 cannot be brought back to $2"
@@ -71,8 +83,8 @@ iwd=$1 stage=$2 back=$3 inputs=$4
 shift 4
 while [ "$inputs" -gt 0 ]; do
   case $1 in
-  */) cp -R -- "$1." . ;;
-  *) cp -RH -- "$1" . ;;
+  */) bring_all "$1" ;;
+  *) bring "$1" -RH ;;
   esac || die "$1 cannot be brought"
   shift
   inputs=$((inputs - 1))

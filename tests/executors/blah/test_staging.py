@@ -173,6 +173,31 @@ def test_a_linked_input_is_what_it_is_linked_to(place: Place) -> None:
     assert place.files == {"a": "a", "link": "a"}
 
 
+def test_inputs_leave_the_files_of_the_job_alone(place: Place) -> None:
+    """A working directory of an earlier job brings its results, but not what is known about it."""
+    (place.there / ".gpe_job_id").write_text("ours")
+    earlier = place.iwd / "earlier"
+    (earlier / "d").mkdir(parents=True)
+    for name in ("a", ".hidden", "..c", "d/.gpe_deeper", ".gpe_job_id", ".gpe_removed"):
+        (earlier / name).write_text("theirs")
+    (earlier / "link").symlink_to(".gpe_job_id")
+    place.write(link="through a link")
+    done = place.run("ls -A; cat .gpe_job_id d/.gpe_deeper link", TransferInput="earlier/,link",
+                     TransferOutput="")  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    *names, text = done.stdout.split("\n")
+    assert sorted(names) == ["..c", ".gpe_bin", ".gpe_job_id", ".hidden", "a", "d", "link"]
+    assert text == "ourstheirsthrough a link"
+
+
+@pytest.mark.parametrize("name", ["none", "none/", "file/"])
+def test_what_cannot_be_brought_ends_the_job(place: Place, name: str) -> None:
+    place.write(file="x")
+    done = place.run("echo ran", TransferInput=name)
+    assert (done.returncode, done.stdout) == (-9, "")
+    assert f"{place.iwd}/{name} cannot be brought" in done.stderr
+
+
 def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
     place.write(a="a")
     (place.iwd / "new").mkdir()
