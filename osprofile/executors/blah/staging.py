@@ -96,7 +96,7 @@ shift
 [ -z "$back" ] || note_all
 # A signal for the whole job is the program's: what it leaves is brought, unless it ends by that.
 told=
-trap told=y HUP INT QUIT USR1 USR2 TERM
+trap told=y HUP INT QUIT ILL TRAP ABRT BUS FPE SEGV PIPE ALRM USR1 USR2 TERM XCPU XFSZ VTALRM PROF SYS
 (shift "$((outputs * 2))"; run "$@")
 status=$?
 [ "$status" -le 255 ] || status=$((status % 128 + 128)) # ksh and yash tell signals by larger numbers
@@ -106,7 +106,7 @@ if [ -n "$back" ]; then
   outputs=0
 fi
 while [ "$outputs" -gt 0 ]; do
-  if [ -e "$1" ]; then
+  if [ -f "$1" ] || [ -d "$1" ]; then
     bring_back "$1" "$2"
   else
     printf 'there is no output file %s\n' "$1" >&2

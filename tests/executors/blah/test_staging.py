@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,7 +64,11 @@ class Place:
     def run(self, text: str, **attributes: str) -> subprocess.CompletedProcess[str]:
         """Run shell text as a job's program, with its files, to its end."""
         with self.start(text, **attributes) as process:
-            stdout, stderr = process.communicate()
+            try:
+                stdout, stderr = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
         return subprocess.CompletedProcess([], process.returncode, stdout, stderr)
 
     def write(self, **files: str) -> None:
@@ -140,6 +145,14 @@ def test_outputs_that_are_named_are_all(place: Place) -> None:
     assert (done.returncode, done.stderr) == (0, "there is no output file none\n")
     assert place.files == {"a": "a"}
     assert (place.iwd / "d" / "x").read_text() == "x\n"
+
+
+def test_an_output_that_is_no_file_is_none(place: Place) -> None:
+    """Nobody writes to a pipe any more: to copy it would take for ever."""
+    done = place.run("mkfifo pipe; ln -s /dev/zero zero; echo x > a", TransferOutput="pipe,zero,a")
+    said = "there is no output file pipe\nthere is no output file zero\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    assert place.files == {"a": "x\n"}
 
 
 def test_none_is_named(place: Place) -> None:
@@ -226,6 +239,44 @@ def test_a_signal_for_the_whole_job(place: Place, text: str) -> None:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()
     assert (process.returncode, place.files) == SIGNALLED[text]
+
+
+SIGNALS = (
+    "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "SEGV", "PIPE", "ALRM", "USR1", "USR2", "TERM",
+    "XCPU", "XFSZ", "VTALRM", "PROF", "SYS",
+)  # fmt: skip
+
+
+def test_any_signal_for_the_whole_job(place: Place) -> None:
+    """One that the program takes does not end the job; one that it does not take ends the program."""
+    place.write(a="a")
+    program = place.iwd / "program.py"
+    program.write_text(
+        "import signal, sys, time\n"
+        "number = int(sys.argv[2])\n"
+        "kept = signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler)\n"
+        "print(kept or number in (signal.SIGPIPE, signal.SIGXFSZ), flush=True)\n"  # Python ignores these
+        "signal.signal(number, (lambda *_: sys.exit(7)) if sys.argv[1] == 'y' else signal.SIG_DFL)\n"
+        "print('ready', flush=True)\n"
+        "for _ in range(600):\n    time.sleep(0.1)\n"
+    )
+    told = {}
+    for name in SIGNALS:
+        number = getattr(signal, f"SIG{name}")
+        for takes in "yn":
+            text = f"exec {sys.executable} {program} {takes} {number}"
+            with place.start(text, TransferInput="a") as process:
+                assert process.stdout is not None
+                assert process.stdout.readline() == "True\n", name
+                process.stdout.readline()
+                os.killpg(process.pid, number)
+                process.wait()
+            told[name, takes] = process.returncode
+    assert told == {
+        (name, takes): 7 if takes == "y" else 128 + getattr(signal, f"SIG{name}")
+        for name in SIGNALS
+        for takes in "yn"
+    }
 
 
 def test_a_program_that_a_signal_ends_leaves_its_files(place: Place) -> None:
