@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 from urllib.parse import quote
 
-from osprofile.errors import StoreError
+from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.events.event import JobState, JobStatus
 from osprofile.target import owner
 from osprofile.target.mounts import is_network
@@ -144,7 +144,7 @@ class Store:
     ) -> Record:
         """Write down a job that is about to be submitted by this process.
 
-        `StoreError` where the directory or the key has a job already.
+        `SubmissionBusyError` where the key has a job already, `StoreError` where the directory has.
         """
         with self._told():
             try:
@@ -160,6 +160,7 @@ class Store:
                 if key is not None and self.find_key(target, key) is not None:
                     message = f"another process has begun to submit the job with the key {key}"
                     hint = "try again when it has ended"
+                    raise SubmissionBusyError(message, hint=hint) from None
                 raise StoreError(message, hint=hint) from None
         return self._many("number = ?", (number,))[0]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import StoreError
+from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.events.event import JobState, JobStatus
 from osprofile.target import owner
 from osprofile.target import store as module
@@ -97,7 +97,7 @@ def test_a_directory_and_a_key_have_one_job(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="/d is the working directory of another job"):
         store.begin("t", "/d", script="")
     store.begin("t", "/e", script="", key="k")
-    with pytest.raises(StoreError, match="the job with the key k"):
+    with pytest.raises(SubmissionBusyError, match="the job with the key k"):
         store.begin("t", "/f", script="", key="k")
     store.begin("u", "/d", script="", key="k")  # another target
 
