@@ -99,7 +99,7 @@ def parse(line: str) -> Task | Refusal | None:
 
 def _task(tag: str, given: dict[str, list[str]]) -> Task | Refusal:
     count = given.get("count", ["1"])[0]
-    if not (count.isascii() and count.isdigit() and 1 <= int(count[:9]) <= MOST):
+    if not (re.fullmatch("[0-9]{1,9}", count) and 1 <= int(count) <= MOST):
         return Refusal(tag, NOT_SUPPORTED, f"count is {shown(count)}: not 1 to {MOST}")
     for name, code in (("stdout", NO_STDOUT), ("stderr", NO_STDERR)):
         paths = given.get(name, [])

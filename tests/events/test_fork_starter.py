@@ -174,6 +174,14 @@ def test_what_cannot_be_answered(line: str) -> None:
     assert fork_protocol.parse(line) is None
 
 
+@pytest.mark.parametrize(
+    "count", ["0" * 9, "0" * 8 + "1" + "0" * 5000, "9" * 5000, "1" * 10, "10001"]
+)
+def test_a_count_of_any_length_is_refused(count: str) -> None:
+    answer = fork_protocol.parse(f"100;t;count={count};executable=/bin/true;{ONE}")
+    assert str(answer).startswith("102;t;1;count is ")
+
+
 @given(st.text(st.characters(codec="latin-1"), max_size=60))
 def test_any_line_is_read(text: str) -> None:
     for line in (text, f"100;t;{text}", f"100;t;executable=x;{ONE};arguments={text}"):
