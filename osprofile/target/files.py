@@ -44,12 +44,18 @@ def getting(path: str, begin: int = 0, count: int | None = None) -> str:
     """Give the script that prints a file, or `count` bytes of it from `begin` on."""
     if count is None:
         return f'f={quoted(path)}\nexec cat < "$f"'
-    return f'f={quoted(path)}\nexec < "$f" || exit\ntail -c +{begin + 1} | head -c {count}'
+    # A pipe would keep the reader waiting for who writes to it.
+    return (
+        f'f={quoted(path)}\n{_REGULAR}\nexec < "$f" || exit\ntail -c +{begin + 1} | head -c {count}'
+    )
 
 
 _ENTER: Final = """\
 case $f in */*) mkdir -p -- "${f%/*}" || exit ;; esac
 if [ -d "$f" ]; then printf '%s: this is a directory\\n' "$f" >&2; exit 1; fi
 : > "$t"\
+"""
+_REGULAR: Final = """\
+if [ -e "$f" ] && [ ! -f "$f" ]; then printf '%s: this is no regular file\\n' "$f" >&2; exit 1; fi\
 """
 _GIVE_UP: Final = 'rm -f -- "$t"\nexit 1'

@@ -85,6 +85,7 @@ def test_hostile_names(linux: TargetSystem, tmp_path: Path) -> None:
 def test_what_cannot_be_written_or_read(linux: TargetSystem, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")
     (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe")
 
     async def main() -> None:
         async with linux as target:
@@ -93,9 +94,13 @@ def test_what_cannot_be_written_or_read(linux: TargetSystem, tmp_path: Path) -> 
                     await target.put(io.BytesIO(BYTES), str(path))
             with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
                 await target.get(str(tmp_path / "none"), file.fileno())
+            for name in ("pipe", "directory", "none"):  # nobody writes to the pipe
+                with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
+                    async with asyncio.timeout(5):
+                        await target.get(str(tmp_path / name), file.fileno(), 0, 9)
 
     asyncio.run(main())
-    assert names(tmp_path) == ["directory", "file", "home"]
+    assert names(tmp_path) == ["directory", "file", "home", "pipe"]
     assert names(tmp_path / "directory") == []
 
 
