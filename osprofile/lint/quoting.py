@@ -113,6 +113,8 @@ def values_of(view: View, hole: Hole) -> Values:
         found = possible.DERIVED
     else:
         found = possible.values_of(declared)
+        if possible.is_shell_text(declared, hole.replacement):
+            return found  # its words begin with a name
     return possible.transformed(found, hole.replacement)
 
 

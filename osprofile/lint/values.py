@@ -96,13 +96,15 @@ def transformed(values: Values, replacement: Replacement) -> Values:
     """Give what the values become by FROM and TO, as far as that is plain to see.
 
     Plain is a FROM of one character or class, repeated or not, with a literal TO. Else what TO adds
-    is the profile's own text, and the value's part of the result is as before.
+    is the profile's own text, and the result may begin with any character of the value.
     """
     if replacement.pattern is None or replacement.replacement is None:
         return values
     made = literal_replacement(replacement.replacement)
     taken = _one_set(replacement.pattern)
-    if made is None or taken is None or not values.chars.meets(taken):
+    if made is None or taken is None:  # what begins the value may be taken away
+        return Values(values.chars, values.chars | values.first | CharSet.chars(made or ""))
+    if not values.chars.meets(taken):
         return values
     added = CharSet.chars(made)
     # Where the text put in is empty, a value may begin with any character of its inside.

@@ -111,6 +111,11 @@ def test_what_from_and_to_leave(text: str, chars: str, first: str) -> None:
     assert "".join(c for c in "ab'-" if c in found.first) == first
 
 
+@pytest.mark.parametrize("text", ["X/^a//", "X/^(a)(-)/$2", "X/ab/-", "X/(?:ab)*/"])
+def test_what_begins_a_value_may_be_taken_away(text: str) -> None:
+    assert "-" in transformed(matched_by("ab?[b-]*"), replacement(text)).first
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     value=st.text("ab'-", min_size=1, max_size=5),
