@@ -150,19 +150,32 @@ class View:
         """Put texts together, each ending its last line."""
         script = Script()
         for text in texts:
-            source = text.body.source
-            if text.is_arguments:
-                script.literal(": ", source, 0)  # what runs a static script takes no options
-            at = 0
-            for segment in text.body.segments:
-                if isinstance(segment, str):
-                    script.literal(segment, source, at)
-                    at += len(segment)
-                else:
-                    self._replacement(script, text, segment)
-                    at = segment.end
-            script.literal("\n", source, at)
+            if text.is_arguments:  # what runs a static script takes no options
+                script.literal(": ", text.body.source, 0)
+            self._add(script, text)
         return script
+
+    def static_script(self, text: Text) -> Script:
+        """Put a static script behind its arguments, as its positional parameters."""
+        script = Script()
+        script.literal("set -- ", text.body.source, 0)
+        self._add(script, text)
+        if text.invocation.static_script is not None:
+            body = text.invocation.static_script.body
+            script.literal(body.text + "\n", body, 0)
+        return script
+
+    def _add(self, script: Script, text: Text) -> None:
+        """Add a text, ending its last line."""
+        source, at = text.body.source, 0
+        for segment in text.body.segments:
+            if isinstance(segment, str):
+                script.literal(segment, source, at)
+                at += len(segment)
+            else:
+                self._replacement(script, text, segment)
+                at = segment.end
+        script.literal("\n", source, at)
 
     def _replacement(self, script: Script, text: Text, found: Replacement) -> None:
         fixed = self._fixed(text, found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.lint import quoting
 from osprofile.lint.directives import Directives
 from osprofile.lint.rules import problem
+from osprofile.lint.shell.commands import SHELLS, sort
 from osprofile.lint.shell.lexer import read
 
 if TYPE_CHECKING:
@@ -34,6 +35,16 @@ def scripts(view: View) -> Iterator[Problem]:
         if id(text) not in in_jobs and not view.is_path(text.template):
             in_prologue = text.template.name == "JOB_PROLOGUE"
             yield from _script(view, view.script([text]), prefix if in_prologue else "")
+        if text.is_arguments and _is_shell_script(text.invocation):
+            yield from _script(view, view.static_script(text), "")
+
+
+def _is_shell_script(invocation: Invocation) -> bool:
+    """Return whether a static script is for a shell, by its `#!`; without one it is."""
+    script = invocation.static_script
+    first = script.body.text.partition("\n")[0] if script is not None else ""
+    words = first.removeprefix("#!").split() if first.startswith("#!") else ["sh"]
+    return sort([*words, ""]).name in SHELLS
 
 
 def _script(view: View, script: Script, prefix: str) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ import pytest
 
 from osprofile.errors import Problem
 from osprofile.lint.rules import document
-from osprofile.lint.rules.rule import field, fixed, template
+from osprofile.lint.rules.rule import bin_template, field, fixed, static, template
 
 Lint = Callable[[str], list[Problem]]
 
@@ -191,6 +191,26 @@ def test_where_a_value_gets_to(lint: Lint, code: str, body: str) -> None:
     problems = [p for p in found(lint, body.replace("~", "")) if p[0] == code]
     assert problems == [(code, line, column)]
     assert {c for c, _, _ in found(lint, body.replace("~", ""))} <= {code, "OSP617"}
+
+
+STATIC_SCRIPTS = [
+    ('#!/bin/sh\neval "$1"\n', ["OSP615"]),
+    ('#!/usr/bin/env bash\nx=$2; sh -c "$x"\n', ["OSP615"]),
+    ('eval "$1"', ["OSP615"]),
+    ('#!/bin/sh\nls "$1"\n', ["OSP616"]),
+    ('#!/bin/sh\nx -- "$1"\n', []),
+    ('#!/usr/bin/env python3\neval "$1"\n', []),
+    ("#!/usr/bin/perl\nprint 'it' . qw(')\n", []),
+]
+
+
+@pytest.mark.parametrize(("script", "expected"), STATIC_SCRIPTS)
+def test_a_static_script_gets_its_arguments(lint: Lint, script: str, expected: list[str]) -> None:
+    arguments = "'&lt;WHY/'/'\\\\''>'"
+    holder = static("HOLD", "a.sh", f"<![CDATA[{script}]]>", arguments)
+    holder = holder.replace("</idb:Template>", f"{field('WHY')}</idb:Template>")
+    problems = lint(document(bin_template("<TARGET> <ARGUMENTS>") + holder))
+    assert [p.code for p in problems if p.code.startswith("OSP6")] == expected
 
 
 def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:

@@ -19,11 +19,11 @@ WRAPPERS: Final = frozenset({"command", "exec", "env", "nice", "nohup", "setsid"
 """Commands whose first operand is the command that they run."""
 
 _NO_OPTIONS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
-_SHELLS: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
+SHELLS: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 _AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 _WITH_VALUE: Final = {
     **dict.fromkeys(_AWKS, "Fvf"),
-    **dict.fromkeys(_SHELLS, "o"),
+    **dict.fromkeys(SHELLS, "o"),
     "sed": "efl",
     "ssh": "BbcDEeFIiJLlmOopQRSWw",
 }
@@ -31,7 +31,7 @@ _WITH_VALUE: Final = {
 
 _LANGUAGES: Final = {
     **dict.fromkeys(_AWKS, "its program"),
-    **dict.fromkeys({*_SHELLS, "eval", "trap"}, "shell commands"),
+    **dict.fromkeys({*SHELLS, "eval", "trap"}, "shell commands"),
     **dict.fromkeys((".", "source"), "a file of shell commands"),
     "printf": "its format",
     "sed": "its script",
@@ -57,7 +57,7 @@ class Before:
 
 def unwrapped(words: Sequence[str]) -> Sequence[str]:
     """Give the words of the command that a wrapper (`nohup`, `env A=b`) runs, if they are there."""
-    while words and words[0] in WRAPPERS:
+    while words and words[0].rpartition("/")[2] in WRAPPERS:
         at = 1
         while at < len(words) and (words[at][:1] == "-" or "=" in words[at]):
             at += 1
@@ -118,7 +118,7 @@ def prints(words: Sequence[str]) -> bool:
 def reads_commands(words: Sequence[str]) -> str:
     """Return as what code a command reads its standard input; nothing if as none."""
     before = sort(words)
-    if before.name in _SHELLS and not any("c" in o for o in before.options if o[1] != "-"):
+    if before.name in SHELLS and not any("c" in o for o in before.options if o[1] != "-"):
         given = before.operands and not any("s" in o for o in before.options)
         return "" if given else "shell commands"
     if before.name == "xargs":
@@ -142,7 +142,7 @@ def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]
     if before.name.startswith(GAP):
         return False
     # Behind a format, or behind a shell's script, nothing is an option any more.
-    return not (before.operands and (before.name == "printf" or before.name in _SHELLS))
+    return not (before.operands and (before.name == "printf" or before.name in SHELLS))
 
 
 def is_program(words: Sequence[str], prefix: str = "") -> str:
@@ -179,7 +179,7 @@ def _own_program(words: Sequence[str], prefix: str) -> str:
         return language if before.name == "sed" and before.waiting == "e" else ""
     if before.name == "ssh":
         return "" if first else language
-    if before.name in _SHELLS:
+    if before.name in SHELLS:
         given = any("c" in option and option[1] != "-" for option in before.options)
         return language if given and first else ""
     if before.name in _AWKS or before.name == "sed":
