@@ -121,9 +121,9 @@ def values_of(view: View, hole: Hole) -> Values:
 def judge(view: View, hole: Hole, position: Position, reading: Reading[Hole]) -> Iterator[Problem]:
     """Give the problem of a value at a position, none if it is safe there."""
     who = trust(view, hole)
+    if who == "words":
+        yield from _words(hole, position, reading)
     if who in {"safe", "words"}:
-        if who == "words" and position.quote != "unquoted":
-            yield _words(hole)
         return
     found = values_of(view, hole)
     text = _is_shell_text(view, hole, position)
@@ -138,10 +138,18 @@ def judge(view: View, hole: Hole, position: Position, reading: Reading[Hole]) ->
         yield _told(view, hole, who, fault)
 
 
-def _words(hole: Hole) -> Problem:
+def _words(hole: Hole, position: Position, reading: Reading[Hole]) -> Iterator[Problem]:
+    """Give the problem of what the engine supplies as words: it may be quoted, or evaluated."""
     name = hole.replacement.name
-    message = f"<{name}> of BIN is shell words already, and stands in quotes here"
-    return problem("OSP614", message, hole.place, f"write <{name}> alone")
+    if position.quote != "unquoted":
+        message = f"<{name}> of BIN is shell words already, and stands in quotes here"
+        yield problem("OSP614", message, hole.place, f"write <{name}> alone")
+    elif name == "ARGUMENTS":  # TARGET is a path of the profile's own
+        fault = _program(position, possible.ANYTHING)
+        fault = fault or _evaluated(position, possible.ANYTHING, reading, options=False)
+        if fault is not None:
+            message = f"<{name}> of BIN, which has values of requests, stands {fault.where}"
+            yield problem(fault.code, message, hole.place, fault.remedy)
 
 
 def _is_host(hole: Hole) -> bool:
@@ -198,9 +206,11 @@ def _program(position: Position, found: Values) -> Fault | None:
     return Fault("OSP610", where, _AS_ARGUMENT)
 
 
-def _evaluated(position: Position, found: Values, reading: Reading[Hole]) -> Fault | None:
+def _evaluated(
+    position: Position, found: Values, reading: Reading[Hole], *, options: bool = True
+) -> Fault | None:
     """Find out whether a value gets into a variable, or an output, that is then evaluated."""
-    options = "-" in found.first
+    options = options and "-" in found.first
     if _within(found.chars, _IN_PROGRAM) and not options:
         return None
     code = not _within(found.chars, _IN_PROGRAM)

@@ -213,6 +213,25 @@ def test_a_static_script_gets_its_arguments(lint: Lint, script: str, expected: l
     assert [p.code for p in problems if p.code.startswith("OSP6")] == expected
 
 
+RUNS = [
+    ("<TARGET> <ARGUMENTS>", []),
+    ("exec -- <TARGET> <ARGUMENTS>", []),
+    ("sh <TARGET> <ARGUMENTS>", []),
+    ("set -- <TARGET> <ARGUMENTS>; nohup \"$@\"", []),
+    ("eval <TARGET> <ARGUMENTS>", ["OSP610"]),
+    ("ssh host <TARGET> <ARGUMENTS>", ["OSP610"]),
+    ("set -- <TARGET> <ARGUMENTS>; sh -c \"$*\"", ["OSP615"]),
+    ("echo <TARGET> <ARGUMENTS> | sh", ["OSP610"]),
+    ('<TARGET> "<ARGUMENTS>"', ["OSP614"]),
+]
+
+
+@pytest.mark.parametrize(("run", "expected"), RUNS)
+def test_how_a_static_script_is_run(lint: Lint, run: str, expected: list[str]) -> None:
+    problems = lint(document(bin_template(run)))
+    assert [p.code for p in problems if p.code.startswith("OSP6")] == expected
+
+
 def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:
     """Give code, line and column of each problem; the first line's column counts from the body."""
     problems = lint(document(template(body.replace("<E>", "<WHY/'/'\\\\''>"), *FIELDS)))
