@@ -1,6 +1,6 @@
 """Where a value may stand in a script: each line is the body of a template.
 
-`<E>` is the quoted replacement of WHY, a settable text. Places are relative to the body.
+`<E>` is the quoted replacement of WHY, a settable text, `<ND>` of ND, which begins with no `-`. Places are relative to the body.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ Lint = Callable[[str], list[Problem]]
 
 FIELDS = (
     field("WHY"),
+    field("ND", "", ' ext:pattern="(?s)[^-].*"'),
     field("N", "", ' ext:type="integer"'),
     field("ID", "", r' ext:pattern="[0-9]+(\[[0-9]*\])?"'),
     field("MINUS", "", ' ext:pattern="[a-z-]+"'),
@@ -91,6 +92,20 @@ SAFE = [
     "set -- '<E>'",
     "[ '<E>' = x ]",
     "x -- \"$z\" '<E>'",
+    "\"$z\" -- '<E>'",
+    "x -- '<E>' | sh y",
+    "x -- '<E>' | sh - y",
+    "x -- '<E>' | python3 y.py",
+    "x -- '<E>' | python3 -c 'import sys'",
+    "x -- '<E>' | perl -pe's/a/b/'",
+    "x -- '<E>' | perl -ne 'print'",
+    "x -- '<E>' | ssh host cat",
+    "x -- '<E>' | timeout 5 cat",
+    "x -- '<E>' | sed -f y",
+    "python3 -- y.py '<E>'",
+    "timeout 5 x -- '<E>'",
+    "ssh -o ConnectTimeout='<E>' host",
+    "flock -- '<E>' x",
 ]
 
 UNSAFE = [
@@ -164,6 +179,17 @@ FLOWS = {
         "awk -v w=~'<E>' '{ print w }'", "awk -vw=~'<E>' 1", "su -c ~'<E>'", "su me -c ~'<E>'", "x --wrap=~'<E>'",
         "x --wrap ~'<E>'", "srun -- sh -c ~'<E>'", "find . -exec sh -c ~'<E>' \\;", "find . -exec ~'<E>' \\;",
         "xargs sh -c ~'<E>'", "timeout 5 sh -c ~'<E>'", ". ~'<E>'", "source ~'<E>'",
+        "s=sh; $s -c ~'<ND>'", '"${SHELL:-sh}" -c ~\'<ND>\'', "mksh -c ~'<ND>'", "ksh93 -c ~'<ND>'",
+        "busybox sh -c ~'<ND>'", "sh +x -c ~'<ND>'", "sh +o posix -c ~'<ND>'", "bash -O extglob -c ~'<ND>'",
+        "python3 -c ~'<ND>'", "perl -e ~'<ND>'", "perl -e~'<E>'", "perl -ne ~'<ND>'", "srun python3.12 -c ~'<ND>'",
+        "env -S ~'<ND>'", "env -S~'<E>'", "flock f -c ~'<ND>'", "flock -o f -c ~'<ND>'", "su -lc ~'<ND>'",
+        "ssh -o ProxyCommand=~'<E>' host", "ssh -oproxycommand=~'<E>' host", "ssh -o ~'<ND>' host",
+        "sudo -u me sh -c ~'<ND>'", "nice -n 5 sh -c ~'<ND>'", "/usr/bin/env -u X sh -c ~'<ND>'",
+        "x -- ~'<E>' | timeout 5 sh", "x -- ~'<E>' | timeout -k 1 5 sh", "x -- ~'<E>' | nice -n 5 sh",
+        "x -- ~'<E>' | env -u X sh", "x -- ~'<E>' | env -i A=b sh", "x -- ~'<E>' | sh -", "x -- ~'<E>' | sh /dev/stdin",
+        "x -- ~'<E>' | . /dev/stdin", "x -- ~'<E>' | python3", "x -- ~'<E>' | python3 -u -", "x -- ~'<E>' | perl",
+        "x -- ~'<E>' | busybox sh", "x -- ~'<E>' | mksh", "x -- ~'<E>' | ssh host sh", "x -- ~'<E>' | ssh -p 22 host 'bash -s'",
+        "x -- ~'<E>' | sed -f - y", "x -- ~'<E>' | awk -f /dev/stdin y",
     ],
     "OSP605": ["find -- ~'<E>' -delete", "find ~'<E>'"],
     "OSP615": [
@@ -234,7 +260,9 @@ def test_how_a_static_script_is_run(lint: Lint, run: str, expected: list[str]) -
 
 def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:
     """Give code, line and column of each problem; the first line's column counts from the body."""
-    problems = lint(document(template(body.replace("<E>", "<WHY/'/'\\\\''>"), *FIELDS)))
+    for name, meant in (("<E>", "WHY"), ("<ND>", "ND")):
+        body = body.replace(name, f"<{meant}/'/'\\\\''>")
+    problems = lint(document(template(body, *FIELDS)))
     places = [(p.code, p.place) for p in problems if p.code != "OSP302" and p.place]
     return [
         (code, place.line - 7, place.column - (37 if place.line == 8 else 0))

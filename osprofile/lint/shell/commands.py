@@ -15,15 +15,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from collections.abc import Set as AbstractSet
 
-WRAPPERS: Final = frozenset({"command", "exec", "env", "nice", "nohup", "setsid", "sudo", "time"})
-"""Commands whose first operand is the command that they run."""
+WRAPPERS: Final = {
+    **dict.fromkeys(("busybox", "command", "nohup", "setsid", "time"), ""),
+    "env": "uC",
+    "exec": "a",
+    "nice": "n",
+    "stdbuf": "ioe",
+    "sudo": "CDghpRrTtUu",
+    "timeout": "ks",
+}
+"""Commands that run the command in their operands, with their options that take a value."""
 
 _NO_OPTIONS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
-SHELLS: Final = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
+SHELLS: Final = frozenset(
+    {"sh", "ash", "bash", "dash", "ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "posh", "rbash",
+     "yash", "zsh"}
+)  # fmt: skip
+_INTERPRETERS: Final = {
+    "lua": "e", "node": "ep", "perl": "eE", "php": "r", "python": "c", "ruby": "e",
+}  # fmt: skip
+"""Interpreters of other languages, without their versions, and their options that take a program."""
+
+_INPUT: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_SSH_COMMANDS: Final = ("proxycommand", "localcommand", "knownhostscommand")
 _AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 _WITH_VALUE: Final = {
     **dict.fromkeys(_AWKS, "Fvf"),
-    **dict.fromkeys(SHELLS, "o"),
+    **dict.fromkeys(SHELLS, "oO"),
     "sed": "efl",
     "ssh": "BbcDEeFIiJLlmOopQRSWw",
 }
@@ -58,10 +76,13 @@ class Before:
 def unwrapped(words: Sequence[str]) -> Sequence[str]:
     """Give the words of the command that a wrapper (`nohup`, `env A=b`) runs, if they are there."""
     while words and words[0].rpartition("/")[2] in WRAPPERS:
+        name = words[0].rpartition("/")[2]
         at = 1
         while at < len(words) and (words[at][:1] == "-" or "=" in words[at]):
-            at += 1
-        if at == len(words):
+            option = words[at]
+            at += 2 if len(option) == 2 and option[1] in WRAPPERS[name] else 1
+        at += name == "timeout"  # behind its duration
+        if at >= len(words):
             return words
         words = words[at:]
     return words
@@ -72,6 +93,7 @@ def sort(words: Sequence[str]) -> Before:
     words = unwrapped(words)
     name = words[0].rpartition("/")[2] if words else ""
     with_value = _WITH_VALUE.get(name, "")
+    signs = {"-", "+"} if name in SHELLS else {"-"}
     options: list[str] = []
     operands: list[str] = []
     waiting, ended = "", False
@@ -80,7 +102,7 @@ def sort(words: Sequence[str]) -> Before:
             waiting = ""
         elif word == "--" and not ended:
             ended = True
-        elif word.startswith("-") and len(word) > 1 and not ended and not operands:
+        elif word[:1] in signs and len(word) > 1 and not ended and not operands:
             options.append(word)
             waiting = word[-1] if word[-1] in with_value and word[1] != "-" else ""
         else:
@@ -88,7 +110,9 @@ def sort(words: Sequence[str]) -> Before:
     return Before(name, tuple(options), tuple(operands), waiting, ended or "--" in words[1:])
 
 
-_SUPERUSERS: Final = frozenset({"su", "runuser"})
+_WITH_COMMANDS: Final = frozenset({"flock", "runuser", "script", "su"})
+"""Commands whose option -c takes shell commands."""
+
 _TEXT_COMMANDS: Final = frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _NO_OPTIONS
 """Commands that run none of their words."""
 
@@ -118,12 +142,33 @@ def prints(words: Sequence[str]) -> bool:
 def reads_commands(words: Sequence[str]) -> str:
     """Return as what code a command reads its standard input; nothing if as none."""
     before = sort(words)
-    if before.name in SHELLS and not any("c" in o for o in before.options if o[1] != "-"):
-        given = before.operands and not any("s" in o for o in before.options)
-        return "" if given else "shell commands"
+    operands = before.operands[1:] if before.operands[:1] == ("-",) else before.operands
+    from_input = not operands or operands[0] in _INPUT
+    if before.name in SHELLS and not _has(before.options, "c"):
+        return "shell commands" if from_input or _has(before.options, "s") else ""
+    if before.name in _BUILTINS and before.operands and before.operands[0] in _INPUT:
+        return _LANGUAGES.get(before.name, "")
+    if letters := _INTERPRETERS.get(_unversioned(before.name)):
+        return "its program" if from_input and not _has(before.options, letters + "m") else ""
+    if before.name in {*_AWKS, "sed"}:
+        pairs = zip(words, words[1:], strict=False)
+        return _LANGUAGES[before.name] if any(p[0] == "-f" and p[1] in _INPUT for p in pairs) else ""
     if before.name == "xargs":
         return "words of a command"
-    return _LANGUAGES["ssh"] if before.name == "ssh" and len(before.operands) == 1 else ""
+    if before.name == "ssh" and before.operands:
+        remote = " ".join(before.operands[1:]).split()
+        return reads_commands(remote) if remote else _LANGUAGES["ssh"]
+    return ""
+
+
+def _has(options: Sequence[str], letters: str) -> bool:
+    """Return whether one of some letters is among short options."""
+    return any(set(letters) & set(o[1:]) for o in options if o[0] == "-" and o[1] != "-")
+
+
+def _unversioned(name: str) -> str:
+    """Return an interpreter's name without its version: python3.12."""
+    return name.rstrip("0123456789.")
 
 
 def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]) -> bool:
@@ -158,30 +203,48 @@ def is_program(words: Sequence[str], prefix: str = "") -> str:
     inner = range(1, len(words)) if name not in {*_LANGUAGES, *_TEXT_COMMANDS} else ()
     for at in inner:  # a command that runs another one, as xargs and srun do
         program = words[at].rpartition("/")[2]
-        if program not in _LANGUAGES or program in _BUILTINS:
+        known = program in _LANGUAGES or _unversioned(program) in _INTERPRETERS
+        if not known or program in _BUILTINS:
             continue
         if found := is_program(words[at:], prefix):
             return found
     if name == "find" and words[-1] in _RUNNING_OPTIONS:
         return "a command's name"
-    if name in _SUPERUSERS and "-c" in words and words[-1] in {"-c", "--command"}:
+    option = words[-1] if words else ""
+    if name == "env" and (option == "-S" or prefix.startswith(("-S", "--split-string="))):
+        return "words of a command"
+    takes_commands = name in _WITH_COMMANDS or name.startswith(EXPANSION)  # "$SHELL" -c
+    if takes_commands and (_ends(option, "c") or option == "--command"):
+        return "shell commands"
+    if takes_commands and prefix.startswith("--command="):
         return "shell commands"
     return _own_program(words, prefix)
+
+
+def _ends(option: str, letters: str) -> bool:
+    """Return whether short options end with one of some letters, whose value comes next."""
+    return len(option) > 1 and option[0] == "-" != option[1] and option[-1] in letters
 
 
 def _own_program(words: Sequence[str], prefix: str) -> str:
     before = sort(words)
     if before.name in _AWKS and (before.waiting == "v" or prefix.startswith("-v")):
         return "text with backslash escapes"
+    if letters := _INTERPRETERS.get(_unversioned(before.name)):
+        attached = prefix[:1] == "-" and prefix[1:2] in set(letters)
+        first = not before.operands
+        return "its program" if first and (attached or _ends(words[-1], letters)) else ""
     language = _LANGUAGES.get(before.name, "")
     first = not before.operands
+    if before.name == "ssh" and (before.waiting == "o" or prefix.startswith("-o")):
+        option = prefix.removeprefix("-o").lstrip().casefold()
+        return "a command" if not option or option.startswith(_SSH_COMMANDS) else ""
     if not language or before.waiting:
         return language if before.name == "sed" and before.waiting == "e" else ""
     if before.name == "ssh":
         return "" if first else language
     if before.name in SHELLS:
-        given = any("c" in option and option[1] != "-" for option in before.options)
-        return language if given and first else ""
+        return language if first and _has(before.options, "c") else ""
     if before.name in _AWKS or before.name == "sed":
         given = any(option.startswith(("-e", "-f")) for option in before.options)
         return language if first and not given else ""
