@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.lint.shell.commands import is_silent, prints, unwrapped
 from osprofile.lint.shell.lexer import POSITIONAL
@@ -19,24 +20,56 @@ DECLARING: Final = frozenset({"export", "readonly", "local", "declare", "typeset
 _LONGEST_PIPE: Final = 20
 
 
-def reached(reading: Reading[Hole], position: Position) -> Iterator[tuple[str, Position, bool]]:
-    """Yield each place that a value at a position gets to.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """Where a value gets to in one step, and the variables that have it then.
 
-    With it the variable by which it does, and whether a word there may begin with the value. The
-    first place is the position itself, with no variable.
+    `places` are by what it gets there, the place, and whether a word there may begin with the
+    value; `leads` the variables, and whether they may. `notes` is for what a rule finds out.
     """
-    pending, seen = [("", position, True)], set[tuple["Variable", bool]]()
+
+    places: list[tuple[str, Position, bool]]
+    leads: list[tuple[Variable, bool]]
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+def steps(reading: Reading[Hole], position: Position) -> Iterator[Step]:
+    """Yield the steps of a value at a position: the position itself, then each variable.
+
+    What is known of a variable is kept in `reading`, for the other values that get into it.
+    """
+    step = _step(reading, "", [(position, True)])
+    yield step
+    pending, seen = [*step.leads], {*step.leads}
+    while pending:
+        (variable, begins) = key = pending.pop()
+        if key not in reading.steps:
+            uses = [(used, begins) for used in reading.uses.get(variable, ())]
+            reading.steps[key] = _step(reading, f"${variable[1]}", uses)
+        step = reading.steps[key]
+        yield step
+        pending += [lead for lead in step.leads if lead not in seen]
+        seen.update(step.leads)
+
+
+def _step(reading: Reading[Hole], via: str, starts: list[tuple[Position, bool]]) -> Step:
+    places, leads = list[tuple[str, "Position", bool]](), dict[tuple["Variable", bool], None]()
+    pending = [(via, here, begins) for here, begins in starts]
     while pending:
         via, here, begins = pending.pop()
-        yield via, here, begins
+        places.append((via, here, begins))
         begins = begins and _may_begin(here)
         if here.outer is not None and prints(here.words):
             pending.append((via or "$(...)", here.outer, begins))
-        for variable in _variables(reading, here):
-            if (variable, begins) not in seen:
-                seen.add((variable, begins))
-                uses = reading.uses.get(variable, ())
-                pending += [(f"${variable[1]}", used, begins) for used in uses]
+        leads.update(((variable, begins), None) for variable in _variables(reading, here))
+    return Step(places, [*leads])
+
+
+def reached(reading: Reading[Hole], position: Position) -> Iterator[tuple[str, Position, bool]]:
+    """Yield each place that a value at a position gets to; see `Step.places`."""
+    for step in steps(reading, position):
+        yield from step.places
 
 
 def _may_begin(here: Position) -> bool:

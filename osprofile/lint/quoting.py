@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from osprofile.errors import Problem
+    from osprofile.lint.flow import Step
     from osprofile.lint.script import Hole, View
     from osprofile.lint.shell.lexer import Reading
     from osprofile.lint.shell.position import Quote
@@ -217,13 +218,25 @@ def _evaluated(
     if code and position.computed:
         return Fault("OSP615", "in a command whose output is computed with", _INTEGER)
     told = None
-    for via, used, begins in flow.reached(reading, position):
-        fault = _where_it_gets(via, used) if code else None
-        if fault is not None:
-            return fault
-        if via and begins and options and told is None and used.quote != "arithmetic":
-            told = _option_by_variable(via, used, reading.functions)
+    for step in flow.steps(reading, position):
+        if "faults" not in step.notes:
+            step.notes["faults"] = _faults(step, reading.functions)
+        faults: tuple[Fault | None, Fault | None] = step.notes["faults"]
+        evaluated, option = faults
+        if code and evaluated:
+            return evaluated
+        told = told or (option if options else None)
     return told
+
+
+def _faults(step: Step, functions: AbstractSet[str]) -> tuple[Fault | None, Fault | None]:
+    """Find out whether a step brings a value where it is evaluated, and where it may be an option."""
+    evaluated = option = None
+    for via, used, begins in step.places:
+        evaluated = evaluated or _where_it_gets(via, used)
+        if via and begins and option is None and used.quote != "arithmetic":
+            option = _option_by_variable(via, used, functions)
+    return evaluated, option
 
 
 def _where_it_gets(via: str, used: Position) -> Fault | None:

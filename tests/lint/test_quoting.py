@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -243,10 +244,10 @@ RUNS = [
     ("<TARGET> <ARGUMENTS>", []),
     ("exec -- <TARGET> <ARGUMENTS>", []),
     ("sh <TARGET> <ARGUMENTS>", []),
-    ("set -- <TARGET> <ARGUMENTS>; nohup \"$@\"", []),
+    ('set -- <TARGET> <ARGUMENTS>; nohup "$@"', []),
     ("eval <TARGET> <ARGUMENTS>", ["OSP610"]),
     ("ssh host <TARGET> <ARGUMENTS>", ["OSP610"]),
-    ("set -- <TARGET> <ARGUMENTS>; sh -c \"$*\"", ["OSP615"]),
+    ('set -- <TARGET> <ARGUMENTS>; sh -c "$*"', ["OSP615"]),
     ("echo <TARGET> <ARGUMENTS> | sh", ["OSP610"]),
     ('<TARGET> "<ARGUMENTS>"', ["OSP614"]),
 ]
@@ -268,6 +269,29 @@ def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:
         (code, place.line - 7, place.column - (37 if place.line == 8 else 0))
         for code, place in places
     ]
+
+
+def test_the_work_grows_with_the_script_alone(lint: Lint) -> None:
+    """Twice as many lines with the same variables are no more than about twice the work."""
+
+    def calls(lines: int) -> int:
+        body = "y='<WHY/'/'\\\\''>'; z=$y; y=$z; x -- \"$y\"\n" * lines
+        made = document(template(body, *FIELDS))
+        count = 0
+
+        def note(_frame: object, _event: str, _argument: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(note)
+        try:
+            lint(made)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    calls(1)  # what is done once in a process
+    assert calls(80) - calls(40) < 1.3 * (calls(40) - calls(1))
 
 
 @pytest.mark.parametrize("body", SAFE)

@@ -152,7 +152,9 @@ def reads_commands(words: Sequence[str]) -> str:
         return "its program" if from_input and not _has(before.options, letters + "m") else ""
     if before.name in {*_AWKS, "sed"}:
         pairs = zip(words, words[1:], strict=False)
-        return _LANGUAGES[before.name] if any(p[0] == "-f" and p[1] in _INPUT for p in pairs) else ""
+        return (
+            _LANGUAGES[before.name] if any(p[0] == "-f" and p[1] in _INPUT for p in pairs) else ""
+        )
     if before.name == "xargs":
         return "words of a command"
     if before.name == "ssh" and before.operands:

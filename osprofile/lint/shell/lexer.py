@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, final
 
 from osprofile.lint.shell.position import BLANKS, GAP, META, Command, HereDocument, Position, Word
 from osprofile.lint.shell.words import Hole, TooDeepError, Words, is_assignment
@@ -30,7 +30,7 @@ class Reading(Generic[Hole]):
 
     `comments` are the offsets at which comments begin, `unclosed` (offset, what) what has no end,
     `functions` the names of functions that the script defines, `uses` the uses of each variable,
-    `commands` the simple commands.
+    `commands` the simple commands. `steps` is what `osprofile.lint.flow` keeps of variables.
     """
 
     holes: list[tuple[Hole, Position]]
@@ -39,6 +39,7 @@ class Reading(Generic[Hole]):
     functions: frozenset[str]
     uses: dict[Variable, list[Position]]
     commands: list[Command]
+    steps: dict[tuple[Variable, bool], Any] = field(default_factory=dict)
 
 
 def read(items: Sequence[str | Hole]) -> Reading[Hole]:
