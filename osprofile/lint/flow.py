@@ -62,7 +62,7 @@ def _step(reading: Reading[Hole], via: str, starts: list[tuple[Position, bool]])
         begins = begins and _may_begin(here)
         if here.outer is not None and prints(here.words):
             pending.append((via or "$(...)", here.outer, begins))
-        leads.update(((variable, begins), None) for variable in _variables(reading, here))
+        leads.update(((variable, begins), None) for variable in _variables(reading, here, via))
     return Step(places, [*leads])
 
 
@@ -101,15 +101,17 @@ def assigned(position: Position) -> str:
     return name if equals and (position.role == "assignment" or declares) else ""
 
 
-def _variables(reading: Reading[Hole], here: Position) -> Iterator[Variable]:
-    """Yield the variables that get a value at a position."""
+def _variables(reading: Reading[Hole], here: Position, via: str) -> Iterator[Variable]:
+    """Yield the variables that get a value at a position, which gets there by another one."""
     words = unwrapped(here.words)
     if name := assigned(here):
         yield "", name
     elif here.role == "list" and words:
         yield "", words[0]
     elif here.role == "argument" and words and words[0] in reading.functions:
-        yield from ((words[0], name) for name in (str(len(words)), "@", "*"))
+        anywhere = words[0] in reading.shifting or via in {"$@", "$*"}
+        names = POSITIONAL if anywhere else (str(len(words)), "@", "*")
+        yield from ((words[0], name) for name in names)
     elif here.role == "argument" and words and words[0] == "set":
         yield from ((here.scope, name) for name in POSITIONAL)
     if here.readers or prints(words):

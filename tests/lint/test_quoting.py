@@ -107,6 +107,10 @@ SAFE = [
     "timeout 5 x -- '<E>'",
     "ssh -o ConnectTimeout='<E>' host",
     "flock -- '<E>' x",
+    "f() { shift; x -- \"$@\"; }; f a '<E>'",
+    "f() { eval \"$1\"; }; f x '<E>'",
+    'f() { eval "$1"; }; g() { shift; x -- "$1"; }; g a \'<E>\'',
+    "set -- '<E>'; for a; do x -- \"$a\"; done",
 ]
 
 UNSAFE = [
@@ -203,6 +207,11 @@ FLOWS = {
         "y=~'<E>'; sed \"$y\" z", "y=~'<E>'; awk \"$y\" z", "y=~'<E>'; trap \"$y\" EXIT", "y=~'<E>'; ssh host \"$y\"",
         "y=~'<E>'; printf '%s' \"$y\" | sh", "y=~'<E>'; z=${y#a}; eval $z", "y=~'<E>'; z=$((y))", "PATH=~'<E>' x",
         "env PATH=~'<E>' x", "export PATH=~'<E>'", "PATH=$PATH:~'<E>'", "y=~'<E>'; PATH=$y; x",
+        "f() { shift; eval \"$1\"; }; f x ~'<E>'", "f() { for a do eval \"$a\"; done; }; f ~'<E>'",
+        "f() { for a; do eval \"$a\"; done; }; f x ~'<E>'", "set -- ~'<E>'; for a do eval \"$a\"; done",
+        "f() { eval \"$2\"; }; set -- a ~'<E>'; f \"$@\"", "f() { g \"$@\"; }; g() { eval \"$2\"; }; f a ~'<E>'",
+        "f() { eval \"${10}\"; }; f 1 2 3 4 5 6 7 8 9 ~'<E>'", "set -- 1 2 3 4 5 6 7 8 9 ~'<E>'; eval \"${10}\"",
+        "f() { shift 9; eval \"${2}\"; }; f 1 2 3 4 5 6 7 8 9 x ~'<E>'",
     ],
     "OSP616": ["y=~'<E>'; ls \"$y\"", "y=~'<E>'; z=$y; find -- \"$z\" -delete", "f() { ls \"$1\"; }; f ~'<E>'"],
     "OSP617": ['while read -r y; do eval ~"$y"; done', 'read -r y < z; w=$y; sh -c ~"$w"'],

@@ -15,7 +15,7 @@ _RESERVED: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!", "esac"}
 )
 """Words behind which a command may begin."""
-POSITIONAL: Final = frozenset("123456789@*")
+POSITIONAL: Final = frozenset("@*") | {str(number) for number in range(1, 100)}
 """The names of the parameters that each function has for itself."""
 Variable = tuple[str, str]
 """The function of a positional parameter, empty for what all of the script shares; the name."""
@@ -29,7 +29,7 @@ class Reading(Generic[Hole]):
     """What the lexer found: holes with their positions, in the order of the script.
 
     `comments` are the offsets at which comments begin, `unclosed` (offset, what) what has no end,
-    `functions` the names of functions that the script defines, `uses` the uses of each variable,
+    `functions` the names of functions that the script defines, `shifting` those that use `shift`, `uses` the uses of each variable,
     `commands` the simple commands. `steps` is what `osprofile.lint.flow` keeps of variables.
     """
 
@@ -37,6 +37,7 @@ class Reading(Generic[Hole]):
     comments: frozenset[int]
     unclosed: list[tuple[int, str]]
     functions: frozenset[str]
+    shifting: frozenset[str]
     uses: dict[Variable, list[Position]]
     commands: list[Command]
     steps: dict[tuple[Variable, bool], Any] = field(default_factory=dict)
@@ -55,6 +56,7 @@ def read(items: Sequence[str | Hole]) -> Reading[Hole]:
         uses.setdefault((scope, name), []).append(position)
     return Reading(
         lexer.found, frozenset(lexer.comments), lexer.unclosed, frozenset(lexer.functions),
+        frozenset(lexer.shifting),
         uses, lexer.simple,
     )  # fmt: skip
 
@@ -180,6 +182,8 @@ class Lexer(Words[Hole]):
             return ""  # the number of a redirection
         if not (words or word.quoted) and word.text in _OPENING:
             self.open()
+        if word.text == "shift" and not words:
+            self.shifting.add(self.scope)
         if words or (word.quoted and not is_assignment(word.text)):
             words.append(word.text)
         elif word.text == "case":
@@ -237,6 +241,7 @@ class Lexer(Words[Hole]):
         name = self.word("list").text
         self.skip(BLANKS | {"\n"})
         if self.peek() == ";" or self.word("list").text != "in":
+            self.variable("@", "double", Word("list", [name]))
             return  # for NAME; do, or for NAME do
         self.skip(BLANKS)
         while self.peek() not in ("", ";", "\n", "&", ")"):

@@ -61,6 +61,7 @@ class Words(Generic[Hole]):
         self.unclosed: list[tuple[int, str]] = []
         self.comments: list[int] = []
         self.functions: set[str] = set()
+        self.shifting: set[str] = set()
         self.pending: list[HereDocument] = []
         self.no_arithmetic: set[int] = set()
         self.scope: str = outer.scope if outer else ""
@@ -392,6 +393,7 @@ class Words(Generic[Hole]):
         self.variables += inner.variables
         self.unclosed += inner.unclosed
         self.functions |= inner.functions
+        self.shifting |= inner.shifting
 
 
 def is_assignment(text: str) -> bool:
