@@ -255,7 +255,7 @@ class _Compiler:
         if joined is None:
             both = f"{where.name} and {template.name}"
             message = f"field {declared.name} is declared differently in {both}, used together"
-            hint = f"the other declaration stands at {first.place}; only limits, type and pattern may differ, of which the strictest count"
+            hint = f"the other declaration stands at {first.place}; only limits and type may differ, of which the strictest count"
             raise InvalidProfileError([Problem("OSP304", message, declared.place, hint)])
         if joined.rules() != first.rules():
             self.declared[declared.name] = (joined, where)

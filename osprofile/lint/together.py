@@ -58,7 +58,7 @@ def _differences(view: View, group: list[Template]) -> Iterator[Problem]:
             message = f"field {field.name} is declared differently in templates {where.name} and "
             message += f"{template.name}, which are used together"
             other = before if own is field else field
-            hint = f"the other declaration stands at {other.place}; only limits, type and pattern "
+            hint = f"the other declaration stands at {other.place}; only limits and type "
             hint += "may differ, of which the strictest count"
             yield problem("OSP304", message, own.element.attribute_place("name"), hint)
 

@@ -221,7 +221,7 @@ def test_conflicting_declarations(declared: str, uses: str) -> None:
     )
     assert problem.hint == (
         "the other declaration stands at p.xml:6:32; "
-        "only limits, type and pattern may differ, of which the strictest count"
+        "only limits and type may differ, of which the strictest count"
     )
 
 
