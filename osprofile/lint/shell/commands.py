@@ -7,6 +7,7 @@ just a command, whose words are options until a `--`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.lint.shell.position import EXPANSION, GAP
@@ -146,21 +147,17 @@ def reads_commands(words: Sequence[str]) -> str:
     from_input = not operands or operands[0] in _INPUT
     if before.name in SHELLS and not _has(before.options, "c"):
         return "shell commands" if from_input or _has(before.options, "s") else ""
-    if before.name in _BUILTINS and before.operands and before.operands[0] in _INPUT:
-        return _LANGUAGES.get(before.name, "")
+    if before.name in {".", "source"}:
+        return _LANGUAGES[before.name] if operands and from_input else ""
     if letters := _INTERPRETERS.get(_unversioned(before.name)):
         return "its program" if from_input and not _has(before.options, letters + "m") else ""
     if before.name in {*_AWKS, "sed"}:
-        pairs = zip(words, words[1:], strict=False)
-        return (
-            _LANGUAGES[before.name] if any(p[0] == "-f" and p[1] in _INPUT for p in pairs) else ""
-        )
-    if before.name == "xargs":
-        return "words of a command"
+        given = any(a == "-f" and b in _INPUT for a, b in pairwise(words))
+        return _LANGUAGES[before.name] if given else ""
     if before.name == "ssh" and before.operands:
         remote = " ".join(before.operands[1:]).split()
         return reads_commands(remote) if remote else _LANGUAGES["ssh"]
-    return ""
+    return "words of a command" if before.name == "xargs" else ""
 
 
 def _has(options: Sequence[str], letters: str) -> bool:
@@ -210,17 +207,18 @@ def is_program(words: Sequence[str], prefix: str = "") -> str:
             continue
         if found := is_program(words[at:], prefix):
             return found
-    if name == "find" and words[-1] in _RUNNING_OPTIONS:
+    return _by_option(name, words[-1] if words else "", prefix) or _own_program(words, prefix)
+
+
+def _by_option(name: str, option: str, prefix: str) -> str:
+    """Say as what code a command reads what stands behind one of its options, or is part of it."""
+    if name == "find" and option in _RUNNING_OPTIONS:
         return "a command's name"
-    option = words[-1] if words else ""
     if name == "env" and (option == "-S" or prefix.startswith(("-S", "--split-string="))):
         return "words of a command"
     takes_commands = name in _WITH_COMMANDS or name.startswith(EXPANSION)  # "$SHELL" -c
-    if takes_commands and (_ends(option, "c") or option == "--command"):
-        return "shell commands"
-    if takes_commands and prefix.startswith("--command="):
-        return "shell commands"
-    return _own_program(words, prefix)
+    given = _ends(option, "c") or option == "--command" or prefix.startswith("--command=")
+    return "shell commands" if takes_commands and given else ""
 
 
 def _ends(option: str, letters: str) -> bool:
@@ -232,22 +230,25 @@ def _own_program(words: Sequence[str], prefix: str) -> str:
     before = sort(words)
     if before.name in _AWKS and (before.waiting == "v" or prefix.startswith("-v")):
         return "text with backslash escapes"
+    first = not before.operands
     if letters := _INTERPRETERS.get(_unversioned(before.name)):
         attached = prefix[:1] == "-" and prefix[1:2] in set(letters)
-        first = not before.operands
         return "its program" if first and (attached or _ends(words[-1], letters)) else ""
+    if before.name == "ssh":
+        return _of_ssh(before, prefix)
     language = _LANGUAGES.get(before.name, "")
-    first = not before.operands
-    if before.name == "ssh" and (before.waiting == "o" or prefix.startswith("-o")):
-        option = prefix.removeprefix("-o").lstrip().casefold()
-        return "a command" if not option or option.startswith(_SSH_COMMANDS) else ""
     if not language or before.waiting:
         return language if before.name == "sed" and before.waiting == "e" else ""
-    if before.name == "ssh":
-        return "" if first else language
+    reads = first or before.name == "eval"
     if before.name in SHELLS:
-        return language if first and _has(before.options, "c") else ""
-    if before.name in _AWKS or before.name == "sed":
-        given = any(option.startswith(("-e", "-f")) for option in before.options)
-        return language if first and not given else ""
-    return language if first or before.name == "eval" else ""
+        reads = first and _has(before.options, "c")
+    elif before.name in _AWKS or before.name == "sed":
+        reads = first and not any(o.startswith(("-e", "-f")) for o in before.options)
+    return language if reads else ""
+
+
+def _of_ssh(before: Before, prefix: str) -> str:
+    if before.waiting == "o" or (prefix.startswith("-o") and not before.operands):
+        option = prefix.removeprefix("-o").lstrip().casefold()
+        return "a command" if not option or option.startswith(_SSH_COMMANDS) else ""
+    return _LANGUAGES["ssh"] if before.operands and not before.waiting else ""
