@@ -50,17 +50,19 @@ class Starter:
         self._log = log
         self._record = record
         self._children: dict[Watched, Popen[bytes]] = {}
+        self._ended: list[Watched] = []
         self._inherited = self._inherit()
 
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to wait for."""
-        return not self._children and not self._inherited and self._log.flush()
+        watching = self._children or self._inherited or self._ended
+        return not watching and self._log.flush()
 
     @property
     def must_look(self) -> bool:
         """Whether there is something that no signal tells: others' jobs, or a log to be written."""
-        return bool(self._inherited) or not self._log.flush()
+        return bool(self._inherited or self._ended) or not self._log.flush()
 
     def answer(self, line: str) -> str:
         """Honour a request; give the answer, or the empty string where there can be none."""
@@ -79,11 +81,14 @@ class Starter:
             if code is not None:
                 self._log.tell(watched.job, FAILED if code < 0 else DONE, max(code, 0))
                 del self._children[watched]
-                self._record.remove(watched)
+                self._ended.append(watched)
         for watched in [one for one in self._inherited if not one.lives()]:
             self._log.tell(watched.job, FAILED)
             self._inherited.remove(watched)
-            self._record.remove(watched)
+            self._ended.append(watched)
+        # Only when its end is in the log: a starter that is killed before leaves it to the next one.
+        while self._log.flush() and self._ended:
+            self._record.remove(self._ended.pop())
 
     def _inherit(self) -> list[Watched]:
         inherited = self._record.inherit()

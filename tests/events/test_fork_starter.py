@@ -239,6 +239,34 @@ def test_jobs_survive_the_starter(tmp_path: Path) -> None:
     assert not list(log.parent.glob("log.watched.*/*"))
 
 
+def test_an_end_that_could_not_be_written_is_left_to_the_next_starter(tmp_path: Path) -> None:
+    log, aside, gate = tmp_path / "log", tmp_path / "aside", tmp_path / "gate"
+    os.mkfifo(gate)
+    with start(log) as first:
+        assert first.stdin
+        assert first.stdout
+        first.stdin.write(f"100;t;executable=/bin/cat;arguments={gate};directory=/;{ONE}\n")
+        first.stdin.flush()
+        (job,) = jobs(first.stdout.readline())
+        wait_for(log, ["2;0"])
+        log.rename(aside)
+        log.mkdir()
+        with gate.open("w"):
+            pass
+        while Path("/proc", job.split(":")[1]).exists():
+            time.sleep(0.05)
+        time.sleep(0.3)  # it has seen the end
+        first.kill()
+        first.stdin.close()
+    log.rmdir()
+    aside.rename(log)
+    with start(log) as second:
+        assert second.stdin
+        second.stdin.close()
+        assert second.wait(30) == 0
+    assert states(log) == ["2;0", "4;0"]
+
+
 def test_a_pid_that_is_another_process_now() -> None:
     """A job whose pid was given to another process has ended, whatever kill(pid, 0) says."""
     mine = Watched(f"x:{os.getpid()}", beginning(os.getpid()))
