@@ -217,6 +217,8 @@ class Poller:
                 self._pace.failed()
                 raise
             self._answered()
+            if self._pace.failures:  # nobody could say anything meanwhile: all grace begins anew
+                self.known_again([j for j, w in self._watched.items() if w.missing is not None])
             self._asked, self._begun, took = asked, begun, self._clock.monotonic() - begun
             changed = self._compare(found, asked, begun)
             changed = await self._judge(self._missing(found, begun), found) or changed

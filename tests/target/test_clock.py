@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.errors import ScriptFailedError
 from osprofile.events.event import JobState
 from osprofile.profile.repository import Repository
 from osprofile.target import owner, store
@@ -110,6 +111,30 @@ def test_a_job_that_shows_up_again_has_a_new_grace_period(
         machine.time.passes(60)
         assert await look(target, job, how) is JobState.LOST
         await target.close()
+
+    asyncio.run(main())
+
+
+def test_the_grace_period_is_not_over_while_nobody_answers(machine: Machine) -> None:
+    """Unknown as the batch system goes down, an hour of failed queries, unknown at first again."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        async with machine.target() as target:
+            await target.statuses([job])
+            forget(machine.toy, job)
+            machine.time.passes(5)
+            assert (await target.statuses([job]))[job].state is JobState.QUEUED
+            (machine.toy.path / "broken").touch()
+            for _ in range(6):
+                machine.time.passes(600)
+                with pytest.raises(ScriptFailedError):
+                    await target.poll()
+            (machine.toy.path / "broken").unlink()
+            machine.time.passes(5)
+            assert (await target.statuses([job]))[job].state is JobState.QUEUED
+            machine.time.passes(61)
+            assert (await target.statuses([job]))[job].state is JobState.LOST
 
     asyncio.run(main())
 
