@@ -112,10 +112,12 @@ def parts(done: Finished) -> list[Finished]:
 
 def ends(done: Finished) -> tuple[Finished, int | None]:
     """Take what `telling_its_end` printed from the output; give the exit status, None without."""
-    *before, last = re.split(rf"\n{_ENDED} ([0-9]+)\n".encode(), done.stderr)
-    if not before:
+    # The last one only: those before it are of `one_by_one`.
+    lines = [*re.finditer(rf"\n{_ENDED} ([0-9]+)\n".encode(), done.stderr)]
+    if not lines:
         return done, None
-    return replace(done, stderr=b"".join(before[::2]) + last), int(before[-1])
+    begin, end = lines[-1].span()
+    return replace(done, stderr=done.stderr[:begin] + done.stderr[end:]), int(lines[-1][1])
 
 
 def could_not_start(word: str, error: OSError) -> ScriptError:

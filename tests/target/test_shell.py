@@ -118,3 +118,15 @@ def test_what_a_script_leaves_running_holds_nothing_up(tmp_path: Path) -> None:
 
 def test_a_shell_that_does_not_read_its_script() -> None:
     assert shell.run(["false"], "x" * 1_000_000, capture=True).exit_code == 1
+
+
+def test_scripts_one_by_one_that_tell_their_end() -> None:
+    """As over ssh: what each printed is taken apart behind the end of all."""
+    script = shell.telling_its_end(shell.one_by_one(["echo a", "echo b >&2; exit 3"]))
+    ran = shell.run(["sh", "-s"], script, capture=True)
+    done, status = shell.ends(ran)
+    assert status == 0
+    assert [(p.exit_code, p.stdout, p.stderr) for p in shell.parts(done)] == [
+        (0, b"a\n", b""),
+        (3, b"", b"b\n"),
+    ]
