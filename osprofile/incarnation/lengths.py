@@ -21,7 +21,7 @@ ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\
 """Only well-quoted shell words match (design: "Quoting"): a value may stand unquoted."""
 
 ENVIRONMENT_PATTERN: Final = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"
-"""Only `export NAME='value'` lines match: a value may stand where commands stand."""
+"""Only `export NAME='value'` lines match. They become words for `env`, and are never run as commands."""
 
 _WORD: Final = rb"(?:'[^']*'|\\'|[^'\\\s]+)+"
 _QUOTING: Final = rb"'([^']*)'|\\(')"
