@@ -125,7 +125,7 @@ def test_another_application_and_back_to_the_defaults(browser: Browser, pbs: Ser
             == "incarnate START --profile pbs --application MPI"
         )
         page.fill(field("ENVIRONMENT"), "export A='1'\nexport B='it'\\''s'\n")
-        expect(page.locator(".changed").first).to_contain_text("export A=")
+        expect(page.locator(".changed").first).to_contain_text("set -- A=")
         page.fill(field("EXECUTABLE"), "/bin/date")
         expect(page.locator(".changed").first).to_contain_text("/bin/date")
         page.get_by_role("button", name="Back to the defaults").click()
