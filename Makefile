@@ -1,7 +1,8 @@
 # make demo    run a real job through the profile `linux`, from nothing but Python
+# make check   ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm and a real Grid Engine
 # make docs    the manual, built to site/; make browser, the pages in a Chromium (Debian's package chromium)
-# make golden  write the bundled profiles' golden files anew; make bench, the benchmarks
+# make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -9,7 +10,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help demo test lint docs browser lab golden bench dist-check clean
+.PHONY: help demo check test lint docs browser lab golden bench dist clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -21,17 +22,25 @@ $(VENV)/.run: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
+# Dependency groups (PEP 735) need pip 25.1.
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[dev]'
+	$(BIN)/python -m pip install -q 'pip>=25.1'
+	$(BIN)/python -m pip install -q -e . --group dev
 	@touch $@ $(VENV)/.run
 
 # The browser itself is not among the packages of Python: CHROMIUM is its path.
 $(VENV)/.browser: $(VENV)/.dev
-	$(BIN)/python -m pip install -q -e '.[browser]'
+	$(BIN)/python -m pip install -q --group browser
 	@touch $@
 
 demo: $(VENV)/.run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check -q .
+	$(BIN)/ruff format -q --check .
+	$(BIN)/mypy
+	tests=$$(sh tests/changed.sh) && if [ "$$tests" ]; then $(BIN)/python -m pytest -q -n $$(nproc) $$tests; fi
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) $(PYTEST)
@@ -65,6 +74,10 @@ lab: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	for script in render load start ninfg ptp; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+
+dist: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build
 
 clean:
 	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
