@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import hashlib
 import logging
 import os
 import posixpath
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import OSProfileError, ScriptTimeoutError
 
 if TYPE_CHECKING:
+    from _hashlib import HASH
     from collections.abc import Awaitable, Callable, Collection
 
     from osprofile.target.system import TargetSystem
@@ -36,11 +38,15 @@ _SHARE: Final = 0.1
 @final
 @dataclass(slots=True)
 class _File:
-    """A job's output; `is_whole`: all of it was told, with nothing cut off and nothing unread."""
+    """A job's output; `is_whole`: all of it was told, with nothing cut off and nothing unread.
+
+    `told` is the digest of what was told of it, `offset` its length.
+    """
 
     stream: str
     path: str
     offset: int = 0
+    told: HASH = field(default_factory=hashlib.sha256)
     is_over: bool = False
     is_whole: bool = False
 
@@ -95,6 +101,7 @@ class Outputs:
         for followed in self._jobs.values():
             for file in followed.files:
                 file.offset, file.is_over, file.is_whole = 0, False, False
+                file.told = hashlib.sha256()
 
     async def read_on(self, wanted: asyncio.Event) -> None:
         """Read, again and again while it is wanted, for ever."""
@@ -131,7 +138,7 @@ class Outputs:
 
     async def _read_file(self, job_id: str, file: _File, *, has_ended: bool) -> bool:
         try:
-            data = await self._part(file)
+            data = await self._part(file.path, file.offset, PART)
         except OSProfileError as error:  # it is not there yet, as a rule
             log.debug("job %s: %s", job_id, error)
             file.is_over = has_ended or isinstance(error, ScriptTimeoutError)
@@ -142,14 +149,25 @@ class Outputs:
             text += f"\n[what follows is in {file.path} only]\n"
         if text and not await self._tell(job_id, file.stream, text):
             return False
+        was_read_at_once = file.offset == 0
+        file.told.update(data[:used])
         file.offset += used
-        file.is_whole = is_last
+        file.is_whole = is_last and (was_read_at_once or await self._is_as_told(file))
         file.is_over = is_last or file.offset >= LIMIT
         return len(data) == PART and not file.is_over
 
-    async def _part(self, file: _File) -> bytes:
+    async def _is_as_told(self, file: _File) -> bool:
+        """Read a file once more: its job may have emptied it and written it anew meanwhile."""
+        try:
+            data = await self._part(file.path, 0, file.offset + 1)
+        except OSProfileError as error:
+            log.debug("%s", error)
+            return False
+        return hashlib.sha256(data).digest() == file.told.digest()
+
+    async def _part(self, path: str, begin: int, count: int) -> bytes:
         with tempfile.TemporaryFile() as there:
-            await self._target.get(file.path, there.fileno(), file.offset, PART)
+            await self._target.get(path, there.fileno(), begin, count)
             there.seek(0, os.SEEK_SET)
             return there.read()
 

@@ -410,6 +410,24 @@ def test_what_a_client_has_not_got_stays(place: Place) -> None:
     assert len(place.links) == 3
 
 
+@pytest.mark.parametrize("second", ["2\n", "other\n", "longer than that\n"])
+def test_an_output_that_was_written_anew_stays(place: Place, second: str) -> None:
+    """The job empties what was told of, and writes its output once more."""
+    os.mkfifo(place.root / "fifo")
+    text = f'echo first; read x < fifo; printf %s "{second}" > "$GPE_WORKING_DIRECTORY/stdout"'
+    with place.live("here") as live:
+        live.begin()
+        job = live.submit(*shell(text), f"workingDir={place.root}")
+        live.until(lambda: live.process_of(job).get("processStdout") == "first\n")
+        (place.root / "fifo").write_text("\n")
+        live.wait(job)
+        live.wait(live.submit("execName=true", sub_id="JOB_2"))
+        until(lambda: len(place.directories) <= 1)
+        assert live.quit() == 0
+    (directory,) = place.directories
+    assert (directory / "stdout").read_text() == second
+
+
 def test_the_output_of_a_job_of_an_earlier_session(place: Place) -> None:
     os.mkfifo(place.root / "fifo")
     text = "echo out; read x < fifo; echo more"
