@@ -99,9 +99,8 @@ class Outputs:
     def restart(self) -> None:
         """Tell from the beginning what is followed: the client knows nothing any more."""
         for followed in self._jobs.values():
-            for file in followed.files:
-                file.offset, file.is_over, file.is_whole = 0, False, False
-                file.told = hashlib.sha256()
+            # New ones: one of them may be being read just now.
+            followed.files = [_File(file.stream, file.path) for file in followed.files]
 
     async def read_on(self, wanted: asyncio.Event) -> None:
         """Read, again and again while it is wanted, for ever."""
