@@ -67,12 +67,12 @@ def test_special_variables(target_of: Callable[[str], Target], application: str)
 
 
 def test_a_program_with_an_equals_sign(target_of: Callable[[str], Target], tmp_path: Path) -> None:
-    """To `env`, it looks like a variable."""
+    """To `env`, it looks like a variable; nothing else is looked for in the PATH of the request."""
     program = tmp_path / "a=b"
     program.write_text('#!/bin/sh\nprintf "%s\\n" "$X" "$@"\n')
     program.chmod(0o700)
     linux = target_of("linux")
-    for fields in ({}, {"ENVIRONMENT": exports(X="a 'b'\nc")}):
+    for fields in ({}, {"ENVIRONMENT": exports(X="a 'b'\nc", PATH="/nowhere")}):
         job = linux.start(EXECUTABLE=str(program), ARGUMENTS=quoted("-n", "c=d"), **fields)
         assert job.wait().exit == 0
         assert job.read("stdout") == ("a 'b'\nc" if fields else "") + "\n-n\nc=d\n"
