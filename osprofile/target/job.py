@@ -17,6 +17,8 @@ from osprofile.incarnation.fields import LARGEST_INTEGER
 from osprofile.incarnation.lengths import LONGEST
 from osprofile.incarnation.static_scripts import quoted
 
+OWN_FILE_PREFIX: Final = ".gpe_"
+"""How the names of files begin that osprofile has in a job's working directory."""
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 

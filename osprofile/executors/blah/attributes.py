@@ -18,7 +18,7 @@ from osprofile.executors.blah import splitting
 from osprofile.executors.blah.classad import Literal, parse_expression
 from osprofile.executors.blah.options import fields_of_options
 from osprofile.executors.blah.requirements import fields_of
-from osprofile.target.job import FIELD_OF, JobDescription
+from osprofile.target.job import FIELD_OF, OWN_FILE_PREFIX, JobDescription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _LONGEST_PATH: Final = 4096
-OWN: Final = ".gpe_"
-"""How the names of files begin that osprofile has in a job's working directory."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
@@ -373,7 +371,7 @@ def _require(work: _Work) -> None:
 def _inputs(work: _Work) -> tuple[str, ...]:
     names = work.ad.files("TransferInput")
     for name in names:
-        if _last_name(work, "TransferInput", name).startswith(OWN):
+        if _last_name(work, "TransferInput", name).startswith(OWN_FILE_PREFIX):
             raise work.ad.refused("TransferInput", f"{shown(name)} has a name of osprofile's own")
     return tuple(_from(work, "TransferInput", name) for name in names)
 

@@ -25,7 +25,7 @@ from osprofile.executors.ptp.events import (
     TerminateJobError,
 )
 from osprofile.executors.ptp.view import Told
-from osprofile.target.job import JobDescription
+from osprofile.target.job import OWN_FILE_PREFIX, JobDescription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.ptp")
 _KEY: Final = "ptp:"
 """Begins the keys under which the record has the jobs of clients, which nobody else cares for."""
-_OWN: Final = ".gpe_"
-"""Begins the names of the files that a job's own script leaves in its directory."""
 
 
 @final
@@ -127,8 +125,8 @@ class Jobs:
         """Remove a job's directory unless there is something in it that only the directory has."""
         try:
             names = [entry.name for entry in await self._target.list(directory)]
-            paths = [posixpath.join(directory, n) for n in names if not n.startswith(_OWN)]
-            if all(path in told for path in paths):
+            others = [name for name in names if not name.startswith(OWN_FILE_PREFIX)]
+            if all(posixpath.join(directory, name) in told for name in others):
                 await self._target.delete(directory)
         except OSProfileError as error:
             log.warning("%s is left behind: %s", directory, error)
