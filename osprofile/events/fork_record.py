@@ -137,6 +137,14 @@ class Record:
         """Put a process on record."""
         os.write(self._fd, f"+{watched.job} {watched.began}\n".encode())
 
+    def size(self) -> int:
+        """Return how many bytes are written."""
+        return os.fstat(self._fd).st_size
+
+    def truncate(self, size: int) -> None:
+        """Drop what was written since the record had this size."""
+        os.ftruncate(self._fd, size)
+
     def remove(self, watched: Watched) -> None:
         """Take note that its end is in the log."""
         os.write(self._fd, f"-{watched.job} {watched.began}\n".encode())

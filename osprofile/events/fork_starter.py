@@ -8,10 +8,11 @@ input (see `fork_protocol`), answers on its standard output, and goes on, when t
 its jobs have ended. LOG is `log_path` of `globus-fork.conf` unless it is given; several
 starters may write to one.
 
-Which processes it watches is on record beside the log, in `LOG.watched.UID/`. When a starter is killed, its
-jobs run on; the next one that is started with this log watches them: a process lives if
-`kill(pid, 0)` says so and it began when the record says. How it ended cannot be known then, and is
-told as failed, 0.
+Which processes it watches is on record beside the log, in `LOG.watched.UID/`. Each process writes its own
+record before it executes its program: none runs that is not on record. The record stays locked until then,
+whatever becomes of the starter. When a starter is killed, its jobs run on; the next one that is started with this
+log watches them: a process lives if `kill(pid, 0)` says so and it began when the record says. How it ended cannot
+be known then, and is told as failed, 0.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from osprofile.events.seg_command import settings_of
 from osprofile.events.tail import open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 USAGE: Final = "usage: osprofile-fork-starter [LOG]"
 _TICK: Final = 1.0
@@ -100,29 +101,32 @@ class Starter:
 
     def _start(self, task: protocol.Task) -> list[Watched] | protocol.Refusal:
         prefix, begun = uuid.uuid4(), dict[Watched, Popen[bytes]]()
-        group = 0
+        group, size = 0, self._record.size()
+
+        def name(pid: int) -> Watched:
+            began = beginning(pid)
+            return Watched(session_id(pid, began) if task.session else f"{prefix}:{pid}", began)
+
         for number in range(task.processes):
-            process = _spawn(task, number, group)
+            process = _spawn(task, number, group, lambda: self._record.add(name(os.getpid())))
             if isinstance(process, protocol.Refusal):
-                for watched, other in begun.items():
+                for other in begun.values():
                     other.kill()
                     other.wait()
-                    self._record.remove(watched)
+                self._record.truncate(size)
                 return process
             group = group or process.pid
-            began = beginning(process.pid)
-            name = session_id(process.pid, began) if task.session else f"{prefix}:{process.pid}"
-            watched = Watched(name, began)
-            self._record.add(watched)
-            begun[watched] = process
+            begun[name(process.pid)] = process
         for watched in begun:
             self._log.tell(watched.job, ACTIVE)
         self._children |= begun
         return list(begun)
 
 
-def _spawn(task: protocol.Task, number: int, group: int) -> Popen[bytes] | protocol.Refusal:
-    """Start one process, in the job's process group."""
+def _spawn(
+    task: protocol.Task, number: int, group: int, record: Callable[[], None]
+) -> Popen[bytes] | protocol.Refusal:
+    """Start one process, in the job's process group; `record` is called in it, before the program."""
     if not os.path.isdir(task.directory):
         return protocol.Refusal(task.tag, protocol.BAD_DIRECTORY, "the directory is not there")
     opened: list[int] = []
@@ -138,7 +142,7 @@ def _spawn(task: protocol.Task, number: int, group: int) -> Popen[bytes] | proto
             except OSError as error:
                 words = f"{name} {path} cannot be opened: {error.strerror}"
                 return protocol.Refusal(task.tag, code, words)
-        return _run(task, opened, group)
+        return _run(task, opened, group, record)
     finally:
         for fd in opened:
             os.close(fd)
@@ -151,7 +155,9 @@ def _open(path: str, flags: int) -> int:
     return fd
 
 
-def _run(task: protocol.Task, opened: list[int], group: int) -> Popen[bytes] | protocol.Refusal:
+def _run(
+    task: protocol.Task, opened: list[int], group: int, record: Callable[[], None]
+) -> Popen[bytes] | protocol.Refusal:
     words = [task.executable, *task.arguments]
     program = os.path.join(task.directory, task.executable)
     for process_group in (group, 0):  # the first process may have ended, and its group with it
@@ -166,6 +172,7 @@ def _run(task: protocol.Task, opened: list[int], group: int) -> Popen[bytes] | p
                 stderr=opened[2],
                 process_group=None if task.session else process_group,
                 start_new_session=task.session,
+                preexec_fn=record,  # noqa: PLW1509 - there are no threads
             )
         except PermissionError as error:
             if not process_group:

@@ -210,6 +210,13 @@ def wait_for(log: Path, expected: list[str]) -> None:
         time.sleep(0.05)
 
 
+def wait_for_file(path: Path) -> None:
+    until = time.monotonic() + 20
+    while not path.exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 def test_jobs_survive_the_starter(tmp_path: Path) -> None:
     """Seed: "the kill w/signal 0 trick": the next starter tells the ends of a killed one's jobs, once."""
     log, gate = tmp_path / "log", tmp_path / "gate"
@@ -237,6 +244,65 @@ def test_jobs_survive_the_starter(tmp_path: Path) -> None:
         assert (second.wait(30), third.wait(30)) == (0, 0)
     assert states(log) == ["2;0", "2;0", "4;0", "4;0"]
     assert not list(log.parent.glob("log.watched.*/*"))
+
+
+# It makes a file when a process was begun and is to be put on record, and waits for another one.
+HELD = """
+import os, sys, time
+from osprofile.events import fork_starter
+begin = fork_starter.beginning
+def wait(pid):
+    open(sys.argv[2], "w").close()
+    while not os.path.exists(sys.argv[3]):
+        time.sleep(0.01)
+    return begin(pid)
+fork_starter.beginning = wait
+fork_starter.run(sys.argv[1:2])
+"""
+
+
+def test_a_starter_that_is_killed_before_a_process_is_on_record(tmp_path: Path) -> None:
+    """No program runs that is not on record: the next starter tells its end."""
+    log, asked, gate, ran = (tmp_path / name for name in ("log", "asked", "gate", "ran"))
+    words = [sys.executable, "-c", HELD, str(log), str(asked), str(gate)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, env=environment) as first:
+        assert first.stdin
+        script = f"echo $$ > {ran}.new\\; mv {ran}.new {ran}\\; exec sleep 1000"
+        first.stdin.write(f"100;t;executable=/bin/sh;arguments=-c,{script};{ONE}\n".encode())
+        first.stdin.flush()
+        try:
+            wait_for_file(asked)
+        finally:
+            first.kill()
+    gate.touch()
+    wait_for_file(ran)
+    os.kill(int(ran.read_text()), signal.SIGTERM)
+    with start(log) as second:
+        assert second.stdin
+        second.stdin.close()
+        assert second.wait(30) == 0
+    assert states(log) == ["4;0"]
+    assert log.read_text().split(";")[2].endswith(f":{ran.read_text().strip()}")
+
+
+def test_a_refused_request_leaves_nothing_on_record(tmp_path: Path) -> None:
+    """Neither a process that was killed for another's sake, nor one that could not be executed."""
+    log, text = tmp_path / "log", tmp_path / "text"
+    text.touch(0o644)
+    files = "stdin=/dev/null;stdout=/dev/null,/nonexistent/x;stderr=/dev/null,/dev/null"
+    with start(log) as process:
+        assert process.stdin
+        assert process.stdout
+        requests = (f"count=2;executable=/bin/cat;{files}", f"executable={text};{ONE}")
+        for request, code in zip(requests, ("73", "17"), strict=True):
+            process.stdin.write(f"100;t;{request}\n")
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(f"102;t;{code};")
+        process.kill()
+    with starter(log):
+        pass
+    assert states(log) == []
 
 
 def test_an_end_that_could_not_be_written_is_left_to_the_next_starter(tmp_path: Path) -> None:
