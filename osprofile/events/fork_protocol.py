@@ -24,6 +24,7 @@ NO_STDIN: Final = 11
 NOT_EXECUTED: Final = 17
 NO_STDOUT: Final = 73
 NO_STDERR: Final = 74
+NOT_RECORDED: Final = 123
 MOST: Final = 10_000
 """So many processes a request may ask for."""
 _FIELD: Final = re.compile(r"(?:[^\\;]|\\.)*", re.DOTALL)

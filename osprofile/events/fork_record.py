@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import time
@@ -133,25 +134,33 @@ class Record:
         fcntl.flock(self._fd, fcntl.LOCK_EX)
         os.rename(hidden, self._path)
 
-    def add(self, watched: Watched) -> None:
-        """Put a process on record."""
-        os.write(self._fd, f"+{watched.job} {watched.began}\n".encode())
-
     def size(self) -> int:
-        """Return how many bytes are written."""
-        return os.fstat(self._fd).st_size
+        """Return how many bytes are written; raise `OSError` where the record is no longer in its place."""
+        return os.stat(self._path).st_size
 
     def truncate(self, size: int) -> None:
-        """Drop what was written since the record had this size."""
-        os.ftruncate(self._fd, size)
+        """Drop what was written since the record had this size, of processes that have ended."""
+        with suppress(OSError):  # then the next starter tells that they ended
+            os.ftruncate(self._fd, size)
+
+    def add(self, *watched: Watched) -> None:
+        """Put processes on record, all of them; raise `OSError` where that cannot be."""
+        self._write("".join(f"+{one.job} {one.began}\n" for one in watched))
 
     def remove(self, watched: Watched) -> None:
-        """Take note that its end is in the log."""
-        os.write(self._fd, f"-{watched.job} {watched.began}\n".encode())
+        """Take note that its end is in the log; raise `OSError` where that cannot be."""
+        self._write(f"-{watched.job} {watched.began}\n")
+
+    def _write(self, lines: str) -> None:
+        size, data = os.fstat(self._fd).st_size, lines.encode()
+        if os.write(self._fd, data) != len(data):
+            os.ftruncate(self._fd, size)  # the next line would go on with half a line
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close(self) -> None:
         """Forget the record: nothing is watched any more."""
-        os.unlink(self._path)
+        with suppress(OSError):
+            os.unlink(self._path)
         os.close(self._fd)
 
     def inherit(self) -> list[Watched]:
@@ -172,8 +181,7 @@ class Record:
             if not os.path.exists(path):
                 return []
             watched = _read(os.read(fd, os.fstat(fd).st_size))
-            for one in watched:
-                self.add(one)
+            self.add(*watched)
             os.unlink(path)
             return watched
         finally:

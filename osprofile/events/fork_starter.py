@@ -23,7 +23,7 @@ import signal
 import sys
 import uuid
 from contextlib import suppress
-from subprocess import Popen
+from subprocess import Popen, SubprocessError
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
 from osprofile.errors import EventError
@@ -57,8 +57,7 @@ class Starter:
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to wait for."""
-        watching = self._children or self._inherited or self._ended
-        return not watching and self._log.flush()
+        return not (self._children or self._inherited) and self._log.flush()
 
     @property
     def must_look(self) -> bool:
@@ -88,27 +87,33 @@ class Starter:
             self._inherited.remove(watched)
             self._ended.append(watched)
         # Only when its end is in the log: a starter that is killed before leaves it to the next one.
-        while self._log.flush() and self._ended:
-            self._record.remove(self._ended.pop())
+        with suppress(OSError):  # what the record cannot take now is tried again
+            while self._log.flush() and self._ended:
+                self._record.remove(self._ended[-1])
+                self._ended.pop()
 
     def _inherit(self) -> list[Watched]:
         inherited = self._record.inherit()
         ended = self._log.ended({watched.job for watched in inherited}) if inherited else set()
-        for watched in inherited:
-            if watched.job in ended:
-                self._record.remove(watched)
+        self._ended += [watched for watched in inherited if watched.job in ended]
         return [watched for watched in inherited if watched.job not in ended]
 
     def _start(self, task: protocol.Task) -> list[Watched] | protocol.Refusal:
-        prefix, begun = uuid.uuid4(), dict[Watched, Popen[bytes]]()
-        group, size = 0, self._record.size()
+        prefix, begun, group = uuid.uuid4(), dict[Watched, Popen[bytes]](), 0
+        try:
+            size = self._record.size()
+        except OSError as error:
+            return _not_recorded(task, error)
 
         def name(pid: int) -> Watched:
             began = beginning(pid)
             return Watched(session_id(pid, began) if task.session else f"{prefix}:{pid}", began)
 
+        def record() -> None:
+            self._record.add(name(os.getpid()))
+
         for number in range(task.processes):
-            process = _spawn(task, number, group, lambda: self._record.add(name(os.getpid())))
+            process = _spawn(task, number, group, record)
             if isinstance(process, protocol.Refusal):
                 for other in begun.values():
                     other.kill()
@@ -160,6 +165,12 @@ def _run(
 ) -> Popen[bytes] | protocol.Refusal:
     words = [task.executable, *task.arguments]
     program = os.path.join(task.directory, task.executable)
+
+    def prepare() -> None:
+        record()
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
+            signal.signal(number, signal.SIG_DFL)
+
     for process_group in (group, 0):  # the first process may have ended, and its group with it
         try:
             return Popen(
@@ -172,14 +183,23 @@ def _run(
                 stderr=opened[2],
                 process_group=None if task.session else process_group,
                 start_new_session=task.session,
-                preexec_fn=record,  # noqa: PLW1509 - there are no threads
+                restore_signals=False,  # SIGXFSZ would end it where the record cannot grow
+                preexec_fn=prepare,  # noqa: PLW1509 - there are no threads
             )
         except PermissionError as error:
             if not process_group:
                 return _not_run(task, error)
+        except SubprocessError as error:
+            return _not_recorded(task, error)
         except (OSError, ValueError) as error:
             return _not_run(task, error)
     return _not_run(task, ProcessLookupError())
+
+
+def _not_recorded(task: protocol.Task, error: Exception) -> protocol.Refusal:
+    why = getattr(error, "strerror", "") or "is the disk full?"
+    words = f"nothing is started: the record beside the log cannot be written: {why}"
+    return protocol.Refusal(task.tag, protocol.NOT_RECORDED, words)
 
 
 def _not_run(task: protocol.Task, error: Exception) -> protocol.Refusal:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +40,13 @@ def start(log: Path, *words: str) -> subprocess.Popen[str]:
 @contextmanager
 def starter(log: Path) -> Iterator[Callable[[str], str]]:
     """Give a way to ask; wait for the end of its jobs."""
+    with running_starter(log) as (ask, _):
+        yield ask
+
+
+@contextmanager
+def running_starter(log: Path) -> Iterator[tuple[Callable[[str], str], int]]:
+    """Give a way to ask, and the process; wait for the end of its jobs."""
     with start(log) as process:
         assert process.stdin
         assert process.stdout
@@ -49,7 +58,7 @@ def starter(log: Path) -> Iterator[Callable[[str], str]]:
             return stdout.readline()
 
         try:
-            yield ask
+            yield ask, process.pid
             stdin.close()
             assert process.wait(30) == 0
             assert process.stderr
@@ -303,6 +312,57 @@ def test_a_refused_request_leaves_nothing_on_record(tmp_path: Path) -> None:
     with starter(log):
         pass
     assert states(log) == []
+
+
+def test_a_record_that_cannot_grow(tmp_path: Path) -> None:
+    """As on a full disk: requests are refused, nothing is forgotten, and all is well when there is room again."""
+    log, ran = tmp_path / "log", tmp_path / "ran"
+    with running_starter(log) as (ask, pid):
+        sleeping = f"executable=/bin/sleep;arguments=1000;{ONE}"
+        ended, *others = [jobs(ask(sleeping))[0].split(":")[1] for _ in range(3)]
+        (record,) = log.parent.glob("log.watched.*/*")
+        whole = record.read_text()
+        _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (len(whole) + 5, hard))
+        request = f"executable=/bin/sh;arguments=-c,>{ran};{ONE}"
+        assert ask(request).startswith(f"102;t;{fork_protocol.NOT_RECORDED};")
+        os.kill(int(ended), signal.SIGTERM)
+        wait_for(log, ["2;0"] * 3 + ["4;0"])
+        assert ask(request).startswith(f"102;t;{fork_protocol.NOT_RECORDED};")
+        assert record.read_text() == whole
+        assert not ran.exists()
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
+        jobs(ask(f"executable=/bin/true;{ONE}"))
+        wait_for(log, ["2;0"] * 3 + ["4;0", "2;0", "8;0"])
+        for other in others:
+            os.kill(int(other), signal.SIGTERM)
+    assert states(log)[-2:] == ["4;0"] * 2
+    assert not list(log.parent.glob("log.watched.*/*"))
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_record_whose_directory_is_gone(tmp_path: Path, moved: bool) -> None:
+    log = tmp_path / "log"
+    with starter(log) as ask:
+        (job,) = jobs(ask(f"executable=/bin/sleep;arguments=1000;{ONE}"))
+        (directory,) = log.parent.glob("log.watched.*")
+        if moved:
+            directory.rename(tmp_path / "elsewhere")
+        else:
+            shutil.rmtree(directory)
+        answer = ask(f"executable=/bin/true;{ONE}")
+        assert answer.startswith(f"102;t;{fork_protocol.NOT_RECORDED};"), answer
+        os.kill(int(job.split(":")[1]), signal.SIGTERM)
+    assert states(log) == ["2;0", "4;0"]
+
+
+def test_a_program_begins_with_the_signals_of_any_other(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    words = "executable=/bin/grep;arguments=SigIgn,/proc/self/status"
+    with starter(tmp_path / "log") as ask:
+        jobs(ask(f"{words};stdin=/dev/null;stdout={out};stderr=/dev/null"))
+    ignored = int(out.read_text().split()[1], 16)
+    assert not ignored & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
 
 
 def test_an_end_that_could_not_be_written_is_left_to_the_next_starter(tmp_path: Path) -> None:
