@@ -212,21 +212,49 @@ def serve(starter: Starter) -> None:
     wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
-    poll = select.poll()
-    poll.register(wake, select.POLLIN)
-    poll.register(0, select.POLLIN)
+    answers = _Answers()
     rest, is_open = b"", True
-    while is_open or not starter.is_idle:
+    while is_open or answers.waiting or not starter.is_idle:
+        poll = select.poll()
+        poll.register(wake, select.POLLIN)
+        if answers.waiting:  # no further request is read until they are
+            poll.register(1, select.POLLOUT)
+        elif is_open:
+            poll.register(0, select.POLLIN)
         for fd, _ in poll.poll(_TICK * 1000 if starter.must_look else None):
             if fd == wake:
                 with suppress(BlockingIOError):
                     os.read(wake, 65_536)
+            elif fd == 1:
+                answers.write()
             elif data := _read_requests():
-                rest = _answer_all(starter, rest + data)
+                rest = _answer_all(starter, answers, rest + data)
             else:
                 is_open = False
-                poll.unregister(0)
         starter.look()
+
+
+@final
+class _Answers:
+    """The answers that are to be written; the client is never waited for."""
+
+    def __init__(self) -> None:
+        self.waiting = bytearray()
+
+    def add(self, answer: str) -> None:
+        """Write an answer, or keep it until `write` can."""
+        self.waiting += f"{answer}\n".encode("utf-8", "surrogateescape")
+        self.write()
+
+    def write(self) -> None:
+        """Write what the client can take now."""
+        poll = select.poll()
+        poll.register(1, select.POLLOUT)
+        try:
+            while self.waiting and poll.poll(0):  # then it takes so many bytes at once
+                del self.waiting[: os.write(1, self.waiting[: select.PIPE_BUF])]
+        except OSError:  # nobody listens any more; the jobs are started all the same
+            self.waiting.clear()
 
 
 def _read_requests() -> bytes:
@@ -236,16 +264,13 @@ def _read_requests() -> bytes:
         return b""
 
 
-def _answer_all(starter: Starter, data: bytes) -> bytes:
+def _answer_all(starter: Starter, answers: _Answers, data: bytes) -> bytes:
     """Answer the requests that are whole; give the rest."""
     *lines, rest = data.split(b"\n")
     for line in lines:
         answer = starter.answer(line.decode("utf-8", "surrogateescape"))
         if answer:
-            with suppress(OSError):  # nobody may listen any more; the jobs are started all the same
-                view = memoryview(f"{answer}\n".encode("utf-8", "surrogateescape"))
-                while view:
-                    view = view[os.write(1, view) :]
+            answers.add(answer)
     return rest if len(rest) <= LONGEST else b""
 
 

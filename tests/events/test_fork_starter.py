@@ -458,6 +458,28 @@ def test_a_jobs_pipe_holds_up_no_other_job(tmp_path: Path, name: str) -> None:
         assert ask(f"executable=/bin/true;{ONE}").startswith("101;t;")
 
 
+def test_a_client_that_does_not_read_its_answers(tmp_path: Path) -> None:
+    """The ends of jobs are told meanwhile; no answer is lost."""
+    log, tag = tmp_path / "log", "t" * 50_000
+    with start(log) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(f"100;t;executable=/bin/sleep;arguments=1000;{ONE}\n")
+        process.stdin.flush()
+        (job,) = jobs(process.stdout.readline())
+        try:
+            process.stdin.write(f"100;{tag};executable=/nonexistent;{ONE}\n" * 3)
+            process.stdin.flush()
+            os.kill(int(job.split(":")[1]), signal.SIGTERM)
+            wait_for(log, ["2;0", "4;0"])
+            process.stdin.close()
+            for _ in range(3):
+                assert process.stdout.readline().startswith(f"102;{tag};17;")
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
 def test_a_log_or_record_that_is_no_regular_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
     os.mkfifo(log)
