@@ -64,9 +64,12 @@ class Starter:
         """Whether there is something that no signal tells: others' jobs, or a log to be written."""
         return bool(self._inherited or self._ended) or not self._log.flush()
 
-    def answer(self, line: str) -> str:
+    def answer(self, line: bytes) -> str:
         """Honour a request; give the answer, or the empty string where there can be none."""
-        task = protocol.parse(line)
+        task = protocol.parse(line.decode("utf-8", "surrogateescape"))
+        if task and len(line) > LONGEST:
+            words = f"a request has at most {LONGEST} bytes"
+            task = protocol.Refusal(task.tag, protocol.NOT_SUPPORTED, words)
         if isinstance(task, protocol.Task):
             begun = self._start(task)
             if isinstance(begun, list):
@@ -213,7 +216,7 @@ def serve(starter: Starter) -> None:
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
     answers = _Answers()
-    rest, is_open = b"", True
+    rest, is_open = bytearray(), True
     while is_open or answers.waiting or not starter.is_idle:
         poll = select.poll()
         poll.register(wake, select.POLLIN)
@@ -228,7 +231,7 @@ def serve(starter: Starter) -> None:
             elif fd == 1:
                 answers.write()
             elif data := _read_requests():
-                rest = _answer_all(starter, answers, rest + data)
+                _answer_all(starter, answers, rest, data)
             else:
                 is_open = False
         starter.look()
@@ -264,14 +267,17 @@ def _read_requests() -> bytes:
         return b""
 
 
-def _answer_all(starter: Starter, answers: _Answers, data: bytes) -> bytes:
-    """Answer the requests that are whole; give the rest."""
-    *lines, rest = data.split(b"\n")
-    for line in lines:
-        answer = starter.answer(line.decode("utf-8", "surrogateescape"))
+def _answer_all(starter: Starter, answers: _Answers, rest: bytearray, data: bytes) -> None:
+    """Answer the requests that are whole; keep the rest, and of one that is too long its beginning."""
+    *ends, last = data.split(b"\n")
+    for end in ends:
+        rest += end
+        answer = starter.answer(bytes(rest))
+        rest.clear()
         if answer:
             answers.add(answer)
-    return rest if len(rest) <= LONGEST else b""
+    rest += last
+    del rest[LONGEST + 1 :]
 
 
 def main() -> NoReturn:

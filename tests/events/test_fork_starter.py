@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from osprofile.events import fork_protocol
 from osprofile.events.fork_record import Log, Record, Watched, beginning
+from osprofile.events.fork_starter import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -478,6 +479,24 @@ def test_a_client_that_does_not_read_its_answers(tmp_path: Path) -> None:
             assert process.wait(30) == 0
         finally:
             process.kill()
+
+
+def test_a_request_that_is_too_long(tmp_path: Path) -> None:
+    """It is refused by its tag when it is whole; no part of it is taken for a request."""
+    log, ran = tmp_path / "log", tmp_path / "ran"
+    hidden = f"100;hidden;executable=/bin/touch;arguments={ran};{ONE}"
+    beginning_of_all = f"100;t;executable=/bin/true;{ONE}"
+    text = ""
+    for length in (LONGEST, LONGEST + 65_536, 2 * LONGEST):
+        filling = "\N{EURO SIGN}" * ((length - len(beginning_of_all) - len(";arguments=")) // 3)
+        text += f"{beginning_of_all};arguments={filling}{hidden}\n"
+    with start(log) as process:
+        out, _ = process.communicate(f"{text}{beginning_of_all}\n", timeout=60)
+    *refused, answer = out.splitlines(keepends=True)
+    assert [line.split(";")[:3] for line in refused] == [["102", "t", "1"]] * 3
+    jobs(answer)
+    assert states(log) == ["2;0", "8;0"]
+    assert not ran.exists()
 
 
 def test_a_log_or_record_that_is_no_regular_file(tmp_path: Path) -> None:
