@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import OSProfileError
 from osprofile.events.event import TERMINAL, JobEvent, JobState, JobStatus
 from osprofile.target.pace import Pace
+from osprofile.target.store import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +48,7 @@ class Watched:
     walltime: float | None = None
     started: float | None = None
     aborted: float | None = None
-    missing: float | None = None
+    missing: Missing | None = None
     ask_again: float = 0.0
 
 
@@ -70,9 +71,9 @@ class Poller:
     """Asks for the states of the jobs it was given, and hands on what it hears.
 
     `hear(event)` gets the state of a job whenever its line in the batch system's answer changed;
-    `miss(job_ids, since)` the jobs that nobody knows since then (monotonic), or that are known
-    again (None), for the record; `answered()` is called at each answer. As long as `relaxed()`, a log
-    tells of the jobs and polls are for what it may have missed.
+    `miss(jobs)` since when nobody knows jobs, None for those that are known again, for the record;
+    `answered()` is called at each answer. As long as `relaxed()`, a log tells of the jobs and polls
+    are for what it may have missed.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Poller:
         scripts: Scripts,
         timing: Timing,
         hear: Callable[[JobEvent], object],
-        miss: Callable[[Iterable[str], float | None], None],
+        miss: Callable[[Mapping[str, Missing | None]], None],
         relaxed: Callable[[], bool] = lambda: False,
         *,
         answered: Callable[[], None],
@@ -138,7 +139,7 @@ class Poller:
             if job_id in self._watched:
                 self._watched[job_id].missing = None
         if found:
-            self._miss(found, None)
+            self._miss(dict.fromkeys(found))
 
     def ended(self, event: JobEvent) -> None:
         """Ask at once how a job ended whose end a log tells; its own word is the last resort."""
@@ -299,6 +300,7 @@ class Poller:
         except OSProfileError as error:
             log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
             return False
+        missing = {}
         for job_id in gone:
             watched = self._watched.get(job_id)
             if watched is None or watched.since >= begun:  # another job has got the id
@@ -312,26 +314,35 @@ class Poller:
                 self._tell(status._replace(job_id=job_id), asked)
             else:
                 self._vanished(job_id, watched, status or found.get(job_id), asked)
+                missing[job_id] = watched.missing
+        self._miss(missing)
         return True
 
     def _vanished(
-        self, job_id: str, watched: Watched, status: JobStatus | None, now: float
+        self, job_id: str, watched: Watched, status: JobStatus | None, asked: float
     ) -> None:
         """Judge a job that nobody knows."""
-        since = self._clock.monotonic()
-        if watched.missing is None or watched.missing > since:
-            watched.missing = since
-            self._miss((job_id,), since)
-        over = since - watched.missing >= self._timing.grace
+        now, grace = self._clock.monotonic(), self._timing.grace
+        watched.missing = still_missing(watched.missing, now, grace)
+        over = now - watched.missing.since >= grace
         ended = vanished(job_id, status, aborted=watched.aborted, over=over)
         if ended is not None:
-            self._tell(ended, now)
+            self._tell(ended, asked)
 
     def _tell(self, status: JobStatus, asked: float) -> None:
         watched = self._watched[status.job_id]
         if watched.started is None and status.state is JobState.RUNNING:
             watched.started = self._clock.monotonic()
         self._hear(JobEvent(asked, after_abort(status) if watched.aborted else status))
+
+
+def still_missing(missing: Missing | None, now: float, grace: float) -> Missing:
+    """Return since when a job is missing that nobody knows now, either.
+
+    Of the time between two looks half a grace period counts at most: it may have been known then.
+    """
+    since, last = missing or (now, now)
+    return Missing(min(now, since + max(0.0, now - last - grace / 2)), now)
 
 
 def after_abort(status: JobStatus) -> JobStatus:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from osprofile.events.event import JobStatus
-    from osprofile.target.store import Record, Store
+    from osprofile.target.store import Missing, Record, Store
 
 log: Final = logging.getLogger("osprofile.target")
 
@@ -54,10 +54,10 @@ class Recorder:
             log.error("%s", error)  # noqa: TRY400
             return None
 
-    def missing(self, job_ids: Iterable[str], since: float | None) -> None:
-        """Record since when (monotonic) nobody knows jobs; None: they are known again."""
+    def missing(self, jobs: Mapping[str, Missing | None]) -> None:
+        """Record since when nobody knows jobs; None: they are known again."""
         try:
-            self._store.missing(self._target, job_ids, since)
+            self._store.missing(self._target, jobs)
         except StoreError as error:
             log.error("%s", error)  # noqa: TRY400
 

@@ -17,7 +17,7 @@ import os
 import sqlite3
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 from urllib.parse import quote
 
 from osprofile.errors import StoreError, SubmissionBusyError
@@ -26,7 +26,7 @@ from osprofile.target import owner
 from osprofile.target.mounts import is_network
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 VERSION: Final = 1
 PATIENCE: Final = 20.0
@@ -62,6 +62,7 @@ _COLUMNS: Final = frozenset(
 _LATER: Final = {
     "missing_since": "REAL",  # since when nobody knows it, in s since the boot of missing_boot
     "missing_boot": "TEXT",
+    "missing_last": "REAL",  # when it was looked for last
 }
 """Columns that the first versions had not; those leave them alone."""
 _LIVE: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
@@ -75,14 +76,22 @@ _TOGETHER: Final = 250
 
 
 @final
+class Missing(NamedTuple):
+    """Since when nobody knows a job, and when it was looked for last; both monotonic."""
+
+    since: float
+    last: float
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Record:
     """A job as it is written down; `target` is the profile, and `@host` where that is another.
 
     `status` has no job id as long as it is being submitted: `script` is then what submits it, and
     `owner` the process that does. `walltime` is in s. `aborted`: when its removal was taken that
-    was asked for here; `missing`: since when nobody knows it (monotonic), in the future where that was noted
-    before a reboot or on another machine, and cannot be measured.
+    was asked for here; `missing`: nobody knows it, since a time in the future where that was noted before a
+    reboot or on another machine, and cannot be measured.
     """
 
     number: int
@@ -95,7 +104,7 @@ class Record:
     status: JobStatus
     walltime: float | None = None
     aborted: float | None = None
-    missing: float | None = None
+    missing: Missing | None = None
 
     @property
     def is_submitted(self) -> bool:
@@ -242,15 +251,15 @@ class Store:
             "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?", (when, target, job_id)
         )
 
-    def missing(self, target: str, job_ids: Iterable[str], since: float | None) -> None:
-        """Write down since when (monotonic) nobody knows jobs, where it is new; None: one does."""
+    def missing(self, target: str, jobs: Mapping[str, Missing | None]) -> None:
+        """Write down since when nobody knows jobs; None: they are known."""
         boot = owner.here()
         with self._told(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.executemany(
-                "UPDATE job SET missing_since = ?, missing_boot = ? WHERE target = ? AND job_id = ?"
-                " AND (? IS NULL OR missing_since IS NULL OR missing_boot != ?)",
-                [(since, boot, target, job_id, since, boot) for job_id in job_ids],
+                "UPDATE job SET missing_since = ?, missing_last = ?, missing_boot = ?"
+                " WHERE target = ? AND job_id = ?",
+                [(*(m or (None, None)), boot, target, job_id) for job_id, m in jobs.items()],
             )
 
     # Questions
@@ -394,9 +403,13 @@ def _record(row: sqlite3.Row) -> Record:
     return Record(
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
         row["owner"], status, row["walltime"], row["aborted"],
-        _missing(row["missing_since"], row["missing_boot"]),
+        _missing(row["missing_since"], row["missing_last"], row["missing_boot"]),
     )  # fmt: skip
 
 
-def _missing(since: float | None, boot: str) -> float | None:
-    return since if since is None or boot == owner.here() else math.inf
+def _missing(since: float | None, last: float | None, boot: str) -> Missing | None:
+    if since is None:
+        return None
+    if boot != owner.here():
+        return Missing(math.inf, math.inf)
+    return Missing(since, since if last is None else last)

@@ -17,7 +17,15 @@ from osprofile.errors import NotRegisteredError
 from osprofile.events.event import TERMINAL, JobEvent, JobState, JobStatus
 from osprofile.events.monitor import Monitor
 from osprofile.target.log import LogSource, has_log
-from osprofile.target.poller import UNHEARD_OF, Poller, Watched, after_abort, log, vanished
+from osprofile.target.poller import (
+    UNHEARD_OF,
+    Poller,
+    Watched,
+    after_abort,
+    log,
+    still_missing,
+    vanished,
+)
 from osprofile.target.stream import Events
 
 if TYPE_CHECKING:
@@ -242,12 +250,10 @@ class Watching:
         """Judge a job that was asked for, and that nobody knows."""
         record = self._store.find(self._name, job_id)
         now = self._clock.monotonic()
-        since = record.missing if record is not None else None
-        if since is None or since > now:
-            since = now
-            self._recorder.missing((job_id,), now)
+        missing = still_missing(record and record.missing, now, self._timing.grace)
+        self._recorder.missing({job_id: missing})
         aborted = record.aborted if record is not None else None
-        over = now - since >= self._timing.grace
+        over = now - missing.since >= self._timing.grace
         ended = vanished(job_id, found, aborted=aborted, over=over)
         if ended is not None:
             self.hear(JobEvent(self._clock.now(), ended))

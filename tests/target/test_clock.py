@@ -108,8 +108,9 @@ def test_a_job_that_shows_up_again_has_a_new_grace_period(
                 await target.close()
                 target = machine.target()
             assert await look(target, job, how) is JobState.QUEUED
-        machine.time.passes(60)
-        assert await look(target, job, how) is JobState.LOST
+        for state in (JobState.QUEUED, JobState.LOST):
+            machine.time.passes(30)
+            assert await look(target, job, how) is state
         await target.close()
 
     asyncio.run(main())
@@ -133,8 +134,33 @@ def test_the_grace_period_is_not_over_while_nobody_answers(machine: Machine) -> 
             (machine.toy.path / "broken").unlink()
             machine.time.passes(5)
             assert (await target.statuses([job]))[job].state is JobState.QUEUED
-            machine.time.passes(61)
-            assert (await target.statuses([job]))[job].state is JobState.LOST
+            for state in (JobState.QUEUED, JobState.LOST):
+                machine.time.passes(30)
+                assert (await target.statuses([job]))[job].state is state
+
+    asyncio.run(main())
+
+
+@EACH
+@HOW
+@pytest.mark.parametrize("pause", [61, HOUR])
+def test_two_looks_are_no_grace_period(
+    machine: Machine, how: str, processes: str, pause: float
+) -> None:
+    """Nobody has looked in between: the job may have been known nearly all of the time."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        target = machine.target()
+        assert await look(target, job, how) is JobState.QUEUED
+        forget(machine.toy, job)
+        for state in (JobState.QUEUED, JobState.QUEUED, JobState.LOST):
+            machine.time.passes(pause)
+            if processes != "one process":
+                await target.close()
+                target = machine.target()
+            assert await look(target, job, how) is state
+        await target.close()
 
     asyncio.run(main())
 
@@ -182,7 +208,8 @@ def test_a_reboot_begins_the_grace_period_anew(
         monkeypatch.setattr(owner, "here", lambda: "host another-boot")
         machine.time.wall += HOUR
         machine.time.monotonic = 12.0
-        for seconds, state in ((1, JobState.QUEUED), (59, JobState.QUEUED), (1, JobState.LOST)):
+        queued, lost = JobState.QUEUED, JobState.LOST
+        for seconds, state in ((1, queued), (30, queued), (29, queued), (1, lost)):
             machine.time.passes(seconds)
             async with machine.target() as target:
                 assert await look(target, job, how) is state
@@ -242,7 +269,7 @@ def test_an_end_that_another_process_has_recorded_stands(machine: Machine) -> No
             async with machine.target() as second:
                 assert (await second.status(job)).exit_code == 3
             forget(machine.toy, job)
-            for seconds in (5, 70):
+            for seconds in (5, 30, 30, 30):
                 machine.time.passes(seconds)
                 await first.poll()
             told = await asyncio.wait_for(first.wait(job), 30)
@@ -259,7 +286,7 @@ def test_a_removal_by_another_process_counts(machine: Machine, end: str | None) 
             await first.statuses([job])
             await second.abort(job)
             machine.toy.state(job, end)
-            for seconds in (5, 70):
+            for seconds in (5, 30, 30, 30):
                 machine.time.passes(seconds)
                 await first.poll()
             assert (await first.statuses([job]))[job].state is JobState.REMOVED

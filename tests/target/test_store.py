@@ -17,7 +17,7 @@ from osprofile.events.event import JobState, JobStatus
 from osprofile.target import owner
 from osprofile.target import store as module
 from osprofile.target.mounts import is_network
-from osprofile.target.store import Store, default_path
+from osprofile.target.store import Missing, Store, default_path
 from osprofile.target.system import TargetSystem
 from tests.target.conftest import QUICK, shell
 
@@ -48,14 +48,14 @@ def test_a_job_from_submission_to_end() -> None:
     assert [found] == store.live("t") == store.by_id("17") == store.all()
     assert found == store.find_key("t", "k") == store.find_directory("t", "/d")
     assert store.find("other", "17") is None
-    store.missing("t", ["17"], 0.5)
-    store.missing("t", ["17"], None)
-    store.missing("t", ["17"], 1.0)
-    store.missing("t", ["17"], 2.0)
+    store.missing("t", {"17": Missing(0.5, 0.5)})
+    store.missing("t", {"17": None})
+    assert store.all()[0].missing is None
+    store.missing("t", {"17": Missing(1.0, 2.0)})
     store.aborted("t", "17", 3.0)
     again = store.find("t", "17")
     assert again is not None
-    assert (again.missing, again.aborted) == (1.0, 3.0)
+    assert (again.missing, again.aborted) == (Missing(1.0, 2.0), 3.0)
     status = JobStatus("17", JobState.FAILED, "w", None, 9, True, ("a", "b"), "r", None, 2.0, 3.0)
     store.update("t", [status])
     ended = store.find("t", "17")
@@ -237,7 +237,7 @@ def test_a_record_of_an_older_version(tmp_path: Path) -> None:
     path = str(tmp_path / "jobs.db")
     store = Store(path)
     store.adopt("t", JobStatus("17", JobState.RUNNING))
-    for column in ("missing_since", "missing_boot"):
+    for column in ("missing_since", "missing_boot", "missing_last"):
         store._db.execute(f"ALTER TABLE job DROP COLUMN {column}")
     store._db.execute("UPDATE job SET missing = 1700000000.0")
     store.close()
@@ -247,8 +247,8 @@ def test_a_record_of_an_older_version(tmp_path: Path) -> None:
         assert (record.status.job_id, record.missing) == ("17", None)
         store.close()
     store = Store(path)
-    store.missing("t", ["17"], 5.0)
-    assert store.all()[0].missing == 5.0
+    store.missing("t", {"17": Missing(5.0, 6.0)})
+    assert store.all()[0].missing == Missing(5.0, 6.0)
 
 
 def test_places_that_cannot_be_used(tmp_path: Path) -> None:
