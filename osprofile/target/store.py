@@ -71,6 +71,12 @@ UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hos
   submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
   missing_since = NULL
 WHERE target = ? AND {_LIVE} AND job_id IN """  # noqa: S608  # a constant
+_OLDER: Final = "job_id = ? AND number != ? AND target = (SELECT target FROM job WHERE number = ?)"
+_OUST: Final = f"""
+UPDATE job SET job_id = job_id || '#' || number, ended = coalesce(ended, ?),
+  state = CASE WHEN NOT {_LIVE} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
+  reason = CASE WHEN {_LIVE} THEN 'the batch system gave its id to another job' ELSE reason END
+"""  # noqa: S608  # constants
 _TOGETHER: Final = 250
 """Jobs that one statement updates; SQLite may take no more than 999 values."""
 
@@ -174,14 +180,16 @@ class Store:
         return self._many("number = ?", (number,))[0]
 
     def submitted(self, number: int, job_id: str) -> None:
-        """Write down a submission's job id; an older job of that id is forgotten."""
+        """Write down a submission's job id.
+
+        An older job of that id is over. Where it has a key, that still means it: it gets the id
+        `ID#NUMBER`, and is LOST unless its end is known. Else it is forgotten.
+        """
         with self._told(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute(
-                "DELETE FROM job WHERE job_id = ? AND number != ?"
-                " AND target = (SELECT target FROM job WHERE number = ?)",
-                (job_id, number, number),
-            )
+            older = (job_id, number, number)
+            self._db.execute(f"DELETE FROM job WHERE key IS NULL AND {_OLDER}", older)  # noqa: S608
+            self._db.execute(f"{_OUST} WHERE {_OLDER}", (time.time(), *older))
             self._db.execute(
                 "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?",
                 (job_id, number),

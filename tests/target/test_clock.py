@@ -452,6 +452,36 @@ def test_a_job_that_is_submitted_again_by_its_key_is_watched(machine: Machine) -
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("processes", ["one process", "a process each"])
+def test_a_key_is_no_other_job_when_its_id_comes_round_again(
+    machine: Machine, processes: str
+) -> None:
+    """The batch system counts anew: the key gives the first job back, which has ended."""
+
+    async def main() -> None:
+        (machine.toy.path / "stopped").touch()
+        target = machine.target()
+        job = await target.submit(shell("true"), key="k")
+        machine.toy.state(job, "END 3")
+        await target.poll()
+        shutil.rmtree(machine.toy.path / "jobs" / job)
+        assert await target.submit(shell("true"), key="l") == job
+        if processes != "one process":
+            await target.close()
+            target = machine.target()
+        older = await target.submit(shell("true"), key="k")
+        assert older != job
+        assert len(machine.toy.submissions) == 2
+        assert (await target.status(older)).exit_code == 3
+        assert (await target.statuses([older]))[older].exit_code == 3
+        assert (await asyncio.wait_for(target.wait(older), 30)).exit_code == 3
+        assert await target.submit(shell("true"), key="l") == job
+        assert await look(target, job, "status") is JobState.QUEUED
+        await target.close()
+
+    asyncio.run(main())
+
+
 LONGER = {
     'toystat | grep "^job $id is "': 'toystat | sed -n "s/^job ${id%.srv} is/job ${id%.srv}.srv is/p" | grep .',
     "grep '^job ' || :": "sed -n 's/^job \\([0-9]*\\) is/job \\1.srv is/p'",

@@ -120,6 +120,39 @@ def test_an_id_that_comes_round_again_is_the_new_job() -> None:
     assert [record.directory for record in store.all()] == ["/b"]
 
 
+@pytest.mark.parametrize(
+    ("end", "aborted", "state"),
+    [
+        (JobStatus("1", JobState.DONE, exit_code=3, ended=7.0), None, JobState.DONE),
+        (None, None, JobState.LOST),
+        (None, 5.0, JobState.REMOVED),
+    ],
+)
+def test_a_key_still_means_the_older_job_of_its_id(
+    end: JobStatus | None, aborted: float | None, state: JobState
+) -> None:
+    store = Store()
+    store.submitted(store.begin("t", "/a", script="", key="k").number, "1")
+    if aborted is not None:
+        store.aborted("t", "1", aborted)
+    store.update("t", [end] if end is not None else [])
+    for directory in ("/b", "/c"):
+        store.submitted(store.begin("t", directory, script="", key=directory).number, "1")
+    found = store.find("t", "1")
+    assert found is not None
+    assert (found.directory, found.status.state) == ("/c", JobState.QUEUED)
+    assert store.live("t") == [found]
+    older = store.find_key("t", "k")
+    assert older is not None
+    assert (older.directory, older.status.job_id, older.status.state) == ("/a", "1#1", state)
+    assert older.status.ended is not None
+    if end is not None:
+        assert older.status[1:] == end._replace(submitted=older.status.submitted)[1:]
+    between = store.find_key("t", "/b")
+    assert between is not None
+    assert between.status.job_id == "1#2"
+
+
 def test_a_job_that_was_not_started_here() -> None:
     store = Store()
     status = JobStatus("9", JobState.RUNNING, "R")

@@ -230,6 +230,23 @@ def test_the_job_was_removed_outside_and_nobody_was_told(site: Site, word: str) 
     assert site.submit() != first
 
 
+def test_a_job_whose_id_another_one_got_is_not_submitted_again(site: Site) -> None:
+    """The batch system counts its jobs anew; the client has never noted the first one's id."""
+    first = site.submit()
+    native = first.rpartition("/")[2]
+    (site.toy.path / "jobs" / native).rename(site.toy.path / "away")
+    ad, site.ad = site.ad, site.ad.replace("home_bl_1", "home_bl_2")
+    assert site.submit() == first
+    site.ad = ad
+    older = site.submit()
+    assert older != first
+    assert len(site.toy.submissions) == 2
+    assert site.ask("BLAH_JOB_STATUS", older)[0] != "0"
+    assert site.ask("BLAH_JOB_CANCEL", older)[0] == "0"
+    assert site.ask("BLAH_JOB_STATUS", first)[2] == "2"
+    site.end_jobs()
+
+
 def test_a_lost_job_is_another_when_the_client_knows(site: Site) -> None:
     first = site.submit()
     site.toy.state(first.rpartition("/")[2], None)
