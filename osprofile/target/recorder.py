@@ -61,6 +61,13 @@ class Recorder:
         except StoreError as error:
             log.error("%s", error)  # noqa: TRY400
 
+    def aborting(self, job_id: str, *, begins: bool) -> None:
+        """Record that this process runs ABORT for a job, or that it has ended."""
+        try:
+            self._store.aborting(self._target, job_id, begins=begins)
+        except StoreError as error:
+            log.error("%s", error)  # noqa: TRY400
+
     def aborted(self, job_id: str, when: float) -> None:
         """Record when the batch system took a job's removal."""
         try:

@@ -40,7 +40,7 @@ CREATE TABLE job (
   key TEXT,         -- the caller's own name for the submission
   name TEXT NOT NULL,
   script TEXT,      -- what submits it, as long as job_id is NULL
-  owner TEXT,       -- the process that is submitting it
+  owner TEXT,       -- the process that is submitting it, or runs ABORT for it
   state TEXT NOT NULL, word TEXT NOT NULL, exit_code INTEGER, signal INTEGER,
   by_limit INTEGER NOT NULL, hosts TEXT NOT NULL, reason TEXT NOT NULL,
   submitted REAL, started REAL, ended REAL,
@@ -95,7 +95,7 @@ class Record:
     """A job as it is written down; `target` is the profile, and `@host` where that is another.
 
     `status` has no job id as long as it is being submitted: `script` is then what submits it, and
-    `owner` the process that does. `walltime` is in s. `aborted`: when its removal was taken that
+    `owner` the process that does; later the one that runs ABORT for it. `walltime` is in s. `aborted`: when its removal was taken that
     was asked for here; `missing`: nobody knows it, since a time in the future where that was noted before a
     reboot or on another machine, and cannot be measured.
     """
@@ -119,7 +119,7 @@ class Record:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether the process that is submitting it still lives."""
+        """Whether the process that is submitting or aborting it still lives."""
         return owner.is_at_work(self.owner, self.status.submitted or 0.0)
 
 
@@ -252,6 +252,15 @@ class Store:
         for begin in range(0, len(job_ids), _TOGETHER):
             some = job_ids[begin : begin + _TOGETHER]
             self._db.execute(f"{_UPDATE} ({', '.join('?' * len(some))})", (*values, *some))
+
+    def aborting(self, target: str, job_id: str, *, begins: bool) -> None:
+        """Write down that this process begins ABORT for a job, or that its ABORT has ended."""
+        me = owner.me()
+        self._change(
+            "UPDATE job SET owner = CASE WHEN ? THEN ? END"
+            " WHERE target = ? AND job_id = ? AND (? OR owner = ?)",
+            (begins, me, target, job_id, begins, me),
+        )
 
     def aborted(self, target: str, job_id: str, when: float) -> None:
         """Write down when the batch system took a job's removal."""

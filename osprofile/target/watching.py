@@ -162,10 +162,13 @@ class Watching:
     def hear(self, event: JobEvent) -> None:
         """Take what a source says; an end only when it is clear whether it is a removal."""
         if event.state.is_terminal:
-            event = self._as_recorded(event)
-        if event.job_id in self._removals and event.state.is_terminal:
-            self._ends[event.job_id] = event
-            return
+            event, is_settled = self._as_recorded(event)
+            if event.job_id in self._removals:
+                self._ends[event.job_id] = event
+                return
+            if not is_settled:
+                self.poller.tell_again(event.job_id)
+                return
         before, after = self.monitor.take(event, early=False)
         if after.state is not before.state or after.hosts != before.hosts:
             self._recorder.write(after)
@@ -177,14 +180,20 @@ class Watching:
                 self._profile.name,
             )
 
-    def _as_recorded(self, event: JobEvent) -> JobEvent:
-        """Return an end as the record has it: other processes note ends and removals there."""
+    def _as_recorded(self, event: JobEvent) -> tuple[JobEvent, bool]:
+        """Return an end as the record has it: other processes note ends and removals there.
+
+        And whether it is settled: as long as another process runs ABORT, it may be a removal.
+        """
         record = self._recorder.find(event.job_id)
         if record is None:
-            return event
+            return event, True
         if record.status.state.is_terminal:
-            return JobEvent(event.timestamp, record.status)
-        return JobEvent(event.timestamp, after_abort(event.status)) if record.aborted else event
+            return JobEvent(event.timestamp, record.status), True
+        removed = JobEvent(event.timestamp, after_abort(event.status))
+        if record.aborted:
+            return removed, True
+        return event, removed == event or not record.is_at_work
 
     @contextlib.contextmanager
     def removal(self, job_id: str) -> Iterator[Callable[[], None]]:
@@ -193,6 +202,7 @@ class Watching:
         How a job ended that was killed is told by whether its removal was taken.
         """
         self._removals[job_id] += 1
+        self._recorder.aborting(job_id, begins=True)
 
         def taken() -> None:
             now = self._clock.now()
@@ -205,8 +215,10 @@ class Watching:
             yield taken
         finally:
             self._removals -= Counter([job_id])
-            if job_id not in self._removals and (end := self._ends.pop(job_id, None)) is not None:
-                self.hear(end)
+            if job_id not in self._removals:
+                self._recorder.aborting(job_id, begins=False)
+                if (end := self._ends.pop(job_id, None)) is not None:
+                    self.hear(end)
 
     def _is_told(self) -> bool:
         """Say whether a log tells of the jobs."""

@@ -296,6 +296,43 @@ def test_a_removal_by_another_process_counts(machine: Machine, end: str | None) 
     asyncio.run(main())
 
 
+@HOW
+@pytest.mark.parametrize(("code", "state"), [(0, JobState.REMOVED), (5, JobState.FAILED)])
+@pytest.mark.parametrize("end", ["END 137", None])
+def test_an_end_waits_for_an_abort_that_another_process_runs(
+    machine: Machine, how: str, end: str | None, code: int, state: JobState
+) -> None:
+    """The batch system has ended the job; whether as a removal, the end of ABORT tells."""
+
+    async def main() -> None:
+        job = await machine.submit()
+        machine.toy.state(job, "GO")
+        path = machine.toy.path
+        wait = ': > "$TOY/did"; until [ -e "$TOY/go" ]; do sleep 0.02; done'
+        (path / "bin/toyctl").write_text(f"#!/bin/sh\n{wait}\nexit {code}\n")
+        async with machine.target() as first, machine.target() as second:
+            assert await look(first, job, how) is JobState.RUNNING
+            abort = asyncio.ensure_future(second.abort(job))
+            while not (path / "did").exists():  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            machine.toy.state(job, end)
+            for _ in range(5):
+                machine.time.passes(20)
+                assert await look(first, job, how) is JobState.RUNNING
+            (path / "go").touch()
+            with pytest.raises(ScriptFailedError) if code else contextlib.nullcontext():
+                await abort
+            machine.time.passes(20)
+            expected = JobState.LOST if code and end is None else state
+            assert await look(first, job, how) is expected
+            await asyncio.sleep(0)
+            assert await look(second, job, how) is expected
+            await asyncio.sleep(0)
+            assert recorded(second, job) is expected
+
+    asyncio.run(main())
+
+
 def test_an_end_is_told_though_the_record_cannot_be_read(machine: Machine) -> None:
     async def main() -> None:
         job = await machine.submit()

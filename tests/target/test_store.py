@@ -153,6 +153,22 @@ def test_a_key_still_means_the_older_job_of_its_id(
     assert between.status.job_id == "1#2"
 
 
+def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    store.submitted(store.begin("t", "/a", script="").number, "1")
+    store.aborting("t", "1", begins=True)
+    assert store.all()[0].is_at_work
+    with monkeypatch.context() as other:
+        other.setattr(owner, "me", lambda: f"{owner.here()} 1 other")
+        store.aborting("t", "1", begins=False)
+        assert store.all()[0].is_at_work  # not that one's to say
+        store.aborting("t", "1", begins=True)
+    assert not store.all()[0].is_at_work  # it has died
+    store.aborting("t", "1", begins=True)
+    store.aborting("t", "1", begins=False)
+    assert store.all()[0].owner is None
+
+
 def test_a_job_that_was_not_started_here() -> None:
     store = Store()
     status = JobStatus("9", JobState.RUNNING, "R")
