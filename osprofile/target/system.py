@@ -249,6 +249,10 @@ class TargetSystem:
 
     # Watching
 
+    def listen(self) -> None:
+        """Take the jobs' states from the log from now on, where the profile names one."""
+        self._watching.listen()
+
     async def watch(self, job_id: str) -> JobStatus:
         """Have a job's events told from now on, and give what is known of it.
 

@@ -86,6 +86,11 @@ class Watching:
             )
             self._tasks = [asyncio.get_running_loop().create_task(one) for one in work]
 
+    def listen(self) -> None:
+        """Poll and listen from now on if there is a log; what it tells is asked for in polls."""
+        if self._log is not None:
+            self.start()
+
     async def close(self) -> None:
         """Stop; streams end, and who waits is cancelled."""
         for task in self._tasks:

@@ -191,6 +191,7 @@ class Sites:
                 message = f"{shown(name)} is no name of a batch system"
                 raise AttributeRefusedError(message, attribute="GridType")
             site = self._sites[name] = self._open(name)
+            site.target.listen()
             task = asyncio.ensure_future(_recover(site))
             self._recovering.add(task)
             task.add_done_callback(self._recovering.discard)

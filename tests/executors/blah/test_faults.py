@@ -47,6 +47,7 @@ from tests.executors.blah.client import command, fields
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 from tests.executors.blah.living import BANNER, Living
 from tests.target.conftest import toy
+from tests.target.test_log import EVENTS, SEG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -261,6 +262,31 @@ def test_states_are_true(words: list[str], toy: Toy) -> None:
             await client.ask("BLAH_JOB_CANCEL", job_id)
 
     run(words, work)
+
+
+def test_states_come_from_a_log(words: list[str], toy: Toy) -> None:
+    """Manual, "Jobs' states from a log": what the log tells is known though no query is answered."""
+    log, site = toy.path / "log", toy.path.parent / "site/toy"
+    log.touch()
+    (toy.path / "stopped").touch()
+    site.mkdir(parents=True)
+    root, seg = toy.path.parent / "work", f"{SEG} --log-path {log}"
+    (site / "profile.xml").write_text(EVENTS.format(root=root, command=seg, fields=""))
+
+    async def work(client: GridManager) -> None:
+        job_id = await client.submit(job())
+        native = job_id.rpartition("/")[2]
+        assert (await client.status(job_id))[0] == 1
+        (toy.path / "broken").touch()
+        with log.open("a") as file:
+            file.write(f"001;{int(time.time())};{native};2;0\n")
+        while (await client.status(job_id))[0] != 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        toy.state(native, "END 3")
+        (toy.path / "broken").unlink()
+        assert (await client.ended(job_id))["ExitCode"] == "3"
+
+    run(["--profiles", str(site.parent), *words], work)
 
 
 def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
