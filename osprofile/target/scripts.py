@@ -242,7 +242,7 @@ class Scripts:
 
     async def _transfer(self, what: str, script: str, size: int, stdout: int | None = None) -> None:
         limit = self._time_limit + size / files.SLOWEST
-        await self._run(SHELL, script, what=what, limit=limit, stdout=stdout)
+        await self._finish(SHELL, script, what=what, limit=limit, stdout=stdout)
 
     async def _entries(self, path: str, variation: str) -> list[Entry]:
         text = await self._run("LIST", self._script("LIST", variation=variation, PATH=path))
@@ -256,26 +256,16 @@ class Scripts:
             )
         )
 
-    async def _run(
-        self,
-        template: str,
-        script: str,
-        times: int = 1,
-        *,
-        what: str = "",
-        limit: float | None = None,
-        stdout: int | None = None,
-    ) -> str:
-        """Run a script and give its output."""
-        done = await self._finish(template, script, times, what=what, limit=limit, stdout=stdout)
-        return done.stdout.decode("utf-8", "replace")
+    async def _run(self, template: str, script: str) -> str:
+        """Run a script and return its output."""
+        return (await self._finish(template, script)).stdout.decode("utf-8", "replace")
 
     async def _finish(
         self,
         template: str,
         script: str,
-        times: int = 1,
         *,
+        times: int = 1,
         what: str = "",
         limit: float | None = None,
         stdout: int | None = None,
