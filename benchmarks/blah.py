@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 from paired import Promise, compare, heading, rounds
 
 import osprofile
-from osprofile.target.shell import wrapped
+from osprofile.jobs.shell import wrap_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -180,7 +180,7 @@ def starting(root: Path, jobs: int) -> float:
                 "WORKING_DIRECTORY": f"{scripts}/{number}.d",
             },
         )
-        (scripts / f"{number}.sh").write_bytes(wrapped(start.text))
+        (scripts / f"{number}.sh").write_bytes(wrap_script(start.text))
     text = f"for f in {scripts}/*.sh; do sh -s < $f > /dev/null || exit; done"
     begin = time.perf_counter()
     subprocess.run(["sh", "-c", text], check=True)

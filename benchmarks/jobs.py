@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 from paired import Promise, compare, heading, rounds
 
 import osprofile
-from osprofile.events.event import JobState, JobStatus
-from osprofile.target.pace import Timing
-from osprofile.target.shell import wrapped
-from osprofile.target.store import Store
+from osprofile.jobs.shell import wrap_script
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.store import Store
+from osprofile.jobs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
                 fields={"QUEUE": PARTITION},
                 context={**osprofile.new_context(profile), "WORKING_DIRECTORY": str(job.directory)},
             )
-            (scripts / Path(str(job.directory)).name).write_bytes(wrapped(start.text))
+            (scripts / Path(str(job.directory)).name).write_bytes(wrap_script(start.text))
         text = f"for f in {scripts}/*; do sh -s < $f > /dev/null || exit; done"
         begin = time.perf_counter()
         subprocess.run(["sh", "-c", text], check=True)
@@ -67,7 +67,9 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
     async def ours(at_once: int) -> float:
         with tempfile.TemporaryDirectory(dir=root) as directory:
             store = Store(f"{directory}/jobs.db")
-            async with osprofile.TargetSystem(profile, store=store, at_once=at_once) as target:
+            async with osprofile.TargetSystem(
+                profile, store=store, max_parallel_scripts=at_once
+            ) as target:
                 begin = time.perf_counter()
                 if at_once == 1:
                     for job in descriptions():
@@ -98,10 +100,10 @@ async def watch(polls: int) -> bool:
         f"'sbatch --parsable --hold -p {PARTITION} -o /dev/null --wrap true'"
     )
     jobs = call("sh", "-c", line).split()
-    timing = Timing(fastest=3600, slowest=3600)
+    timing = Timing(min_poll_interval=3600, max_poll_interval=3600)
     async with osprofile.TargetSystem(osprofile.load("slurm"), timing=timing) as target:
         for job in jobs:
-            target.store.adopt(target.name, JobStatus(job, JobState.UNKNOWN))
+            target.store.adopt_job(target.name, JobStatus(job, JobState.UNKNOWN))
             await target.watch(job)
         found = await target.statuses(jobs)
         await target.poll()  # none that `watch` began is under way any more
@@ -133,7 +135,7 @@ async def _polls(
 ) -> tuple[list[float], int]:
     """Poll so many times; give the ratios of our time to the queries', and the queries."""
     ratios = []
-    queries = target.queries
+    queries = target.query_count
     for number in range(polls):
         if changing:
             call("scontrol", ("release", "hold")[number % 2], ",".join(changing))
@@ -143,7 +145,7 @@ async def _polls(
             (processor_time(resource.RUSAGE_SELF) - mine)
             / (processor_time(resource.RUSAGE_CHILDREN) - query)
         )
-    return ratios, target.queries - queries
+    return ratios, target.query_count - queries
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from lxml import etree
 from paired import Promise, compare, heading, rounds, timed
 
-from osprofile.profile.data import bundled_profiles_directory, schemas_directory
+from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 from osprofile.profile.repository import Repository
 
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" name="site" extends="{}">
@@ -27,16 +27,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         site = Path(directory, "site.xml")
         site.write_text(SITE.format("pbs"))
-        bundled = bundled_profiles_directory()
+        bundled = get_bundled_directory()
         files = [str(site), *(str(Path(bundled, n, "profile.xml")) for n in ("pbs", "linux"))]
         chain = [d.element.source.name for d in Repository([bundled]).load_file(site).documents]
         if chain != files:
             message = f"the chain is {chain}"
             raise RuntimeError(message)
-        schema = etree.XMLSchema(etree.parse(f"{schemas_directory()}/osprofile.xsd"))
+        schema = etree.XMLSchema(etree.parse(f"{get_schemas_directory()}/osprofile.xsd"))
 
         def ours() -> None:
-            Repository([bundled], standard=False).load_file(site)
+            Repository([bundled], use_standard_path=False).load_file(site)
 
         def theirs() -> None:
             for file in files:

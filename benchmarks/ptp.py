@@ -19,7 +19,7 @@ from osprofile.executors.ptp.events import Ok
 from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.protocol import Connection
 from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import encode
+from osprofile.executors.ptp.wire import encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def session() -> Connection:
     connection = Connection()
     for number in (1, 2, 3):
         arguments = ["version=2.0", f"baseId={BASE}"] if number == 1 else []
-        connection.receive_data(encode(number, 0, arguments))
+        connection.receive_data(encode_frame(number, 0, arguments))
         connection.next_event()
         if number < 3:
             connection.send(Ok(0))
@@ -95,17 +95,19 @@ def main() -> int:
     model = Model(BASE)
 
     def whole() -> int:
-        model.restart()
-        events = model.update(machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1])
+        model.forget_sent_elements()
+        events = model.update_elements(
+            machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1]
+        )
         return sum(len(connection.send(event)) for event in events)
 
     changing = Model(BASE)
-    changing.update(machine=MACHINE, queues=QUEUES, nodes=states[1][0], jobs=states[1][1])
+    changing.update_elements(machine=MACHINE, queues=QUEUES, nodes=states[1][0], jobs=states[1][1])
 
     def change() -> float:
         """Give the seconds of one update in which everything has another state."""
         begin = time.perf_counter()
-        for event in changing.update(nodes=states[0][0], jobs=states[0][1]):
+        for event in changing.update_elements(nodes=states[0][0], jobs=states[0][1]):
             connection.send(event)
         states.reverse()
         return time.perf_counter() - begin
@@ -119,7 +121,7 @@ def main() -> int:
         (Promise("every state changed", others, 15), change, peer),
         (
             Promise(f"a range set of {IDS} ids", "json.dumps of them", 4),
-            timed(lambda: str(RangeSet.of(ids)), 1),
+            timed(lambda: str(RangeSet.from_numbers(ids)), 1),
             timed(lambda: json.dumps(ids), 1),
         ),
     ]

@@ -149,7 +149,7 @@ def main() -> int:
         for name, (attributes, children) in FIELDS.items()
     )
     xml = PROFILE.format(escape(SCRIPT), fields).encode()
-    profile = Repository([], standard=False).load_bytes(xml)
+    profile = Repository([], use_standard_path=False).load_bytes(xml)
     template = jinja_template()
     tags = {"fast": "short", "big": "long", "never": "n", "end": "e"}
     given = requests()

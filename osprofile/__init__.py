@@ -50,7 +50,6 @@ if TYPE_CHECKING:
         UnknownFieldError,
         ValueRefusedError,
     )
-    from osprofile.events.event import JobEvent, JobState, JobStatus
     from osprofile.incarnation.context import new_context, working_directory
     from osprofile.incarnation.incarnate import (
         FieldValue,
@@ -60,11 +59,12 @@ if TYPE_CHECKING:
         storage_path,
     )
     from osprofile.incarnation.static_scripts import StaticScriptFile, deployment_script
+    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.state import JobEvent, JobState, JobStatus
+    from osprofile.jobs.store import Store
+    from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
-    from osprofile.target.job import JobDescription
-    from osprofile.target.store import Store
-    from osprofile.target.system import TargetSystem
 
 __version__ = "0.1.0"
 
@@ -83,12 +83,12 @@ _EXPORTS = {
     "InvalidProfileError": _ERRORS,
     "JavaRegexError": _ERRORS,
     "JavaRegexTimeoutError": _ERRORS,
-    "JobDescription": "osprofile.target.job",
-    "JobEvent": "osprofile.events.event",
+    "JobDescription": "osprofile.jobs.description",
+    "JobEvent": "osprofile.jobs.state",
     "JobIdError": _ERRORS,
     "JobNotFoundError": _ERRORS,
-    "JobState": "osprofile.events.event",
-    "JobStatus": "osprofile.events.event",
+    "JobState": "osprofile.jobs.state",
+    "JobStatus": "osprofile.jobs.state",
     "MissingValueError": _ERRORS,
     "MonitorError": _ERRORS,
     "NotFoundError": _ERRORS,
@@ -108,11 +108,11 @@ _EXPORTS = {
     "StaticScriptFile": "osprofile.incarnation.static_scripts",
     "SettingError": _ERRORS,
     "StorageNotFoundError": _ERRORS,
-    "Store": "osprofile.target.store",
+    "Store": "osprofile.jobs.store",
     "StoreError": _ERRORS,
     "SubmissionBusyError": _ERRORS,
     "TargetError": _ERRORS,
-    "TargetSystem": "osprofile.target.system",
+    "TargetSystem": "osprofile.jobs.target_system",
     "TemplateNotFoundError": _ERRORS,
     "UnknownFieldError": _ERRORS,
     "ValueRefusedError": _ERRORS,

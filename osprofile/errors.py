@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from osprofile.source import Place
+    from osprofile.source import Location
 
 Severity = Literal["error", "warning"]
 
@@ -63,80 +63,90 @@ class Problem(NamedTuple):
 
     code: str
     message: str
-    place: Place | None = None
+    location: Location | None = None
     hint: str = ""
     severity: Severity = "error"
 
     def __str__(self) -> str:
-        return tell(f"{self.severity} {self.code} {self.message}", self.place, self.hint)
+        return format_message(
+            f"{self.severity} {self.code} {self.message}", self.location, self.hint
+        )
 
 
-def tell(message: str, place: Place | None = None, hint: str = "") -> str:
+def format_message(message: str, location: Location | None = None, hint: str = "") -> str:
     """Give the block of text for one message: place, message, source line with a caret, hint.
 
     Characters that a terminal would act on, which names in a document can hold, are U+FFFD.
     """
-    lines = [f"{place}: {message}" if place else message]
-    if place:
-        lines.append(place.excerpt())
+    lines = [f"{location}: {message}" if location else message]
+    if location:
+        lines.append(location.format_excerpt())
     if hint:
         lines.append(f"    hint: {hint}")
-    return plain("\n".join(lines))
+    return replace_unprintable("\n".join(lines))
 
 
-def plain(text: str) -> str:
+def replace_unprintable(text: str) -> str:
     """Give a text of several lines with U+FFFD for what a terminal would act on."""
     return "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text)
 
 
-def shown(value: str, limit: int = 80) -> str:
+def quote_value(value: str, max_length: int = 80) -> str:
     """Quote a value for a message: on one line, escaped, cut when long."""
-    return repr(value) if len(value) <= limit else f"{value[:limit]!r}... ({len(value)} characters)"
+    return (
+        repr(value)
+        if len(value) <= max_length
+        else f"{value[:max_length]!r}... ({len(value)} characters)"
+    )
 
 
-def told(name: str) -> str:
+def quote_name(name: str) -> str:
     """Give a name for a message: as it is, or quoted like a value where that is not plain."""
-    return name if name.isprintable() and " " not in name and 0 < len(name) <= 80 else shown(name)
+    return (
+        name
+        if name.isprintable() and " " not in name and 0 < len(name) <= 80
+        else quote_value(name)
+    )
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def suggest_names(name: str, candidates: Iterable[str]) -> str:
     """Give a hint that names what is most like `name`; with nothing like it, what there is.
 
-    The empty string if `known` is empty.
+    The empty string if `candidates` is empty.
     """
     from difflib import get_close_matches  # only needed when something is wrong
 
-    names = sorted(set(known))
+    names = sorted(set(candidates))
     by_fold = {n.casefold(): n for n in names}
     close = get_close_matches(name.casefold(), by_fold, n=3, cutoff=0.6)
     if close:
-        return f"did you mean {_one_of([by_fold[c] for c in close])}?"
+        return f"did you mean {_join_with_or([by_fold[c] for c in close])}?"
     if len(names) > 30:
         return f"there are {len(names)}: {', '.join(names[:30])}, ..."
     return f"known: {', '.join(names)}" if names else ""
 
 
-def _one_of(words: Sequence[str]) -> str:
+def _join_with_or(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 class OSProfileError(Exception):
     """The root: catch this to catch whatever this package raises by itself.
 
-    `message` is one sentence; `place` says where in a profile the rule stands that led here, or is
+    `message` is one sentence; `location` says where in a profile the rule stands that led here, or is
     None; `hint` says what to do, or is empty. `exit_code` is what a command ends with.
     """
 
     exit_code: ClassVar[int] = 1
 
-    def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
+    def __init__(self, message: str, *, location: Location | None = None, hint: str = "") -> None:
         super().__init__(message)
         self.message = message
-        self.place = place
+        self.location = location
         self.hint = hint
 
     def __str__(self) -> str:
-        return tell(self.message, self.place, self.hint)
+        return format_message(self.message, self.location, self.hint)
 
 
 class NotFoundError(OSProfileError):
@@ -172,7 +182,7 @@ class InvalidProfileError(OSProfileError):
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         first = problems[0]
-        super().__init__(first.message, place=first.place, hint=first.hint)
+        super().__init__(first.message, location=first.location, hint=first.hint)
         self.problems = tuple(problems)
 
     def __str__(self) -> str:
@@ -186,7 +196,7 @@ class CasesError(OSProfileError):
 
     def __init__(self, errors: Sequence[OSProfileError]) -> None:
         first = errors[0]
-        super().__init__(first.message, place=first.place, hint=first.hint)
+        super().__init__(first.message, location=first.location, hint=first.hint)
         self.errors = tuple(errors)
 
     def __str__(self) -> str:
@@ -197,9 +207,9 @@ class IncarnationError(OSProfileError):
     """A request cannot be incarnated; `field` is the field's name, or empty."""
 
     def __init__(
-        self, message: str, *, field: str = "", place: Place | None = None, hint: str = ""
+        self, message: str, *, field: str = "", location: Location | None = None, hint: str = ""
     ) -> None:
-        super().__init__(message, place=place, hint=hint)
+        super().__init__(message, location=location, hint=hint)
         self.field = field
 
 
@@ -234,7 +244,7 @@ class JavaRegexError(OSProfileError):
 
     def __str__(self) -> str:
         if not self.text or not self.text.isprintable():
-            return tell(self.message, hint=self.hint)
+            return format_message(self.message, hint=self.hint)
         lines = [self.message, f"    {self.text}", f"    {' ' * self.index}^"]
         return "\n".join([*lines, f"    hint: {self.hint}"] if self.hint else lines)
 

@@ -1,4 +1,4 @@
-"""Where a thing stands in a document: `Source`, `Place`, `SourceText`.
+"""Where a thing stands in a document: `Source`, `Location`, `SourceText`.
 
 Everything that a profile says keeps the byte offset at which it was said; line, column and the
 text of the line are worked out only when somebody asks, which is when something is wrong.
@@ -19,18 +19,18 @@ _TAB_STOP = 8
 class Source:
     """A document's bytes (UTF-8, without a byte order mark) and the name that messages call it by."""
 
-    __slots__ = ("_line_starts", "data", "name", "text_places")
+    __slots__ = ("_line_starts", "data", "name", "text_anchors")
 
     def __init__(self, name: str, data: bytes) -> None:
         self.name = name
         self.data = data
         self._line_starts: list[int] | None = None
-        self.text_places: dict[int, Anchors] | None = None  # kept here by `profile.tree`
+        self.text_anchors: dict[int, OffsetAnchors] | None = None  # kept here by `profile.tree`
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {len(self.data)} bytes)"
 
-    def _starts(self) -> list[int]:
+    def _get_line_starts(self) -> list[int]:
         if self._line_starts is None:
             # CR LF and a lone CR end a line for XML too (XML 1.0, 2.11).
             normal = self.data.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
@@ -41,27 +41,27 @@ class Source:
             self._line_starts = starts
         return self._line_starts
 
-    def locate(self, offset: int) -> tuple[int, int]:
+    def get_line_and_column(self, offset: int) -> tuple[int, int]:
         """Give line and column (both from 1, the column in characters) of a byte offset."""
-        starts = self._starts()
+        starts = self._get_line_starts()
         line = bisect_right(starts, offset)
         before = self.data[starts[line - 1] : offset]
         return line, len(before.decode("utf-8", "replace")) + 1
 
-    def line_offset(self, line: int) -> int:
+    def get_line_offset(self, line: int) -> int:
         """Give the byte offset of a line's first character; of a line too far, the document's end."""
-        starts = self._starts()
+        starts = self._get_line_starts()
         return starts[line - 1] if 0 < line <= len(starts) else len(self.data)
 
-    def line_text(self, line: int) -> str:
+    def get_line_text(self, line: int) -> str:
         """Give the text of a line (from 1) without its line end."""
-        starts = self._starts()
+        starts = self._get_line_starts()
         end = starts[line] if line < len(starts) else len(self.data)
         return self.data[starts[line - 1] : end].decode("utf-8", "replace").rstrip("\r\n")
 
 
 @final
-class Place(NamedTuple):
+class Location(NamedTuple):
     """A point in a document: a source and a byte offset; `str()` gives `file:line:column`."""
 
     source: Source
@@ -75,21 +75,21 @@ class Place(NamedTuple):
     @property
     def line(self) -> int:
         """The line, from 1."""
-        return self.source.locate(self.offset)[0]
+        return self.source.get_line_and_column(self.offset)[0]
 
     @property
     def column(self) -> int:
         """The column, from 1, in characters."""
-        return self.source.locate(self.offset)[1]
+        return self.source.get_line_and_column(self.offset)[1]
 
-    def excerpt(self, width: int = 100) -> str:
+    def format_excerpt(self, width: int = 100) -> str:
         """Give the source line and, below it, a caret under this place.
 
         Of a long line, about `width` characters around the place are shown. Characters that a
         terminal would act on are shown as U+FFFD.
         """
-        line, column = self.source.locate(self.offset)
-        whole = self.source.line_text(line)
+        line, column = self.source.get_line_and_column(self.offset)
+        whole = self.source.get_line_text(line)
         # A document without line ends is one line: only what may be shown is looked at.
         begin, end = max(0, column - 1 - width), column + width
         text = "".join(c if c == "\t" or c.isprintable() else "\ufffd" for c in whole[begin:end])
@@ -104,11 +104,11 @@ class Place(NamedTuple):
         return f"    {text}\n    {' ' * at}^"
 
     def __str__(self) -> str:
-        line, column = self.source.locate(self.offset)
+        line, column = self.source.get_line_and_column(self.offset)
         return f"{self.source.name}:{line}:{column}"
 
 
-Anchors = tuple[tuple[int, int], ...]
+OffsetAnchors = tuple[tuple[int, int], ...]
 
 
 @final
@@ -122,7 +122,9 @@ class SourceText:
 
     __slots__ = ("_anchors", "source", "text")
 
-    def __init__(self, text: str, source: Source, anchors: Anchors | Callable[[], Anchors]) -> None:
+    def __init__(
+        self, text: str, source: Source, anchors: OffsetAnchors | Callable[[], OffsetAnchors]
+    ) -> None:
         self.text = text
         self.source = source
         self._anchors = anchors
@@ -131,19 +133,19 @@ class SourceText:
         return f"SourceText({self.text!r}, {self.source!r})"
 
     @property
-    def anchors(self) -> Anchors:
+    def anchors(self) -> OffsetAnchors:
         """Offsets in the text beside those in the source."""
         if not isinstance(self._anchors, tuple):
             self._anchors = self._anchors()
         return self._anchors
 
-    def place(self, offset: int = 0) -> Place:
+    def get_location(self, offset: int = 0) -> Location:
         """Give the place of the character at `offset`; its length gives the place after the end."""
         at = bisect_right(self.anchors, (offset, 1 << 62)) - 1
         if at < 0:
-            return Place(self.source, self.anchors[0][1] if self.anchors else 0)
+            return Location(self.source, self.anchors[0][1] if self.anchors else 0)
         start, byte = self.anchors[at]
-        return Place(self.source, byte + len(self.text[start:offset].encode("utf-8")))
+        return Location(self.source, byte + len(self.text[start:offset].encode("utf-8")))
 
     def __str__(self) -> str:
         return self.text

@@ -115,7 +115,7 @@ def application(name: str, application_name: str, version: str, runs: str = "T")
 def profile(*content: str, name: str = "p", root: str = "/u", delimiter: str = "/") -> Profile:
     """Give the resolved profile of a document without parents, called `p.xml` in messages."""
     text = document("\n".join(content), name=name, root=root, delimiter=delimiter)
-    return Repository(standard=False).load_bytes(text.encode(), "p.xml")
+    return Repository(use_standard_path=False).load_bytes(text.encode(), "p.xml")
 
 
 # What any text of a document can hold: Unicode without surrogates and what XML has not.

@@ -41,12 +41,12 @@ from osprofile.errors import (
     TemplateNotFoundError,
     UnknownFieldError,
     ValueRefusedError,
-    nearest,
-    shown,
-    tell,
-    told,
+    format_message,
+    quote_name,
+    quote_value,
+    suggest_names,
 )
-from osprofile.source import Place, Source
+from osprofile.source import Location, Source
 
 # Design, "Commands": 1 could not be incarnated; 2 unknown profile or template; 3 bad profile.
 TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [
@@ -84,7 +84,7 @@ TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [
     (SettingError, OSProfileError, 2),
     (EventError, OSProfileError, 1),
 ]
-PLACE = Place(Source("f.xml", b"<a>\n  <b/>"), 6)
+PLACE = Location(Source("f.xml", b"<a>\n  <b/>"), 6)
 
 
 @pytest.mark.parametrize(("error", "parent", "code"), TREE)
@@ -102,12 +102,12 @@ def test_the_tree_is_whole_and_its_drawing_too() -> None:
 
 
 TOLD = {
-    "message": (tell("no"), "no"),
-    "hint": (tell("no", hint="do"), "no\n    hint: do"),
-    "place": (tell("no", PLACE), "f.xml:2:3: no\n      <b/>\n      ^"),
-    "all": (tell("no", PLACE, "do"), "f.xml:2:3: no\n      <b/>\n      ^\n    hint: do"),
+    "message": (format_message("no"), "no"),
+    "hint": (format_message("no", hint="do"), "no\n    hint: do"),
+    "place": (format_message("no", PLACE), "f.xml:2:3: no\n      <b/>\n      ^"),
+    "all": (format_message("no", PLACE, "do"), "f.xml:2:3: no\n      <b/>\n      ^\n    hint: do"),
     "what a terminal acts on": (
-        tell("a\x1b[31m\x9bb\n", hint="\t"),
+        format_message("a\x1b[31m\x9bb\n", hint="\t"),
         "a\ufffd[31m\ufffdb\n\n    hint: \ufffd",
     ),
     "problem": (str(Problem("OSP101", "no")), "error OSP101 no"),
@@ -115,13 +115,16 @@ TOLD = {
         str(Problem("OSP9", "no", PLACE, "do", "warning")),
         "f.xml:2:3: warning OSP9 no\n      <b/>\n      ^\n    hint: do",
     ),
-    "error": (str(OSProfileError("no", place=PLACE, hint="do")), tell("no", PLACE, "do")),
+    "error": (
+        str(OSProfileError("no", location=PLACE, hint="do")),
+        format_message("no", PLACE, "do"),
+    ),
     "all that is wrong": (
         str(InvalidProfileError([Problem("OSP1", "a"), Problem("OSP2", "b")])),
         "error OSP1 a\nerror OSP2 b",
     ),
     "all that is wrong with cases": (
-        str(CasesError([OSProfileError("a", place=PLACE, hint="h"), OSProfileError("b")])),
+        str(CasesError([OSProfileError("a", location=PLACE, hint="h"), OSProfileError("b")])),
         "f.xml:2:3: a\n      <b/>\n      ^\n    hint: h\nb",
     ),
     "pattern": (
@@ -147,7 +150,7 @@ def test_text(text: str, expected: str) -> None:
 
 def test_an_error_of_a_profile_has_the_first_problem_as_its_own() -> None:
     error = InvalidProfileError([Problem("OSP1", "a", PLACE, "h"), Problem("OSP2", "b")])
-    assert (error.message, error.place, error.hint) == ("a", PLACE, "h")
+    assert (error.message, error.location, error.hint) == ("a", PLACE, "h")
     assert [p.code for p in error.problems] == ["OSP1", "OSP2"]
 
 
@@ -174,11 +177,11 @@ NEAREST = [
 
 @pytest.mark.parametrize(("name", "known", "hint"), NEAREST)
 def test_nearest(name: str, known: list[str], hint: str) -> None:
-    assert nearest(name, known) == hint
+    assert suggest_names(name, known) == hint
 
 
 def test_nearest_of_a_hostile_name_is_quick() -> None:
-    assert nearest("A" * 1_000_000, [f"FIELD_{i}" for i in range(20)]).startswith("known: ")
+    assert suggest_names("A" * 1_000_000, [f"FIELD_{i}" for i in range(20)]).startswith("known: ")
 
 
 SHOWN = [
@@ -193,7 +196,7 @@ SHOWN = [
 
 @pytest.mark.parametrize(("value", "text"), SHOWN)
 def test_shown(value: str, text: str) -> None:
-    assert shown(value) == text
+    assert quote_value(value) == text
 
 
 NAMED = [
@@ -209,4 +212,4 @@ NAMED = [
 
 @pytest.mark.parametrize(("name", "text"), NAMED)
 def test_a_name_is_told_plainly_only_where_it_is_plain(name: str, text: str) -> None:
-    assert told(name) == text
+    assert quote_name(name) == text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from osprofile.source import Place, Source, SourceText
+from osprofile.source import Location, Source, SourceText
 
 # bytes, offset, line, column, the line's text. Columns count characters, not bytes.
 LOCATED = [
@@ -30,9 +30,9 @@ LOCATED = [
 @pytest.mark.parametrize(("data", "offset", "line", "column", "text"), LOCATED)
 def test_locate(data: bytes, offset: int, line: int, column: int, text: str) -> None:
     source = Source("f", data)
-    assert source.locate(offset) == (line, column)
-    assert source.line_text(line) == text
-    place = Place(source, offset)
+    assert source.get_line_and_column(offset) == (line, column)
+    assert source.get_line_text(line) == text
+    place = Location(source, offset)
     assert (place.file, place.line, place.column) == ("f", line, column)
     assert str(place) == f"f:{line}:{column}"
 
@@ -42,7 +42,7 @@ def test_every_offset_has_the_place_that_counting_gives() -> None:
     source = Source("f", text.encode())
     line, column, offset = 1, 1, 0
     for at, char in enumerate(text):
-        assert source.locate(offset) == (line, column)
+        assert source.get_line_and_column(offset) == (line, column)
         offset += len(char.encode())
         column += 1
         if char == "\n" or (char == "\r" and text[at + 1 : at + 2] != "\n"):
@@ -64,7 +64,7 @@ EXCERPTS = {
 
 @pytest.mark.parametrize(("text", "offset", "excerpt"), EXCERPTS.values(), ids=EXCERPTS)
 def test_excerpt(text: str, offset: int, excerpt: str) -> None:
-    assert Place(Source("f", text.encode()), offset).excerpt() == excerpt
+    assert Location(Source("f", text.encode()), offset).format_excerpt() == excerpt
 
 
 @pytest.mark.parametrize("at", [0, 1, 5, 49, 50, 51, 100, 101, 500, 900, 949, 950, 998, 999])
@@ -72,8 +72,8 @@ def test_excerpt(text: str, offset: int, excerpt: str) -> None:
 def test_the_caret_of_a_long_line_is_under_its_character(at: int, lead: str) -> None:
     before = lead + "-" * at
     line = before + "X" + "-" * (999 - at)
-    place = Place(Source("f", line.encode()), len(before.encode()))
-    shown, caret = place.excerpt().split("\n")
+    place = Location(Source("f", line.encode()), len(before.encode()))
+    shown, caret = place.format_excerpt().split("\n")
     assert shown[caret.index("^")] == "X"
     assert len(shown) <= 4 + 3 + 100 + 3
     assert shown.endswith("...") == (at < 950)
@@ -82,14 +82,14 @@ def test_the_caret_of_a_long_line_is_under_its_character(at: int, lead: str) -> 
 @pytest.mark.parametrize("length", [99, 100, 101])
 def test_a_line_is_cut_only_when_it_is_too_long(length: int) -> None:
     for at in (0, length // 2, length - 1):
-        shown = Place(Source("f", b"-" * length), at).excerpt().split("\n")[0]
+        shown = Location(Source("f", b"-" * length), at).format_excerpt().split("\n")[0]
         assert ("..." in shown) is (length > 100)
 
 
 def test_a_line_of_megabytes_costs_little() -> None:
     source = Source("f", b"x" * 4_000_000 + b"!" + b"y" * 4_000_000)
     for _ in range(20):
-        shown, caret = Place(source, 4_000_000).excerpt().split("\n")
+        shown, caret = Location(source, 4_000_000).format_excerpt().split("\n")
         assert shown[caret.index("^")] == "!"
 
 
@@ -97,13 +97,13 @@ def test_a_text_knows_the_place_of_each_character() -> None:
     # `é` has two bytes; `&lt;` has four and is one character; CDATA begins further on.
     source = Source("f", "<b>é&lt;x<![CDATA[<A>]]></b>".encode())
     text = SourceText("é<x<A>", source, ((0, 3), (1, 5), (2, 9), (3, 19)))
-    assert [text.place(i).offset for i in range(7)] == [3, 5, 9, 19, 20, 21, 22]
+    assert [text.get_location(i).offset for i in range(7)] == [3, 5, 9, 19, 20, 21, 22]
     assert str(text) == "é<x<A>"
 
 
 def test_a_text_without_anchors_stands_somewhere() -> None:
-    assert SourceText("", Source("f", b"<b/>"), ((0, 4),)).place().offset == 4
-    assert SourceText("", Source("f", b"<b/>"), ()).place().offset == 0
+    assert SourceText("", Source("f", b"<b/>"), ((0, 4),)).get_location().offset == 4
+    assert SourceText("", Source("f", b"<b/>"), ()).get_location().offset == 0
 
 
 def test_a_source_tells_its_size_not_its_text() -> None:

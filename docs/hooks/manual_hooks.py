@@ -17,24 +17,29 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-MARK = re.compile(r"^ *<!-- (?:run|lint|exit|vary): .* -->\n", re.MULTILINE)
+TEST_MARKS = re.compile(r"^ *<!-- (?:run|lint|exit|vary): .* -->\n", re.MULTILINE)
 """What says how the tests take a block (tests/docs/pages.py)."""
-PLACE = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
+TABLE_MARKS = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
 
 
-def generated() -> dict[str, str]:
+def generate_pages() -> dict[str, str]:
     """Give the generated pages by their paths in docs/."""
-    pages = {"rules.md": rules.rules_page(), "errors.md": rules.errors_page()}
-    return pages | {f"profiles/{name}.md": profiles.profile_page(name) for name in profiles.names()}
+    pages = {"rules.md": rules.format_rules_page(), "errors.md": rules.format_errors_page()}
+    return pages | {
+        f"profiles/{name}.md": profiles.format_profile_page(name)
+        for name in profiles.list_profiles()
+    }
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages."""
-    for name, content in generated().items():
+    for name, content in generate_pages().items():
         files.append(File.generated(config, name, content=content))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Put the tables into a page; leave out the marks, which are for the tests."""
-    return PLACE.sub(lambda found: options.options_table(found[1]), MARK.sub("", markdown))
+    return TABLE_MARKS.sub(
+        lambda found: options.format_options_table(found[1]), TEST_MARKS.sub("", markdown)
+    )

@@ -8,8 +8,15 @@ import typer
 from typer.core import TyperGroup
 
 from osprofile.cli import completion
-from osprofile.cli.common import GROUPS, guarded, usage_code
-from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, parameters, takes_rest
+from osprofile.cli.common import GROUPS, run_verb, usage_exit_code
+from osprofile.cli.options import (
+    REQUIRED,
+    Option,
+    Parameter,
+    Verb,
+    has_rest_argument,
+    read_parameters,
+)
 
 HELP = """Turn OS Profiles (GPE XML) into the scripts of a batch system, check them, show them.
 
@@ -20,7 +27,7 @@ GROUP_HELP = {
 }
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """The command's group: at the first word the shell offers templates beside the verbs."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
@@ -30,7 +37,7 @@ class Group(TyperGroup):
         found = super().shell_complete(ctx, incomplete)
         if incomplete.startswith("-"):
             return found
-        offered = completion.offers("templates", {}, incomplete)
+        offered = completion.list_suggestions("templates", {}, incomplete)
         return [*found, *(CompletionItem(word, help=text) for word, text in offered)]
 
 
@@ -42,16 +49,16 @@ def run_app(app: typer.Typer, words: list[str]) -> int:
         code = app(words, prog_name="incarnate", standalone_mode=False)
     except ClickException as error:
         error.show()
-        return usage_code(words)
+        return usage_exit_code(words)
     except SystemExit as end:  # of a completion call
         code = end.code
     return code if isinstance(code, int) else 0
 
 
-def build(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
+def build_app(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
     """Give the application of those verbs; `job submit` is a verb of the group `job`."""
     app = typer.Typer(
-        cls=Group,
+        cls=CommandGroup,
         help=HELP,
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -76,15 +83,15 @@ def build(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
         pass
 
     command.__doc__ = HELP
-    groups = {name: _group(app, name) for name in GROUPS}
+    groups = {name: _add_group(app, name) for name in GROUPS}
     for name, verb in verbs.items():
         group, _, own = name.rpartition(" ")
-        settings = {"allow_interspersed_args": not takes_rest(parameters(verb))}
-        groups.get(group, app).command(own, context_settings=settings)(_command(verb))
+        settings = {"allow_interspersed_args": not has_rest_argument(read_parameters(verb))}
+        groups.get(group, app).command(own, context_settings=settings)(_make_command(verb))
     return app
 
 
-def _group(app: typer.Typer, name: str) -> typer.Typer:
+def _add_group(app: typer.Typer, name: str) -> typer.Typer:
     """Add a first word of verbs that have two."""
     group = typer.Typer(help=GROUP_HELP[name], rich_markup_mode=None)
     group.callback()(lambda: None)  # a group, with however few verbs
@@ -92,17 +99,17 @@ def _group(app: typer.Typer, name: str) -> typer.Typer:
     return group
 
 
-def _command(verb: Verb) -> Callable[..., None]:
+def _make_command(verb: Verb) -> Callable[..., None]:
     """Give the function that typer reads a verb's options from."""
 
     def command(**arguments: Any) -> None:
         raise typer.Exit(
-            guarded(verb, {k: [] if v is None and k in many else v for k, v in arguments.items()})
+            run_verb(verb, {k: [] if v is None and k in many else v for k, v in arguments.items()})
         )
 
-    known = parameters(verb)
-    many = {p.keyword for p in known if p.many}
-    annotations = {p.keyword: Annotated[p.type, _typer_parameter(p)] for p in known}
+    known = read_parameters(verb)
+    many = {p.keyword for p in known if p.is_repeatable}
+    annotations = {p.keyword: Annotated[p.type, _make_typer_parameter(p)] for p in known}
     # A line end kept as it is: click wraps all paragraphs but those that begin with a backspace.
     command.__doc__ = inspect.cleandoc(verb.__doc__ or "").replace("Examples:\n", "\b\nExamples:\n")
     command.__name__ = verb.__name__
@@ -121,11 +128,11 @@ def _command(verb: Verb) -> Callable[..., None]:
     return command
 
 
-def _typer_parameter(parameter: Parameter) -> Any:
+def _make_typer_parameter(parameter: Parameter) -> Any:
     spec = parameter.spec
-    complete = _completer(spec.complete) if spec.complete else None
+    complete = _make_completer(spec.completer) if spec.completer else None
     if isinstance(spec, Option):
-        pair = parameter.switch and len(spec.flags) == 2
+        pair = parameter.is_switch and len(spec.flags) == 2
         return typer.Option(
             *(["/".join(spec.flags)] if pair else spec.flags),
             help=spec.help,
@@ -139,7 +146,7 @@ def _typer_parameter(parameter: Parameter) -> Any:
     )
 
 
-def _completer(name: str) -> Callable[..., Any]:
+def _make_completer(name: str) -> Callable[..., Any]:
     def complete(ctx: typer.Context, incomplete: str) -> Any:
         given = dict(ctx.params)
         arguments = [
@@ -151,6 +158,6 @@ def _completer(name: str) -> Callable[..., Any]:
                 given[argument] = given.get(argument) or word
         if "folders" in arguments:
             given["folders"] = given.get("folders") or ctx.args
-        return completion.offers(name, given, incomplete)
+        return completion.list_suggestions(name, given, incomplete)
 
     return complete

@@ -10,17 +10,26 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from osprofile.cli.terminal import Report
-    from osprofile.golden.cases import Case, Cases
-    from osprofile.golden.check import Result
+    from osprofile.golden.cases import Case, CaseSuite
+    from osprofile.golden.checker import CaseResult
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
 
-SAME, DIFFERENT, NO_CASES, BAD = 0, 1, 2, 3
-_STYLES = {"+": "added", "-": "removed", "@": "word"}
-_MENDED = frozenset({"different", "missing", "stale"})
-_COUNTED = ("same", "different", "missing", "refused", "accepted", "stale", "written", "removed")
-_DONE = {"different": "written", "missing": "written", "stale": "removed"}
-_SAID = {
+SAME, DIFFERENT, NO_CASES, BAD_CASES = 0, 1, 2, 3
+_DIFF_STYLES = {"+": "added", "-": "removed", "@": "word"}
+_UPDATABLE = frozenset({"different", "missing", "stale"})
+_SUMMARY_ORDER = (
+    "same",
+    "different",
+    "missing",
+    "refused",
+    "accepted",
+    "stale",
+    "written",
+    "removed",
+)
+_ACTION_WORDS = {"different": "written", "missing": "written", "stale": "removed"}
+_OUTCOME_SENTENCES = {
     "different": " differs",
     "missing": " has no golden file",
     "refused": " gives no script",
@@ -30,7 +39,7 @@ _SAID = {
 
 
 @final
-class Suite(NamedTuple):
+class ProfileFolder(NamedTuple):
     """A profile's folder, as it was given or found, and where what the profile extends is found."""
 
     folder: str
@@ -38,24 +47,24 @@ class Suite(NamedTuple):
 
 
 @final
-class Checked(NamedTuple):
-    """What was found of one profile, and what was done: `done` has the files written and removed.
+class CheckReport(NamedTuple):
+    """What was found of one profile, and what was done: `fixed_files` has the files written and removed.
 
-    `added` has the names of the cases that were added, `left_out` why others could not be.
+    `added` has the names of the cases that were added, `skipped` why others could not be.
     """
 
     folder: str
     profile: "Profile"
-    cases: "Cases"
-    results: "Sequence[Result]"
-    done: frozenset[str]
+    cases: "CaseSuite"
+    results: "Sequence[CaseResult]"
+    fixed_files: frozenset[str]
     added: tuple[str, ...]
-    left_out: "Mapping[str, str]"
+    skipped: "Mapping[str, str]"
 
     @property
-    def open(self) -> "list[Result]":
+    def open_results(self) -> "list[CaseResult]":
         """The results that are not as they should be, and were not mended."""
-        return [r for r in self.results if r.kind != "same" and r.file not in self.done]
+        return [r for r in self.results if r.outcome != "same" and r.file not in self.fixed_files]
 
 
 def check(
@@ -105,22 +114,24 @@ def check(
       incarnate check profiles --case 'START.*'
       incarnate check mysite --update
     """
-    suites = _suites(folders or ["."], profiles)
-    chosen = _Chosen(case)
-    checked, bad = _checked(suites, chosen, update=update, add=add)
+    suites = _collect_folders(folders or ["."], profiles)
+    chosen = _CaseFilter(case)
+    checked, bad = _check_folders(suites, chosen, update=update, add=add)
     if not bad:
-        chosen.must_have_met(c.cases.cases for c in checked)
+        chosen.require_matches(c.cases.cases for c in checked)
     for found in checked:
-        _tell(found)
+        _print_notes(found)
     if json and checked:
-        common.put_json([_told(found) for found in checked])
+        common.print_json([_encode_report(found) for found in checked])
     elif not json:
-        common.put(_text(checked))
-    if any(result.kind in _MENDED for found in checked for result in found.open):
-        common.tell("    hint: with --update, what the profile gives is golden from then on")
+        common.print_result(_format_report(checked))
+    if any(result.outcome in _UPDATABLE for found in checked for result in found.open_results):
+        common.print_message(
+            "    hint: with --update, what the profile gives is golden from then on"
+        )
     if bad:
-        return BAD
-    if any(found.open for found in checked):
+        return BAD_CASES
+    if any(found.open_results for found in checked):
         return DIFFERENT
     return SAME if any(found.results for found in checked) else NO_CASES
 
@@ -128,47 +139,49 @@ def check(
 # Which profiles, which cases
 
 
-def _suites(words: list[str], profiles: list[str]) -> list[Suite]:
+def _collect_folders(words: list[str], profiles: list[str]) -> list[ProfileFolder]:
     """Give the profiles' folders; of one that is given twice, one."""
     from os import path
 
-    repository = common.repository(profiles)
-    found = dict[str, Suite]()
+    repository = common.open_repository(profiles)
+    found = dict[str, ProfileFolder]()
     for word in words:
-        for suite in _suites_of(word, profiles, repository):
+        for suite in _expand_folder(word, profiles, repository):
             found.setdefault(path.realpath(suite.folder), suite)
     return [*found.values()]
 
 
-def names_of_cases(words: list[str], profiles: list[str]) -> list[str]:
+def list_case_names(words: list[str], profiles: list[str]) -> list[str]:
     """Give the names of all cases of profiles: for the shell's completion."""
     from osprofile.golden import cases
 
-    suites = _suites(words or ["."], profiles)
-    return sorted({name for suite in suites for name in cases.load(suite.folder).cases})
+    suites = _collect_folders(words or ["."], profiles)
+    return sorted({name for suite in suites for name in cases.load_cases(suite.folder).cases})
 
 
-def _suites_of(word: str, profiles: list[str], repository: "Repository") -> "Iterator[Suite]":
+def _expand_folder(
+    word: str, profiles: list[str], repository: "Repository"
+) -> "Iterator[ProfileFolder]":
     from os import path
 
-    if not common.is_path(word) and not path.exists(word):
-        word = repository.path(word)
+    if not common.is_profile_path(word) and not path.exists(word):
+        word = repository.find_file(word)
     if not path.isdir(word):
         if path.basename(word) != "profile.xml":
-            _no_profile(word)
-        yield Suite(path.dirname(word) or ".", repository)
+            _raise_no_profile(word)
+        yield ProfileFolder(path.dirname(word) or ".", repository)
     elif path.isfile(path.join(word, "profile.xml")):
-        yield Suite(word, repository)
+        yield ProfileFolder(word, repository)
     else:
-        inside = _folders_with_a_profile(word)
+        inside = _list_profile_folders(word)
         if not inside:
-            _no_profile(word)
+            _raise_no_profile(word)
         # They may extend each other.
-        together = common.repository([*profiles, word])
-        yield from (Suite(folder, together) for folder in inside)
+        together = common.open_repository([*profiles, word])
+        yield from (ProfileFolder(folder, together) for folder in inside)
 
 
-def _folders_with_a_profile(directory: str) -> list[str]:
+def _list_profile_folders(directory: str) -> list[str]:
     import os
     from os import path
 
@@ -177,202 +190,226 @@ def _folders_with_a_profile(directory: str) -> list[str]:
     return [f for f in folders if path.isfile(path.join(f, "profile.xml"))]
 
 
-def _no_profile(word: str) -> "NoReturn":
+def _raise_no_profile(word: str) -> "NoReturn":
     from os import path
 
-    from osprofile.errors import told
+    from osprofile.errors import quote_name
 
     if not path.exists(word):
         hint = "give the folder of a profile, a folder of such folders, or a name"
-        raise common.UsageError(f"there is no folder {told(word)}", hint=hint)
+        raise common.UsageError(f"there is no folder {quote_name(word)}", hint=hint)
     if path.isdir(word):
-        message = f"there is no profile.xml in {told(word)} nor in a folder of it"
+        message = f"there is no profile.xml in {quote_name(word)} nor in a folder of it"
         raise common.UsageError(message, hint="give the folder of a profile")
-    message = f"{told(word)} has no folder of its own, where golden cases could lie"
+    message = f"{quote_name(word)} has no folder of its own, where golden cases could lie"
     raise common.UsageError(message, hint="make it the profile.xml of a folder")
 
 
-class _Chosen:
+class _CaseFilter:
     """Says whether a case is asked for, and remembers which of the globs met one."""
 
     def __init__(self, globs: list[str]) -> None:
         self.globs = globs
-        self.met = set[str]()
+        self.matched = set[str]()
 
     def __call__(self, name: str) -> bool:
         from fnmatch import fnmatchcase
 
         met = {glob for glob in self.globs if fnmatchcase(name, glob)}
-        self.met |= met
+        self.matched |= met
         return bool(met) or not self.globs
 
-    def must_have_met(self, known: "Iterable[Mapping[str, Case]]") -> None:
+    def require_matches(self, suites: "Iterable[Mapping[str, Case]]") -> None:
         """Raise for a glob that met no case: it is a slip."""
-        from osprofile.errors import nearest, told
+        from osprofile.errors import quote_name, suggest_names
 
-        names = {name for cases in known for name in cases}
+        names = {name for cases in suites for name in cases}
         for glob in self.globs:
-            if glob not in self.met:
-                message = f"--case {told(glob)}: no case has such a name"
-                raise common.UsageError(message, hint=nearest(glob, names))
+            if glob not in self.matched:
+                message = f"--case {quote_name(glob)}: no case has such a name"
+                raise common.UsageError(message, hint=suggest_names(glob, names))
 
 
 # The work
 
 
-def _checked(
-    suites: list[Suite], chosen: _Chosen, *, update: bool, add: bool
-) -> tuple[list[Checked], bool]:
+def _check_folders(
+    suites: list[ProfileFolder], case_filter: _CaseFilter, *, update: bool, add: bool
+) -> tuple[list[CheckReport], bool]:
     """Check each profile; tell of those that cannot be, and say whether there are any."""
     from osprofile.errors import CasesError, InvalidProfileError
 
-    checked, bad = list[Checked](), False
+    checked, bad = list[CheckReport](), False
     for suite in suites:
         try:
-            checked.append(_check(suite, chosen, update=update, add=add))
+            checked.append(_check_folder(suite, case_filter, update=update, add=add))
         except (InvalidProfileError, CasesError) as error:
-            common.tell_error(error)
+            common.print_error(error)
             bad = True
     return checked, bad
 
 
-def _check(suite: Suite, chosen: _Chosen, *, update: bool, add: bool) -> Checked:
-    from osprofile.golden import cases, write
-    from osprofile.golden import check as golden
-    from osprofile.golden.generate import generate
+def _check_folder(
+    folder: ProfileFolder, case_filter: _CaseFilter, *, update: bool, add: bool
+) -> CheckReport:
+    from osprofile.golden import cases, writer
+    from osprofile.golden import checker as golden
+    from osprofile.golden.generator import generate_cases
 
-    profile = suite.repository.load_file(suite.folder)
-    have = cases.load(suite.folder, may_lack=add)
+    profile = folder.repository.load_file(folder.folder)
+    have = cases.load_cases(folder.folder, allow_missing=add)
     added, left_out = tuple[str, ...](), dict[str, str]()
     is_new = have.source is None
     if add:
-        generated = generate(profile, have).chosen(chosen)
-        left_out = dict(generated.left_out)
+        generated = generate_cases(profile, have).select_cases(case_filter)
+        left_out = dict(generated.skipped)
         added = tuple(case.name for case in generated.cases)
-        have = write.add(profile, have, generated) if added else have
-    results = golden.check(profile, have, chosen) if have.cases else []
-    wanted = [r for r in results if _is_wanted(r, added, update=update, is_new=is_new)]
-    done = frozenset(r.file for r in write.renew(wanted))
-    return Checked(suite.folder, profile, have, results, done, added, left_out)
+        have = writer.add_cases(profile, have, generated) if added else have
+    results = golden.check_cases(profile, have, case_filter) if have.cases else []
+    wanted = [r for r in results if _should_write(r, added, update=update, is_new=is_new)]
+    done = frozenset(r.file for r in writer.update_files(wanted))
+    return CheckReport(folder.folder, profile, have, results, done, added, left_out)
 
 
-def _is_wanted(result: "Result", added: tuple[str, ...], *, update: bool, is_new: bool) -> bool:
+def _should_write(
+    result: "CaseResult", added: tuple[str, ...], *, update: bool, is_new: bool
+) -> bool:
     """Say whether a golden file is to be written or removed where it is not as it should be."""
-    if result.kind == "stale":
+    if result.outcome == "stale":
         return update and not is_new  # beside no cases yet, files of that name may be anybody's
-    return update or (result.kind == "missing" and result.name in added)
+    return update or (result.outcome == "missing" and result.name in added)
 
 
 # For people
 
 
-def _tell(found: Checked) -> None:
+def _print_notes(report: CheckReport) -> None:
     """Tell what is no difference: warnings, and what there could be."""
-    for result in found.results:
-        for warning in result.made.warnings:
-            common.tell(f"warning: case {result.name}: {warning}")
-    for name, reason in found.left_out.items():
-        common.tell(f"no case {name} was added: {reason}\n    hint: write it by hand")
-    if not found.cases.cases:
-        hint = f"incarnate check {found.folder} --add writes some to start from"
-        common.tell(f"profile {found.profile.name} has no golden cases\n    hint: {hint}")
+    for result in report.results:
+        for warning in result.output.warnings:
+            common.print_message(f"warning: case {result.name}: {warning}")
+    for name, reason in report.skipped.items():
+        common.print_message(f"no case {name} was added: {reason}\n    hint: write it by hand")
+    if not report.cases.cases:
+        hint = f"incarnate check {report.folder} --add writes some to start from"
+        common.print_message(f"profile {report.profile.name} has no golden cases\n    hint: {hint}")
 
 
-def _text(checked: "Sequence[Checked]") -> str:
-    from osprofile.cli.terminal import Report, counted
+def _format_report(checked: "Sequence[CheckReport]") -> str:
+    from osprofile.cli.terminal import Report, pluralize
 
-    report = Report(indent=4, label=1)
+    report = Report(indent=4, label_width=1)
     for found in checked:
         if found.added:
-            cases = counted(len(found.added), "case")
-            report.line(f"added     {_path(found.cases.file)} ({cases})")
+            cases = pluralize(len(found.added), "case")
+            report.add_line(f"added     {_format_path(found.cases.cases_path)} ({cases})")
         for result in found.results:
-            if result.file in found.done:
-                report.line(f"{_DONE[result.kind]:<9} {_path(result.file)}")
+            if result.file in found.fixed_files:
+                report.add_line(f"{_ACTION_WORDS[result.outcome]:<9} {_format_path(result.file)}")
     for found in checked:
-        for result in found.open:
-            _result(report, result)
+        for result in found.open_results:
+            _add_result(report, result)
     if any(found.results for found in checked):
-        report.line(_summary(checked), "title")
+        report.add_line(_format_summary(checked), "title")
     return str(report)
 
 
-def _summary(checked: "Sequence[Checked]") -> str:
+def _format_summary(checked: "Sequence[CheckReport]") -> str:
     from collections import Counter
 
-    from osprofile.cli.terminal import counted
+    from osprofile.cli.terminal import pluralize
 
     kinds = Counter[str]()
     for found in checked:
         for result in found.results:
-            kinds[_DONE[result.kind] if result.file in found.done else result.kind] += 1
+            kinds[
+                _ACTION_WORDS[result.outcome]
+                if result.file in found.fixed_files
+                else result.outcome
+            ] += 1
     stale = kinds["stale"] + kinds["removed"]
-    told = ", ".join(f"{kinds[kind]} {kind}" for kind in _COUNTED if kinds[kind])
-    profiles = counted(sum(bool(found.results) for found in checked), "profile")
-    return f"{profiles}, {counted(kinds.total() - stale, 'case')}: {told}"
+    told = ", ".join(f"{kinds[kind]} {kind}" for kind in _SUMMARY_ORDER if kinds[kind])
+    profiles = pluralize(sum(bool(found.results) for found in checked), "profile")
+    return f"{profiles}, {pluralize(kinds.total() - stale, 'case')}: {told}"
 
 
-def _result(report: "Report", result: "Result") -> None:
-    from osprofile.cli.diff import unified
-    from osprofile.cli.terminal import harmless, place_text
+def _add_result(report: "Report", result: "CaseResult") -> None:
+    from osprofile.cli.diff import format_diff
+    from osprofile.cli.terminal import escape_controls, format_location
 
-    place = _path(result.file) if result.case is None else place_text(result.case.place)
-    report.heading(harmless(result.name), _SAID[result.kind], place, "changed")
-    error = result.made.error
+    place = (
+        _format_path(result.file) if result.case is None else format_location(result.case.location)
+    )
+    report.add_heading(
+        escape_controls(result.name), _OUTCOME_SENTENCES[result.outcome], place, "changed"
+    )
+    error = result.output.error
     if error is not None:
-        report.row("!", harmless(error.message), place_text(error.place), "removed")
+        report.add_row(
+            "!", escape_controls(error.message), format_location(error.location), "removed"
+        )
         if error.hint:
-            report.row("", f"hint: {harmless(error.hint)}")
-    if result.kind == "different" and result.old is not None:
-        names = _path(result.file), "what the profile gives"
-        for line in unified(_decoded(result.old), _decoded(result.made.data), names):
-            report.line(line, _STYLES.get(line[:1], ""))
-    report.line()
+            report.add_row("", f"hint: {escape_controls(error.hint)}")
+    if result.outcome == "different" and result.golden_data is not None:
+        names = _format_path(result.file), "what the profile gives"
+        for line in format_diff(
+            _decode_output(result.golden_data), _decode_output(result.output.data), names
+        ):
+            report.add_line(line, _DIFF_STYLES.get(line[:1], ""))
+    report.add_line()
 
 
-def _decoded(data: bytes) -> str:
+def _decode_output(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-def _path(file: str) -> str:
+def _format_path(file: str) -> str:
     """Give a path; of a file below the working directory, its path from there."""
     import os
 
-    from osprofile.cli.terminal import harmless
+    from osprofile.cli.terminal import escape_controls
 
-    return harmless(os.path.normpath(file).removeprefix(os.getcwd() + os.sep))
+    return escape_controls(os.path.normpath(file).removeprefix(os.getcwd() + os.sep))
 
 
 # For programs
 
 
-def _told(found: Checked) -> dict[str, Any]:
+def _encode_report(report: CheckReport) -> dict[str, Any]:
     return {
-        "profile": found.profile.name,
-        "folder": found.folder,
-        "different": bool(found.open),
-        "added": list(found.added),
-        "not_added": dict(found.left_out),
-        "cases": [_told_result(result, result.file in found.done) for result in found.results],
+        "profile": report.profile.name,
+        "folder": report.folder,
+        "different": bool(report.open_results),
+        "added": list(report.added),
+        "not_added": dict(report.skipped),
+        "cases": [
+            _encode_result(result, result.file in report.fixed_files) for result in report.results
+        ],
     }
 
 
-def _told_result(result: "Result", done: bool) -> dict[str, Any]:
-    from osprofile.cli.diff import unified
+def _encode_result(result: "CaseResult", done: bool) -> dict[str, Any]:
+    from osprofile.cli.diff import format_diff
 
-    case, error, difference = result.case, result.made.error, list[str]()
-    if result.kind == "different" and result.old is not None:
+    case, error, difference = result.case, result.output.error, list[str]()
+    if result.outcome == "different" and result.golden_data is not None:
         names = result.file, "what the profile gives"
-        difference = list(unified(_decoded(result.old), _decoded(result.made.data), names))
+        difference = list(
+            format_diff(
+                _decode_output(result.golden_data), _decode_output(result.output.data), names
+            )
+        )
     return {
         "name": result.name,
-        "result": result.kind.value,
-        "done": _DONE[result.kind] if done else None,
+        "result": result.outcome.value,
+        "done": _ACTION_WORDS[result.outcome] if done else None,
         "file": result.file,
-        "place": str(case.place) if case is not None and case.place is not None else None,
+        "place": str(case.location) if case is not None and case.location is not None else None,
         "template": case and case.template,
         "variation": case and case.variation,
         "error": error and error.message,
-        "error_place": str(error.place) if error is not None and error.place is not None else None,
+        "error_place": str(error.location)
+        if error is not None and error.location is not None
+        else None,
         "difference": difference,
     }

@@ -32,19 +32,21 @@ def deploy(
     from osprofile.incarnation.static_scripts import deployment_script
 
     resolved = common.open_profile(profile, profiles)
-    special = common.context_of(resolved, context)
+    special = common.build_context(resolved, context)
     scripts = static_scripts(resolved, special)
     code = 0
     if run and scripts:
-        from osprofile.target import shell
+        from osprofile.jobs import shell
 
-        words = shell.shell_words(resolved, special)
-        code = shell.run(words, deployment_script(scripts)).exit_code
+        words = shell.get_shell_command(resolved, special)
+        code = shell.run_script(words, deployment_script(scripts)).exit_code
     if json:
         told = [{"path": s.path, "mode": f"{s.mode:o}", "sha256": s.digest} for s in scripts]
-        common.put_json(told)
+        common.print_json(told)
     elif not run:
-        common.put(deployment_script(scripts))
+        common.print_result(deployment_script(scripts))
     elif not code:
-        common.tell(f"{len(scripts)} static script{'' if len(scripts) == 1 else 's'} in place")
+        common.print_message(
+            f"{len(scripts)} static script{'' if len(scripts) == 1 else 's'} in place"
+        )
     return code

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from osprofile.cli.terminal import Report
-    from osprofile.incarnation.comparison import Made, Pair
-    from osprofile.profile.difference import Change, Item, Path
+    from osprofile.incarnation.comparison import RenderedScript, ScriptPair
+    from osprofile.profile.difference import ItemPath, ProfileChange, ProfileItem
     from osprofile.profile.model import Profile
 
 SAME, DIFFERENT = 0, 1
-_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
-_PLAIN = {"pattern", "limit", "type", "settable"}
-_STYLES = {"+": "added", "-": "removed", "@": "word"}
+_CHANGE_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
+_UNQUOTED_KINDS = {"pattern", "limit", "type", "settable"}
+_DIFF_STYLES = {"+": "added", "-": "removed", "@": "word"}
 
 
 def diff(
@@ -71,159 +71,165 @@ def diff(
       incarnate diff pbs ./new/pbs START --set QUEUE=long --set WALLTIME=600
       incarnate diff linux slurm GET_JOB_STATUS --set JOB_ID=4711 --json
     """
-    from osprofile.cli.request import request_of
+    from osprofile.cli.request import read_request
     from osprofile.incarnation import comparison
-    from osprofile.profile.difference import difference
+    from osprofile.profile.difference import compare_profiles
 
     old, new = (common.open_profile(name, profiles) for name in (first, second))
-    request = comparison.Request(request_of(fields, set_file, set), application)
-    wanted = comparison.targets(old, new, template, variation)
-    sides = [comparison.Side(p, _context(p, context)) for p in (old, new)]
-    pairs = comparison.compare(sides[0], sides[1], wanted, request)
-    _refuse(pairs if template is not None else ())
+    request = comparison.ComparisonRequest(read_request(fields, set_file, set), application)
+    wanted = comparison.find_common_variations(old, new, template, variation)
+    sides = [comparison.ProfileInContext(p, _build_context(p, context)) for p in (old, new)]
+    pairs = comparison.compare_scripts(sides[0], sides[1], wanted, request)
+    _raise_refusal(pairs if template is not None else ())
     if template is None:
-        changes = difference(old, new)
+        changes = compare_profiles(old, new)
     else:
-        part = comparison.scope(old, new, template, application)
-        changes = difference(old, new, **part._asdict())
+        part = comparison.collect_scope(old, new, template, application)
+        changes = compare_profiles(old, new, **part._asdict())
     if json:
-        common.put_json(_told(old, new, changes, pairs))
+        common.print_json(_encode_comparison(old, new, changes, pairs))
     else:
-        common.put(_text((first, second), changes, pairs))
+        common.print_result(_format_report((first, second), changes, pairs))
     return DIFFERENT if changes or any(pair.differs for pair in pairs) else SAME
 
 
-def _context(profile: "Profile", words: list[str]) -> dict[str, str]:
+def _build_context(profile: "Profile", words: list[str]) -> dict[str, str]:
     """Give a context that is the same at every call: a job's directory has no unique name here."""
-    from osprofile.incarnation.context import user_name, working_directory
+    from osprofile.incarnation.context import get_user_name, working_directory
 
-    given = common.assignments(words, "--context")
-    user = given.get("USER_NAME") or user_name()
+    given = common.parse_assignments(words, "--context")
+    user = given.get("USER_NAME") or get_user_name()
     directory = working_directory(profile, user, "JOB")
     return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **given}
 
 
-def _refuse(pairs: "Sequence[Pair]") -> None:
+def _raise_refusal(pairs: "Sequence[ScriptPair]") -> None:
     """Raise what both sides say where none of the scripts that were asked for can be made."""
-    if pairs and all(pair.refused for pair in pairs) and pairs[0].old.error is not None:
+    if pairs and all(pair.both_failed for pair in pairs) and pairs[0].old.error is not None:
         raise pairs[0].old.error
 
 
 # For people
 
 
-def _text(names: tuple[str, str], changes: "Sequence[Change]", pairs: "Sequence[Pair]") -> str:
-    from osprofile.cli.terminal import Report, counted, harmless
+def _format_report(
+    names: tuple[str, str], changes: "Sequence[ProfileChange]", pairs: "Sequence[ScriptPair]"
+) -> str:
+    from osprofile.cli.terminal import Report, escape_controls, pluralize
 
-    report = Report(indent=4, label=1)
+    report = Report(indent=4, label_width=1)
     differing = [pair for pair in pairs if pair.differs]
-    refused = [pair for pair in pairs if pair.refused]
-    report.line(f"{harmless(names[0])} -> {harmless(names[1])}: ", "title")
-    kinds = [(sum(c.kind == kind for c in changes), kind) for kind in _SIGNS]
+    refused = [pair for pair in pairs if pair.both_failed]
+    report.add_line(f"{escape_controls(names[0])} -> {escape_controls(names[1])}: ", "title")
+    kinds = [(sum(c.kind == kind for c in changes), kind) for kind in _CHANGE_SIGNS]
     counts = [f"{number} {kind}" for number, kind in kinds if number]
-    compared = counted(len(pairs) - len(refused), "script")
+    compared = pluralize(len(pairs) - len(refused), "script")
     if len(pairs) > len(refused):
         counts += [f"{len(differing)} of {compared} differ{'s' * (len(differing) == 1)}"]
     report.lines[-1] += ", ".join(counts if changes or differing else ["no difference"])
     if changes:
-        report.line()
+        report.add_line()
     for change in changes:
-        _change(report, change)
+        _add_change(report, change)
     for pair in differing:
-        _pair(report, pair, names)
+        _add_script_diff(report, pair, names)
     if refused:
-        _not_compared(report, refused)
+        _add_refused(report, refused)
     return str(report)
 
 
-def _change(report: "Report", change: "Change") -> None:
-    from osprofile.cli.terminal import counted, place_text
+def _add_change(report: "Report", change: "ProfileChange") -> None:
+    from osprofile.cli.terminal import format_location, pluralize
 
-    heading, old, new = f"{_SIGNS[change.kind]} {_where(change.path)}", change.old, change.new
-    what = change.path[-1].what
+    heading, old, new = (
+        f"{_CHANGE_SIGNS[change.kind]} {_format_path(change.path)}",
+        change.old,
+        change.new,
+    )
+    what = change.path[-1].kind
     if old is None or new is None:
         item = old or new
-        place = place_text(item.place) if item is not None else ""
-        text = _brief(what, item, report.width - len(heading) - 1)
-        report.heading(heading, text and f" {text}", place, change.kind)
+        place = format_location(item.location) if item is not None else ""
+        text = _summarize_item(what, item, report.width - len(heading) - 1)
+        report.add_heading(heading, text and f" {text}", place, change.kind)
         return
-    report.heading(heading, "", "", change.kind)
+    report.add_heading(heading, "", "", change.kind)
     values = old.value or "", new.value or ""
     long = any("\n" in value for value in values)
     for mark, item, value in zip("-+", (old, new), values, strict=True):
-        lines = counted(value.count("\n") + (value[-1:] not in {"", "\n"}), "line")
-        text = lines if long else _contrasted(what, value, values, report.room)
-        report.row(mark, text, place_text(item.place), _STYLES[mark])
+        lines = pluralize(value.count("\n") + (value[-1:] not in {"", "\n"}), "line")
+        text = lines if long else _format_contrast(what, value, values, report.text_width)
+        report.add_row(mark, text, format_location(item.location), _DIFF_STYLES[mark])
     if long:
-        for line in itertools.islice(unified(*values, ("", "")), 2, None):
-            report.line(f"    {line}", _STYLES.get(line[:1], ""))
+        for line in itertools.islice(format_diff(*values, ("", "")), 2, None):
+            report.add_line(f"    {line}", _DIFF_STYLES.get(line[:1], ""))
 
 
-def _brief(what: str, item: "Item | None", width: int) -> str:
+def _summarize_item(kind: str, item: "ProfileItem | None", width: int) -> str:
     """Give the value of what came or went: of many lines, how many they are."""
-    from osprofile.cli.terminal import counted
+    from osprofile.cli.terminal import pluralize
 
     if item is None or item.value is None:
         return ""
     if "\n" in item.value:
-        return f"({counted(len(item.value.splitlines()), 'line')})"
-    return _shown(what, item.value, width)
+        return f"({pluralize(len(item.value.splitlines()), 'line')})"
+    return _format_value(kind, item.value, width)
 
 
-def _shown(what: str, value: str, width: int) -> str:
+def _format_value(kind: str, value: str, width: int) -> str:
     """Give a value: quoted, but for what has no blanks at its ends anyhow."""
-    from osprofile.cli.terminal import cut, quoted
+    from osprofile.cli.terminal import quote_value, truncate_text
 
-    return cut(value, width) if what in _PLAIN else quoted(value, width)
+    return truncate_text(value, width) if kind in _UNQUOTED_KINDS else quote_value(value, width)
 
 
-def _contrasted(what: str, value: str, values: tuple[str, str], width: int) -> str:
+def _format_contrast(kind: str, value: str, values: tuple[str, str], width: int) -> str:
     """Give a value; where it is too long, from a little before the values differ."""
     same = next((i for i, (a, b) in enumerate(zip(*values, strict=False)) if a != b), 0)
     if max(map(len, values)) + 2 <= width or same <= width // 2:
-        return _shown(what, value, width)
-    return "..." + _shown(what, value[same - width // 4 :], width - 3)
+        return _format_value(kind, value, width)
+    return "..." + _format_value(kind, value[same - width // 4 :], width - 3)
 
 
-def _where(path: "Path") -> str:
-    from osprofile.cli.terminal import cut
-    from osprofile.errors import told
+def _format_path(path: "ItemPath") -> str:
+    from osprofile.cli.terminal import truncate_text
+    from osprofile.errors import quote_name
 
     words = []
     for what, name in path:
-        plain = cut(told(name), 60) if name else ""
+        plain = truncate_text(quote_name(name), 60) if name else ""
         if what == "variation" and not name:
             plain = "''"
         words.append(f"{what} {plain}".rstrip())
     return ", ".join(words)
 
 
-def _pair(report: "Report", pair: "Pair", names: tuple[str, str]) -> None:
-    report.line()
+def _add_script_diff(report: "Report", pair: "ScriptPair", names: tuple[str, str]) -> None:
+    report.add_line()
     variation = f" {pair.variation}" if pair.variation else ""
-    report.line(f"the script of {pair.template}{variation}", "title")
+    report.add_line(f"the script of {pair.template}{variation}", "title")
     for name, made in zip(names, (pair.old, pair.new), strict=True):
         if made.error is not None:
-            _told_error(report, f"{name} gives none: ", made)
+            _add_error(report, f"{name} gives none: ", made)
     if pair.old.error is None and pair.new.error is None:
-        for line in unified(pair.old.text, pair.new.text, names):
-            report.line(line, _STYLES.get(line[:1], ""))
+        for line in format_diff(pair.old.text, pair.new.text, names):
+            report.add_line(line, _DIFF_STYLES.get(line[:1], ""))
 
 
-def _told_error(report: "Report", what: str, made: "Made") -> None:
-    from osprofile.cli.terminal import harmless, place_text
+def _add_error(report: "Report", label: str, rendering: "RenderedScript") -> None:
+    from osprofile.cli.terminal import escape_controls, format_location
 
-    error = made.error
+    error = rendering.error
     if error is not None:
-        place = place_text(error.place)
-        report.row("!", harmless(f"{what}{error.message}"), place, "removed")
+        place = format_location(error.location)
+        report.add_row("!", escape_controls(f"{label}{error.message}"), place, "removed")
 
 
-def unified(old: str, new: str, names: tuple[str, str]) -> "Iterator[str]":
+def format_diff(old: str, new: str, names: tuple[str, str]) -> "Iterator[str]":
     """Give two texts as a unified difference, each line harmless; whether they end a line is told."""
     from difflib import unified_diff
 
-    from osprofile.cli.terminal import printable
+    from osprofile.cli.terminal import escape_script_line
 
     sides = [text.split("\n") for text in (old, new)]
     for side in sides:
@@ -231,63 +237,66 @@ def unified(old: str, new: str, names: tuple[str, str]) -> "Iterator[str]":
             side[-1] += "\n\\ no line end"
         else:
             side.pop()
-    first, second = map(printable, names)
+    first, second = map(escape_script_line, names)
     for line in unified_diff(sides[0], sides[1], first, second, lineterm=""):
-        yield from map(printable, line.split("\n"))
+        yield from map(escape_script_line, line.split("\n"))
 
 
-def _not_compared(report: "Report", refused: "Sequence[Pair]") -> None:
+def _add_refused(report: "Report", refused: "Sequence[ScriptPair]") -> None:
     import textwrap
 
-    from osprofile.cli.terminal import harmless
+    from osprofile.cli.terminal import escape_controls
     from osprofile.errors import MissingValueError
 
-    report.line()
+    report.add_line()
     reasons: dict[str, list[str]] = {}
     for pair in refused:
         error = pair.old.error
         field = error.field if isinstance(error, MissingValueError) else ""
-        reason = f"needs {field}" if field else harmless(error.message if error else "")
+        reason = f"needs {field}" if field else escape_controls(error.message if error else "")
         reasons.setdefault(reason, []).append(f"{pair.template} {pair.variation}".rstrip())
-    report.line("not compared", "title")
+    report.add_line("not compared", "title")
     for reason, names in reasons.items():
         for line in textwrap.wrap(f"{', '.join(names)}: {reason}", report.width - 4):
-            report.line(f"    {line}")
+            report.add_line(f"    {line}")
 
 
 # For programs
 
 
-def _told(
-    old: "Profile", new: "Profile", changes: "Sequence[Change]", pairs: "Sequence[Pair]"
+def _encode_comparison(
+    old: "Profile",
+    new: "Profile",
+    changes: "Sequence[ProfileChange]",
+    pairs: "Sequence[ScriptPair]",
 ) -> dict[str, Any]:
     return {
-        "old": _told_profile(old),
-        "new": _told_profile(new),
+        "old": _encode_profile(old),
+        "new": _encode_profile(new),
         "different": bool(changes) or any(pair.differs for pair in pairs),
         "changes": [
             {
                 "kind": change.kind,
                 "path": [{"what": what, "name": name} for what, name in change.path],
-                "old": _told_item(change.old),
-                "new": _told_item(change.new),
+                "old": _encode_item(change.old),
+                "new": _encode_item(change.new),
             }
             for change in changes
         ],
-        "scripts": [_told_pair(pair, (old.name, new.name)) for pair in pairs],
+        "scripts": [_encode_pair(pair, (old.name, new.name)) for pair in pairs],
     }
 
 
-def _told_profile(profile: "Profile") -> dict[str, Any]:
-    chain = [{"name": d.name, "place": str(d.place)} for d in profile.documents]
+def _encode_profile(profile: "Profile") -> dict[str, Any]:
+    chain = [{"name": d.name, "place": str(d.location)} for d in profile.documents]
     return {"name": profile.name, "chain": chain}
 
 
-def _told_item(item: "Item | None") -> dict[str, Any] | None:
-    return item and {"value": item.value, "place": str(item.place)}
+def _encode_item(item: "ProfileItem | None") -> dict[str, Any] | None:
+    return item and {"value": item.value, "place": str(item.location)}
 
 
-def _told_pair(pair: "Pair", names: tuple[str, str]) -> dict[str, Any]:
+def _encode_pair(pair: "ScriptPair", names: tuple[str, str]) -> dict[str, Any]:
     errors = [made.error for made in (pair.old, pair.new)]
     return {
         "template": pair.template,
@@ -295,5 +304,7 @@ def _told_pair(pair: "Pair", names: tuple[str, str]) -> dict[str, Any]:
         "different": pair.differs,
         "old_error": errors[0] and errors[0].message,
         "new_error": errors[1] and errors[1].message,
-        "difference": list(unified(pair.old.text, pair.new.text, names)) if pair.differs else [],
+        "difference": list(format_diff(pair.old.text, pair.new.text, names))
+        if pair.differs
+        else [],
     }

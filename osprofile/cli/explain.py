@@ -20,12 +20,12 @@ def explain(
       incarnate explain OSP605
     """
     from osprofile.lint import RULES
-    from osprofile.lint.explain import contents, explanation, rule_of
+    from osprofile.lint.explanation import find_rule, format_explanation, format_rule_list
 
-    rules = [rule_of(code) for code in codes]
+    rules = [find_rule(code) for code in codes]
     if json:
         told = ("code", "severity", "summary", "why", "wrong", "right")
-        common.put_json([{t: getattr(r, t) for t in told} for r in rules or RULES.values()])
+        common.print_json([{t: getattr(r, t) for t in told} for r in rules or RULES.values()])
     else:
-        common.put("\n\n".join(map(explanation, rules)) or contents())
+        common.print_result("\n\n".join(map(format_explanation, rules)) or format_rule_list())
     return 0

@@ -41,19 +41,19 @@ def fields(
       incarnate fields --profile pbs
       incarnate fields START --profile pbs --application Executable --json
     """
-    from osprofile.incarnation.plan import plan_of
+    from osprofile.incarnation.plan import get_plan
 
     resolved = common.open_profile(profile, profiles)
-    plan = plan_of(resolved, template, variation, application)
-    shown = [f for name, f in sorted(plan.declared.items()) if all or name in plan.settable]
+    plan = get_plan(resolved, template, variation, application)
+    shown = [f for name, f in sorted(plan.declarations.items()) if all or name in plan.settable]
     if json:
-        common.put_json([_told(plan, f) for f in shown])
+        common.print_json([_encode_field(plan, f) for f in shown])
     else:
-        common.put(_table([_row(plan, f) for f in shown]))
+        common.print_result(_format_table([_format_row(plan, f) for f in shown]))
     return 0
 
 
-def _told(plan: "Plan", field: "Field") -> dict[str, Any]:
+def _encode_field(plan: "Plan", field: "Field") -> dict[str, Any]:
     return {
         "name": field.name,
         "settable": field.name in plan.settable,
@@ -66,12 +66,12 @@ def _told(plan: "Plan", field: "Field") -> dict[str, Any]:
         "type": field.type,
         "pattern": field.pattern_text,
         "tags": {tag.name: tag.value for tag in field.tags},
-        "place": str(field.place),
+        "place": str(field.location),
     }
 
 
-def _row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
-    from osprofile.incarnation.fields import range_text
+def _format_row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
+    from osprofile.incarnation.field_rules import format_range
 
     if field.value is not None:
         value = f"= {field.value!r} (fixed)"
@@ -79,25 +79,25 @@ def _row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
         value = "must be given"
     else:
         value = f"= {field.default!r}"
-    allowed = [field.type or "", range_text(field)]
+    allowed = [field.type or "", format_range(field)]
     allowed += [f"tags: {', '.join(tag.name for tag in field.tags)}"] if field.tags else []
     if field.pattern_text is not None:
         allowed.append(f"pattern: {field.pattern_text}")
     return f"{field.name} {value}", "; ".join(filter(None, allowed)), field.description
 
 
-def _table(rows: list[tuple[str, str, str]]) -> str:
+def _format_table(rows: list[tuple[str, str, str]]) -> str:
     """Give a block a field: the name and its value, then what is allowed, then the description."""
     import textwrap
     from shutil import get_terminal_size
 
-    from osprofile.cli.terminal import harmless
+    from osprofile.cli.terminal import escape_controls
 
     width = max(get_terminal_size().columns, 40)
     lines = []
     for name, allowed, description in rows:
-        lines.append(harmless(name))
-        for text in map(harmless, filter(None, (description, allowed))):
+        lines.append(escape_controls(name))
+        for text in map(escape_controls, filter(None, (description, allowed))):
             lines += textwrap.wrap(
                 text, width, initial_indent="    ", subsequent_indent="    ", break_long_words=False
             )

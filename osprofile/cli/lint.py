@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
-from osprofile.errors import nearest
+from osprofile.errors import suggest_names
 
 if TYPE_CHECKING:
     from osprofile.errors import Problem
@@ -59,84 +59,90 @@ def lint(
       incarnate lint pbs slurm --json
       incarnate lint mysite --shellcheck --format sarif > mysite.sarif
     """
-    from osprofile.lint.formats import selected
+    from osprofile.lint.formats import select_findings
 
-    told_as = _format(format, json)
-    wanted, unwanted = _codes(select, "--select"), _codes(ignore, "--ignore")
-    found = [*selected(_examined(files, profiles, shellcheck), wanted, unwanted)]
-    _put(found, told_as)
+    told_as = _choose_format(format, json)
+    wanted, unwanted = _parse_codes(select, "--select"), _parse_codes(ignore, "--ignore")
+    found = [*select_findings(_examine_files(files, profiles, shellcheck), wanted, unwanted)]
+    _print_findings(found, told_as)
     problems = [p for f in found for p in f.problems]
     errors = sum(problem.severity == "error" for problem in problems)
     if problems and told_as == "text":
-        common.tell(f"{_count(errors, 'error')}, {_count(len(problems) - errors, 'warning')}")
+        common.print_message(
+            f"{_pluralize(errors, 'error')}, {_pluralize(len(problems) - errors, 'warning')}"
+        )
     return BAD_PROFILE if errors else 0
 
 
-def _format(given: str | None, json: bool) -> str:
-    if given is not None and given not in FORMATS:
-        raise common.UsageError(f"--format {given!r} is not known", hint=nearest(given, FORMATS))
-    if json and given not in {None, "json"}:
-        raise common.UsageError(f"--json and --format {given} do not fit together")
-    return "json" if json else given or "text"
+def _choose_format(requested: str | None, json: bool) -> str:
+    if requested is not None and requested not in FORMATS:
+        raise common.UsageError(
+            f"--format {requested!r} is not known", hint=suggest_names(requested, FORMATS)
+        )
+    if json and requested not in {None, "json"}:
+        raise common.UsageError(f"--json and --format {requested} do not fit together")
+    return "json" if json else requested or "text"
 
 
-def _codes(words: list[str], option: str) -> tuple[str, ...]:
+def _parse_codes(words: list[str], option: str) -> tuple[str, ...]:
     """Give what codes begin with."""
     from osprofile.lint import RULES
-    from osprofile.lint.rules import is_code
+    from osprofile.lint.rules import is_rule_code
 
     found = tuple(part.strip() for word in words for part in word.split(","))
     for code in found:
         known = any(rule.startswith(code) for rule in RULES) or "SC".startswith(code)
-        if not code or not (known or is_code(code.ljust(6, "0"))):
-            hint = nearest(code, RULES) if code else "give codes, as in OSP601,OSP3"
+        if not code or not (known or is_rule_code(code.ljust(6, "0"))):
+            hint = suggest_names(code, RULES) if code else "give codes, as in OSP601,OSP3"
             raise common.UsageError(f"{option} {code!r}: no code begins so", hint=hint)
     return found
 
 
-def _examined(files: list[str], profiles: list[str], shellcheck: bool) -> "list[Findings]":
-    from osprofile.lint import examine
+def _examine_files(files: list[str], profiles: list[str], shellcheck: bool) -> "list[Findings]":
+    from osprofile.lint import examine_file
 
-    repository = common.repository(profiles)
+    repository = common.open_repository(profiles)
     further = {}
     if shellcheck:
         from osprofile.lint import shellcheck as tool
 
-        further = {tool.CODES: tool.rule(tool.find())}
+        further = {tool.CODE_PREFIX: tool.create_rule(tool.find_shellcheck())}
     found = []
     for name in files:
-        is_name = not common.is_path(name) and not _exists(name)
-        found.append(examine(repository.path(name) if is_name else name, repository, further))
+        is_name = not common.is_profile_path(name) and not _path_exists(name)
+        found.append(
+            examine_file(repository.find_file(name) if is_name else name, repository, further)
+        )
     return found
 
 
-def _exists(name: str) -> bool:
+def _path_exists(name: str) -> bool:
     from pathlib import Path
 
     return Path(name).exists()
 
 
-def _put(found: "list[Findings]", told_as: str) -> None:
+def _print_findings(findings: "list[Findings]", output_format: str) -> None:
     from osprofile import __version__
     from osprofile.lint import formats
 
-    problems = [p for f in found for p in f.problems]
-    if told_as == "json":
-        common.put_json([_told(problem) for problem in problems])
-    elif told_as == "sarif":
-        common.put_json(formats.sarif(found, __version__))
-    elif told_as == "github":
-        common.put(formats.github(found))
+    problems = [p for f in findings for p in f.problems]
+    if output_format == "json":
+        common.print_json([_encode_problem(problem) for problem in problems])
+    elif output_format == "sarif":
+        common.print_json(formats.format_sarif(findings, __version__))
+    elif output_format == "github":
+        common.print_result(formats.format_github(findings))
     else:
-        common.put("\n".join(map(str, problems)))
+        common.print_result("\n".join(map(str, problems)))
 
 
-def _count(number: int, word: str) -> str:
+def _pluralize(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _told(problem: "Problem") -> dict[str, Any]:
-    place = problem.place
+def _encode_problem(problem: "Problem") -> dict[str, Any]:
+    place = problem.location
     return {
         "file": place.file if place else None,
         "line": place.line if place else None,

@@ -32,18 +32,18 @@ def new(
     """
     from os import path
 
-    from osprofile.profile.skeleton import skeleton, write
+    from osprofile.profile.skeleton import render_skeleton, write_skeleton
 
-    document = skeleton(name, common.repository(profiles).load(extends))
+    document = render_skeleton(name, common.open_repository(profiles).load(extends))
     file = None
     if directory is not None:
         try:
-            file = write(path.expanduser(directory), name, document)
+            file = write_skeleton(path.expanduser(directory), name, document)
         except FileExistsError as error:
             hint = "it is left as it is: choose another name or directory"
             raise common.UsageError(f"{error.filename} exists", hint=hint) from None
     if json:
-        common.put_json({"name": name, "extends": extends, "file": file, "text": document})
+        common.print_json({"name": name, "extends": extends, "file": file, "text": document})
     else:
-        common.put(document if file is None else file)
+        common.print_result(document if file is None else file)
     return 0

@@ -3,7 +3,7 @@
 A verb is a function; its parameters are annotated with `Option` or `Argument`. From them `app`
 builds the typer application, which does all that typer does (help, completion, usage errors). To
 import typer takes several times as long as a bare interpreter's start, so a command line that
-`parse` can read in full is run without it; anything else (`--help`, an abbreviation, an error) is
+`parse_arguments` can read in full is run without it; anything else (`--help`, an abbreviation, an error) is
 left to typer.
 """
 
@@ -18,13 +18,13 @@ Verb = Callable[..., int]
 class Option(NamedTuple):
     """An option: its spellings (`--set`, or `--strict/--no-strict` for a switch), help, metavar.
 
-    `complete` names a function of `completion`; `environment` a variable with its default.
+    `completer` names a function of `completion`; `environment` a variable with its default.
     """
 
     flags: tuple[str, ...]
     help: str
     metavar: str = ""
-    complete: str = ""
+    completer: str = ""
     environment: str = ""
 
 
@@ -32,13 +32,13 @@ class Option(NamedTuple):
 class Argument(NamedTuple):
     """A positional argument.
 
-    `rest`: it takes all words from its first one on, those that begin with - too.
+    `takes_rest`: it takes all words from its first one on, those that begin with - too.
     """
 
     help: str
     metavar: str
-    complete: str = ""
-    rest: bool = False
+    completer: str = ""
+    takes_rest: bool = False
 
 
 ProfileOption = Annotated[
@@ -105,12 +105,12 @@ class Parameter(NamedTuple):
     default: object
 
     @property
-    def switch(self) -> bool:
+    def is_switch(self) -> bool:
         """Whether it takes no value."""
         return self.type is bool
 
     @property
-    def many(self) -> bool:
+    def is_repeatable(self) -> bool:
         """Whether it may be given again."""
         return bool(self.type == list[str])
 
@@ -119,7 +119,7 @@ REQUIRED = object()
 """The default of a parameter that has none."""
 
 
-def parameters(verb: Verb) -> list[Parameter]:
+def read_parameters(verb: Verb) -> list[Parameter]:
     """Give the parameters of a verb, positional arguments first."""
     defaults = dict(verb.__kwdefaults__ or {})
     found = [
@@ -130,20 +130,20 @@ def parameters(verb: Verb) -> list[Parameter]:
     return sorted(found, key=lambda p: isinstance(p.spec, Option))
 
 
-def takes_rest(known: Sequence[Parameter]) -> bool:
+def has_rest_argument(declared: Sequence[Parameter]) -> bool:
     """Say whether all words from the first positional one on are arguments."""
-    return any(isinstance(p.spec, Argument) and p.spec.rest for p in known)
+    return any(isinstance(p.spec, Argument) and p.spec.takes_rest for p in declared)
 
 
-def parse(
+def parse_arguments(
     verb: Verb, words: Sequence[str], environment: Mapping[str, str]
 ) -> dict[str, object] | None:
     """Give the keyword arguments that a command line means; None where only typer can tell."""
-    known = parameters(verb)
+    known = read_parameters(verb)
     by_flag = {f: p for p in known if isinstance(p.spec, Option) for f in p.spec.flags}
     found: dict[str, Any] = {}
     positional, rest = list[str](), iter(words)
-    takes_the_rest = takes_rest(known)
+    takes_the_rest = has_rest_argument(known)
     for word in rest:
         if not word.startswith("-") or word == "-":
             positional += [word, *(rest if takes_the_rest else ())]
@@ -153,39 +153,41 @@ def parse(
             break
         flag, equals, value = word.partition("=")
         parameter = by_flag.get(flag)
-        if parameter is None or (equals and (parameter.switch or not flag.startswith("--"))):
+        if parameter is None or (equals and (parameter.is_switch or not flag.startswith("--"))):
             return None
-        if parameter.switch:
+        if parameter.is_switch:
             found[parameter.keyword] = not flag.startswith("--no-")
             continue
         given = value if equals else next(rest, None)
         if given is None:
             return None
-        if parameter.many:
+        if parameter.is_repeatable:
             found.setdefault(parameter.keyword, []).append(given)
         else:
             found[parameter.keyword] = given
-    return _completed(known, found, positional, environment)
+    return _fill_defaults(known, found, positional, environment)
 
 
-def _completed(
-    known: Sequence[Parameter],
-    found: dict[str, Any],
+def _fill_defaults(
+    declared: Sequence[Parameter],
+    arguments: dict[str, Any],
     positional: list[str],
     environment: Mapping[str, str],
 ) -> dict[str, object] | None:
     """Add the positional arguments and the defaults; None where they do not fit."""
-    for parameter in known:
+    for parameter in declared:
         spec = parameter.spec
         if isinstance(spec, Argument) and positional:
-            found[parameter.keyword] = positional if parameter.many else positional.pop(0)
-            positional = [] if parameter.many else positional
-        if parameter.keyword in found:
+            arguments[parameter.keyword] = (
+                positional if parameter.is_repeatable else positional.pop(0)
+            )
+            positional = [] if parameter.is_repeatable else positional
+        if parameter.keyword in arguments:
             continue
         if isinstance(spec, Option) and spec.environment and environment.get(spec.environment):
-            found[parameter.keyword] = environment[spec.environment]
+            arguments[parameter.keyword] = environment[spec.environment]
         elif parameter.default is REQUIRED:
             return None
         else:
-            found[parameter.keyword] = [] if parameter.many else parameter.default
-    return None if positional else found
+            arguments[parameter.keyword] = [] if parameter.is_repeatable else parameter.default
+    return None if positional else arguments

@@ -14,7 +14,7 @@ from osprofile.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from osprofile.page.server import Server
+    from osprofile.page.server import PageServer
     from osprofile.profile.model import Profile
 
 STDOUT = "-"
@@ -49,7 +49,7 @@ def page(
       incarnate page --profile slurm --serve
       incarnate page --profile slurm --context USER_NAME=alice > slurm.html
     """
-    from osprofile.page.gather import page_of
+    from osprofile.page.collector import collect_page
 
     if serve and (output is not None or json):
         raise common.UsageError("--serve writes no file: leave --output and --json out")
@@ -57,24 +57,24 @@ def page(
         raise common.UsageError("--json prints what the page tells: leave --output out")
     if port is not None and not serve:
         raise common.UsageError("--port is the port of --serve: give that too")
-    given = common.assignments(context, "--context")
+    given = common.parse_assignments(context, "--context")
     if serve:
-        return _serve(profile, profiles, given, _port(port))
-    gathered = page_of(common.open_profile(profile, profiles), given)
+        return _serve_page(profile, profiles, given, _parse_port(port))
+    gathered = collect_page(common.open_profile(profile, profiles), given)
     if json:
-        common.put_json(_told(gathered))
+        common.print_json(_encode_value(gathered))
         return 0
-    from osprofile.page.document import html
+    from osprofile.page.document import render_page
 
-    text = html(gathered)
+    text = render_page(gathered)
     if output is None or output == STDOUT:
-        common.put(text)
+        common.print_result(text)
     else:
-        _write(output, text.encode())
+        _write_page(output, text.encode())
     return 0
 
 
-def _port(port: str | None) -> int:
+def _parse_port(port: str | None) -> int:
     if port is None:
         return 0
     if not (port.isascii() and port.isdigit() and int(port[:6]) < 65536):
@@ -82,52 +82,56 @@ def _port(port: str | None) -> int:
     return int(port)
 
 
-def _write(file: str, data: bytes) -> None:
+def _write_page(file: str, data: bytes) -> None:
     """Write a file as a whole or not at all; what is no file (a pipe, /dev/stdout) is written to.
 
     Raises `OSError`.
     """
     import os
 
-    from osprofile import whole
+    from osprofile import files
 
     file = os.path.realpath(file)
     if os.path.exists(file) and not os.path.isfile(file):
         with open(file, "wb") as stream:
             stream.write(data)
     else:
-        whole.replace(file, data)
+        files.atomic_write(file, data)
 
 
-def _serve(name: str | None, profiles: "Sequence[str]", context: dict[str, str], port: int) -> int:
+def _serve_page(
+    name: str | None, profiles: "Sequence[str]", context: dict[str, str], port: int
+) -> int:
     import asyncio
     import logging
 
-    from osprofile.page.server import Server, Site
+    from osprofile.page.server import LivePage, PageServer
 
     def load() -> "Profile":
         return common.open_profile(name, profiles)
 
     logging.basicConfig(format="incarnate: %(message)s", level=logging.WARNING)
-    site = Site(load, context, lambda: list(common.repository(profiles).directories()))
+    site = LivePage(
+        load, context, lambda: list(common.open_repository(profiles).iter_directories())
+    )
 
     async def run() -> None:
-        server = Server(site, port)
-        await server.run(lambda: _tell(server))
+        server = PageServer(site, port)
+        await server.run(lambda: _print_url(server))
 
     asyncio.run(run())
     return 0
 
 
-def _tell(server: "Server") -> None:
-    common.put(server.url)
-    common.tell("Ctrl-C ends it.")
+def _print_url(server: "PageServer") -> None:
+    common.print_result(server.url)
+    common.print_message("Ctrl-C ends it.")
 
 
-def _told(value: Any) -> Any:
+def _encode_value(value: Any) -> Any:
     """Give the page's parts for JSON: each named tuple as an object."""
     if isinstance(value, tuple):
         if hasattr(value, "_asdict"):
-            return {name: _told(part) for name, part in value._asdict().items()}
-        return [_told(part) for part in value]
+            return {name: _encode_value(part) for name, part in value._asdict().items()}
+        return [_encode_value(part) for part in value]
     return value

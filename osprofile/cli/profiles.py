@@ -23,24 +23,24 @@ def profiles(
       incarnate profiles
       incarnate profiles --profiles ./site --json
     """
-    repository = common.repository(profiles)
-    found = [_told(repository, name) for name in repository.names()]
+    repository = common.open_repository(profiles)
+    found = [_encode_profile(repository, name) for name in repository.list_names()]
     if json:
-        common.put_json(found)
+        common.print_json(found)
         return 0
     width = max((len(p["name"]) for p in found), default=0)
-    chains = [_chain(p) for p in found]
+    chains = [_format_chain(p) for p in found]
     chain_width = max(map(len, chains), default=0)
     lines = [
         f"{p['name']:{width}}  {chain:{chain_width}}  {p['file']}"
         for p, chain in zip(found, chains, strict=True)
     ]
-    common.put("\n".join(lines))
+    common.print_result("\n".join(lines))
     return 0
 
 
-def _told(repository: "Repository", name: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": name, "file": str(repository.path(name))}
+def _encode_profile(repository: "Repository", name: str) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": name, "file": str(repository.find_file(name))}
     try:
         told["chain"] = [d.name for d in repository.load(name).documents]
     except OSProfileError as error:  # one bad profile hides no other
@@ -48,7 +48,7 @@ def _told(repository: "Repository", name: str) -> dict[str, Any]:
     return told
 
 
-def _chain(told: dict[str, Any]) -> str:
-    if "error" in told:
+def _format_chain(entry: dict[str, Any]) -> str:
+    if "error" in entry:
         return "(bad: incarnate lint says why)"
-    return " -> ".join(["", *told["chain"][1:]]).strip() if told["chain"][1:] else "-"
+    return " -> ".join(["", *entry["chain"][1:]]).strip() if entry["chain"][1:] else "-"

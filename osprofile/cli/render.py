@@ -20,7 +20,7 @@ from osprofile.cli.options import (
 
 if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.target.shell import Finished
+    from osprofile.jobs.shell import ProcessResult
 
 
 def render(
@@ -50,38 +50,40 @@ def render(
       incarnate START -p linux -s EXECUTABLE=/bin/echo -s ARGUMENTS="'a b'" --run
       incarnate GET_JOB_STATUS --profile slurm --variation ALL --run
     """
-    from osprofile.cli.request import request_of
+    from osprofile.cli.request import read_request
     from osprofile.incarnation.incarnate import incarnate
 
     resolved = common.open_profile(profile, profiles)
-    special = common.context_of(resolved, context)
+    special = common.build_context(resolved, context)
     incarnation = incarnate(
         resolved,
         template,
-        fields=request_of(fields, set_file, set),
+        fields=read_request(fields, set_file, set),
         variation=variation,
         application=application,
         context=special,
         strict=strict,
     )
     for warning in incarnation.warnings:
-        common.tell(f"warning: {warning}")
+        common.print_message(f"warning: {warning}")
     if run:
-        from osprofile.target import shell
+        from osprofile.jobs import shell
 
-        words = shell.shell_words(resolved, special)
-        finished = shell.run(words, shell.script_of(incarnation), capture=json)
+        words = shell.get_shell_command(resolved, special)
+        finished = shell.run_script(words, shell.build_script(incarnation), capture=json)
         if json:
-            common.put_json({**_told(resolved.name, incarnation), **_output(finished)})
+            common.print_json(
+                {**_encode_incarnation(resolved.name, incarnation), **_encode_output(finished)}
+            )
         return finished.exit_code
     if json:
-        common.put_json(_told(resolved.name, incarnation))
+        common.print_json(_encode_incarnation(resolved.name, incarnation))
     else:
-        common.put(incarnation.text)
+        common.print_result(incarnation.text)
     return 0
 
 
-def _told(profile: str, incarnation: "Incarnation") -> dict[str, object]:
+def _encode_incarnation(profile: str, incarnation: "Incarnation") -> dict[str, object]:
     return {
         "profile": profile,
         "template": incarnation.template,
@@ -90,9 +92,9 @@ def _told(profile: str, incarnation: "Incarnation") -> dict[str, object]:
         "fields": {
             name: {
                 "value": field.value,
-                "given": field.given,
+                "given": field.raw_value,
                 "origin": field.origin,
-                "place": str(field.place) if field.place else None,
+                "place": str(field.location) if field.location else None,
             }
             for name, field in incarnation.fields.items()
         },
@@ -104,7 +106,7 @@ def _told(profile: str, incarnation: "Incarnation") -> dict[str, object]:
     }
 
 
-def _output(finished: "Finished") -> dict[str, object]:
+def _encode_output(finished: "ProcessResult") -> dict[str, object]:
     return {
         "exit_code": finished.exit_code,
         "stdout": finished.stdout.decode("utf-8", "replace"),

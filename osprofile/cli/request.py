@@ -10,18 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def request_of(fields: str | None, set_file: Iterable[str], given: Iterable[str]) -> dict[str, str]:
+def read_request(
+    fields: str | None, set_file: Iterable[str], assignments: Iterable[str]
+) -> dict[str, str]:
     """Give the request of `--fields`, `--set-file` and `--set`; the latter win.
 
     Raises `UsageError`, `ValueRefusedError`.
     """
-    request = _json_fields(fields) if fields else {}
-    for name, path in common.assignments(set_file, "--set-file").items():
-        request[name] = _content(path, f"--set-file {name}={path}")
-    return {**request, **common.assignments(given, "--set")}
+    request = _read_json_fields(fields) if fields else {}
+    for name, path in common.parse_assignments(set_file, "--set-file").items():
+        request[name] = _read_content(path, f"--set-file {name}={path}")
+    return {**request, **common.parse_assignments(assignments, "--set")}
 
 
-def _content(path: str, option: str) -> str:
+def _read_content(path: str, option: str) -> str:
     import sys
     from pathlib import Path
 
@@ -34,7 +36,7 @@ def _content(path: str, option: str) -> str:
         raise common.UsageError(f"{option}: the content is not UTF-8") from None
 
 
-def _json_fields(path: str) -> dict[str, str]:
+def _read_json_fields(path: str) -> dict[str, str]:
     import json
 
     option = f"--fields {path}"
@@ -47,7 +49,7 @@ def _json_fields(path: str) -> dict[str, str]:
     try:
         # Numbers are taken as written: 1.50 stays 1.50.
         found = json.loads(
-            _content(path, option), parse_int=str, parse_float=str, object_pairs_hook=unique
+            _read_content(path, option), parse_int=str, parse_float=str, object_pairs_hook=unique
         )
     except (ValueError, RecursionError) as error:
         raise common.UsageError(f"{option}: not JSON: {error}") from None

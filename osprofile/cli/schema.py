@@ -27,30 +27,37 @@ def schema(
     """
     from os import path
 
-    from osprofile.profile import data, editors
+    from osprofile.profile import data_directories, editors
 
     if name is not None and (directory is not None or json):
         raise common.UsageError("a NAME prints one file: leave --directory and --json out")
     if name is not None:
-        common.put(editors.content(name).decode())
+        common.print_result(editors.read_schema_file(name).decode())
         return 0
     if directory is not None:
         try:
-            written = editors.copy(path.expanduser(directory))
+            written = editors.copy_schema_files(path.expanduser(directory))
         except FileExistsError as error:
             raise common.UsageError(f"{error.filename}: {error.strerror}") from None
-        common.tell(f"{len(written)} file{'' if len(written) == 1 else 's'} written")
-    where = path.abspath(path.expanduser(directory or data.schemas_directory()))
-    catalog = path.join(where, editors.CATALOG)
+        common.print_message(f"{len(written)} file{'' if len(written) == 1 else 's'} written")
+    where = path.abspath(path.expanduser(directory or data_directories.get_schemas_directory()))
+    catalog = path.join(where, editors.CATALOG_NAME)
     if json:
-        schemas = {path.join(where, n): namespace for n, namespace in editors.SCHEMAS.items()}
-        lines = {"vs_code": editors.vs_code(catalog), "emacs": editors.emacs(catalog)}
-        common.put_json({"catalog": catalog, "schemas": schemas, **lines})
+        schemas = {
+            path.join(where, n): namespace for n, namespace in editors.SCHEMA_NAMESPACES.items()
+        }
+        lines = {
+            "vs_code": editors.format_vs_code_settings(catalog),
+            "emacs": editors.format_emacs_settings(catalog),
+        }
+        common.print_json({"catalog": catalog, "schemas": schemas, **lines})
         return 0
-    common.put(
-        "".join(f"{path.join(where, n)}  {known}\n" for n, known in editors.SCHEMAS.items())
+    common.print_result(
+        "".join(
+            f"{path.join(where, n)}  {known}\n" for n, known in editors.SCHEMA_NAMESPACES.items()
+        )
         + f"{catalog}\n\n"
-        f"VS Code, with the extension XML by Red Hat, in settings.json:\n\n{editors.vs_code(catalog)}\n\n"
-        f"Emacs, with the package lsp-mode, in its init file:\n\n{editors.emacs(catalog)}"
+        f"VS Code, with the extension XML by Red Hat, in settings.json:\n\n{editors.format_vs_code_settings(catalog)}\n\n"
+        f"Emacs, with the package lsp-mode, in its init file:\n\n{editors.format_emacs_settings(catalog)}"
     )
     return 0

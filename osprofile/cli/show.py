@@ -34,94 +34,94 @@ def show(
         raise common.UsageError("--xml and --json do not fit together")
     resolved = common.open_profile(profile, profiles)
     if template is not None:
-        resolved.template(template)
+        resolved.get_template(template)
     if xml:
-        from osprofile.profile.writer import to_xml
+        from osprofile.profile.writer import profile_to_xml
 
-        common.put(to_xml(resolved))
+        common.print_result(profile_to_xml(resolved))
     elif json:
-        common.put_json(_told(resolved, template))
+        common.print_json(_encode_profile(resolved, template))
     else:
-        from osprofile.cli.terminal import printable
+        from osprofile.cli.terminal import escape_script_line
 
-        common.put("\n".join(map(printable, _lines(resolved, template))))
+        common.print_result("\n".join(map(escape_script_line, _format_lines(resolved, template))))
     return 0
 
 
-def _lines(profile: "Profile", only: str | None) -> Iterator[str]:
-    if only is not None:
-        yield from _template_lines(profile, profile.template(only), bodies=True)
+def _format_lines(profile: "Profile", template_name: str | None) -> Iterator[str]:
+    if template_name is not None:
+        yield from _format_template(profile, profile.get_template(template_name), bodies=True)
         return
     for number, document in enumerate(profile.documents):
         word = "extends" if number else "profile"
-        yield f"{word} {document.name}  {document.place}"
+        yield f"{word} {document.name}  {document.location}"
     yield f"UspaceRoot {profile.uspace_root}   Delimiter {profile.delimiter}"
     if profile.global_fields:
         yield "global fields"
         for field in profile.global_fields.values():
-            yield _field_line(field)
+            yield _format_field(field)
     for template in profile.templates.values():
-        yield from _template_lines(profile, template)
+        yield from _format_template(profile, template)
     entities: list[Storage | Application] = [*profile.storages.values()]
     entities += profile.applications.values()
     for entity in entities:
         kind = type(entity).__name__.lower()
-        yield f"{kind} {entity.name}  by {entity.template}  {entity.place}{_overrides(profile, entity)}"
+        yield f"{kind} {entity.name}  by {entity.template}  {entity.location}{_format_overrides(profile, entity)}"
 
 
-def _template_lines(
+def _format_template(
     profile: "Profile", template: "Template", *, bodies: bool = False
 ) -> Iterator[str]:
-    yield f"template {template.name}  {template.place}{_overrides(profile, template)}"
+    yield f"template {template.name}  {template.location}{_format_overrides(profile, template)}"
     for invocation in template.invocations.values():
         script = invocation.static_script
         what = f"static script {script.file_name}" if script else "body"
-        yield f"  variation {invocation.name!r}  {what}  {invocation.place}"
+        yield f"  variation {invocation.name!r}  {what}  {invocation.location}"
         if bodies:
             text = invocation.body or (script.body if script else None)
             yield from (f"    | {line}" for line in str(text or "").split("\n"))
     for field in template.fields.values():
-        yield _field_line(field)
+        yield _format_field(field)
 
 
-def _field_line(field: "Field") -> str:
-    from osprofile.incarnation.fields import range_text
+def _format_field(field: "Field") -> str:
+    from osprofile.incarnation.field_rules import format_range
 
     value = "" if field.default is None else f" default {field.default!r}"
     value = value if field.value is None else f" = {field.value!r}"
     settable = "" if field.settable else " (not settable)"
-    limits = f", {range_text(field)}" if range_text(field) else ""
-    return f"  field {field.name}{settable}{value}{limits}  {field.place}"
+    limits = f", {format_range(field)}" if format_range(field) else ""
+    return f"  field {field.name}{settable}{value}{limits}  {field.location}"
 
 
-def _overrides(profile: "Profile", entity: "Template | Storage | Application") -> str:
-    places = [str(e.place) for e in profile.overridden(entity)]
+def _format_overrides(profile: "Profile", entity: "Template | Storage | Application") -> str:
+    places = [str(e.location) for e in profile.list_overridden(entity)]
     return f"  overrides {', '.join(places)}" if places else ""
 
 
-def _told(profile: "Profile", only: str | None) -> dict[str, Any]:
+def _encode_profile(profile: "Profile", template_name: str | None) -> dict[str, Any]:
     def entity(e: "Template | Storage | Application") -> dict[str, Any]:
-        overrides = [str(o.place) for o in profile.overridden(e)]
-        return {"name": e.name, "place": str(e.place), "overrides": overrides}
+        overrides = [str(o.location) for o in profile.list_overridden(e)]
+        return {"name": e.name, "place": str(e.location), "overrides": overrides}
 
-    templates = [t for t in profile.templates.values() if only in {None, t.name}]
+    templates = [t for t in profile.templates.values() if template_name in {None, t.name}]
     told_templates = [
         {
             **entity(t),
             "description": t.description,
-            "variations": {i.name: str(i.place) for i in t.invocations.values()},
-            "fields": {f.name: str(f.place) for f in t.fields.values()},
+            "variations": {i.name: str(i.location) for i in t.invocations.values()},
+            "fields": {f.name: str(f.location) for f in t.fields.values()},
         }
         for t in templates
     ]
-    if only is not None:
+    if template_name is not None:
         return told_templates[0]
     return {
         "name": profile.name,
-        "chain": [{"name": d.name, "place": str(d.place)} for d in profile.documents],
+        "chain": [{"name": d.name, "place": str(d.location)} for d in profile.documents],
         "uspace_root": profile.uspace_root,
         "delimiter": profile.delimiter,
-        "global_fields": {f.name: str(f.place) for f in profile.global_fields.values()},
+        "global_fields": {f.name: str(f.location) for f in profile.global_fields.values()},
         "templates": told_templates,
         "storages": [{**entity(s), "template": s.template} for s in profile.storages.values()],
         "applications": [

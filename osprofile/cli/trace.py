@@ -21,8 +21,8 @@ from osprofile.cli.options import (
 if TYPE_CHECKING:
     from osprofile.cli.terminal import Report
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.incarnation.trace import FieldTrace, Landing, UseTrace
-    from osprofile.source import Place
+    from osprofile.incarnation.trace import FieldTrace, UseTrace, ValuePosition
+    from osprofile.source import Location
 
 
 def trace(
@@ -54,7 +54,7 @@ def trace(
       incarnate trace START --profile slurm --set WALLTIME=600 --field WALLTIME
       incarnate trace GET_JOB_STATUS --profile slurm --set JOB_ID=4711 --json
     """
-    from osprofile.cli.request import request_of
+    from osprofile.cli.request import read_request
     from osprofile.incarnation import trace as traces
     from osprofile.incarnation.incarnate import incarnate
 
@@ -62,137 +62,158 @@ def trace(
     incarnation = incarnate(
         resolved,
         template,
-        fields=request_of(fields, set_file, set),
+        fields=read_request(fields, set_file, set),
         variation=variation,
         application=application,
-        context=common.context_of(resolved, context),
+        context=common.build_context(resolved, context),
         strict=strict,
     )
-    found = _chosen(traces.trace(incarnation), field, template)
+    found = _select_fields(traces.trace_fields(incarnation), field, template)
     for warning in incarnation.warnings:
-        common.tell(f"warning: {warning}")
+        common.print_message(f"warning: {warning}")
     if json:
-        common.put_json(_told(resolved.name, incarnation, found))
+        common.print_json(_encode_trace(resolved.name, incarnation, found))
     else:
-        common.put(_text(resolved.name, incarnation, found))
+        common.print_result(_format_report(resolved.name, incarnation, found))
     return 0
 
 
-def _chosen(found: "tuple[FieldTrace, ...]", names: list[str], template: str) -> "list[FieldTrace]":
-    from osprofile.errors import nearest, told
+def _select_fields(
+    traces: "tuple[FieldTrace, ...]", names: list[str], template: str
+) -> "list[FieldTrace]":
+    from osprofile.errors import quote_name, suggest_names
 
-    known = {t.name for t in found}
+    known = {t.name for t in traces}
     for name in names:
         if name not in known:
-            message = f"--field {told(name)}: no text of {template} uses a field of that name"
-            raise common.UsageError(message, hint=nearest(name, known))
-    return [t for t in found if not names or t.name in names]
+            message = f"--field {quote_name(name)}: no text of {template} uses a field of that name"
+            raise common.UsageError(message, hint=suggest_names(name, known))
+    return [t for t in traces if not names or t.name in names]
 
 
 # For people
 
 
-def _text(profile: str, incarnation: "Incarnation", found: "list[FieldTrace]") -> str:
-    from osprofile.cli.terminal import Report, counted, harmless
+def _format_report(profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]") -> str:
+    from osprofile.cli.terminal import Report, escape_controls, pluralize
 
     report = Report()
     variation = f" variation {incarnation.variation}" if incarnation.variation else ""
     lines = incarnation.text.count("\n") + (not incarnation.text.endswith("\n"))
-    title = harmless(f"{incarnation.template}{variation} of profile {profile}: ")
-    report.line(title, "title")
-    report.lines[-1] += f"{counted(len(found), 'value')}, {counted(lines, 'line')}"
-    for told in found:
-        report.line()
-        _field(report, told)
+    title = escape_controls(f"{incarnation.template}{variation} of profile {profile}: ")
+    report.add_line(title, "title")
+    report.lines[-1] += f"{pluralize(len(traces), 'value')}, {pluralize(lines, 'line')}"
+    for told in traces:
+        report.add_line()
+        _add_field(report, told)
     return str(report)
 
 
-def _field(report: "Report", told: "FieldTrace") -> None:
-    from osprofile.cli.terminal import cut, harmless, place_text, quoted
+def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
+    from osprofile.cli.terminal import escape_controls, format_location, quote_value, truncate_text
 
-    value = quoted(told.value, report.width - len(told.name) - 3)
-    report.heading(harmless(told.name), f" = {value}", place_text(told.place))
-    for number, offer in enumerate(told.offers):
+    value = quote_value(field_trace.value, report.width - len(field_trace.name) - 3)
+    report.add_heading(
+        escape_controls(field_trace.name), f" = {value}", format_location(field_trace.location)
+    )
+    for number, offer in enumerate(field_trace.sources):
         aside = " (set aside)" if number else ""
-        shown = quoted(offer.value, report.room - len(aside))
-        report.row(offer.origin, shown + aside, place_text(offer.place))
-    if told.origin == "engine":
-        report.row("engine", "supplied by the engine")
-    if told.tag is not None:
-        shown = f"{cut(told.tag.name, report.room // 2)} stands for "
-        shown += quoted(told.tag.value, report.room - len(shown))
-        report.row("tag", shown, place_text(told.tag.place))
-    for check in told.checks:
-        report.row(check.name, cut(check.allows, report.room), place_text(check.place))
-    for use in told.uses:
-        _use(report, told, use)
+        shown = quote_value(offer.value, report.text_width - len(aside))
+        report.add_row(offer.origin, shown + aside, format_location(offer.location))
+    if field_trace.origin == "engine":
+        report.add_row("engine", "supplied by the engine")
+    if field_trace.tag is not None:
+        shown = f"{truncate_text(field_trace.tag.name, report.text_width // 2)} stands for "
+        shown += quote_value(field_trace.tag.value, report.text_width - len(shown))
+        report.add_row("tag", shown, format_location(field_trace.tag.location))
+    for check in field_trace.checks:
+        report.add_row(
+            check.name,
+            truncate_text(check.constraint, report.text_width),
+            format_location(check.location),
+        )
+    for use in field_trace.uses:
+        _add_use(report, field_trace, use)
 
 
-def _use(report: "Report", told: "FieldTrace", use: "UseTrace") -> None:
-    from osprofile.cli.terminal import around, cut, place_text, quoted
+def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> None:
+    from osprofile.cli.terminal import excerpt_line, format_location, quote_value, truncate_text
 
-    report.row("used", cut(use.written, report.room), place_text(use.place))
-    value = told.value
-    if use.derived is not None:
-        report.row("", f"derived: {quoted(use.derived, report.room - 9)}")
-        value = use.derived
+    report.add_row(
+        "used", truncate_text(use.source_form, report.text_width), format_location(use.location)
+    )
+    value = field_trace.value
+    if use.derived_value is not None:
+        report.add_row("", f"derived: {quote_value(use.derived_value, report.text_width - 9)}")
+        value = use.derived_value
     if use.pattern is not None:
-        made = "unchanged" if use.after == value else quoted(use.after, report.room - 6)
-        report.row("", f"made: {made}")
-    where = _where(use.landing)
-    content = around(use.landing.content, use.landing.column - 1, report.room - len(where) - 2)
-    report.row("", f"{where}: {content}".removesuffix(": "))
+        made = "unchanged" if use.after == value else quote_value(use.after, report.text_width - 6)
+        report.add_row("", f"made: {made}")
+    where = _format_position(use.position)
+    content = excerpt_line(
+        use.position.line_text, use.position.column - 1, report.text_width - len(where) - 2
+    )
+    report.add_row("", f"{where}: {content}".removesuffix(": "))
 
 
-def _where(landing: "Landing") -> str:
-    script = f"line {landing.script[0]}:{landing.script[1]}" if landing.script else ""
-    if not landing.text:
+def _format_position(position: "ValuePosition") -> str:
+    script = (
+        f"line {position.script_position[0]}:{position.script_position[1]}"
+        if position.script_position
+        else ""
+    )
+    if not position.text:
         return script
-    within = f"{landing.text} {landing.line}:{landing.column}"
+    within = f"{position.text} {position.line}:{position.column}"
     return f"{script} ({within})" if script else within
 
 
 # For programs
 
 
-def _told(profile: str, incarnation: "Incarnation", found: "list[FieldTrace]") -> dict[str, object]:
+def _encode_trace(
+    profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]"
+) -> dict[str, object]:
     return {
         "profile": profile,
         "template": incarnation.template,
         "variation": incarnation.variation,
-        "fields": [_told_field(told) for told in found],
+        "fields": [_encode_field(told) for told in traces],
         "warnings": list(incarnation.warnings),
     }
 
 
-def _told_field(told: "FieldTrace") -> dict[str, Any]:
-    tag = told.tag
+def _encode_field(field_trace: "FieldTrace") -> dict[str, Any]:
+    tag = field_trace.tag
     return {
-        "name": told.name,
-        "place": _place(told.place),
-        "origin": told.origin,
-        "given": told.given,
-        "value": told.value,
+        "name": field_trace.name,
+        "place": _encode_location(field_trace.location),
+        "origin": field_trace.origin,
+        "given": field_trace.raw_value,
+        "value": field_trace.value,
         "offers": [
-            {"origin": o.origin, "value": o.value, "place": _place(o.place)} for o in told.offers
+            {"origin": o.origin, "value": o.value, "place": _encode_location(o.location)}
+            for o in field_trace.sources
         ],
-        "tag": tag and {"name": tag.name, "value": tag.value, "place": _place(tag.place)},
+        "tag": tag
+        and {"name": tag.name, "value": tag.value, "place": _encode_location(tag.location)},
         "checks": [
-            {"rule": c.name, "allows": c.allows, "place": _place(c.place)} for c in told.checks
+            {"rule": c.name, "allows": c.constraint, "place": _encode_location(c.location)}
+            for c in field_trace.checks
         ],
-        "uses": [_told_use(use) for use in told.uses],
+        "uses": [_encode_use(use) for use in field_trace.uses],
     }
 
 
-def _told_use(use: "UseTrace") -> dict[str, Any]:
-    landing = use.landing
-    line, column = landing.script or (None, None)
+def _encode_use(use: "UseTrace") -> dict[str, Any]:
+    landing = use.position
+    line, column = landing.script_position or (None, None)
     return {
         "template": use.template,
         "variation": use.variation,
-        "written": use.written,
-        "place": _place(use.place),
-        "derived": use.derived,
+        "written": use.source_form,
+        "place": _encode_location(use.location),
+        "derived": use.derived_value,
         "pattern": use.pattern,
         "replacement": use.replacement,
         "before": use.before,
@@ -205,5 +226,5 @@ def _told_use(use: "UseTrace") -> dict[str, Any]:
     }
 
 
-def _place(place: "Place | None") -> str | None:
-    return str(place) if place is not None else None
+def _encode_location(location: "Location | None") -> str | None:
+    return str(location) if location is not None else None

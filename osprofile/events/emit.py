@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-from osprofile.errors import EventError, shown
+from osprofile.errors import EventError, quote_value
 
 # The states of GRAM's protocol, as the generator's lines tell them.
 PENDING: Final = 1
@@ -24,7 +24,7 @@ FAILED: Final = 4
 DONE: Final = 8
 SUSPENDED: Final = 16
 
-_emitted: list[str] = []
+_emitted_lines: list[str] = []
 
 
 def event_pending(timestamp: int, jobid: str) -> None:
@@ -32,7 +32,7 @@ def event_pending(timestamp: int, jobid: str) -> None:
 
     Raises `EventError` for a job id that a line cannot carry.
     """
-    _emit(timestamp, jobid, PENDING, 0)
+    _emit_event(timestamp, jobid, PENDING, 0)
 
 
 def event_active(timestamp: int, jobid: str) -> None:
@@ -40,7 +40,7 @@ def event_active(timestamp: int, jobid: str) -> None:
 
     Raises `EventError` for a job id that a line cannot carry.
     """
-    _emit(timestamp, jobid, ACTIVE, 0)
+    _emit_event(timestamp, jobid, ACTIVE, 0)
 
 
 def event_failed(timestamp: int, jobid: str, failure_code: int = 0) -> None:
@@ -48,7 +48,7 @@ def event_failed(timestamp: int, jobid: str, failure_code: int = 0) -> None:
 
     Raises `EventError` for a job id that a line cannot carry.
     """
-    _emit(timestamp, jobid, FAILED, failure_code)
+    _emit_event(timestamp, jobid, FAILED, failure_code)
 
 
 def event_done(timestamp: int, jobid: str, exit_code: int = 0) -> None:
@@ -56,7 +56,7 @@ def event_done(timestamp: int, jobid: str, exit_code: int = 0) -> None:
 
     Raises `EventError` for a job id that a line cannot carry.
     """
-    _emit(timestamp, jobid, DONE, exit_code)
+    _emit_event(timestamp, jobid, DONE, exit_code)
 
 
 def event_suspended(timestamp: int, jobid: str) -> None:
@@ -64,29 +64,29 @@ def event_suspended(timestamp: int, jobid: str) -> None:
 
     Raises `EventError` for a job id that a line cannot carry.
     """
-    _emit(timestamp, jobid, SUSPENDED, 0)
+    _emit_event(timestamp, jobid, SUSPENDED, 0)
 
 
-def event(line: str) -> None:
+def event_message(line: str) -> None:
     """Send any message: `line` is its text, without a line end.
 
     Raises `EventError` where it holds one.
     """
     if "\n" in line:
-        message = f"a message is one line, not {shown(line)}"
+        message = f"a message is one line, not {quote_value(line)}"
         raise EventError(message)
-    _emitted.append(f"{line}\n")
+    _emitted_lines.append(f"{line}\n")
 
 
-def take() -> str:
+def take_emitted_lines() -> str:
     """Give the lines emitted since the last call; the generator asks for them."""
-    text = "".join(_emitted)
-    _emitted.clear()
+    text = "".join(_emitted_lines)
+    _emitted_lines.clear()
     return text
 
 
-def _emit(timestamp: int, jobid: str, state: int, code: int) -> None:
+def _emit_event(timestamp: int, jobid: str, state: int, code: int) -> None:
     if not jobid or ";" in jobid or "\n" in jobid:
-        message = f"no line can carry the job id {shown(jobid)}"
+        message = f"no line can carry the job id {quote_value(jobid)}"
         raise EventError(message, hint="it must not be empty, nor hold a semicolon or a line end")
-    _emitted.append(f"001;{int(timestamp) or int(time.time())};{jobid};{state};{int(code)}\n")
+    _emitted_lines.append(f"001;{int(timestamp) or int(time.time())};{jobid};{state};{int(code)}\n")

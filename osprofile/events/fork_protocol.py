@@ -15,24 +15,24 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, final
 
-from osprofile.errors import shown
+from osprofile.errors import quote_value
 
 # GRAM's error codes, with what they say.
-NOT_SUPPORTED: Final = 1
+PARAMETER_NOT_SUPPORTED: Final = 1
 BAD_DIRECTORY: Final = 4
-NO_STDIN: Final = 11
-NOT_EXECUTED: Final = 17
-NO_STDOUT: Final = 73
-NO_STDERR: Final = 74
+STDIN_NOT_FOUND: Final = 11
+EXECUTION_FAILED: Final = 17
+STDOUT_OPEN_FAILED: Final = 73
+STDERR_OPEN_FAILED: Final = 74
 NOT_RECORDED: Final = 123
-MOST: Final = 10_000
+MAX_PROCESSES: Final = 10_000
 """So many processes a request may ask for."""
 # Not (?:[^\\;]|\\.)*: it takes a hundred bytes of memory for each character.
-_FIELD: Final = re.compile(r"[^\\;]*(?:\\.[^\\;]*)*", re.DOTALL)
-_VALUE: Final = re.compile(r"[^\\,]*(?:\\.[^\\,]*)*", re.DOTALL)
-_NAME: Final = re.compile(r"[^\\=]*(?:\\.[^\\=]*)*", re.DOTALL)
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-NAMES: Final = frozenset(
+_FIELD_PATTERN: Final = re.compile(r"[^\\;]*(?:\\.[^\\;]*)*", re.DOTALL)
+_VALUE_PATTERN: Final = re.compile(r"[^\\,]*(?:\\.[^\\,]*)*", re.DOTALL)
+_NAME_PATTERN: Final = re.compile(r"[^\\=]*(?:\\.[^\\=]*)*", re.DOTALL)
+_ESCAPE_PATTERN: Final = re.compile(r"\\(.)", re.DOTALL)
+ATTRIBUTE_NAMES: Final = frozenset(
     [
         "directory",
         "environment",
@@ -48,7 +48,7 @@ NAMES: Final = frozenset(
 
 
 @final
-class Task(NamedTuple):
+class StartRequest(NamedTuple):
     """A request: so many processes of one program."""
 
     tag: str
@@ -56,7 +56,7 @@ class Task(NamedTuple):
     arguments: tuple[str, ...]
     environment: dict[str, str]
     directory: str
-    processes: int
+    process_count: int
     stdin: str
     stdout: tuple[str, ...]
     stderr: tuple[str, ...]
@@ -69,70 +69,76 @@ class Refusal(NamedTuple):
 
     tag: str
     code: int
-    words: str
+    reason: str
 
     def __str__(self) -> str:
-        words = " ".join(self.words.split())
+        words = " ".join(self.reason.split())
         return f"102;{self.tag};{self.code};{words}"
 
 
-def started(tag: str, jobs: list[str]) -> str:
+def format_started_reply(tag: str, job_ids: list[str]) -> str:
     """Give the answer for a request that was honoured."""
-    return f"101;{tag};{','.join(jobs)}"
+    return f"101;{tag};{','.join(job_ids)}"
 
 
-def parse(line: str) -> Task | Refusal | None:
+def parse_request(line: str) -> StartRequest | Refusal | None:
     """Read a request; None for a line that has no tag, and so cannot be answered."""
-    fields = _split(_FIELD, line, ";")
+    fields = _split_unescaped(_FIELD_PATTERN, line, ";")
     if len(fields) < 2 or fields[0] != "100" or not fields[1]:
         return None
     tag, given = fields[1], dict[str, list[str]]()
     for field in filter(None, fields[2:]):
-        found = _NAME.match(field)
+        found = _NAME_PATTERN.match(field)
         end = found.end() if found else 0
-        name, value = _plain(field[:end]), field[end:]
-        if name not in NAMES or not value:
-            return Refusal(tag, NOT_SUPPORTED, f"no attribute {shown(field, 40)} is known")
-        words = _split(_VALUE, value[1:], ",")
+        name, value = _unescape_text(field[:end]), field[end:]
+        if name not in ATTRIBUTE_NAMES or not value:
+            return Refusal(
+                tag, PARAMETER_NOT_SUPPORTED, f"no attribute {quote_value(field, 40)} is known"
+            )
+        words = _split_unescaped(_VALUE_PATTERN, value[1:], ",")
         several = name in ("environment", "arguments", "stdout", "stderr")
-        given[name] = [_plain(word) for word in words] if several else [_plain(value[1:])]
-    return _task(tag, given)
+        given[name] = (
+            [_unescape_text(word) for word in words] if several else [_unescape_text(value[1:])]
+        )
+    return _build_request(tag, given)
 
 
-def _task(tag: str, given: dict[str, list[str]]) -> Task | Refusal:
-    count = given.get("count", ["1"])[0]
-    if not (re.fullmatch("[0-9]{1,9}", count) and 1 <= int(count) <= MOST):
-        return Refusal(tag, NOT_SUPPORTED, f"count is {shown(count)}: not 1 to {MOST}")
-    for name, code in (("stdout", NO_STDOUT), ("stderr", NO_STDERR)):
-        paths = given.get(name, [])
+def _build_request(tag: str, attributes: dict[str, list[str]]) -> StartRequest | Refusal:
+    count = attributes.get("count", ["1"])[0]
+    if not (re.fullmatch("[0-9]{1,9}", count) and 1 <= int(count) <= MAX_PROCESSES):
+        return Refusal(
+            tag, PARAMETER_NOT_SUPPORTED, f"count is {quote_value(count)}: not 1 to {MAX_PROCESSES}"
+        )
+    for name, code in (("stdout", STDOUT_OPEN_FAILED), ("stderr", STDERR_OPEN_FAILED)):
+        paths = attributes.get(name, [])
         if len(paths) != int(count):
             return Refusal(tag, code, f"{len(paths)} paths of {name} for {count} processes")
-    if not given.get("executable", [""])[0]:
-        return Refusal(tag, NOT_EXECUTED, "no executable is named")
-    if "session" in given and (given["session"] != ["yes"] or int(count) != 1):
-        return Refusal(tag, NOT_SUPPORTED, "session is 'yes', and for one process")
-    if any("\0" in word for words in given.values() for word in words):
-        return Refusal(tag, NOT_SUPPORTED, "a value holds NUL")
-    pairs = [word.partition("=")[::2] for word in given.get("environment", [])]
-    return Task(
+    if not attributes.get("executable", [""])[0]:
+        return Refusal(tag, EXECUTION_FAILED, "no executable is named")
+    if "session" in attributes and (attributes["session"] != ["yes"] or int(count) != 1):
+        return Refusal(tag, PARAMETER_NOT_SUPPORTED, "session is 'yes', and for one process")
+    if any("\0" in word for words in attributes.values() for word in words):
+        return Refusal(tag, PARAMETER_NOT_SUPPORTED, "a value holds NUL")
+    pairs = [word.partition("=")[::2] for word in attributes.get("environment", [])]
+    return StartRequest(
         tag,
-        given["executable"][0],
-        tuple(given.get("arguments", [])),
+        attributes["executable"][0],
+        tuple(attributes.get("arguments", [])),
         {name: value for name, value in pairs if name},
-        given.get("directory", ["/"])[0] or "/",
+        attributes.get("directory", ["/"])[0] or "/",
         int(count),
-        given.get("stdin", ["/dev/null"])[0] or "/dev/null",
-        tuple(given["stdout"]),
-        tuple(given["stderr"]),
-        "session" in given,
+        attributes.get("stdin", ["/dev/null"])[0] or "/dev/null",
+        tuple(attributes["stdout"]),
+        tuple(attributes["stderr"]),
+        "session" in attributes,
     )
 
 
-def _split(part: re.Pattern[str], text: str, separator: str) -> list[str]:
+def _split_unescaped(pattern: re.Pattern[str], text: str, separator: str) -> list[str]:
     """Split at separators that no backslash stands before."""
     parts, at = [], 0
     while True:
-        found = part.match(text, at)
+        found = pattern.match(text, at)
         end = found.end() if found else at
         parts.append(text[at:end])
         if text[end : end + 1] != separator:
@@ -140,5 +146,5 @@ def _split(part: re.Pattern[str], text: str, separator: str) -> list[str]:
         at = end + 1
 
 
-def _plain(text: str) -> str:
-    return _ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], text)
+def _unescape_text(text: str) -> str:
+    return _ESCAPE_PATTERN.sub(lambda found: "\n" if found[1] == "n" else found[1], text)

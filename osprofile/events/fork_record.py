@@ -10,24 +10,24 @@ import uuid
 from contextlib import suppress
 from typing import Final, NamedTuple, final
 
-from osprofile.events.tail import File, open_regular
+from osprofile.events.tail import FollowedFile, open_regular
 
-APPEND: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+APPEND_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 """How a file is opened that may be there, and that others write to."""
 
 
-class Watched(NamedTuple):
+class WatchedProcess(NamedTuple):
     """A process on record: the job's id, and when the process began, as the system counts."""
 
-    job: str
-    began: str
+    job_id: str
+    start_time: str
 
     @property
     def pid(self) -> int:
         """The process."""
-        return int(_pid_of(self.job))
+        return int(_parse_pid(self.job_id))
 
-    def lives(self) -> bool:
+    def is_running(self) -> bool:
         """Say whether it is still that process, and runs."""
         try:
             os.kill(self.pid, 0)
@@ -35,26 +35,26 @@ class Watched(NamedTuple):
             return False
         except PermissionError:
             pass
-        return not self.began or _stat(self.pid) == (True, self.began)
+        return not self.start_time or _read_process_stat(self.pid) == (True, self.start_time)
 
 
-def beginning(pid: int) -> str:
+def read_start_time(pid: int) -> str:
     """Say when a process began: the boot and the ticks since; empty where the system does not tell."""
-    return _stat(pid)[1]
+    return _read_process_stat(pid)[1]
 
 
-def session_id(pid: int, began: str) -> str:
+def format_session_id(pid: int, start_time: str) -> str:
     """Give a process the id that the profile `linux` gives its jobs, PID-START-BOOT."""
-    boot, _, ticks = began.partition("/")
+    boot, _, ticks = start_time.partition("/")
     return f"{pid}-{ticks or 0}-{boot[:8] or '00000000'}"
 
 
-def _pid_of(job: str) -> str:
+def _parse_pid(job_id: str) -> str:
     """Give the process's number in an id UUID:PID or PID-START-BOOT."""
-    return job.rpartition(":")[2].partition("-")[0]
+    return job_id.rpartition(":")[2].partition("-")[0]
 
 
-def _stat(pid: int) -> tuple[bool, str]:
+def _read_process_stat(pid: int) -> tuple[bool, str]:
     """Say whether a process runs, and when it began; one that waits for its parent runs no more."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
@@ -67,48 +67,48 @@ def _stat(pid: int) -> tuple[bool, str]:
 
 
 @final
-class Log:
+class ForkLog:
     """The log, to which others write too: it is locked for each line. What cannot be written waits."""
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self._waiting = b""
+        self._unwritten = b""
 
-    def tell(self, job: str, state: int, code: int = 0) -> None:
+    def append_event(self, job_id: str, state: int, code: int = 0) -> None:
         """Write a line, or keep it until `flush` can."""
-        self._waiting += f"001;{int(time.time())};{job};{state};{code}\n".encode()
+        self._unwritten += f"001;{int(time.time())};{job_id};{state};{code}\n".encode()
         self.flush()
 
     def flush(self) -> bool:
         """Write what waits; say whether nothing waits any more."""
-        if self._waiting:
+        if self._unwritten:
             with suppress(OSError):
-                self._write()
-        return not self._waiting
+                self._append_locked()
+        return not self._unwritten
 
-    def _write(self) -> None:
-        fd = open_regular(self.path, APPEND)
+    def _append_locked(self) -> None:
+        fd = open_regular(self.path, APPEND_FLAGS)
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX)
             size = os.fstat(fd).st_size
             try:
-                whole = os.write(fd, self._waiting) == len(self._waiting)
+                whole = os.write(fd, self._unwritten) == len(self._unwritten)
             except OSError:
                 whole = False
             if whole:
-                self._waiting = b""
+                self._unwritten = b""
             else:
                 os.ftruncate(fd, size)  # half a line might say something else
         finally:
             os.close(fd)
 
-    def ended(self, jobs: set[str]) -> set[str]:
+    def find_ended_jobs(self, jobs: set[str]) -> set[str]:
         """Give those of the jobs whose end is in the log."""
         found: set[str] = set()
         with suppress(OSError):
-            file = File(self.path)
+            file = FollowedFile(self.path)
             try:
-                while data := file.lines():
+                while data := file.read_lines():
                     for line in data.decode("utf-8", "surrogateescape").split("\n"):
                         fields = line.split(";")
                         if len(fields) == 5 and fields[3] in ("4", "8") and fields[2] in jobs:
@@ -119,7 +119,7 @@ class Log:
 
 
 @final
-class Record:
+class WatchRecord:
     """What one starter watches, in a file of its own that is locked as long as the starter lives."""
 
     def __init__(self, directory: str) -> None:
@@ -143,13 +143,13 @@ class Record:
         with suppress(OSError):  # then the next starter tells that they ended
             os.ftruncate(self._fd, size)
 
-    def add(self, *watched: Watched) -> None:
+    def add_process(self, *watched: WatchedProcess) -> None:
         """Put processes on record, all of them; raise `OSError` where that cannot be."""
-        self._write("".join(f"+{one.job} {one.began}\n" for one in watched))
+        self._write("".join(f"+{one.job_id} {one.start_time}\n" for one in watched))
 
-    def remove(self, watched: Watched) -> None:
+    def remove_process(self, watched: WatchedProcess) -> None:
         """Take note that its end is in the log; raise `OSError` where that cannot be."""
-        self._write(f"-{watched.job} {watched.began}\n")
+        self._write(f"-{watched.job_id} {watched.start_time}\n")
 
     def _write(self, lines: str) -> None:
         size, data = os.fstat(self._fd).st_size, lines.encode()
@@ -157,44 +157,44 @@ class Record:
             os.ftruncate(self._fd, size)  # the next line would go on with half a line
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def close(self) -> None:
+    def close_and_delete(self) -> None:
         """Forget the record: nothing is watched any more."""
         with suppress(OSError):
             os.unlink(self._path)
         os.close(self._fd)
 
-    def inherit(self) -> list[Watched]:
+    def inherit_processes(self) -> list[WatchedProcess]:
         """Take over what starters that were killed had watched."""
-        found: list[Watched] = []
+        found: list[WatchedProcess] = []
         for name in sorted(os.listdir(self._directory)):
             path = os.path.join(self._directory, name)
             if path == self._path or name.startswith("."):
                 continue
             with suppress(OSError):
-                found += self._take(path)
+                found += self._take_over_file(path)
         return found
 
-    def _take(self, path: str) -> list[Watched]:
+    def _take_over_file(self, path: str) -> list[WatchedProcess]:
         fd = open_regular(path)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if not os.path.exists(path):
                 return []
-            watched = _read(os.read(fd, os.fstat(fd).st_size))
-            self.add(*watched)
+            watched = _parse_record(os.read(fd, os.fstat(fd).st_size))
+            self.add_process(*watched)
             os.unlink(path)
             return watched
         finally:
             os.close(fd)
 
 
-def _read(data: bytes) -> list[Watched]:
+def _parse_record(data: bytes) -> list[WatchedProcess]:
     """Give what a record says is watched."""
-    known: dict[Watched, None] = {}
+    known: dict[WatchedProcess, None] = {}
     for line in data.decode("ascii", "replace").split("\n")[:-1]:
         job, _, began = line[1:].partition(" ")
-        if line[:1] == "+" and _pid_of(job).isdecimal():
-            known[Watched(job, began)] = None
+        if line[:1] == "+" and _parse_pid(job).isdecimal():
+            known[WatchedProcess(job, began)] = None
         else:
-            known.pop(Watched(job, began), None)
+            known.pop(WatchedProcess(job, began), None)
     return list(known)

@@ -29,94 +29,111 @@ from typing import TYPE_CHECKING, Final, NoReturn, final
 from osprofile.errors import EventError
 from osprofile.events import fork_protocol as protocol
 from osprofile.events.emit import ACTIVE, DONE, FAILED
-from osprofile.events.fork_record import APPEND, Log, Record, Watched, beginning, session_id
-from osprofile.events.seg_command import settings_of
+from osprofile.events.fork_record import (
+    APPEND_FLAGS,
+    ForkLog,
+    WatchedProcess,
+    WatchRecord,
+    format_session_id,
+    read_start_time,
+)
+from osprofile.events.seg_command import read_settings
 from osprofile.events.tail import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 USAGE: Final = "usage: osprofile-fork-starter [LOG]"
-_TICK: Final = 1.0
+_POLL_INTERVAL: Final = 1.0
 """Seconds between two looks at the jobs of starters that were killed."""
-LONGEST: Final = 16 * 1024 * 1024
+MAX_REQUEST_SIZE: Final = 16 * 1024 * 1024
 """No request may be longer, in bytes."""
 
 
 @final
-class Starter:
+class ForkStarter:
     """Starts jobs and watches them."""
 
-    def __init__(self, log: Log, record: Record) -> None:
+    def __init__(self, log: ForkLog, record: WatchRecord) -> None:
         self._log = log
         self._record = record
-        self._children: dict[Watched, Popen[bytes]] = {}
-        self._ended: list[Watched] = []
-        self._inherited = self._inherit()
+        self._children: dict[WatchedProcess, Popen[bytes]] = {}
+        self._ended_processes: list[WatchedProcess] = []
+        self._inherited_processes = self._take_over_processes()
 
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to wait for."""
-        return not (self._children or self._inherited) and self._log.flush()
+        return not (self._children or self._inherited_processes) and self._log.flush()
 
     @property
-    def must_look(self) -> bool:
+    def needs_polling(self) -> bool:
         """Whether there is something that no signal tells: others' jobs, or a log to be written."""
-        return bool(self._inherited or self._ended) or not self._log.flush()
+        return bool(self._inherited_processes or self._ended_processes) or not self._log.flush()
 
-    def answer(self, line: bytes) -> str:
+    def answer_request(self, line: bytes) -> str:
         """Honour a request; give the answer, or the empty string where there can be none."""
-        task = protocol.parse(line.decode("utf-8", "surrogateescape"))
-        if task and len(line) > LONGEST:
-            words = f"a request has at most {LONGEST} bytes"
-            task = protocol.Refusal(task.tag, protocol.NOT_SUPPORTED, words)
-        if isinstance(task, protocol.Task):
-            begun = self._start(task)
+        task = protocol.parse_request(line.decode("utf-8", "surrogateescape"))
+        if task and len(line) > MAX_REQUEST_SIZE:
+            words = f"a request has at most {MAX_REQUEST_SIZE} bytes"
+            task = protocol.Refusal(task.tag, protocol.PARAMETER_NOT_SUPPORTED, words)
+        if isinstance(task, protocol.StartRequest):
+            begun = self._start_processes(task)
             if isinstance(begun, list):
-                return protocol.started(task.tag, [watched.job for watched in begun])
+                return protocol.format_started_reply(
+                    task.tag, [watched.job_id for watched in begun]
+                )
             return str(begun)
         return str(task) if task else ""
 
-    def look(self) -> None:
+    def log_ended_jobs(self) -> None:
         """Write the ends of the jobs that have ended."""
         for watched, process in list(self._children.items()):
             code = process.poll()
             if code is not None:
-                self._log.tell(watched.job, FAILED if code < 0 else DONE, max(code, 0))
+                self._log.append_event(watched.job_id, FAILED if code < 0 else DONE, max(code, 0))
                 del self._children[watched]
-                self._ended.append(watched)
-        for watched in [one for one in self._inherited if not one.lives()]:
-            self._log.tell(watched.job, FAILED)
-            self._inherited.remove(watched)
-            self._ended.append(watched)
+                self._ended_processes.append(watched)
+        for watched in [one for one in self._inherited_processes if not one.is_running()]:
+            self._log.append_event(watched.job_id, FAILED)
+            self._inherited_processes.remove(watched)
+            self._ended_processes.append(watched)
         # Only when its end is in the log: a starter that is killed before leaves it to the next one.
         with suppress(OSError):  # what the record cannot take now is tried again
-            while self._log.flush() and self._ended:
-                self._record.remove(self._ended[-1])
-                self._ended.pop()
+            while self._log.flush() and self._ended_processes:
+                self._record.remove_process(self._ended_processes[-1])
+                self._ended_processes.pop()
 
-    def _inherit(self) -> list[Watched]:
-        inherited = self._record.inherit()
-        ended = self._log.ended({watched.job for watched in inherited}) if inherited else set()
-        self._ended += [watched for watched in inherited if watched.job in ended]
-        return [watched for watched in inherited if watched.job not in ended]
+    def _take_over_processes(self) -> list[WatchedProcess]:
+        inherited = self._record.inherit_processes()
+        ended = (
+            self._log.find_ended_jobs({watched.job_id for watched in inherited})
+            if inherited
+            else set()
+        )
+        self._ended_processes += [watched for watched in inherited if watched.job_id in ended]
+        return [watched for watched in inherited if watched.job_id not in ended]
 
-    def _start(self, task: protocol.Task) -> list[Watched] | protocol.Refusal:
-        prefix, begun, group = uuid.uuid4(), dict[Watched, Popen[bytes]](), 0
+    def _start_processes(
+        self, task: protocol.StartRequest
+    ) -> list[WatchedProcess] | protocol.Refusal:
+        prefix, begun, group = uuid.uuid4(), dict[WatchedProcess, Popen[bytes]](), 0
         try:
             size = self._record.size()
         except OSError as error:
             return _not_recorded(task, error)
 
-        def name(pid: int) -> Watched:
-            began = beginning(pid)
-            return Watched(session_id(pid, began) if task.session else f"{prefix}:{pid}", began)
+        def name(pid: int) -> WatchedProcess:
+            began = read_start_time(pid)
+            return WatchedProcess(
+                format_session_id(pid, began) if task.session else f"{prefix}:{pid}", began
+            )
 
         def record() -> None:
-            self._record.add(name(os.getpid()))
+            self._record.add_process(name(os.getpid()))
 
-        for number in range(task.processes):
-            process = _spawn(task, number, group, record)
+        for number in range(task.process_count):
+            process = _spawn_process(task, number, group, record)
             if isinstance(process, protocol.Refusal):
                 for other in begun.values():
                     other.kill()
@@ -126,13 +143,13 @@ class Starter:
             group = group or process.pid
             begun[name(process.pid)] = process
         for watched in begun:
-            self._log.tell(watched.job, ACTIVE)
+            self._log.append_event(watched.job_id, ACTIVE)
         self._children |= begun
         return list(begun)
 
 
-def _spawn(
-    task: protocol.Task, number: int, group: int, record: Callable[[], None]
+def _spawn_process(
+    task: protocol.StartRequest, number: int, group: int, record: Callable[[], None]
 ) -> Popen[bytes] | protocol.Refusal:
     """Start one process, in the job's process group; `record` is called in it, before the program."""
     if not os.path.isdir(task.directory):
@@ -140,31 +157,31 @@ def _spawn(
     opened: list[int] = []
     try:
         wanted = (
-            (task.stdin, os.O_RDONLY, protocol.NO_STDIN, "stdin"),
-            (task.stdout[number], APPEND, protocol.NO_STDOUT, "stdout"),
-            (task.stderr[number], APPEND, protocol.NO_STDERR, "stderr"),
+            (task.stdin, os.O_RDONLY, protocol.STDIN_NOT_FOUND, "stdin"),
+            (task.stdout[number], APPEND_FLAGS, protocol.STDOUT_OPEN_FAILED, "stdout"),
+            (task.stderr[number], APPEND_FLAGS, protocol.STDERR_OPEN_FAILED, "stderr"),
         )
         for path, flags, code, name in wanted:
             try:
-                opened.append(_open(os.path.join(task.directory, path), flags))
+                opened.append(_open_job_file(os.path.join(task.directory, path), flags))
             except OSError as error:
                 words = f"{name} {path} cannot be opened: {error.strerror}"
                 return protocol.Refusal(task.tag, code, words)
-        return _run(task, opened, group, record)
+        return _execute_program(task, opened, group, record)
     finally:
         for fd in opened:
             os.close(fd)
 
 
-def _open(path: str, flags: int) -> int:
+def _open_job_file(path: str, flags: int) -> int:
     """Open a job's file without waiting for who may have a pipe's other end: other jobs go on."""
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
     os.set_blocking(fd, True)
     return fd
 
 
-def _run(
-    task: protocol.Task, opened: list[int], group: int, record: Callable[[], None]
+def _execute_program(
+    task: protocol.StartRequest, opened: list[int], group: int, record: Callable[[], None]
 ) -> Popen[bytes] | protocol.Refusal:
     words = [task.executable, *task.arguments]
     program = os.path.join(task.directory, task.executable)
@@ -191,26 +208,26 @@ def _run(
             )
         except PermissionError as error:
             if not process_group:
-                return _not_run(task, error)
+                return _refuse_execution(task, error)
         except SubprocessError as error:
             return _not_recorded(task, error)
         except (OSError, ValueError) as error:
-            return _not_run(task, error)
-    return _not_run(task, ProcessLookupError())
+            return _refuse_execution(task, error)
+    return _refuse_execution(task, ProcessLookupError())
 
 
-def _not_recorded(task: protocol.Task, error: Exception) -> protocol.Refusal:
+def _not_recorded(task: protocol.StartRequest, error: Exception) -> protocol.Refusal:
     why = getattr(error, "strerror", "") or "is the disk full?"
     words = f"nothing is started: the record beside the log cannot be written: {why}"
     return protocol.Refusal(task.tag, protocol.NOT_RECORDED, words)
 
 
-def _not_run(task: protocol.Task, error: Exception) -> protocol.Refusal:
+def _refuse_execution(task: protocol.StartRequest, error: Exception) -> protocol.Refusal:
     words = f"{task.executable} cannot be executed: {getattr(error, 'strerror', '') or error}"
-    return protocol.Refusal(task.tag, protocol.NOT_EXECUTED, words)
+    return protocol.Refusal(task.tag, protocol.EXECUTION_FAILED, words)
 
 
-def serve(starter: Starter) -> None:
+def serve_requests(starter: ForkStarter) -> None:
     """Answer requests from the standard input, and watch, until there is nothing left to do."""
     wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
@@ -224,17 +241,17 @@ def serve(starter: Starter) -> None:
             poll.register(1, select.POLLOUT)
         elif is_open:
             poll.register(0, select.POLLIN)
-        for fd, _ in poll.poll(_TICK * 1000 if starter.must_look else None):
+        for fd, _ in poll.poll(_POLL_INTERVAL * 1000 if starter.needs_polling else None):
             if fd == wake:
                 with suppress(BlockingIOError):
                     os.read(wake, 65_536)
             elif fd == 1:
                 answers.write()
             elif data := _read_requests():
-                _answer_all(starter, answers, rest, data)
+                _answer_requests(starter, answers, rest, data)
             else:
                 is_open = False
-        starter.look()
+        starter.log_ended_jobs()
 
 
 @final
@@ -267,33 +284,33 @@ def _read_requests() -> bytes:
         return b""
 
 
-def _answer_all(starter: Starter, answers: _Answers, rest: bytearray, data: bytes) -> None:
+def _answer_requests(starter: ForkStarter, answers: _Answers, rest: bytearray, data: bytes) -> None:
     """Answer the requests that are whole; keep the rest, and of one that is too long its beginning."""
     *ends, last = data.split(b"\n")
     for end in ends:
         rest += end
-        answer = starter.answer(bytes(rest))
+        answer = starter.answer_request(bytes(rest))
         rest.clear()
         if answer:
             answers.add(answer)
     rest += last
-    del rest[LONGEST + 1 :]
+    del rest[MAX_REQUEST_SIZE + 1 :]
 
 
 def main() -> NoReturn:
     """Run the command line of this process and end it with the starter's exit code."""
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run_command_line(sys.argv[1:]))
 
 
-def run(words: Sequence[str]) -> int:
+def run_command_line(argv: Sequence[str]) -> int:
     """Run a command line; 0 when input and jobs have ended, 1 where it could not begin."""
-    if any(word in ("-h", "-help", "--help", "-usage", "--usage") for word in words):
+    if any(word in ("-h", "-help", "--help", "-usage", "--usage") for word in argv):
         sys.stdout.write(f"{USAGE}\n")
         return 0
     try:
-        log = Log(_log_path(words))
-        _check(log.path)
-        record = Record(f"{log.path}.watched.{os.getuid()}")
+        log = ForkLog(_find_log_path(argv))
+        _check_writable(log.path)
+        record = WatchRecord(f"{log.path}.watched.{os.getuid()}")
     except EventError as error:
         sys.stderr.write(f"osprofile-fork-starter: {error}\n")
         return error.exit_code
@@ -302,24 +319,24 @@ def run(words: Sequence[str]) -> int:
         return 1
     with suppress(OSError):
         os.setpgid(0, 0)
-    serve(Starter(log, record))
-    record.close()
+    serve_requests(ForkStarter(log, record))
+    record.close_and_delete()
     return 0
 
 
-def _log_path(words: Sequence[str]) -> str:
-    if len(words) > 1 or (words and words[0].startswith("-")):
-        raise EventError(f"one path of a log is expected, not {' '.join(words)}", hint=USAGE)
-    path = words[0] if words else settings_of("fork").get("log_path", "")
+def _find_log_path(argv: Sequence[str]) -> str:
+    if len(argv) > 1 or (argv and argv[0].startswith("-")):
+        raise EventError(f"one path of a log is expected, not {' '.join(argv)}", hint=USAGE)
+    path = argv[0] if argv else read_settings("fork").get("log_path", "")
     if not path:
         hint = f"give it, or log_path=PATH in globus-fork.conf; {USAGE}"
         raise EventError("it is not known where the log is", hint=hint)
     return os.path.abspath(path)
 
 
-def _check(path: str) -> None:
+def _check_writable(path: str) -> None:
     """Raise `OSError` if the log cannot be written."""
-    os.close(open_regular(path, APPEND))
+    os.close(open_regular(path, APPEND_FLAGS))
 
 
 if __name__ == "__main__":

@@ -21,103 +21,107 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from osprofile.events.output import Output
+    from osprofile.events.output import EventOutput
     from osprofile.events.sources.base import Source
 
-INTERVAL: Final = 0.1
+POLL_INTERVAL: Final = 0.1
 """Seconds between two looks at a log that was read to its end."""
-WORTH_SHOWING: Final = 16 * 1024 * 1024
+PROGRESS_THRESHOLD: Final = 16 * 1024 * 1024
 """So many bytes of a log must be unread for the display of progress."""
 
 
-class Progressing(Protocol):
+class ProgressDisplay(Protocol):
     """Shows how far a log is replayed."""
 
-    def step(self, source: Source) -> None:
+    def show_progress(self, source: Source) -> None:
         """Take note that a block was read."""
 
-    def end(self) -> None:
+    def close_display(self) -> None:
         """Take note that the log was read to its end."""
 
 
-def generate(
+def generate_events(
     source: Source,
-    output: Output,
+    output: EventOutput,
     *,
-    interval: float = INTERVAL,
-    progress: Progressing | None = None,
-    idle: Callable[[], None] = lambda: None,
+    interval: float = POLL_INTERVAL,
+    progress: ProgressDisplay | None = None,
+    on_idle: Callable[[], None] = lambda: None,
 ) -> None:
     """Write the events of a source until the output says that it is time to end.
 
-    `idle` is called whenever the source was read to its end. Raises `OSError` where the output
+    `on_idle` is called whenever the source was read to its end. Raises `OSError` where the output
     cannot be written, and what a foreign source raises.
     """
     gc.disable()  # nothing here makes cycles, and a tenth of the time went into looking for them
     while True:
-        text = source.read()
-        data = emit.take().encode("utf-8", "surrogateescape") + (text or "").encode("latin-1")
-        if data and not output.write(data):
+        text = source.read_events()
+        data = emit.take_emitted_lines().encode("utf-8", "surrogateescape") + (text or "").encode(
+            "latin-1"
+        )
+        if data and not output.write_lines(data):
             break
         if text is None:
             if progress:
-                progress.end()
+                progress.close_display()
                 progress = None
-            idle()
+            on_idle()
             gc.collect()
         elif progress:
-            progress.step(source)
+            progress.show_progress(source)
         if not output.wait(interval if text is None else 0):
             break
     if progress:
-        progress.end()
+        progress.close_display()
 
 
-def progress_of(source: Source) -> Progressing | None:
+def open_progress_bar(source: Source) -> ProgressDisplay | None:
     """Give a display for a terminal, where there is one and the log is worth it."""
     if not sys.stderr or not sys.stderr.isatty() or (sys.stdout and sys.stdout.isatty()):
         return None
-    return Bar() if source.left() >= WORTH_SHOWING else None
+    return ProgressBar() if source.count_unread_bytes() >= PROGRESS_THRESHOLD else None
 
 
 @final
-class Bar:
+class ProgressBar:
     """A bar on the standard error (rich)."""
 
     def __init__(self) -> None:
-        self._shown: Progress | None = None
-        self._total = 0
-        self._next = 0.0
+        self._progress: Progress | None = None
+        self._total_bytes = 0
+        self._next_update = 0.0
 
-    def step(self, source: Source) -> None:
+    def show_progress(self, source: Source) -> None:
         """Show how much is read, ten times a second at most."""
-        if time.monotonic() < self._next:
+        if time.monotonic() < self._next_update:
             return
-        self._next = time.monotonic() + 0.1
-        left = source.left()
-        if self._shown is None:
-            self._begin(left)
-        elif self._total < left:
-            self._total = left
-        if self._shown:
-            self._shown.update(
-                self._shown.task_ids[0], total=self._total, completed=self._total - left
+        self._next_update = time.monotonic() + 0.1
+        left = source.count_unread_bytes()
+        if self._progress is None:
+            self._start_bar(left)
+        elif self._total_bytes < left:
+            self._total_bytes = left
+        if self._progress:
+            self._progress.update(
+                self._progress.task_ids[0],
+                total=self._total_bytes,
+                completed=self._total_bytes - left,
             )
-            self._shown.refresh()
+            self._progress.refresh()
 
-    def end(self) -> None:
+    def close_display(self) -> None:
         """Take the bar away."""
-        if self._shown:
-            self._shown.stop()
+        if self._progress:
+            self._progress.stop()
 
-    def _begin(self, left: int) -> None:
+    def _start_bar(self, unread: int) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
         from rich.progress import TimeRemainingColumn as Remaining
 
         columns = (TextColumn("replaying"), BarColumn(), DownloadColumn(), Remaining())
         console = Console(stderr=True)
-        self._shown = Progress(*columns, console=console, transient=True, auto_refresh=False)
-        self._total = left
-        self._shown.add_task("replaying", total=left)
-        self._shown.start()
+        self._progress = Progress(*columns, console=console, transient=True, auto_refresh=False)
+        self._total_bytes = unread
+        self._progress.add_task("replaying", total=unread)
+        self._progress.start()

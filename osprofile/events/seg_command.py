@@ -14,13 +14,13 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
-from osprofile.errors import EventError, nearest, shown
+from osprofile.errors import EventError, quote_value, suggest_names
 from osprofile.events.tail import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from osprofile.events.output import Output
+    from osprofile.events.output import EventOutput
     from osprofile.events.sources.base import Source
 
 USAGE: Final = "usage: osprofile-seg -s NAME [-t TIMESTAMP] [-d DIRECTORY [-b] [-p PIDFILE]]"
@@ -44,7 +44,7 @@ with STATE 1 pending, 2 active, 4 failed, 8 done. Ends when the standard input i
                       two processors, and it is of 8 MiB or more
   -h, --help          this text
 """
-_WITH_VALUE: Final = {
+_VALUE_OPTIONS: Final = {
     "-s": "name",
     "-t": "since",
     "-d": "directory",
@@ -53,8 +53,13 @@ _WITH_VALUE: Final = {
     "--interval": "interval",
     "--processes": "processes",
 }
-_FLAGS: Final = {"-b": "background", "--extended": "extended", "-h": "help", "--help": "help"}
-CONFIGURATION: Final = "/etc/globus"
+_FLAG_OPTIONS: Final = {
+    "-b": "background",
+    "--extended": "extended",
+    "-h": "help",
+    "--help": "help",
+}
+DEFAULT_CONFIG_DIRECTORY: Final = "/etc/globus"
 
 
 @final
@@ -71,29 +76,29 @@ class Arguments:
         self.processes: int | None = None
         self.background = self.extended = self.help = False
 
-    def give(self, option: str, value: str) -> None:
+    def set_option(self, option: str, value: str) -> None:
         """Take an option that has a value; raises `EventError`."""
-        match _WITH_VALUE[option]:
+        match _VALUE_OPTIONS[option]:
             case "since":
-                self.since = _timestamp(value)
+                self.since = _parse_timestamp(value)
             case "interval":
-                self.interval = _seconds(value)
+                self.interval = _parse_interval(value)
             case "processes":
-                self.processes = _processes(value)
+                self.processes = _parse_process_count(value)
             case "paths":
                 self.paths.append(value)
             case attribute:
                 setattr(self, attribute, value)
 
 
-def parse(words: Sequence[str]) -> Arguments:
+def parse_arguments(argv: Sequence[str]) -> Arguments:
     """Read a command line (without the command's name); raises `EventError`.
 
     As with the original, options of one letter may stand together, and with their values; what is
     no option is passed over.
     """
     arguments = Arguments()
-    rest = list(words)
+    rest = list(argv)
     while rest:
         word = rest.pop(0)
         if word == "--":
@@ -105,54 +110,54 @@ def parse(words: Sequence[str]) -> Arguments:
             option, attached = word[:2], [word[2:]] if word[2:] else []
         else:
             continue
-        if option in _FLAGS:
-            setattr(arguments, _FLAGS[option], True)
+        if option in _FLAG_OPTIONS:
+            setattr(arguments, _FLAG_OPTIONS[option], True)
             if attached and not option.startswith("--"):
                 rest.insert(0, f"-{attached[0]}")
-        elif option in _WITH_VALUE:
+        elif option in _VALUE_OPTIONS:
             if not attached and not rest:
                 raise EventError(f"option {option} needs a value")
-            arguments.give(option, attached[0] if attached else rest.pop(0))
+            arguments.set_option(option, attached[0] if attached else rest.pop(0))
         else:
-            hint = nearest(option, [*_WITH_VALUE, *_FLAGS])
-            raise EventError(f"there is no option {shown(option)}", hint=hint)
+            hint = suggest_names(option, [*_VALUE_OPTIONS, *_FLAG_OPTIONS])
+            raise EventError(f"there is no option {quote_value(option)}", hint=hint)
     return arguments
 
 
-def _timestamp(value: str) -> int:
+def _parse_timestamp(value: str) -> int:
     """Read a timestamp as the original does: a number, whatever stands behind it."""
     found = re.match(r"\s*([+-]?[0-9]+)", value, re.ASCII)
     if found is None or int(found[1]) < 0:
-        message = f"-t {shown(value)} is no timestamp"
+        message = f"-t {quote_value(value)} is no timestamp"
         raise EventError(message, hint="give seconds since 1970")
     return int(found[1])
 
 
-def _seconds(value: str) -> float:
+def _parse_interval(value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
         seconds = -1.0
     if not 0.001 <= seconds <= 86_400:
-        message = f"--interval {shown(value)} is no number of seconds"
+        message = f"--interval {quote_value(value)} is no number of seconds"
         raise EventError(message, hint="give one from 0.001 to 86400")
     return seconds
 
 
-def _processes(value: str) -> int:
+def _parse_process_count(value: str) -> int:
     if value not in ("1", "2"):
-        raise EventError(f"--processes {shown(value)} is not possible", hint="give 1 or 2")
+        raise EventError(f"--processes {quote_value(value)} is not possible", hint="give 1 or 2")
     return int(value)
 
 
-def settings_of(name: str) -> dict[str, str]:
+def read_settings(name: str) -> dict[str, str]:
     """Read `globus-NAME.conf`, lines NAME=VALUE, perhaps quoted; empty where there is none.
 
     Of several lines with a name the first counts. Raises `EventError` if it cannot be read.
     """
     if "/" in name:
         return {}
-    directory = os.environ.get("SEG_CONF_DIR") or CONFIGURATION
+    directory = os.environ.get("SEG_CONF_DIR") or DEFAULT_CONFIG_DIRECTORY
     path = os.path.join(directory, f"globus-{name}.conf")
     try:
         with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
@@ -171,105 +176,105 @@ def settings_of(name: str) -> dict[str, str]:
 
 def main() -> NoReturn:
     """Run the command line of this process and end it with the generator's exit code."""
-    sys.exit(run(sys.argv[1:]))
+    sys.exit(run_command_line(sys.argv[1:]))
 
 
-def run(words: Sequence[str]) -> int:
+def run_command_line(argv: Sequence[str]) -> int:
     """Run a command line; 0 at the end of input or output, 1 where it could not begin."""
     try:
-        arguments = parse(words)
+        arguments = parse_arguments(argv)
         if arguments.help:
-            return _help()
-        return _generate(arguments)
+            return _print_help()
+        return _run_generator(arguments)
     except EventError as error:
-        _say(str(error))
+        _print_message(str(error))
         return error.exit_code
     except OSError as error:
-        _say(f"{error.filename or 'the output'}: {error.strerror}")
+        _print_message(f"{error.filename or 'the output'}: {error.strerror}")
         return 1
 
 
-def _say(text: str) -> None:
+def _print_message(text: str) -> None:
     if sys.stderr:
         sys.stderr.write(f"osprofile-seg: {text}\n")
 
 
-def _help() -> int:
-    from osprofile.events.sources import NAMES
+def _print_help() -> int:
+    from osprofile.events.sources import SOURCE_NAMES
 
     if sys.stdout:
-        sys.stdout.write(HELP.format(names=", ".join(NAMES)))
+        sys.stdout.write(HELP.format(names=", ".join(SOURCE_NAMES)))
     return 0
 
 
-def _generate(arguments: Arguments) -> int:
-    from osprofile.events.generator import generate, progress_of
-    from osprofile.events.pair import paired
-    from osprofile.events.sources import find
-    from osprofile.events.sources.base import Options
+def _run_generator(arguments: Arguments) -> int:
+    from osprofile.events.generator import generate_events, open_progress_bar
+    from osprofile.events.parallel_source import parallelize_source
+    from osprofile.events.sources import find_source
+    from osprofile.events.sources.base import SourceOptions
 
     if not arguments.name:
         raise EventError("no source is named", hint=f"-s NAME; {USAGE}")
-    open_source = find(arguments.name)
-    options = Options(
+    open_source = find_source(arguments.name)
+    options = SourceOptions(
         arguments.name,
         arguments.since,
         arguments.extended,
         tuple(arguments.paths),
-        settings_of(arguments.name),
+        read_settings(arguments.name),
     )
     source = open_source(options)
     if arguments.background and not arguments.directory:
-        _say("-b means nothing without -d")
-    output = _output(arguments)
-    tell_problems = _teller_of_problems(source)
+        _print_message("-b means nothing without -d")
+    output = _open_output(arguments)
+    report_problems = _make_problem_reporter(source)
     if output is None:
-        source.left()  # opens the logs: the process in the background has nobody to tell
-        tell_problems()
+        source.count_unread_bytes()  # opens the logs: the process in the background has nobody to tell
+        report_problems()
         return 0
-    source = paired(source, arguments.processes)
-    generate(
+    source = parallelize_source(source, arguments.processes)
+    generate_events(
         source,
         output,
         interval=arguments.interval,
-        progress=progress_of(source),
-        idle=tell_problems,
+        progress=open_progress_bar(source),
+        on_idle=report_problems,
     )
     return 0
 
 
-def _teller_of_problems(source: Source) -> Callable[[], None]:
+def _make_problem_reporter(source: Source) -> Callable[[], None]:
     """Return a function that tells what is wrong with the source's logs, each problem once."""
     from osprofile.events.sources.base import LogSource
 
-    told: list[str] = []
+    reported: list[str] = []
 
-    def tell() -> None:
-        problems = source.problems() if isinstance(source, LogSource) else []
+    def report_problems() -> None:
+        problems = source.list_problems() if isinstance(source, LogSource) else []
         for problem in problems:
-            if problem not in told:
-                _say(problem)
-        told[:] = problems
+            if problem not in reported:
+                _print_message(problem)
+        reported[:] = problems
 
-    return tell
+    return report_problems
 
 
-def _output(arguments: Arguments) -> Output | None:
+def _open_output(arguments: Arguments) -> EventOutput | None:
     """Open the output; None in the process that a background one was started from."""
-    from osprofile.events.output import Directory, Standard
+    from osprofile.events.output import DailyFileOutput, StandardOutput
 
     if not arguments.directory:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        return Standard()
+        return StandardOutput()
     if not os.access(arguments.directory, os.W_OK) or not os.path.isdir(arguments.directory):
         message = f"{arguments.directory} is no directory that can be written to"
         raise EventError(message, hint="-d DIRECTORY must exist")
-    if arguments.background and not _is_background(arguments.pid_file):
+    if arguments.background and not _fork_into_background(arguments.pid_file):
         return None
-    return Directory(arguments.directory)
+    return DailyFileOutput(arguments.directory)
 
 
-def _is_background(pid_file: str) -> bool:
+def _fork_into_background(pid_file: str) -> bool:
     """Go into the background; say whether this is the process there."""
     go, wait = os.pipe()
     pid = os.fork()

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BLOCK: Final = 64 * 1024
-MOST_UNREAD: Final = 1024 * 1024
+_READ_SIZE: Final = 64 * 1024
+MAX_UNREAD_BYTES: Final = 1024 * 1024
 """Bytes that the client may leave unread before no more requests are read."""
 
 
-def take_stdio() -> tuple[int, int]:
+def detach_stdio() -> tuple[int, int]:
     """Move stdin and stdout to descriptors that no child gets, and give these.
 
     Nothing, and stderr, take their places: what is printed by mistake is the log's. OSError where
@@ -38,21 +38,21 @@ def take_stdio() -> tuple[int, int]:
 
 
 @final
-class Output:
-    """A pipe to the client. `gone` is called when it has closed its end."""
+class PipeWriter:
+    """A pipe to the client. `on_disconnect` is called when it has closed its end."""
 
-    def __init__(self, handle: int, gone: Callable[[], None]) -> None:
-        self._handle, self._gone = handle, gone
+    def __init__(self, handle: int, on_disconnect: Callable[[], None]) -> None:
+        self._handle, self._on_disconnect = handle, on_disconnect
         self._loop = asyncio.get_running_loop()
-        self._ready = select.poll()
-        self._ready.register(handle, select.POLLOUT)
+        self._poller = select.poll()
+        self._poller.register(handle, select.POLLOUT)
         self._unsent = bytearray()
-        self._is_open, self._is_closed, self._is_waiting = True, False, False
-        self._emptied = asyncio.Event()
-        self._emptied.set()
+        self._is_open, self._is_closed, self._awaits_writable = True, False, False
+        self._drained = asyncio.Event()
+        self._drained.set()
 
     @property
-    def unsent(self) -> int:
+    def unsent_bytes(self) -> int:
         """How many bytes the client has not taken yet."""
         return len(self._unsent)
 
@@ -60,13 +60,13 @@ class Output:
         """Send bytes, now or as soon as the client reads; nothing where it is gone."""
         if self._is_open and data:
             self._unsent += data
-            self._emptied.clear()
-            if not self._is_waiting:
-                self._write()
+            self._drained.clear()
+            if not self._awaits_writable:
+                self._write_pending()
 
     async def flush(self) -> None:
         """Wait until all is sent, or the client gone."""
-        await self._emptied.wait()
+        await self._drained.wait()
 
     async def close(self) -> None:
         """Close the pipe when all is sent; what is sent after that is for nobody."""
@@ -75,61 +75,61 @@ class Output:
             self._is_open, self._is_closed = False, True
             os.close(self._handle)
 
-    def _write(self) -> None:
+    def _write_pending(self) -> None:
         try:
-            while self._unsent and self._ready.poll(0):
+            while self._unsent and self._poller.poll(0):
                 sent = os.write(self._handle, self._unsent[: select.PIPE_BUF])
                 del self._unsent[:sent]
         except OSError:
             self._is_open = False
             self._unsent.clear()
-            self._gone()
+            self._on_disconnect()
         waits = bool(self._unsent)
-        if waits != self._is_waiting:
-            self._is_waiting = waits
+        if waits != self._awaits_writable:
+            self._awaits_writable = waits
             if waits:
-                self._loop.add_writer(self._handle, self._write)
+                self._loop.add_writer(self._handle, self._write_pending)
             else:
                 self._loop.remove_writer(self._handle)
         if not waits:
-            self._emptied.set()
+            self._drained.set()
 
 
 @final
-class Input:
-    """The pipe from the client. `take` gets its bytes; the empty ones are the end."""
+class PipeReader:
+    """The pipe from the client. `on_data` gets its bytes; the empty ones are the end."""
 
-    def __init__(self, handle: int, take: Callable[[bytes], None]) -> None:
-        self._handle, self._take = handle, take
+    def __init__(self, handle: int, on_data: Callable[[bytes], None]) -> None:
+        self._handle, self._on_data = handle, on_data
         self._loop = asyncio.get_running_loop()
         self._is_reading = False
 
-    def resume(self) -> None:
+    def resume_reading(self) -> None:
         """Read on."""
         if self._is_reading:
             return
         self._is_reading = True
         try:
-            self._loop.add_reader(self._handle, self._read)
+            self._loop.add_reader(self._handle, self._read_available)
         except PermissionError:  # a regular file, which is always ready
-            self._loop.call_soon(self._read_file)
+            self._loop.call_soon(self._read_regular_file)
 
-    def pause(self) -> None:
+    def pause_reading(self) -> None:
         """Read no more for now."""
         if self._is_reading:
             self._is_reading = False
             self._loop.remove_reader(self._handle)
 
-    def _read(self) -> None:
+    def _read_available(self) -> None:
         try:
-            data = os.read(self._handle, _BLOCK)
+            data = os.read(self._handle, _READ_SIZE)
         except OSError:
             data = b""
         if not data:
-            self.pause()
-        self._take(data)
+            self.pause_reading()
+        self._on_data(data)
 
-    def _read_file(self) -> None:
+    def _read_regular_file(self) -> None:
         if self._is_reading:
-            self._read()
-            self._loop.call_soon(self._read_file)
+            self._read_available()
+            self._loop.call_soon(self._read_regular_file)

@@ -12,17 +12,17 @@ import tomllib
 from os import path as paths
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from osprofile.errors import CasesError, OSProfileError, nearest, shown, told
+from osprofile.errors import CasesError, OSProfileError, quote_name, quote_value, suggest_names
 from osprofile.golden import files, toml
-from osprofile.incarnation.fields import carriable
-from osprofile.source import Place, Source
+from osprofile.incarnation.field_rules import validate_text
+from osprofile.source import Location, Source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from osprofile.golden.toml import Path
+    from osprofile.golden.toml import KeyPath
 
-NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
+CASE_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 """What a case may be called: a file of that name lies in one folder, and is not hidden there."""
 
 
@@ -36,12 +36,12 @@ class Case(NamedTuple):
     application: str | None
     fields: Mapping[str, str]
     context: Mapping[str, str]
-    refused: bool
-    place: Place | None
+    must_be_refused: bool
+    location: Location | None
 
 
 @final
-class Cases(NamedTuple):
+class CaseSuite(NamedTuple):
     """The cases of a profile, by name, and the context that all of them have.
 
     `folder` is where their golden files lie; `source` is what they were read from, None where there
@@ -54,86 +54,86 @@ class Cases(NamedTuple):
     source: Source | None = None
 
     @property
-    def file(self) -> str:
+    def cases_path(self) -> str:
         """The path of the file that has the cases."""
-        return paths.join(self.folder, files.CASES)
+        return paths.join(self.folder, files.CASES_FILE)
 
-    def golden(self, name: str) -> str:
+    def golden_path(self, name: str) -> str:
         """Give the path of a case's golden file."""
-        return paths.join(self.folder, name + files.SUFFIX)
+        return paths.join(self.folder, name + files.GOLDEN_SUFFIX)
 
 
-def load(profile: str, *, may_lack: bool = False) -> Cases:
-    """Give the cases that lie in a profile's folder; none where it has no folder `golden`.
+def load_cases(profile: str, *, allow_missing: bool = False) -> CaseSuite:
+    """Give the cases that lie in a profile's folder; none where it has no folder `golden_path`.
 
-    A folder without cases is wrong too, unless it `may_lack` them, since some are to be added.
+    A folder without cases is wrong too, unless it `allow_missing` them, since some are to be added.
     Raises `CasesError` with everything that is wrong.
     """
-    folder = files.folder_of(profile)
-    file = paths.join(folder, files.CASES)
-    data = files.read(file)
+    folder = files.locate_folder(profile)
+    file = paths.join(folder, files.CASES_FILE)
+    data = files.read_file(file)
     if data is not None:
-        return parse(file, data, may_lack=may_lack)
-    if paths.isdir(folder) and not may_lack:
-        raise CasesError([OSProfileError(f"there is no file {file}", hint=_ADD)])
-    return Cases(folder, {}, {})
+        return parse_cases(file, data, allow_missing=allow_missing)
+    if paths.isdir(folder) and not allow_missing:
+        raise CasesError([OSProfileError(f"there is no file {file}", hint=_ADD_HINT)])
+    return CaseSuite(folder, {}, {})
 
 
-_ADD: Final = "incarnate check --add writes cases to it"
+_ADD_HINT: Final = "incarnate check --add writes cases to it"
 
 
-def parse(file: str, data: bytes, *, may_lack: bool = False) -> Cases:
-    """Give the cases of a file's content; see `load`."""
+def parse_cases(file: str, data: bytes, *, allow_missing: bool = False) -> CaseSuite:
+    """Give the cases of a file's content; see `load_cases`."""
     source = Source(file, data)
-    reader = _Reader(source, _read(source))
-    found = reader.cases()
-    if not found and not reader.errors and not may_lack:
-        raise CasesError([OSProfileError(f"{file} has no case", hint=_ADD)])
+    reader = _CaseReader(source, _decode_toml(source))
+    found = reader.read_cases()
+    if not found and not reader.errors and not allow_missing:
+        raise CasesError([OSProfileError(f"{file} has no case", hint=_ADD_HINT)])
     if reader.errors:
-        at = {id(error): error.place.offset if error.place else 0 for error in reader.errors}
+        at = {id(error): error.location.offset if error.location else 0 for error in reader.errors}
         raise CasesError(sorted(reader.errors, key=lambda e: at[id(e)]))
-    return Cases(paths.dirname(file), found, reader.context, source)
+    return CaseSuite(paths.dirname(file), found, reader.context, source)
 
 
-_POSITION: Final = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)\Z")
+_ERROR_POSITION: Final = re.compile(r" \((?:at line (\d+), column (\d+)|at end of document)\)\Z")
 
 
-def _read(source: Source) -> dict[str, Any]:
+def _decode_toml(source: Source) -> dict[str, Any]:
     """Give what tomllib makes of it, or raise what it says, at the place that it tells."""
     try:
         return tomllib.loads(source.data.decode("utf-8"))
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
-        raise _error("this is not UTF-8", Place(source, error.start), hint) from None
+        raise _make_error("this is not UTF-8", Location(source, error.start), hint) from None
     except RecursionError:
-        raise _error("the values are nested too deeply", Place(source, 0)) from None
+        raise _make_error("the values are nested too deeply", Location(source, 0)) from None
     except ValueError as error:
         hint = "the file is TOML 1.0"
         if source.data.startswith(b"\xef\xbb\xbf"):
             hint = "save it without a byte order mark"
-        message = f"not TOML: {_POSITION.sub('', str(error))}"
-        raise _error(message, _place_told(source, str(error)), hint) from None
+        message = f"not TOML: {_ERROR_POSITION.sub('', str(error))}"
+        raise _make_error(message, _locate_toml_error(source, str(error)), hint) from None
 
 
-def _place_told(source: Source, message: str) -> Place:
+def _locate_toml_error(source: Source, message: str) -> Location:
     """Give the place that tomllib tells in a message: it has it nowhere else before 3.14."""
-    found = _POSITION.search(message)
+    found = _ERROR_POSITION.search(message)
     if found is None:
-        return Place(source, 0)
+        return Location(source, 0)
     if not found[1]:
-        return Place(source, len(source.data))
+        return Location(source, len(source.data))
     lines = source.data.split(b"\n")
     number, column = int(found[1]), int(found[2])
     before = lines[number - 1].decode()[: column - 1].encode()
-    return Place(source, sum(len(line) + 1 for line in lines[: number - 1]) + len(before))
+    return Location(source, sum(len(line) + 1 for line in lines[: number - 1]) + len(before))
 
 
-def _error(message: str, place: Place, hint: str = "") -> CasesError:
-    return CasesError([OSProfileError(message, place=place, hint=hint)])
+def _make_error(message: str, location: Location, hint: str = "") -> CasesError:
+    return CasesError([OSProfileError(message, location=location, hint=hint)])
 
 
-_TYPES: Final[dict[type, str]] = {str: "a string", dict: "a table", bool: "true or false"}
-_KEYS: Final[dict[str, type]] = {
+_TYPE_NAMES: Final[dict[type, str]] = {str: "a string", dict: "a table", bool: "true or false"}
+_CASE_KEYS: Final[dict[str, type]] = {
     "template": str,
     "variation": str,
     "application": str,
@@ -141,103 +141,105 @@ _KEYS: Final[dict[str, type]] = {
     "context": dict,
     "refused": bool,
 }
-_TOP: Final[dict[str, type]] = {"context": dict, "case": dict}
+_TOP_KEYS: Final[dict[str, type]] = {"context": dict, "case": dict}
 
 
-class _Reader:
+class _CaseReader:
     """Makes cases of what tomllib gives, and collects what is wrong."""
 
     def __init__(self, source: Source, document: dict[str, Any]) -> None:
         self.source = source
         self.text = source.data.decode("utf-8")
-        self.places = toml.places(self.text)
+        self.key_offsets = toml.locate_keys(self.text)
         self.errors: list[OSProfileError] = []
-        self.top = self.known_keys(document, _TOP, ())
-        self.context = self.values(self.top.get("context", {}), ("context",))
+        self.tables = self.filter_keys(document, _TOP_KEYS, ())
+        self.context = self.read_strings(self.tables.get("context", {}), ("context",))
 
-    def cases(self) -> dict[str, Case]:
+    def read_cases(self) -> dict[str, Case]:
         found: dict[str, Case] = {}
         folded = dict[str, str]()
-        for name, content in self.top.get("case", {}).items():
+        for name, content in self.tables.get("case", {}).items():
             path = ("case", name)
-            if not NAME.fullmatch(name):
+            if not CASE_NAME.fullmatch(name):
                 hint = "a letter, digit or _, then letters, digits, _ . -; at most 200: it names a file"
-                self.report(f"the name {shown(name)} is not allowed", path, hint)
-            elif self.is_a(dict, content, path):
+                self.add_error(f"the name {quote_value(name)} is not allowed", path, hint)
+            elif self.check_type(dict, content, path):
                 other = folded.setdefault(name.casefold(), name)
                 if other != name:
                     message = f"the names {other} and {name} differ in upper and lower case alone"
-                    self.report(message, path, "some file systems take them for the same file")
-                found[name] = self.case(name, content, path)
+                    self.add_error(message, path, "some file systems take them for the same file")
+                found[name] = self.read_case(name, content, path)
         return found
 
-    def case(self, name: str, content: dict[str, Any], path: Path) -> Case:
-        get = self.known_keys(content, _KEYS, path).get
+    def read_case(self, name: str, content: dict[str, Any], path: KeyPath) -> Case:
+        get = self.filter_keys(content, _CASE_KEYS, path).get
         if "template" not in content:
             hint = 'say which template it asks for, as in template = "START"'
-            self.report(f"case {name} has no template", path, hint)
+            self.add_error(f"case {name} has no template", path, hint)
         return Case(
             name=name,
             template=get("template", ""),
             variation=get("variation", ""),
             application=get("application"),
-            fields=self.values(get("fields", {}), (*path, "fields")),
-            context=self.context | self.values(get("context", {}), (*path, "context")),
-            refused=get("refused", False),
-            place=self.place(path),
+            fields=self.read_strings(get("fields", {}), (*path, "fields")),
+            context=self.context | self.read_strings(get("context", {}), (*path, "context")),
+            must_be_refused=get("refused", False),
+            location=self.locate_key(path),
         )
 
-    def known_keys(
-        self, content: dict[str, Any], known: Mapping[str, type], path: Path
+    def filter_keys(
+        self, content: dict[str, Any], allowed: Mapping[str, type], path: KeyPath
     ) -> dict[str, Any]:
         """Give what is known and of its type; report the rest."""
         found = {}
         for name, value in content.items():
-            if name not in known:
-                self.unknown(name, value, known, path)
-            elif self.is_a(known[name], value, (*path, name)):
+            if name not in allowed:
+                self.report_unknown_key(name, value, allowed, path)
+            elif self.check_type(allowed[name], value, (*path, name)):
                 found[name] = value
         return found
 
-    def unknown(self, name: str, value: object, known: Mapping[str, type], path: Path) -> None:
-        hint = nearest(name, known)
+    def report_unknown_key(
+        self, name: str, value: object, allowed: Mapping[str, type], path: KeyPath
+    ) -> None:
+        hint = suggest_names(name, allowed)
         is_case = isinstance(value, dict) and "template" in value
         if is_case and path:
             whole = ".".join((*path[1:], name))
-            hint = f"a case's name with a dot stands in quotes: [{toml.key('case', whole)}]"
+            hint = f"a case's name with a dot stands in quotes: [{toml.format_key('case', whole)}]"
         elif is_case:
-            hint = f"write [{toml.key('case', name)}]"
-        self.report(f"unknown key {told(name)}", (*path, name), hint)
+            hint = f"write [{toml.format_key('case', name)}]"
+        self.add_error(f"unknown key {quote_name(name)}", (*path, name), hint)
 
-    def values(self, content: dict[str, Any], path: Path) -> dict[str, str]:
+    def read_strings(self, content: dict[str, Any], path: KeyPath) -> dict[str, str]:
         """Give a table of strings; report what is none, or what no script can carry."""
         found = {}
         for name, value in content.items():
-            if self.is_a(str, value, (*path, name)):
+            if self.check_type(str, value, (*path, name)):
                 try:
-                    carriable(name, value)
+                    validate_text(name, value)
                 except OSProfileError as error:
-                    self.report(error.message, (*path, name), "leave it out")
+                    self.add_error(error.message, (*path, name), "leave it out")
                 found[name] = value
         return found
 
-    def is_a(self, wanted: type, value: object, path: Path) -> bool:
+    def check_type(self, expected: type, value: object, path: KeyPath) -> bool:
         """Say whether a value is of a type; report where it is not."""
-        if isinstance(value, wanted):
+        if isinstance(value, expected):
             return True
-        key = toml.key(*(path[2:] or path if path[0] == "case" else path))
-        hint = f'write {key} = "{value}"' if wanted is str and _is_number(value) else ""
-        self.report(f"{told(key)} is not {_TYPES[wanted]}", path, hint)
+        key = toml.format_key(*(path[2:] or path if path[0] == "case" else path))
+        hint = f'write {key} = "{value}"' if expected is str and _is_short_number(value) else ""
+        self.add_error(f"{quote_name(key)} is not {_TYPE_NAMES[expected]}", path, hint)
         return False
 
-    def place(self, path: Path) -> Place:
-        offset = toml.nearest_place(self.places, path)
-        return Place(self.source, len(self.text[:offset].encode()))
+    def locate_key(self, path: KeyPath) -> Location:
+        offset = toml.nearest_offset(self.key_offsets, path)
+        return Location(self.source, len(self.text[:offset].encode()))
 
-    def report(self, message: str, path: Path, hint: str) -> None:
-        self.errors.append(OSProfileError(message, place=self.place(path), hint=hint))
+    def add_error(self, message: str, path: KeyPath, hint: str) -> None:
+        self.errors.append(OSProfileError(message, location=self.locate_key(path), hint=hint))
 
 
-def _is_number(value: object) -> bool:
+def _is_short_number(value: object) -> bool:
     """Say whether a value is a number that is not too long for a line."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 10**18

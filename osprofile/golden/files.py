@@ -11,38 +11,38 @@ import stat
 from os import path as paths
 from typing import Final
 
-from osprofile import whole
+from osprofile import files
 from osprofile.errors import CasesError, OSProfileError
 
-FOLDER: Final = "golden"
+FOLDER_NAME: Final = "golden"
 """The folder in a profile's own that holds its golden cases."""
-CASES: Final = "cases.toml"
-SUFFIX: Final = ".txt"
+CASES_FILE: Final = "cases.toml"
+GOLDEN_SUFFIX: Final = ".txt"
 """What the name of a case's golden file ends with."""
-LIMIT: Final = 32 * 1024 * 1024
+MAX_FILE_SIZE: Final = 32 * 1024 * 1024
 """Bytes of a file; no profile may be as large."""
 
 
-def folder_of(profile: str) -> str:
+def locate_folder(profile: str) -> str:
     """Give the folder of the golden cases in a profile's folder; it may be missing.
 
     Raises `CasesError` for what is no folder, or a symbolic link.
     """
-    found = paths.join("" if profile == "." else profile, FOLDER)
+    found = paths.join("" if profile == "." else profile, FOLDER_NAME)
     try:
         kind = os.lstat(found).st_mode
     except FileNotFoundError:
         return found
     except OSError as error:
-        raise _unfit(f"{found} cannot be read: {error.strerror}") from None
+        raise _make_error(f"{found} cannot be read: {error.strerror}") from None
     if stat.S_ISLNK(kind):
-        raise _unfit(f"{found} is a symbolic link", "let the folder itself lie here")
+        raise _make_error(f"{found} is a symbolic link", "let the folder itself lie here")
     if not stat.S_ISDIR(kind):
-        raise _unfit(f"{found} is no folder", "golden cases lie in a folder of that name")
+        raise _make_error(f"{found} is no folder", "golden cases lie in a folder of that name")
     return found
 
 
-def read(path: str) -> bytes | None:
+def read_file(path: str) -> bytes | None:
     """Give a file's content; None for one that is missing. Raises `CasesError`."""
     try:
         # A pipe would keep a reader waiting.
@@ -51,23 +51,27 @@ def read(path: str) -> bytes | None:
         return None
     except OSError as error:
         if paths.islink(path):
-            raise _unfit(f"{path} is a symbolic link", "let the file itself lie here") from None
-        raise _unfit(f"{path} cannot be read: {error.strerror}") from None
+            raise _make_error(
+                f"{path} is a symbolic link", "let the file itself lie here"
+            ) from None
+        raise _make_error(f"{path} cannot be read: {error.strerror}") from None
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise _unfit(f"{path} is no plain file", "a plain file has to lie here")
+            raise _make_error(f"{path} is no plain file", "a plain file has to lie here")
         with os.fdopen(number, "rb", closefd=False) as file:
-            data = file.read(LIMIT + 1)
+            data = file.read(MAX_FILE_SIZE + 1)
     except OSError as error:
-        raise _unfit(f"{path} cannot be read: {error.strerror}") from None
+        raise _make_error(f"{path} cannot be read: {error.strerror}") from None
     finally:
         os.close(number)
-    if len(data) > LIMIT:
-        raise _unfit(f"{path} is larger than {LIMIT >> 20} MiB", "is this the right file?")
+    if len(data) > MAX_FILE_SIZE:
+        raise _make_error(
+            f"{path} is larger than {MAX_FILE_SIZE >> 20} MiB", "is this the right file?"
+        )
     return data
 
 
-def golden_files(folder: str) -> list[str]:
+def list_golden_files(folder: str) -> list[str]:
     """Give the names of the cases whose golden files a folder holds: of plain files, sorted."""
     try:
         with os.scandir(folder) as found:
@@ -75,18 +79,18 @@ def golden_files(folder: str) -> list[str]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise _unfit(f"{folder} cannot be read: {error.strerror}") from None
-    return sorted(n.removesuffix(SUFFIX) for n in names if n.endswith(SUFFIX))
+        raise _make_error(f"{folder} cannot be read: {error.strerror}") from None
+    return sorted(n.removesuffix(GOLDEN_SUFFIX) for n in names if n.endswith(GOLDEN_SUFFIX))
 
 
-def write(path: str, data: bytes) -> None:
+def write_file(path: str, data: bytes) -> None:
     """Write a file so that it has its old content or the new one, whatever happens meanwhile.
 
     Its folder is made; an old file's mode is kept. Raises `OSError`.
     """
     os.makedirs(paths.dirname(path), exist_ok=True)
-    whole.replace(path, data)
+    files.atomic_write(path, data)
 
 
-def _unfit(message: str, hint: str = "") -> CasesError:
+def _make_error(message: str, hint: str = "") -> CasesError:
     return CasesError([OSProfileError(message, hint=hint)])

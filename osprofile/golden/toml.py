@@ -6,10 +6,10 @@ import re
 import tomllib
 from typing import Final
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 """The names of nested tables and of a key in the last of them."""
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}  # fmt: skip
 _TOKEN: Final = re.compile(
     r"""
@@ -24,15 +24,15 @@ _TOKEN: Final = re.compile(
 )
 
 
-def string(value: str) -> str:
+def format_string(value: str) -> str:
     """Give a string as TOML has it, on one line; what a terminal would act on is escaped.
 
     Raises `ValueError` for a lone surrogate, which TOML cannot have.
     """
-    return f'"{"".join(map(_escaped, value))}"'
+    return f'"{"".join(map(_escape_char, value))}"'
 
 
-def _escaped(char: str) -> str:
+def _escape_char(char: str) -> str:
     known = _ESCAPES.get(char)
     if known is not None or char.isprintable():
         return known or char
@@ -42,18 +42,18 @@ def _escaped(char: str) -> str:
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
-def key(*names: str) -> str:
+def format_key(*names: str) -> str:
     """Give a key, dotted where it has several names."""
-    return ".".join(name if _BARE.fullmatch(name) else string(name) for name in names)
+    return ".".join(name if _BARE_KEY.fullmatch(name) else format_string(name) for name in names)
 
 
-def places(text: str) -> dict[Path, int]:
+def locate_keys(text: str) -> dict[KeyPath, int]:
     """Give the offset at which each table and each key is first named, in a text that is valid TOML.
 
     Keys inside an inline table are not among them.
     """
-    found: dict[Path, int] = {}
-    table, path = Path(), Path()
+    found: dict[KeyPath, int] = {}
+    table, path = KeyPath(), KeyPath()
     depth = -1  # of brackets in a value; below 0 where a key or a table's header stands
     for token in _TOKEN.finditer(text):
         kind, word = token.lastgroup, token[0]
@@ -62,7 +62,7 @@ def places(text: str) -> dict[Path, int]:
             if kind == "end" and not depth:
                 path, depth = table, -1
         elif kind == "name":
-            path += (_unquoted(word),)
+            path += (_unquote_name(word),)
             found.setdefault(path, token.start())
         elif word == "[":
             path = ()
@@ -73,14 +73,14 @@ def places(text: str) -> dict[Path, int]:
     return found
 
 
-def _unquoted(word: str) -> str:
+def _unquote_name(word: str) -> str:
     if word[0] not in "\"'":
         return word
     value: str = tomllib.loads(f"x = {word}")["x"]
     return value
 
 
-def nearest_place(known: dict[Path, int], path: Path) -> int:
+def nearest_offset(offsets: dict[KeyPath, int], path: KeyPath) -> int:
     """Give the offset of a path, or of what is nearest around it and has one."""
     around = (path[:length] for length in range(len(path), 0, -1))
-    return next((known[part] for part in around if part in known), 0)
+    return next((offsets[part] for part in around if part in offsets), 0)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 
-def user_name() -> str:
+def get_user_name() -> str:
     """Give the login name of the user that this process runs as."""
     import pwd
 
@@ -19,7 +19,7 @@ def user_name() -> str:
         return str(os.geteuid())
 
 
-def unique_name() -> str:
+def generate_unique_name() -> str:
     """Give a name that no other job has: time to the second (UTC), then 64 random bits."""
     import time
 
@@ -35,8 +35,8 @@ def working_directory(profile: Profile, user: str, name: str) -> str:
 
 def new_context(profile: Profile) -> dict[str, str]:
     """Give USER_NAME and a fresh WORKING_DIRECTORY for one job of this process's user."""
-    user = user_name()
+    user = get_user_name()
     return {
         "USER_NAME": user,
-        "WORKING_DIRECTORY": working_directory(profile, user, unique_name()),
+        "WORKING_DIRECTORY": working_directory(profile, user, generate_unique_name()),
     }

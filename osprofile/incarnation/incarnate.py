@@ -13,40 +13,40 @@ from osprofile.errors import (
     MissingValueError,
     NotSettableError,
     UnknownFieldError,
-    nearest,
-    told,
+    quote_name,
+    suggest_names,
 )
-from osprofile.incarnation import fields as rules
-from osprofile.incarnation.lengths import check_length, is_plainly_short
-from osprofile.incarnation.plan import plan_of, static_scripts_plan
+from osprofile.incarnation import field_rules as rules
+from osprofile.incarnation.lengths import check_length, is_surely_short
+from osprofile.incarnation.plan import get_plan, plan_static_scripts
 from osprofile.incarnation.static_scripts import StaticScriptFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import NoReturn
 
+    from osprofile.incarnation.compiled_text import CompiledText, FieldUse, Values
     from osprofile.incarnation.plan import Plan
-    from osprofile.incarnation.text import Text, Use, Values
     from osprofile.profile.model import Profile
-    from osprofile.source import Place
+    from osprofile.source import Location
 
-Origin = Literal["fixed", "request", "context", "default"]
-_NOTHING: Mapping[str, str] = {}
+ValueOrigin = Literal["fixed", "request", "context", "default"]
+_EMPTY_MAPPING: Mapping[str, str] = {}
 
 
 @final
 class FieldValue(NamedTuple):
     """What became of a field: its value in the text, and where that came from.
 
-    `given` is the value before a tag took effect. `place` is where the profile declares the field,
+    `raw_value` is the value before a tag took effect. `location` is where the profile declares the field,
     None where it does not.
     """
 
     name: str
     value: str
-    given: str
-    origin: Origin
-    place: Place | None
+    raw_value: str
+    origin: ValueOrigin
+    location: Location | None
 
 
 @final
@@ -57,21 +57,21 @@ class Incarnation:
     for the caller's log; `fields` tells where each value came from. Not changed after it is made.
     """
 
-    __slots__ = ("_made_of", "static_scripts", "text", "warnings")
+    __slots__ = ("_inputs", "static_scripts", "text", "warnings")
 
     def __init__(
         self,
-        used: Text,
+        compiled_text: CompiledText,
         plan: Plan,
         values: Values,
         request: Mapping[str, str],
         context: Mapping[str, str],
     ) -> None:
-        """Fill `used`, the text of the plan that these values need; KeyError for one that has none."""
-        self.text = used.fill(values)
-        self.static_scripts = _static_scripts(plan, values) if plan.scripts else ()
+        """Fill `compiled_text`, the text of the plan that these values need; KeyError for one that has none."""
+        self.text = compiled_text.fill_slots(values)
+        self.static_scripts = _render_static_scripts(plan, values) if plan.static_scripts else ()
         self.warnings: tuple[str, ...] = ()
-        self._made_of = (plan, values, request, context, used)
+        self._inputs = (plan, values, request, context, compiled_text)
 
     def __repr__(self) -> str:
         return f"<Incarnation of {self.template}, {len(self.text)} characters>"
@@ -82,34 +82,34 @@ class Incarnation:
     @property
     def template(self) -> str:
         """The template's name."""
-        return self._made_of[0].template.name
+        return self._inputs[0].template.name
 
     @property
     def variation(self) -> str:
         """The variation's name, empty for the default one."""
-        return self._made_of[0].variation
+        return self._inputs[0].variation
 
     @property
     def fields(self) -> Mapping[str, FieldValue]:
         """Every field that the text uses, by name."""
-        return {name: self._field(name) for name in self._made_of[0].uses}
+        return {name: self._describe_field(name) for name in self._inputs[0].uses}
 
     @property
     def job_script(self) -> str | None:
         """The text of JOB_SCRIPT where the template uses it (START), else None."""
-        plan, values, *_ = self._made_of
+        plan, values, *_ = self._inputs
         return values[rules.JOB_SCRIPT] if plan.application else None
 
     @property
-    def made_of(self) -> tuple[Plan, Text, Values]:
+    def trace_inputs(self) -> tuple[Plan, CompiledText, Values]:
         """The plan, the text of it that was filled, and the values: for those who explain it."""
-        plan, values, _request, _context, used = self._made_of
+        plan, values, _request, _context, used = self._inputs
         return plan, used, values
 
-    def sources(self, name: str) -> Iterator[tuple[Origin, str]]:
+    def list_sources(self, name: str) -> Iterator[tuple[ValueOrigin, str]]:
         """Give all that offers a value to a field, in the order of precedence: the first counts."""
-        plan, _values, request, context, _used = self._made_of
-        sources: tuple[tuple[Origin, Mapping[str, str]], ...] = (
+        plan, _values, request, context, _used = self._inputs
+        sources: tuple[tuple[ValueOrigin, Mapping[str, str]], ...] = (
             ("fixed", plan.fixed),
             ("request", request),
             ("context", context),
@@ -117,11 +117,11 @@ class Incarnation:
         )
         return ((origin, source[name]) for origin, source in sources if name in source)
 
-    def _field(self, name: str) -> FieldValue:
-        plan, values, *_ = self._made_of
-        declared = plan.declared.get(name)
-        origin, given = next(self.sources(name))
-        return FieldValue(name, values[name], given, origin, declared and declared.place)
+    def _describe_field(self, name: str) -> FieldValue:
+        plan, values, *_ = self._inputs
+        declared = plan.declarations.get(name)
+        origin, given = next(self.list_sources(name))
+        return FieldValue(name, values[name], given, origin, declared and declared.location)
 
 
 def incarnate(
@@ -138,7 +138,7 @@ def incarnate(
 
     `fields` is the request: values by field name, not trusted. `context` holds the special fields
     (USER_NAME, WORKING_DIRECTORY, `TargetSystemInfo:XXX`, `SSH:HOST`, `SSH:PORT`) and those of the
-    user's profile. `application` is `NAME` or `NAME/VERSION`, for templates that use JOB_SCRIPT.
+    user's profile. `get_application` is `NAME` or `NAME/VERSION`, for templates that use JOB_SCRIPT.
     With `strict`, a field that the request sets and no template uses is an error, not a warning.
 
     Raises `NotFoundError` (template, variation, application), `InvalidProfileError` (a fault in a
@@ -146,18 +146,18 @@ def incarnate(
     """
     plan = profile.plans.get((template, variation, application))
     if plan is None:
-        plan = plan_of(profile, template, variation, application)
-    request = dict(fields) if fields else _NOTHING
-    given = dict(context) if context else _NOTHING
+        plan = get_plan(profile, template, variation, application)
+    request = dict(fields) if fields else _EMPTY_MAPPING
+    given = dict(context) if context else _EMPTY_MAPPING
     warnings: tuple[str, ...] = ()
     if not plan.settable.issuperset(request):
-        warnings = _judge_names(plan, request, strict=strict)
+        warnings = _check_request_names(plan, request, strict=strict)
         request = {name: value for name, value in request.items() if name in plan.settable}
     try:
-        values, text = _values(plan, request, given)
+        values, text = _resolve_values(plan, request, given)
         incarnation = Incarnation(text, plan, values, request, given)
     except KeyError as error:
-        _missing(plan, error.args[0], given)
+        _raise_missing_value(plan, error.args[0], given)
     if warnings:
         incarnation.warnings = warnings
     return incarnation
@@ -168,7 +168,7 @@ def storage_path(profile: Profile, name: str, context: Mapping[str, str] | None 
 
     The line end that closes the template's text is no part of the path. Raises `StorageNotFoundError` and what `incarnate` raises.
     """
-    text = incarnate(profile, profile.storage(name).template, context=context).text
+    text = incarnate(profile, profile.get_storage(name).template, context=context).text
     return text.removesuffix("\n")
 
 
@@ -179,129 +179,133 @@ def static_scripts(
 
     Raises what `incarnate` raises.
     """
-    plan, given = static_scripts_plan(profile), dict(context) if context else _NOTHING
+    plan, given = plan_static_scripts(profile), dict(context) if context else _EMPTY_MAPPING
     try:
-        return _static_scripts(plan, _values(plan, _NOTHING, given)[0])
+        return _render_static_scripts(plan, _resolve_values(plan, _EMPTY_MAPPING, given)[0])
     except KeyError as error:
-        _missing(plan, error.args[0], given)
+        _raise_missing_value(plan, error.args[0], given)
 
 
-def _values(
+def _resolve_values(
     plan: Plan, request: Mapping[str, str], context: Mapping[str, str]
-) -> tuple[Values, Text]:
+) -> tuple[Values, CompiledText]:
     """Give the values by key, checked, and the text to fill; KeyError where a field has none."""
     values = {**plan.defaults, **context, **request, **plan.fixed}
-    joined = _plainly_joined(request, context)
+    joined = _join_simple_values(request, context)
     if joined is None:
-        _refuse_uncarriable(plan, request, context)
+        _validate_values(plan, request, context)
     for name in plan.required:
         if not values[name]:
             raise KeyError(name)
-    for name, known, rule in plan.checked:
+    for name, known, rule in plan.checked_fields:
         if values[name] not in known:
-            rule.resolve(values[name])
-    for name, known, rule in plan.tagged:
+            rule.resolve_value(values[name])
+    for name, known, rule in plan.tagged_fields:
         given = values[name]
         value = known.get(given)
-        values[name] = rule.resolve(given) if value is None else value
-    if plan.plain is not None and joined is not None and plan.mark not in joined:
-        return values, plan.plain
-    for key, name, old, new in plan.quoted:
+        values[name] = rule.resolve_value(given) if value is None else value
+    if (
+        plan.unquoted_text is not None
+        and joined is not None
+        and plan.quoted_character not in joined
+    ):
+        return values, plan.unquoted_text
+    for key, name, old, new in plan.literal_replacements:
         value = values[name]
         values[key] = value.replace(old, new) if old in value else value
     for step in plan.steps:
-        values[step.key] = step.make(values)
+        values[step.key] = step.compute_value(values)
     return values, plan.text
 
 
-def _plainly_joined(request: Mapping[str, str], context: Mapping[str, str]) -> str | None:
+def _join_simple_values(request: Mapping[str, str], context: Mapping[str, str]) -> str | None:
     """Give all values in one string if it takes no closer look to see that a script can carry them."""
     try:
         joined = "".join([*request.values(), *context.values()] if context else request.values())
     except TypeError:  # not all are strings
         return None
-    short = is_plainly_short(joined)
+    short = is_surely_short(joined)
     return joined if short and joined.isascii() and "\0" not in joined else None
 
 
-def _refuse_uncarriable(plan: Plan, *given: Mapping[str, str]) -> None:
+def _validate_values(plan: Plan, *given: Mapping[str, str]) -> None:
     for values in given:
         for name in values.keys() & plan.uses.keys():
-            rules.carriable(name, values[name])
-            check_length(name, values[name], plan.declared.get(name))
+            rules.validate_text(name, values[name])
+            check_length(name, values[name], plan.declarations.get(name))
 
 
-def _judge_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:
+def _check_request_names(
+    plan: Plan, request: Mapping[str, str], *, strict: bool
+) -> tuple[str, ...]:
     """Judge the names that a request may not or need not set; give the warnings."""
     warnings = []
     for name in request:
-        declared = plan.declaration(name)
-        if rules.is_special(name) or plan.supplies(name):
-            _refuse_special(name)
+        declared = plan.find_declaration(name)
+        if rules.is_special_field(name) or plan.is_engine_field(name):
+            _refuse_special_field(name)
         if declared is not None and not declared.settable:
             message = f"field {name} of template {plan.template.name} is not settable"
             hint = "the profile alone decides it; leave it out of the request"
-            raise NotSettableError(message, field=name, place=declared.place, hint=hint)
-        if name in plan.uses and name not in plan.declared:
+            raise NotSettableError(message, field=name, location=declared.location, hint=hint)
+        if name in plan.uses and name not in plan.declarations:
             use = plan.uses[name]
             message = f"field {name} is not declared in template {use.template.name}: only the context can give it"
             hint = f'declare it there to let requests set it: <Field name="{name}">'
-            raise NotSettableError(message, field=name, place=use.place, hint=hint)
+            raise NotSettableError(message, field=name, location=use.location, hint=hint)
         if name in plan.fixed:
-            place = plan.declared[name].place_of("Value")
+            place = plan.declarations[name].locate_child("Value")
             warnings.append(f"{place}: field {name} has a fixed Value, which overrides the request")
         elif name not in plan.settable:
-            message = _unused(plan, name, declared is not None)
+            message = _describe_unused_field(plan, name, declared is not None)
             if strict:
-                where = declared.place if declared else None
-                hint = nearest(name, plan.settable) or "it has no settable field"
-                raise UnknownFieldError(message, field=name, place=where, hint=hint)
+                where = declared.location if declared else None
+                hint = suggest_names(name, plan.settable) or "it has no settable field"
+                raise UnknownFieldError(message, field=name, location=where, hint=hint)
             warnings.append(message)
     return tuple(warnings)
 
 
-def _refuse_special(name: str) -> NoReturn:
-    message = f"field {told(name)} is supplied by the engine or the context, not by a request"
-    hint = f"leave it out, or give it as context ({told(name)}=...)"
+def _refuse_special_field(name: str) -> NoReturn:
+    message = f"field {quote_name(name)} is supplied by the engine or the context, not by a request"
+    hint = f"leave it out, or give it as context ({quote_name(name)}=...)"
     if name == rules.JOB_SCRIPT:
         hint = "it is made of JOB_PROLOGUE, the application's template and JOB_EPILOGUE"
     raise NotSettableError(message, field=name, hint=hint)
 
 
-def _unused(plan: Plan, name: str, declared: bool) -> str:
+def _describe_unused_field(plan: Plan, name: str, declared: bool) -> str:
     where = f"template {plan.template.name}"
     if plan.variation:
         where += f", variation {plan.variation}"
     if plan.application is not None:
         where += f" with application {plan.application.application_name}"
-    return f"field {told(name)} is {'declared but ' if declared else ''}not used by {where}"
+    return f"field {quote_name(name)} is {'declared but ' if declared else ''}not used by {where}"
 
 
-def _missing(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
+def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
     """Raise the error for a field that has no value."""
-    use: Use = plan.uses[name] if name in plan.uses else next(iter(plan.uses.values()))
-    declared = plan.declared.get(name)
+    use: FieldUse = plan.uses[name] if name in plan.uses else next(iter(plan.uses.values()))
+    declared = plan.declarations.get(name)
     variation = f", variation {use.invocation.name}" if use.invocation.name else ""
     message = f"field {name} has no value: template {use.template.name}{variation} uses it"
-    if declared is not None and declared.settable and not rules.is_special(name):
+    if declared is not None and declared.settable and not rules.is_special_field(name):
         hint = f"it has no Default: set {name} to something that is not empty"
         if declared.description:
             hint += f" ({declared.description})"
     elif name in context:
         hint = "the context gives it as the empty string, which means: not given"
-    elif declared is not None or rules.is_special(name):
+    elif declared is not None or rules.is_special_field(name):
         hint = f"the context must supply it: {name}=..."
     else:
-        known = {*plan.profile.global_fields, *use.template.fields, *rules.SPECIAL_NAMES, *context}
+        known = {*plan.profile.global_fields, *use.template.fields, *rules.SPECIAL_FIELDS, *context}
         message = f"<{name}> is not declared in template {use.template.name}{variation}, nor a global field"
-        hint = (
-            f"{nearest(name, known)}; a shell's input redirection is written with a blank: < {name}"
-        )
-    raise MissingValueError(message, field=name, place=use.place, hint=hint)
+        hint = f"{suggest_names(name, known)}; a shell's input redirection is written with a blank: < {name}"
+    raise MissingValueError(message, field=name, location=use.location, hint=hint)
 
 
-def _static_scripts(plan: Plan, values: Values) -> tuple[StaticScriptFile, ...]:
+def _render_static_scripts(plan: Plan, values: Values) -> tuple[StaticScriptFile, ...]:
     return tuple(
-        StaticScriptFile(path.line(values), script.body.text, directory.line(values))
-        for script, path, directory in plan.scripts
+        StaticScriptFile(path.fill_line(values), script.body.text, directory.fill_line(values))
+        for script, path, directory in plan.static_scripts
     )

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import ValueRefusedError, shown
+from osprofile.errors import ValueRefusedError, quote_value
 
 if TYPE_CHECKING:
     from osprofile.profile.model import Field
 
-LONGEST: Final = 128 * 1024 - 1
+MAX_ARGUMENT_SIZE: Final = 128 * 1024 - 1
 """Bytes that Linux passes on to a program as one argument, or as one variable with its name."""
 
-MOST_WORDS: Final = 960 * 1024
+MAX_WORDS_SIZE: Final = 960 * 1024
 """Bytes that all words of a value may take, with a pointer to each: with the usual stack Linux passes
 on 2 MiB, arguments and environment together."""
 
@@ -23,46 +23,51 @@ ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\
 ENVIRONMENT_PATTERN: Final = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"
 """Only `export NAME='value'` lines match. They become words for `env`, and are never run as commands."""
 
-_WORD: Final = rb"(?:'[^']*'|\\'|[^'\\\s]+)+"
-_QUOTING: Final = rb"'([^']*)'|\\(')"
-_POINTER: Final = 8
+_SHELL_WORD: Final = rb"(?:'[^']*'|\\'|[^'\\\s]+)+"
+_QUOTED_PART: Final = rb"'([^']*)'|\\(')"
+_POINTER_SIZE: Final = 8
 
 
-def is_plainly_short(text: str) -> bool:
+def is_surely_short(text: str) -> bool:
     """Return whether text is so short that no part of it can be too long for a program."""
-    return len(text) <= LONGEST // 8
+    return len(text) <= MAX_ARGUMENT_SIZE // 8
 
 
-def check_length(name: str, value: str, declared: Field | None) -> None:
+def check_length(name: str, value: str, declaration: Field | None) -> None:
     """Raise where a value is too long for any program, as an argument or a variable.
 
     Of a field that takes shell words each word counts, and all of them together.
     """
-    if is_plainly_short(value):
+    if is_surely_short(value):
         return
     data = value.encode()
-    if declared is not None and declared.pattern_text in {ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN}:
-        _check_words(name, value, data)
+    if declaration is not None and declaration.pattern_text in {
+        ARGUMENTS_PATTERN,
+        ENVIRONMENT_PATTERN,
+    }:
+        _check_word_lengths(name, value, data)
         return
     # A job may find it as a variable GPE_NAME, as it does with the bundled profiles.
-    most = LONGEST - len(f"GPE_{name}=".encode())
+    most = MAX_ARGUMENT_SIZE - len(f"GPE_{name}=".encode())
     if len(data) > most:
-        message = f"field {name}: {shown(value)} is too long for a program: {len(data)} bytes"
+        message = f"field {name}: {quote_value(value)} is too long for a program: {len(data)} bytes"
         raise ValueRefusedError(message, field=name, hint=f"at most {most}; put it into a file")
 
 
-def _check_words(name: str, value: str, data: bytes) -> None:
+def _check_word_lengths(name: str, value: str, data: bytes) -> None:
     """Raise where shell words are too long for a program, one of them or all together."""
-    words = re.findall(_WORD, data) if len(data) <= MOST_WORDS else [data]
+    words = re.findall(_SHELL_WORD, data) if len(data) <= MAX_WORDS_SIZE else [data]
     for number, word in enumerate(words, 1):
-        size = len(word) if len(word) <= LONGEST else len(re.sub(_QUOTING, rb"\1\2", word))
-        if size > LONGEST and len(data) <= MOST_WORDS:
-            message = f"field {name}: word {number} of {shown(value)} is too long for a program: {size} bytes"
-            hint = f"at most {LONGEST}; put it into a file"
-            raise ValueRefusedError(message, field=name, hint=hint)
-    taken = sum(map(len, words)) + len(words) * (1 + _POINTER)
-    if taken > MOST_WORDS:
-        message = (
-            f"field {name}: {shown(value)} is too long for a program: its words take {taken} bytes"
+        size = (
+            len(word)
+            if len(word) <= MAX_ARGUMENT_SIZE
+            else len(re.sub(_QUOTED_PART, rb"\1\2", word))
         )
-        raise ValueRefusedError(message, field=name, hint=f"at most {MOST_WORDS}; use a file")
+        if size > MAX_ARGUMENT_SIZE and len(data) <= MAX_WORDS_SIZE:
+            message = f"field {name}: word {number} of {quote_value(value)} is too long for a program: {size} bytes"
+            hint = f"at most {MAX_ARGUMENT_SIZE}; put it into a file"
+            raise ValueRefusedError(message, field=name, hint=hint)
+    taken = sum(map(len, words)) + len(words) * (1 + _POINTER_SIZE)
+    if taken > MAX_WORDS_SIZE:
+        message = f"field {name}: {quote_value(value)} is too long for a program: its words take {taken} bytes"
+        raise ValueRefusedError(message, field=name, hint=f"at most {MAX_WORDS_SIZE}; use a file")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MODE = 0o700
+SCRIPT_FILE_MODE = 0o700
 
 
 @final
@@ -26,15 +26,15 @@ class StaticScriptFile(NamedTuple):
     path: str
     body: str
     directory: str
-    mode: int = MODE
+    mode: int = SCRIPT_FILE_MODE
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the body, in hex: what a caller remembers to skip a deployment."""
-        return _digest(self.body)
+        return _compute_digest(self.body)
 
 
-def deployed_name(file_name: str, body: str) -> str:
+def get_deployed_name(file_name: str, body: str) -> str:
     """Return the name of a static script's file: `count.sh` is `count.0123456789abcdef.sh`.
 
     All profiles of a user share one directory. With the body's digest in its name no file is ever
@@ -42,16 +42,20 @@ def deployed_name(file_name: str, body: str) -> str:
     that is about to run.
     """
     stem, dot, suffix = file_name.rpartition(".")
-    return f"{stem}.{_digest(body)[:16]}.{suffix}" if dot else f"{suffix}.{_digest(body)[:16]}"
+    return (
+        f"{stem}.{_compute_digest(body)[:16]}.{suffix}"
+        if dot
+        else f"{suffix}.{_compute_digest(body)[:16]}"
+    )
 
 
-def _digest(body: str) -> str:
+def _compute_digest(body: str) -> str:
     from hashlib import sha256
 
     return sha256(body.encode()).hexdigest()
 
 
-def quoted(value: str) -> str:
+def quote_shell_word(value: str) -> str:
     """Quote a value as one word of a POSIX shell."""
     return "'" + value.replace("'", "'\\''") + "'"
 
@@ -61,10 +65,10 @@ def deployment_script(scripts: Iterable[StaticScriptFile]) -> str:
 
     It exits with 0 where every file is in place, whatever it had to do for that.
     """
-    return "".join([_HEAD, *map(_deploy_one, scripts)])
+    return "".join([_DEPLOY_FUNCTION, *map(_format_deploy_call, scripts)])
 
 
-_HEAD = """\
+_DEPLOY_FUNCTION = """\
 set -eu
 umask 077
 deploy() { # DIRECTORY PATH BODY MODE
@@ -86,5 +90,7 @@ deploy() { # DIRECTORY PATH BODY MODE
 """
 
 
-def _deploy_one(script: StaticScriptFile) -> str:
-    return f"deploy {script.directory} {script.path} {quoted(script.body)} {script.mode:o}\n"
+def _format_deploy_call(script: StaticScriptFile) -> str:
+    return (
+        f"deploy {script.directory} {script.path} {quote_shell_word(script.body)} {script.mode:o}\n"
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from osprofile.errors import plain
+from osprofile.errors import replace_unprintable
 from osprofile.lint.rules import RULES, UNLOADABLE
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from osprofile.errors import Problem
     from osprofile.lint.linter import Findings
-    from osprofile.lint.waivers import Waived
+    from osprofile.lint.waivers import WaivedProblem
 
 Json = dict[str, Any]
 
@@ -28,58 +28,60 @@ SARIF_SCHEMA: Final = (
 SARIF_VERSION: Final = "2.1.0"
 SHELLCHECK_WIKI: Final = "https://www.shellcheck.net/wiki/"
 
-_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY: Final = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
+_DATA_ESCAPES: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY_ESCAPES: Final = _DATA_ESCAPES | str.maketrans({":": "%3A", ",": "%2C"})
 """What the runner of GitHub Actions undoes in the message and in the properties of a command."""
 
 
-def github(findings: Iterable[Findings]) -> str:
+def format_github(findings: Iterable[Findings]) -> str:
     """Give a workflow command a problem: `::error file=...,line=...,col=...,title=CODE::message`.
 
     GitHub shows them beside the lines of a change. A problem is one line, whatever it holds.
     """
-    return "\n".join(_command(found.file, p) for found in findings for p in found.problems)
+    return "\n".join(_format_command(found.file, p) for found in findings for p in found.problems)
 
 
-def _command(file: str, found: Problem) -> str:
-    properties = {"file": found.place.file if found.place else file}
-    if found.place:
-        line, column = found.place.source.locate(found.place.offset)
+def _format_command(file: str, problem: Problem) -> str:
+    properties = {"file": problem.location.file if problem.location else file}
+    if problem.location:
+        line, column = problem.location.source.get_line_and_column(problem.location.offset)
         properties |= {"line": str(line), "col": str(column)}
-    properties["title"] = found.code
-    told = ",".join(f"{n}={plain(v).translate(_PROPERTY)}" for n, v in properties.items())
-    return f"::{found.severity} {told}::{plain(_message(found)).translate(_DATA)}"
+    properties["title"] = problem.code
+    told = ",".join(
+        f"{n}={replace_unprintable(v).translate(_PROPERTY_ESCAPES)}" for n, v in properties.items()
+    )
+    return f"::{problem.severity} {told}::{replace_unprintable(_format_message(problem)).translate(_DATA_ESCAPES)}"
 
 
-def _message(found: Problem) -> str:
-    return f"{found.message}\n{found.hint}" if found.hint else found.message
+def _format_message(problem: Problem) -> str:
+    return f"{problem.message}\n{problem.hint}" if problem.hint else problem.message
 
 
-def sarif(findings: Iterable[Findings], version: str) -> Json:
+def format_sarif(findings: Iterable[Findings], version: str) -> Json:
     """Give a SARIF 2.1.0 log with one run; `version` is the linter's.
 
     A problem with a waiver is a result that is suppressed in the source (3.27.23). Paths below the
     current directory stand as they were given, relative to the root of the sources; others as URIs.
     """
     findings = [*findings]
-    told: list[tuple[str, Problem, Waived | None]] = []
+    told: list[tuple[str, Problem, WaivedProblem | None]] = []
     told += [(f.file, p, None) for f in findings for p in f.problems]
     told += [(f.file, w.problem, w) for f in findings for w in f.waived]
     codes = sorted({found.code for _, found, _ in told})
     index = {code: n for n, code in enumerate(codes)}
     run: Json = {
-        "tool": {"driver": _driver(version, codes)},
+        "tool": {"driver": _build_driver(version, codes)},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(file, found, index, waived) for file, found, waived in told],
+        "results": [_build_result(file, found, index, waived) for file, found, waived in told],
     }
     return {"$schema": SARIF_SCHEMA, "version": SARIF_VERSION, "runs": [run]}
 
 
-def _driver(version: str, codes: Sequence[str]) -> Json:
-    return {"name": "osprofile", "version": version, "rules": [*map(_rule, codes)]}
+def _build_driver(version: str, codes: Sequence[str]) -> Json:
+    return {"name": "osprofile", "version": version, "rules": [*map(_build_rule, codes)]}
 
 
-def _rule(code: str) -> Json:
+def _build_rule(code: str) -> Json:
     """Give a reportingDescriptor (3.49)."""
     rule = RULES.get(code)
     if rule is None:  # shellcheck's
@@ -93,32 +95,34 @@ def _rule(code: str) -> Json:
     }
 
 
-def _result(file: str, found: Problem, index: Mapping[str, int], waived: Waived | None) -> Json:
+def _build_result(
+    file: str, problem: Problem, index: Mapping[str, int], waived: WaivedProblem | None
+) -> Json:
     result: Json = {
-        "ruleId": found.code,
-        "ruleIndex": index[found.code],
-        "level": found.severity,
-        "message": {"text": plain(_message(found))},
-        "locations": [{"physicalLocation": _location(file, found)}],
+        "ruleId": problem.code,
+        "ruleIndex": index[problem.code],
+        "level": problem.severity,
+        "message": {"text": replace_unprintable(_format_message(problem))},
+        "locations": [{"physicalLocation": _build_location(file, problem)}],
     }
     if waived is not None:
-        reason = plain(waived.waiver.reason)
+        reason = replace_unprintable(waived.waiver.reason)
         result["suppressions"] = [{"kind": "inSource", "justification": reason}]
     return result
 
 
-def _location(file: str, found: Problem) -> Json:
+def _build_location(file: str, problem: Problem) -> Json:
     """Give a physicalLocation (3.29): of a file that cannot be read, without a region."""
-    if found.place is None:
-        return {"artifactLocation": {"uri": uri(file)}}
-    line, column = found.place.source.locate(found.place.offset)
+    if problem.location is None:
+        return {"artifactLocation": {"uri": format_uri(file)}}
+    line, column = problem.location.source.get_line_and_column(problem.location.offset)
     return {
-        "artifactLocation": {"uri": uri(found.place.file)},
+        "artifactLocation": {"uri": format_uri(problem.location.file)},
         "region": {"startLine": line, "startColumn": column},
     }
 
 
-def uri(file: str) -> str:
+def format_uri(file: str) -> str:
     """Give a path as a URI reference: relative as it is, else with the scheme `file`.
 
     A relative path that leads upwards is made absolute: a reader of the log has another directory.
@@ -129,7 +133,7 @@ def uri(file: str) -> str:
     return quote(path.encode("utf-8", "surrogateescape"))
 
 
-def selected(
+def select_findings(
     findings: Iterable[Findings], select: Sequence[str], ignore: Sequence[str]
 ) -> Iterator[Findings]:
     """Give what was found, less the codes that are not wanted.

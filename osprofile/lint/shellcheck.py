@@ -17,31 +17,31 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.errors import NotFoundError, OSProfileError, Problem
-from osprofile.incarnation import fields as values
-from osprofile.language import body as bodies
+from osprofile.incarnation import body as bodies
+from osprofile.incarnation import field_rules as values
 from osprofile.lint.formats import SHELLCHECK_WIKI
-from osprofile.lint.script import Script
+from osprofile.lint.profile_view import ShellScript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from osprofile.lint.script import Hole, View
+    from osprofile.lint.profile_view import Placeholder, ProfileView
     from osprofile.profile.model import Field
-    from osprofile.source import Place
+    from osprofile.source import Location
 
-CODES: Final = "SC"
+CODE_PREFIX: Final = "SC"
 """What its codes begin with."""
 
-TIME_LIMIT: Final = 120
+SHELLCHECK_TIMEOUT: Final = 120
 """Seconds for all scripts of a profile; they take a few."""
 
-_NO_SCRIPTS: Final = frozenset({"BIN", "SHELL", "EVENTS"})
+_NON_SCRIPT_TEMPLATES: Final = frozenset({"BIN", "SHELL", "EVENTS"})
 """Templates whose texts are paths and command lines, which no shell reads as a script."""
 
-_OF_CONSTANTS: Final = frozenset({2043, 2050, 2157, 2194})
+_CONSTANT_CODES: Final = frozenset({2043, 2050, 2157, 2194})
 """What it says of constants where variables are usual: values are none, until they are set."""
 
-_CONTEXT: Final = {
+_SAMPLE_CONTEXT: Final = {
     "USER_NAME": "user",
     "WORKING_DIRECTORY": "/scratch/user/1",
     "SSH:HOST": "host",
@@ -51,35 +51,35 @@ _CONTEXT: Final = {
 
 
 @final
-class Rendered(NamedTuple):
+class RenderedScript(NamedTuple):
     """A script with values in it.
 
-    `origin` has, for each character, its index in `script`; `starts` the offset of each line.
+    `item_indices` has, for each character, its index in `assemble_script`; `line_starts` the offset of each line.
     """
 
     text: str
-    origin: Sequence[int]
-    script: Script
-    starts: Sequence[int]
+    item_indices: Sequence[int]
+    script: ShellScript
+    line_starts: Sequence[int]
 
-    def offset(self, line: int, column: int) -> int:
+    def text_offset(self, line: int, column: int) -> int:
         """Give the offset in the text of a line and column, from 1; of one too far, the last."""
-        start = self.starts[min(line, len(self.starts)) - 1]
-        return max(0, min(start + column - 1, len(self.origin) - 1))
+        start = self.line_starts[min(line, len(self.line_starts)) - 1]
+        return max(0, min(start + column - 1, len(self.item_indices) - 1))
 
-    def place(self, line: int, column: int) -> Place:
+    def locate_text(self, line: int, column: int) -> Location:
         """Give the place in the profile of a line and column, from 1, of the text."""
-        return self.script.place(self.origin[self.offset(line, column)])
+        return self.script.locate_item(self.item_indices[self.text_offset(line, column)])
 
-    def has_value(self, line: int) -> bool:
+    def has_placeholder(self, line: int) -> bool:
         """Say whether a value that may vary stands in a line of the text."""
-        first, items = self.origin[self.offset(line, 1)], self.script.items
-        last = self.origin[self.offset(line + 1, 1)]
+        first, items = self.item_indices[self.text_offset(line, 1)], self.script.items
+        last = self.item_indices[self.text_offset(line + 1, 1)]
         # An empty value has no character: it is between those beside it.
         return any(not isinstance(item, str) for item in items[first : last + 1])
 
 
-def find() -> str:
+def find_shellcheck() -> str:
     """Give the path of shellcheck: on the PATH, or beside this Python. Raises `NotFoundError`."""
     beside = os.path.dirname(sys.executable)
     found = shutil.which("shellcheck") or shutil.which("shellcheck", path=beside)
@@ -89,77 +89,80 @@ def find() -> str:
     return found
 
 
-def rule(program: str) -> Callable[[View], list[Problem]]:
+def create_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
     """Give the rule of the linter that runs this shellcheck; it raises `OSProfileError`."""
 
-    def shellcheck(view: View) -> list[Problem]:
-        scripts = [*rendered(view)]
-        comments = _run(program, [s.text for s in scripts])
+    def shellcheck(view: ProfileView) -> list[Problem]:
+        scripts = [*render_scripts(view)]
+        comments = _run_shellcheck(program, [s.text for s in scripts])
         return [
-            _problem(scripts[number], told)
+            _problem_from_comment(scripts[number], told)
             for number, told in comments
-            if told["code"] not in _OF_CONSTANTS or not scripts[number].has_value(told["line"])
+            if told["code"] not in _CONSTANT_CODES
+            or not scripts[number].has_placeholder(told["line"])
         ]
 
     return shellcheck
 
 
-def rendered(view: View) -> Iterator[Rendered]:
+def render_scripts(view: ProfileView) -> Iterator[RenderedScript]:
     """Give every script of a profile: its templates', the jobs', the static ones."""
     in_jobs = set[int]()
-    for texts in view.job_scripts():
+    for texts in view.job_script_texts():
         in_jobs.update(map(id, texts))
-        yield _filled(view, view.script(texts))
+        yield _render_script(view, view.assemble_script(texts))
     for text in view.texts:
-        left_out = id(text) in in_jobs or text.is_arguments or text.template.name in _NO_SCRIPTS
-        if not left_out and not view.is_path(text.template):
-            yield _filled(view, view.script([text]))
+        left_out = (
+            id(text) in in_jobs or text.is_arguments or text.template.name in _NON_SCRIPT_TEMPLATES
+        )
+        if not left_out and not view.is_path_template(text.template):
+            yield _render_script(view, view.assemble_script([text]))
     for template in view.profile.templates.values():
         for invocation in template.invocations.values():
             if invocation.static_script is not None:
-                script = Script()
+                script = ShellScript()
                 body = invocation.static_script.body
-                script.literal(body.text + "\n", body, 0)
-                yield _filled(view, script)
+                script.append_literal(body.text + "\n", body, 0)
+                yield _render_script(view, script)
 
 
-def _filled(view: View, script: Script) -> Rendered:
+def _render_script(view: ProfileView, script: ShellScript) -> RenderedScript:
     text, origin = list[str](), list[int]()
     for index, item in enumerate(script.items):
-        piece = item if isinstance(item, str) else _value(view, item)
+        piece = item if isinstance(item, str) else _sample_replacement(view, item)
         text.append(piece)
         origin += [index] * len(piece)
     whole = "".join(text)
     starts = [0, *accumulate(len(line) + 1 for line in whole.split("\n"))]
-    return Rendered(whole, origin or [0], script, starts)
+    return RenderedScript(whole, origin or [0], script, starts)
 
 
-def _value(view: View, hole: Hole) -> str:
+def _sample_replacement(view: ProfileView, placeholder: Placeholder) -> str:
     """Give the text that stands for a replacement where nothing is set."""
-    name = hole.replacement.name
-    field = view.field(hole.text, name)
-    value = _CONTEXT.get(name) if field is None or field.default is None else None
+    name = placeholder.replacement.name
+    field = view.find_field(placeholder.text, name)
+    value = _SAMPLE_CONTEXT.get(name) if field is None or field.default is None else None
     if value is None:
-        value = "value" if field is None else _sample(field)
+        value = "value" if field is None else _sample_field_value(field)
     try:
         if field is not None and field.name != name:
-            value = values.derive(field, name, value)
-        return bodies.compile_replacement(hole.text.body, hole.replacement)(value)
+            value = values.derive_value(field, name, value)
+        return bodies.compile_replacement(placeholder.text.body, placeholder.replacement)(value)
     except OSProfileError:
         return ""  # the linter's own rules tell it
 
 
-def _sample(field: Field) -> str:
+def _sample_field_value(field: Field) -> str:
     if field.default is not None:
         return values.apply_tags(field, field.default)
     if field.minimum is not None:
-        return values.number_text(field.minimum)
+        return values.format_number(field.minimum)
     if field.tags:
         return field.tags[0].value
     return "1" if field.type in {"integer", "number"} else "value"
 
 
-def _run(program: str, texts: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _run_shellcheck(program: str, texts: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Give shellcheck's comments, each with the number of its text."""
     with tempfile.TemporaryDirectory() as directory:
         names = [os.path.join(directory, f"{number}.sh") for number in range(len(texts))]
@@ -171,19 +174,27 @@ def _run(program: str, texts: Sequence[str]) -> Iterator[tuple[int, dict[str, An
                 n for n, t in zip(names, texts, strict=True) if t.startswith("#!") != bool(shell)
             ]
             if own:
-                told = _comments([program, "--norc", "-S", "warning", "-f", "json1", *shell, *own])
+                told = _read_comments(
+                    [program, "--norc", "-S", "warning", "-f", "json1", *shell, *own]
+                )
                 for comment in told:
                     yield names.index(comment["file"]), comment
 
 
-def _comments(words: Sequence[str]) -> list[dict[str, Any]]:
+def _read_comments(words: Sequence[str]) -> list[dict[str, Any]]:
     hint = f"it is {words[0]}; without --shellcheck it is not needed"
     try:
         ended = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIME_LIMIT, check=False
+            words,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=SHELLCHECK_TIMEOUT,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        raise OSProfileError(f"shellcheck took longer than {TIME_LIMIT} s", hint=hint) from None
+        raise OSProfileError(
+            f"shellcheck took longer than {SHELLCHECK_TIMEOUT} s", hint=hint
+        ) from None
     except OSError as error:
         raise OSProfileError(f"shellcheck cannot be run: {error.strerror}", hint=hint) from None
     try:
@@ -195,8 +206,10 @@ def _comments(words: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _problem(script: Rendered, told: dict[str, Any]) -> Problem:
-    code = f"{CODES}{told['code']}"
-    place = script.place(told["line"], told["column"])
-    severity: Final = "error" if told["level"] == "error" else "warning"
-    return Problem(code, f"shellcheck: {told['message']}", place, SHELLCHECK_WIKI + code, severity)
+def _problem_from_comment(script: RenderedScript, comment: dict[str, Any]) -> Problem:
+    code = f"{CODE_PREFIX}{comment['code']}"
+    place = script.locate_text(comment["line"], comment["column"])
+    severity: Final = "error" if comment["level"] == "error" else "warning"
+    return Problem(
+        code, f"shellcheck: {comment['message']}", place, SHELLCHECK_WIKI + code, severity
+    )

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOST_HEAD: Final = 16 * 1024
+MAX_HEAD_SIZE: Final = 16 * 1024
 """Bytes of request line and header fields; browsers send about one KiB."""
-MOST_BODY: Final = 1024 * 1024
+MAX_BODY_SIZE: Final = 1024 * 1024
 """Bytes of a question: a form with every field filled in has some KiB."""
 
 _REQUEST_LINE: Final = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
-_FIELD: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
-_LENGTH: Final = re.compile(r"[0-9]{1,9}")
-_REASONS: Final = {
+_HEADER_FIELD: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
+_CONTENT_LENGTH: Final = re.compile(r"[0-9]{1,9}")
+_REASON_PHRASES: Final = {
     200: "OK",
     400: "Bad Request",
     403: "Forbidden",
@@ -49,7 +49,7 @@ class Request(NamedTuple):
 
 
 @final
-class Refused(Exception):  # noqa: N818  # it is an answer
+class HttpRefusal(Exception):  # noqa: N818  # it is an answer
     """A request that gets this status and sentence instead of an answer."""
 
     def __init__(self, status: int, message: str, **headers: str) -> None:
@@ -59,69 +59,69 @@ class Refused(Exception):  # noqa: N818  # it is an answer
         self.headers = headers
 
 
-def parse(head: bytes) -> Request:
-    """Read a request's head, up to and with its empty line; raise `Refused`."""
+def parse_request(head: bytes) -> Request:
+    """Read a request's head, up to and with its empty line; raise `HttpRefusal`."""
     lines = head.decode("latin-1").split("\r\n")[:-2]
     first = _REQUEST_LINE.fullmatch(lines[0]) if lines else None
     if first is None:
-        raise Refused(400, "this is no HTTP request")
+        raise HttpRefusal(400, "this is no HTTP request")
     headers: dict[str, str] = {}
     for line in lines[1:]:
-        found = _FIELD.fullmatch(line)
+        found = _HEADER_FIELD.fullmatch(line)
         if found is None:
-            raise Refused(400, "a header line has no name, or a character that none may have")
+            raise HttpRefusal(400, "a header line has no name, or a character that none may have")
         name = found[1].lower()
         if name in headers and name in {"host", "origin", "content-length", "content-type"}:
-            raise Refused(400, f"two header lines {name}")
+            raise HttpRefusal(400, f"two header lines {name}")
         headers[name] = found[2]
-    return Request(first[1], first[2], headers, _length(headers))
+    return Request(first[1], first[2], headers, _parse_length(headers))
 
 
-def _length(headers: Mapping[str, str]) -> int:
+def _parse_length(headers: Mapping[str, str]) -> int:
     if "transfer-encoding" in headers:
-        raise Refused(501, "a body in another coding is not read: send Content-Length")
+        raise HttpRefusal(501, "a body in another coding is not read: send Content-Length")
     length = headers.get("content-length", "0")
-    if not _LENGTH.fullmatch(length):
-        raise Refused(400, "Content-Length is no number")
-    if int(length) > MOST_BODY:
-        raise Refused(413, f"a body has at most {MOST_BODY} bytes")
+    if not _CONTENT_LENGTH.fullmatch(length):
+        raise HttpRefusal(400, "Content-Length is no number")
+    if int(length) > MAX_BODY_SIZE:
+        raise HttpRefusal(413, f"a body has at most {MAX_BODY_SIZE} bytes")
     return int(length)
 
 
-def judge(request: Request, port: int) -> None:
-    """Refuse what does not come from the page itself; raise `Refused`.
+def authorize_request(request: Request, port: int) -> None:
+    """Refuse what does not come from the page itself; raise `HttpRefusal`.
 
     Another site that resolves its name to 127.0.0.1 says its own name in Host; a page of another
     origin says so in Origin, and cannot send JSON without asking first, which gets no leave.
     """
     host = request.headers.get("host", "")
     if host not in {f"127.0.0.1:{port}", f"localhost:{port}"}:
-        raise Refused(403, f"this server is 127.0.0.1:{port} and answers to no other name")
+        raise HttpRefusal(403, f"this server is 127.0.0.1:{port} and answers to no other name")
     origin = request.headers.get("origin", f"http://{host}")
     site = request.headers.get("sec-fetch-site", "same-origin")
     known = {"/": "GET", "/render": "POST"}
     path = request.target.partition("?")[0]
     if path not in known:
-        raise Refused(404, "there is only / and /render")
+        raise HttpRefusal(404, "there is only / and /render")
     if request.method != known[path]:
-        raise Refused(405, f"{path} takes {known[path]} alone", Allow=known[path])
+        raise HttpRefusal(405, f"{path} takes {known[path]} alone", Allow=known[path])
     if path == "/":
         if request.length:
-            raise Refused(400, "a GET has no body")
+            raise HttpRefusal(400, "a GET has no body")
         return
     if origin != f"http://{host}" or site != "same-origin":
-        raise Refused(403, "only the page itself may ask here")
+        raise HttpRefusal(403, "only the page itself may ask here")
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused(415, "the request is JSON: Content-Type: application/json")
+        raise HttpRefusal(415, "the request is JSON: Content-Type: application/json")
     if "content-length" not in request.headers:
-        raise Refused(411, "Content-Length is missing")
+        raise HttpRefusal(411, "Content-Length is missing")
 
 
-def response(status: int, kind: str, body: bytes, **headers: str) -> bytes:
+def encode_response(status: int, content_type: str, body: bytes, **headers: str) -> bytes:
     """Give a whole response; the connection ends behind it, and nothing keeps it."""
     lines = {
-        "Content-Type": f"{kind}; charset=utf-8",
+        "Content-Type": f"{content_type}; charset=utf-8",
         "Content-Length": str(len(body)),
         "Connection": "close",
         "Cache-Control": "no-store",
@@ -133,16 +133,16 @@ def response(status: int, kind: str, body: bytes, **headers: str) -> bytes:
         "Referrer-Policy": "no-referrer",
         **headers,
     }
-    head = f"HTTP/1.1 {status} {_REASONS[status]}\r\n"
+    head = f"HTTP/1.1 {status} {_REASON_PHRASES[status]}\r\n"
     head += "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"{head}\r\n".encode("latin-1") + body
 
 
-def json_response(told: object, status: int = 200, **headers: str) -> bytes:
+def encode_json_response(value: object, status: int = 200, **headers: str) -> bytes:
     """Give a response that holds JSON, in ASCII."""
-    return response(status, "application/json", json.dumps(told).encode(), **headers)
+    return encode_response(status, "application/json", json.dumps(value).encode(), **headers)
 
 
-def refusal(refused: Refused) -> bytes:
+def encode_refusal(refusal: HttpRefusal) -> bytes:
     """Give the response for a refused request."""
-    return json_response({"error": refused.message}, refused.status, **refused.headers)
+    return encode_json_response({"error": refusal.message}, refusal.status, **refusal.headers)

@@ -9,7 +9,7 @@ from osprofile.page.model import Count, Level
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from osprofile.page.places import Labels
+    from osprofile.page.labels import DocumentLabels
     from osprofile.profile.model import Document, Field, Profile
     from osprofile.source import Source
 
@@ -18,9 +18,9 @@ Item = tuple[str, ...]
 KINDS = ("field", "template", "application", "storage")
 
 
-def levels_of(profile: Profile, labels: Labels) -> tuple[Level, ...]:
+def build_levels(profile: Profile, labels: DocumentLabels) -> tuple[Level, ...]:
     """Give the documents of the chain, the profile's own first."""
-    said = [{kind: set(_items(d, kind)) for kind in KINDS} for d in profile.documents]
+    said = [{kind: set(_list_items(d, kind)) for kind in KINDS} for d in profile.documents]
     levels = []
     for index in range(len(profile.documents)):
         counts = []
@@ -36,7 +36,7 @@ def levels_of(profile: Profile, labels: Labels) -> tuple[Level, ...]:
     return tuple(levels)
 
 
-def _items(document: Document, kind: str) -> Iterator[Item]:
+def _list_items(document: Document, kind: str) -> Iterator[Item]:
     if kind == "field":
         yield from (("", name) for name in document.global_fields)
         for template in document.templates.values():
@@ -50,20 +50,20 @@ def _items(document: Document, kind: str) -> Iterator[Item]:
     yield from ((name,) for name in entities[kind])
 
 
-def replaced_fields(profile: Profile, field: Field) -> Iterator[Field]:
+def find_replaced_fields(profile: Profile, field: Field) -> Iterator[Field]:
     """Give the fields of the same name that this one replaced in documents further up, nearest first."""
-    owner = _owner(profile, field)
-    own: Source = field.place.source
+    owner = _find_owner(profile, field)
+    own: Source = field.location.source
     seen = False
     for document in profile.documents:
         template = document.templates.get(owner)
         fields = document.global_fields if not owner else (template.fields if template else {})
         if seen and field.name in fields:
             yield fields[field.name]
-        seen = seen or document.place.source is own
+        seen = seen or document.location.source is own
 
 
-def _owner(profile: Profile, field: Field) -> str:
+def _find_owner(profile: Profile, field: Field) -> str:
     """Give the name of the template that declares a field, empty for a global one."""
     for document in profile.documents:
         if document.global_fields.get(field.name) is field:

@@ -12,7 +12,7 @@ from osprofile.errors import (
     MissingValueError,
     OSProfileError,
     RequestError,
-    shown,
+    quote_value,
 )
 from osprofile.incarnation.context import working_directory
 from osprofile.incarnation.incarnate import incarnate
@@ -20,17 +20,17 @@ from osprofile.incarnation.incarnate import incarnate
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from osprofile.page.places import Labels
+    from osprofile.page.labels import DocumentLabels
     from osprofile.profile.model import Profile
 
-USER: Final = "user"
-JOB: Final = "JOB"
+PAGE_USER: Final = "user"
+PAGE_JOB: Final = "JOB"
 """Who runs the page's jobs and what their directories are called: the same in each page."""
 
 
 @final
-class Question(NamedTuple):
-    """A script that is asked for; `application` is empty for the default one."""
+class ScriptRequest(NamedTuple):
+    """A script that is asked for; `get_application` is empty for the default one."""
 
     template: str
     variation: str = ""
@@ -40,7 +40,7 @@ class Question(NamedTuple):
 
 @final
 class Refusal(NamedTuple):
-    """Why there is no script. `field` is empty where no field is to blame; `missing`: it has no value yet."""
+    """Why there is no script. `find_field` is empty where no field is to blame; `missing`: it has no value yet."""
 
     message: str
     hint: str
@@ -56,7 +56,7 @@ class Refusal(NamedTuple):
 
 
 @final
-class Answer(NamedTuple):
+class ScriptResponse(NamedTuple):
     """A script with the command that gives the same, or a refusal and no text."""
 
     text: str
@@ -65,57 +65,57 @@ class Answer(NamedTuple):
     refusal: Refusal | None
 
 
-def page_context(profile: Profile, given: Mapping[str, str]) -> dict[str, str]:
+def build_page_context(profile: Profile, overrides: Mapping[str, str]) -> dict[str, str]:
     """Give the context of a page's scripts: always the same user and directory, unless given."""
-    user = given.get("USER_NAME", USER)
-    directory = working_directory(profile, user, JOB)
-    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **given}
+    user = overrides.get("USER_NAME", PAGE_USER)
+    directory = working_directory(profile, user, PAGE_JOB)
+    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **overrides}
 
 
-def answer(
-    profile: Profile, labels: Labels, context: Mapping[str, str], question: Question
-) -> Answer:
+def render_script(
+    profile: Profile, labels: DocumentLabels, context: Mapping[str, str], request: ScriptRequest
+) -> ScriptResponse:
     """Give the script that was asked for, or why there is none. Raises nothing of ours."""
-    command = command_of(profile.name, question)
+    command = format_command(profile.name, request)
     try:
         made = incarnate(
             profile,
-            question.template,
-            fields=question.fields,
-            variation=question.variation,
-            application=question.application or None,
+            request.template,
+            fields=request.fields,
+            variation=request.variation,
+            application=request.application or None,
             context=context,
             strict=True,
         )
     except OSProfileError as error:
-        return Answer("", command, (), refusal_of(error, labels))
-    warnings = tuple(map(labels.scrubbed, made.warnings))
-    return Answer(made.text, command, warnings, None)
+        return ScriptResponse("", command, (), refusal_from_error(error, labels))
+    warnings = tuple(map(labels.replace_paths, made.warnings))
+    return ScriptResponse(made.text, command, warnings, None)
 
 
-def refusal_of(error: OSProfileError, labels: Labels) -> Refusal:
+def refusal_from_error(error: OSProfileError, labels: DocumentLabels) -> Refusal:
     """Give an error in the page's words: places by the profiles' names."""
     field = error.field if isinstance(error, IncarnationError) else ""
-    message = labels.scrubbed(error.message)
+    message = labels.replace_paths(error.message)
     if isinstance(error, InvalidProfileError) and len(error.problems) > 1:
         message += f" (and {len(error.problems) - 1} more)"
     return Refusal(
         message=message,
-        hint=labels.scrubbed(error.hint),
+        hint=labels.replace_paths(error.hint),
         field=field,
-        place=labels.place(error.place) if error.place is not None else "",
+        place=labels.format_location(error.location) if error.location is not None else "",
         missing=isinstance(error, MissingValueError),
     )
 
 
-def command_of(profile: str, question: Question) -> str:
+def format_command(profile: str, request: ScriptRequest) -> str:
     """Give the command that prints the same script, as words for a shell."""
-    words = ["incarnate", question.template, "--profile", profile]
-    if question.variation:
-        words += ["--variation", question.variation]
-    if question.application:
-        words += ["--application", question.application]
-    for name, value in question.fields.items():
+    words = ["incarnate", request.template, "--profile", profile]
+    if request.variation:
+        words += ["--variation", request.variation]
+    if request.application:
+        words += ["--application", request.application]
+    for name, value in request.fields.items():
         words += ["--set", f"{name}={value}"]
     return shlex.join(words)
 
@@ -123,8 +123,8 @@ def command_of(profile: str, question: Question) -> str:
 # As JSON
 
 
-def question_of(data: bytes) -> Question:
-    """Read a question: an object with `template`, and perhaps the other parts of `Question`.
+def decode_script_request(data: bytes) -> ScriptRequest:
+    """Read a question: an object with `get_template`, and perhaps the other parts of `ScriptRequest`.
 
     Raises `RequestError`.
     """
@@ -136,26 +136,26 @@ def question_of(data: bytes) -> Question:
     if not isinstance(found, dict):
         raise RequestError("the request is no JSON object")
     for name in found:
-        if name not in Question._fields:
-            hint = f"it may have {', '.join(Question._fields)}"
-            raise RequestError(f"the request has a member {shown(name)}", hint=hint)
+        if name not in ScriptRequest._fields:
+            hint = f"it may have {', '.join(ScriptRequest._fields)}"
+            raise RequestError(f"the request has a member {quote_value(name)}", hint=hint)
     fields = found.get("fields", {})
     if not isinstance(fields, dict) or not all(isinstance(v, str) for v in fields.values()):
         raise RequestError("`fields` is an object with a string for each field")
     words = [found.get(name, "") for name in ("template", "variation", "application")]
     if not all(isinstance(word, str) for word in words) or not words[0]:
-        raise RequestError("`template`, `variation` and `application` are strings")
+        raise RequestError("`get_template`, `variation` and `get_application` are strings")
     template, variation, application = words
-    return Question(template, variation, application, fields)
+    return ScriptRequest(template, variation, application, fields)
 
 
-def answer_json(answered: Answer, version: str) -> dict[str, Any]:
+def encode_script_response(response: ScriptResponse, version: str) -> dict[str, Any]:
     """Give an answer for JSON; `version` is that of the profile's files."""
-    refusal = answered.refusal
+    refusal = response.refusal
     return {
         "version": version,
-        "text": answered.text,
-        "command": answered.command,
-        "warnings": list(answered.warnings),
+        "text": response.text,
+        "command": response.command,
+        "warnings": list(response.warnings),
         "refusal": refusal._asdict() if refusal is not None else None,
     }

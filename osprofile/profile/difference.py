@@ -15,86 +15,88 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import Application, Field, Invocation, Profile, Storage, Template
     from osprofile.profile.tree import Element
-    from osprofile.source import Place
+    from osprofile.source import Location
 
-Kind = Literal["added", "removed", "changed"]
+ChangeKind = Literal["added", "removed", "changed"]
 
 
 @final
-class Part(NamedTuple):
-    """A step of a path: what it is (`template`, `tag`), and its name; some have none (`Default`)."""
+class PathPart(NamedTuple):
+    """A step of a path: what it is (`get_template`, `tag`), and its name; some have none (`Default`)."""
 
-    what: str
+    kind: str
     name: str = ""
 
 
-Path = tuple[Part, ...]
+ItemPath = tuple[PathPart, ...]
 
 
 @final
-class Item(NamedTuple):
+class ProfileItem(NamedTuple):
     """Something that a profile says: `value` is None where only its parts say something."""
 
     value: str | None
-    place: Place
+    location: Location
 
 
 @final
-class Change(NamedTuple):
+class ProfileChange(NamedTuple):
     """One difference. Of what was added there is no `old`, of what was removed no `new`."""
 
-    kind: Kind
-    path: Path
-    old: Item | None
-    new: Item | None
+    kind: ChangeKind
+    path: ItemPath
+    old: ProfileItem | None
+    new: ProfileItem | None
 
 
-def difference(
+def compare_profiles(
     old: Profile,
     new: Profile,
     *,
     templates: Collection[str] | None = None,
     global_fields: Collection[str] = (),
-    root: bool = True,
-) -> tuple[Change, ...]:
+    include_root: bool = True,
+) -> tuple[ProfileChange, ...]:
     """Give what differs, in the order of `old`; what only `new` has stands with its like, or last.
 
     With `templates`, only those, of the global fields only `global_fields`, and UspaceRoot and
-    Delimiter with `root`; storages and applications are left out then.
+    Delimiter with `include_root`; storages and applications are left out then.
     """
     wanted: dict[str, Collection[str]] | None = None
     if templates is not None:
-        head = {"UspaceRoot": [""], "Delimiter": [""]} if root else {}
+        head = {"UspaceRoot": [""], "Delimiter": [""]} if include_root else {}
         wanted = {"template": templates, "global field": global_fields, **head}
-    mine, others = (_items_of(p, wanted) for p in (old, new))
+    mine, others = (_collect_items(p, wanted) for p in (old, new))
     gone = {path for path in mine if path not in others}
     come = {path for path in others if path not in mine}
     changes = []
-    for path in _merged(list(mine), list(others)):
+    for path in _merge_paths(list(mine), list(others)):
         if path[:-1] in gone or path[:-1] in come:
             continue  # told by what it is a part of
         first, second = mine.get(path), others.get(path)
         if first is None or second is None:
-            changes.append(Change("added" if first is None else "removed", path, first, second))
+            changes.append(
+                ProfileChange("added" if first is None else "removed", path, first, second)
+            )
         elif first.value != second.value:
-            changes.append(Change("changed", path, first, second))
+            changes.append(ProfileChange("changed", path, first, second))
     return tuple(changes)
 
 
-def _merged(first: list[Path], second: list[Path]) -> list[Path]:
+def _merge_paths(first: list[ItemPath], second: list[ItemPath]) -> list[ItemPath]:
     """Give all paths: those of the first, and behind its nearest predecessor each further one.
 
     What has gone from the same place stands before what has come there, as in any difference.
     """
     kept, index = set(second), {path: i for i, path in enumerate(first)}
-    behind: dict[int, list[Path]] = {}
+    behind: dict[int, list[ItemPath]] = {}
     at = -1
     for path in second:
         if path in index:
             at = index[path]
             continue
         parent = path[:-1]
-        while at + 1 < len(first) and _gone(first[at + 1], kept, parent):
+        while at + 1 < len(first) and _is_removed_sibling(first[at + 1], kept, parent):
             at += 1
         behind.setdefault(at, []).append(path)
     merged = behind.pop(-1, [])
@@ -103,98 +105,127 @@ def _merged(first: list[Path], second: list[Path]) -> list[Path]:
     return merged
 
 
-def _gone(path: Path, kept: set[Path], parent: Path) -> bool:
-    return path not in kept and path[: len(parent)] == parent
+def _is_removed_sibling(path: ItemPath, remaining: set[ItemPath], parent: ItemPath) -> bool:
+    return path not in remaining and path[: len(parent)] == parent
 
 
-def _items_of(profile: Profile, wanted: Mapping[str, Collection[str]] | None) -> dict[Path, Item]:
-    found: dict[Path, Item] = {}
-    for path, item in _items(profile):
-        if wanted is None or path[0].name in wanted.get(path[0].what, ()):
+def _collect_items(
+    profile: Profile, selection: Mapping[str, Collection[str]] | None
+) -> dict[ItemPath, ProfileItem]:
+    found: dict[ItemPath, ProfileItem] = {}
+    for path, item in _iter_items(profile):
+        if selection is None or path[0].name in selection.get(path[0].kind, ()):
             found.setdefault(path, item)  # of two tags of one name, the first counts
     return found
 
 
-def _items(profile: Profile) -> Iterator[tuple[Path, Item]]:
+def _iter_items(profile: Profile) -> Iterator[tuple[ItemPath, ProfileItem]]:
     root = profile.documents[0].element
-    yield (Part("UspaceRoot"),), Item(profile.uspace_root, _place(root, "UspaceRoot"))
-    yield (Part("Delimiter"),), Item(profile.delimiter, _place(root, "Delimiter"))
+    yield (
+        (PathPart("UspaceRoot"),),
+        ProfileItem(profile.uspace_root, _locate_child(root, "UspaceRoot")),
+    )
+    yield (PathPart("Delimiter"),), ProfileItem(profile.delimiter, _locate_child(root, "Delimiter"))
     for field in profile.global_fields.values():
-        yield from _field((Part("global field", field.name),), field)
+        yield from _field_items((PathPart("global field", field.name),), field)
     for template in profile.templates.values():
-        yield from _template((Part("template", template.name),), template)
+        yield from _template_items((PathPart("template", template.name),), template)
     for storage in profile.storages.values():
-        yield from _storage((Part("storage", storage.name),), storage)
+        yield from _storage_items((PathPart("storage", storage.name),), storage)
     for application in profile.applications.values():
-        yield from _application((Part("application", application.name),), application)
+        yield from _application_items((PathPart("application", application.name),), application)
 
 
-def _template(path: Path, template: Template) -> Iterator[tuple[Path, Item]]:
-    yield path, Item(None, template.place)
-    yield from _description(path, template.description, template.element)
+def _template_items(path: ItemPath, template: Template) -> Iterator[tuple[ItemPath, ProfileItem]]:
+    yield path, ProfileItem(None, template.location)
+    yield from _description_items(path, template.description, template.element)
     for invocation in template.invocations.values():
-        yield from _invocation((*path, Part("variation", invocation.name)), invocation)
+        yield from _invocation_items((*path, PathPart("variation", invocation.name)), invocation)
     for field in template.fields.values():
-        yield from _field((*path, Part("field", field.name)), field)
+        yield from _field_items((*path, PathPart("field", field.name)), field)
 
 
-def _invocation(path: Path, invocation: Invocation) -> Iterator[tuple[Path, Item]]:
-    yield path, Item(None, invocation.place)
-    yield from _description(path, invocation.description, invocation.element)
+def _invocation_items(
+    path: ItemPath, invocation: Invocation
+) -> Iterator[tuple[ItemPath, ProfileItem]]:
+    yield path, ProfileItem(None, invocation.location)
+    yield from _description_items(path, invocation.description, invocation.element)
     if invocation.body is not None:
-        yield (*path, Part("body")), Item(invocation.body.text, invocation.body.place())
+        yield (
+            (*path, PathPart("body")),
+            ProfileItem(invocation.body.text, invocation.body.get_location()),
+        )
     script = invocation.static_script
     if script is not None:
-        yield (*path, Part("static script")), Item(script.body.text, script.body.place())
-        name = script.element.attribute_place("fileName")
-        yield (*path, Part("file name")), Item(script.file_name, name)
-        yield (*path, Part("arguments")), Item(script.arguments.text, script.arguments.place())
+        yield (
+            (*path, PathPart("static script")),
+            ProfileItem(script.body.text, script.body.get_location()),
+        )
+        name = script.element.locate_attribute("fileName")
+        yield (*path, PathPart("file name")), ProfileItem(script.file_name, name)
+        yield (
+            (*path, PathPart("arguments")),
+            ProfileItem(script.arguments.text, script.arguments.get_location()),
+        )
 
 
-def _field(path: Path, field: Field) -> Iterator[tuple[Path, Item]]:
-    yield path, Item(None, field.place)
-    yield from _description(path, field.description, field.element)
+def _field_items(path: ItemPath, field: Field) -> Iterator[tuple[ItemPath, ProfileItem]]:
+    yield path, ProfileItem(None, field.location)
+    yield from _description_items(path, field.description, field.element)
     settable = "yes" if field.settable else "no"
-    yield (*path, Part("settable")), Item(settable, field.element.attribute_place("isSettable"))
+    yield (
+        (*path, PathPart("settable")),
+        ProfileItem(settable, field.element.locate_attribute("isSettable")),
+    )
     if field.type is not None:
-        yield (*path, Part("type")), Item(field.type, field.place)
+        yield (*path, PathPart("type")), ProfileItem(field.type, field.location)
     if field.pattern is not None:
-        yield (*path, Part("pattern")), Item(field.pattern.text, field.pattern.place())
+        yield (
+            (*path, PathPart("pattern")),
+            ProfileItem(field.pattern.text, field.pattern.get_location()),
+        )
     for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
         if limit is not None:
             text = repr(limit).removesuffix(".0")
-            yield (*path, Part("limit", name)), Item(text, field.place_of(name))
+            yield (*path, PathPart("limit", name)), ProfileItem(text, field.locate_child(name))
     for tag in field.tags:
-        yield (*path, Part("tag", tag.name)), Item(tag.value, tag.place)
+        yield (*path, PathPart("tag", tag.name)), ProfileItem(tag.value, tag.location)
     for name, value in (("Default", field.default), ("Value", field.value)):
         if value is not None:
-            yield (*path, Part(name)), Item(value, field.place_of(name))
+            yield (*path, PathPart(name)), ProfileItem(value, field.locate_child(name))
 
 
-def _storage(path: Path, storage: Storage) -> Iterator[tuple[Path, Item]]:
-    yield path, Item(None, storage.place)
-    place = storage.element.attribute_place("template")
-    yield (*path, Part("made by template")), Item(storage.template, place)
+def _storage_items(path: ItemPath, storage: Storage) -> Iterator[tuple[ItemPath, ProfileItem]]:
+    yield path, ProfileItem(None, storage.location)
+    place = storage.element.locate_attribute("template")
+    yield (*path, PathPart("made by template")), ProfileItem(storage.template, place)
 
 
-def _application(path: Path, application: Application) -> Iterator[tuple[Path, Item]]:
+def _application_items(
+    path: ItemPath, application: Application
+) -> Iterator[tuple[ItemPath, ProfileItem]]:
     element = application.element
-    yield path, Item(None, application.place)
-    yield from _description(path, application.description, element)
-    place = element.attribute_place("template")
-    yield (*path, Part("run by template")), Item(application.template, place)
+    yield path, ProfileItem(None, application.location)
+    yield from _description_items(path, application.description, element)
+    place = element.locate_attribute("template")
+    yield (*path, PathPart("run by template")), ProfileItem(application.template, place)
     for what, value in (
         ("ApplicationName", application.application_name),
         ("ApplicationVersion", application.application_version),
     ):
-        yield (*path, Part(what)), Item(value, _place(element, what))
+        yield (*path, PathPart(what)), ProfileItem(value, _locate_child(element, what))
 
 
-def _description(path: Path, text: str, element: Element) -> Iterator[tuple[Path, Item]]:
+def _description_items(
+    path: ItemPath, text: str, element: Element
+) -> Iterator[tuple[ItemPath, ProfileItem]]:
     if text:
-        yield (*path, Part("description")), Item(text, _place(element, "Description"))
+        yield (
+            (*path, PathPart("description")),
+            ProfileItem(text, _locate_child(element, "Description")),
+        )
 
 
-def _place(element: Element, name: str) -> Place:
-    child = element.child(name)
-    return child.place if child is not None else element.place
+def _locate_child(element: Element, name: str) -> Location:
+    child = element.find_child(name)
+    return child.location if child is not None else element.location

@@ -7,45 +7,52 @@ import os
 from os import path
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import NotFoundError, nearest, shown
-from osprofile.profile.data import schemas_directory
-from osprofile.profile.model import EXTENSION, IDB, JSDL, OSP
+from osprofile.errors import NotFoundError, quote_value, suggest_names
+from osprofile.profile.data_directories import get_schemas_directory
+from osprofile.profile.model import (
+    EXTENSION_NAMESPACE,
+    IDB_NAMESPACE,
+    JSDL_NAMESPACE,
+    PROFILE_NAMESPACE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-CATALOG: Final = "catalog.xml"
+CATALOG_NAME: Final = "catalog.xml"
 """An XML catalog (OASIS XML Catalogs 1.1): it finds each schema by its namespace."""
 
-SCHEMAS: Final[Mapping[str, str]] = {
-    "osprofile.xsd": OSP,
-    "idb.xsd": IDB,
-    "jsdl.xsd": JSDL,
-    "extension.xsd": EXTENSION,
+SCHEMA_NAMESPACES: Final[Mapping[str, str]] = {
+    "osprofile.xsd": PROFILE_NAMESPACE,
+    "idb.xsd": IDB_NAMESPACE,
+    "jsdl.xsd": JSDL_NAMESPACE,
+    "extension.xsd": EXTENSION_NAMESPACE,
 }
 """The files of the schemas, each with its namespace."""
 
 
-def files() -> list[str]:
+def list_schema_files() -> list[str]:
     """Give the names of all files."""
-    return [*SCHEMAS, CATALOG]
+    return [*SCHEMA_NAMESPACES, CATALOG_NAME]
 
 
-def content(name: str) -> bytes:
+def read_schema_file(name: str) -> bytes:
     """Give the bytes of one of the files; raise `NotFoundError`."""
-    if name not in files():
-        raise NotFoundError(f"there is no schema {shown(name)}", hint=nearest(name, files()))
-    with open(path.join(schemas_directory(), name), "rb") as file:
+    if name not in list_schema_files():
+        raise NotFoundError(
+            f"there is no schema {quote_value(name)}", hint=suggest_names(name, list_schema_files())
+        )
+    with open(path.join(get_schemas_directory(), name), "rb") as file:
         return file.read()
 
 
-def copy(directory: str) -> list[str]:
+def copy_schema_files(directory: str) -> list[str]:
     """Write all files to a directory, which is made; give the paths of those that are new.
 
     A file that is there already is left alone if it is the same. Raises `FileExistsError` before
     anything is written if it is another, `OSError` where nothing can be written.
     """
-    wanted = {path.join(directory, name): content(name) for name in files()}
+    wanted = {path.join(directory, name): read_schema_file(name) for name in list_schema_files()}
     missing = [file for file in wanted if not path.lexists(file)]
     for file in wanted.keys() - {*missing}:
         with open(file, "rb") as found:
@@ -60,7 +67,7 @@ def copy(directory: str) -> list[str]:
     return missing
 
 
-def vs_code(catalog: str) -> str:
+def format_vs_code_settings(catalog: str) -> str:
     """Give the three lines for VS Code's `settings.json`; `catalog` is an absolute path.
 
     The extension XML of Red Hat reads them.
@@ -72,7 +79,7 @@ def vs_code(catalog: str) -> str:
     )
 
 
-def emacs(catalog: str) -> str:
+def format_emacs_settings(catalog: str) -> str:
     """Give the three lines for Emacs's init file; `catalog` is an absolute path.
 
     The package lsp-mode starts the same language server; nXML alone knows no XSD.

@@ -12,24 +12,31 @@ from osprofile.errors import (
     ApplicationNotFoundError,
     StorageNotFoundError,
     TemplateNotFoundError,
-    nearest,
-    shown,
+    quote_value,
+    suggest_names,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.profile.tree import Element
-    from osprofile.source import Place, SourceText
+    from osprofile.source import Location, SourceText
 
-OSP = "http://gpe.intel.com/osprs/profile"
-IDB = "http://gpe.intel.com/idb"
-JSDL = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
-EXTENSION = "urn:osprofile:extension"
-PATTERN_KEY = EXTENSION + "}pattern"
-TYPE_KEY = EXTENSION + "}type"
+PROFILE_NAMESPACE = "http://gpe.intel.com/osprs/profile"
+IDB_NAMESPACE = "http://gpe.intel.com/idb"
+JSDL_NAMESPACE = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
+EXTENSION_NAMESPACE = "urn:osprofile:extension"
+PATTERN_ATTRIBUTE = EXTENSION_NAMESPACE + "}pattern"
+TYPE_ATTRIBUTE = EXTENSION_NAMESPACE + "}type"
 
 FieldType = Literal["integer", "number", "text"]
+
+FIELD_NAME_PATTERN: Final = (
+    r"(?:TargetSystemInfo:[A-Za-z0-9_.-]+(?: +[A-Za-z0-9_.-]+)*"
+    r"|[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?)"
+)
+"""What a replacement can name, as a regular expression: who sets up a target system calls its
+properties what he likes (seed, 2.3.1), with blanks too."""
 
 
 @final
@@ -41,9 +48,9 @@ class Tag(NamedTuple):
     element: Element
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the tag stands."""
-        return self.element.place
+        return self.element.location
 
 
 @final
@@ -53,7 +60,7 @@ class Field(NamedTuple):
     `minimum` and `maximum` are the limits of a number, None without. `default` is used where the
     request gives nothing; `value` is fixed and overrides the request. `pattern_text` is a Java
     regular expression that the whole value must match, `type` what the value must be.
-    `declarations` are those that `narrowed` joined, none of a field as a document declares it.
+    `declarations` are those that `merge_declaration` joined, none of a field as a document declares it.
     """
 
     name: str
@@ -70,44 +77,44 @@ class Field(NamedTuple):
     declarations: tuple[Field, ...] = ()
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the field stands."""
-        return self.element.place
+        return self.element.location
 
     @property
     def pattern(self) -> SourceText | None:
         """The pattern with the place of each character."""
         if self.pattern_text is None:
             return None
-        return self.declaring("pattern_text").element.attribute_text(PATTERN_KEY)
+        return self.find_declaration("pattern_text").element.get_attribute_text(PATTERN_ATTRIBUTE)
 
-    def place_of(self, name: str) -> Place:
+    def locate_child(self, name: str) -> Location:
         """Give the place of a child element (`Min`, `Value`, ...); without it, the field's."""
-        child = self.declaring(_ATTRIBUTES[name]).element.child(name)
-        return child.source_text.place() if child is not None else self.place
+        child = self.find_declaration(_ATTRIBUTE_BY_ELEMENT[name]).element.find_child(name)
+        return child.source_text.get_location() if child is not None else self.location
 
-    def declaring(self, attribute: str) -> Field:
+    def find_declaration(self, attribute: str) -> Field:
         """Return the declaration that gives the value of an attribute (`minimum`, `type`, ...)."""
         wanted = getattr(self, attribute)
         return next((d for d in self.declarations if getattr(d, attribute) == wanted), self)
 
-    def narrowed(self, other: Field) -> Field | None:
+    def merge_declaration(self, other: Field) -> Field | None:
         """Return the field that keeps the limits, type and pattern of both declarations.
 
         What one of them leaves out (Default, tags, pattern, type) is the other's. None where they
         differ in anything else: then no single field does what both say.
         """
-        joined = _joined(self, other)
-        if joined.rules() != _joined(other, self).rules():
+        joined = _merge_fields(self, other)
+        if joined.comparison_key() != _merge_fields(other, self).comparison_key():
             return None
         return joined._replace(declarations=(*(self.declarations or (self,)), other))
 
-    def rules(self) -> tuple[object, ...]:
+    def comparison_key(self) -> tuple[object, ...]:
         """Give all that decides about a value: equal for two declarations that act the same."""
         limits = (self.minimum, self.maximum)
         return (
             limits,
-            _words(self.tags),
+            _list_tag_pairs(self.tags),
             self.default,
             self.value,
             self.settable,
@@ -116,11 +123,16 @@ class Field(NamedTuple):
         )
 
 
-_ATTRIBUTES: Final = {"Min": "minimum", "Max": "maximum", "Default": "default", "Value": "value"}
-_STRICTNESS: Final = (None, "text", "number", "integer")
+_ATTRIBUTE_BY_ELEMENT: Final = {
+    "Min": "minimum",
+    "Max": "maximum",
+    "Default": "default",
+    "Value": "value",
+}
+_TYPES_BY_STRICTNESS: Final = (None, "text", "number", "integer")
 
 
-def _joined(field: Field, other: Field) -> Field:
+def _merge_fields(field: Field, other: Field) -> Field:
     """Return a field with the stricter rules of two, and with what it leaves out itself."""
     low = [f.minimum for f in (field, other) if f.minimum is not None]
     high = [f.maximum for f in (field, other) if f.maximum is not None]
@@ -128,14 +140,14 @@ def _joined(field: Field, other: Field) -> Field:
         description=field.description or other.description,
         minimum=max(low, default=None),
         maximum=min(high, default=None),
-        type=max(field.type, other.type, key=_STRICTNESS.index),
+        type=max(field.type, other.type, key=_TYPES_BY_STRICTNESS.index),
         tags=field.tags or other.tags,
         default=other.default if field.default is None else field.default,
         pattern_text=other.pattern_text if field.pattern_text is None else field.pattern_text,
     )
 
 
-def _words(tags: Iterable[Tag]) -> tuple[tuple[str, str], ...]:
+def _list_tag_pairs(tags: Iterable[Tag]) -> tuple[tuple[str, str], ...]:
     return tuple((tag.name, tag.value) for tag in tags)
 
 
@@ -149,9 +161,9 @@ class StaticScript(NamedTuple):
     element: Element
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the element stands."""
-        return self.element.place
+        return self.element.location
 
 
 @final
@@ -168,9 +180,9 @@ class Invocation(NamedTuple):
     element: Element
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the invocation stands."""
-        return self.element.place
+        return self.element.location
 
 
 @final
@@ -184,46 +196,50 @@ class Template(NamedTuple):
     element: Element
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the template stands."""
-        return self.element.place
+        return self.element.location
 
-    def invocation(self, variation: str = "") -> Invocation:
+    def get_invocation(self, variation: str = "") -> Invocation:
         """Give the variation of that name; raise `TemplateNotFoundError`."""
         found = self.invocations.get(variation)
         if found is None:
-            what = f"variation {shown(variation)}" if variation else "default variation"
+            what = f"variation {quote_value(variation)}" if variation else "default variation"
             message = f"template {self.name} has no {what}"
             named = [name for name in self.invocations if name]
-            hint = nearest(variation, named) or _NO_VARIATION if variation else _variations(named)
-            raise TemplateNotFoundError(message, place=self.place, hint=hint)
+            hint = (
+                suggest_names(variation, named) or _NO_VARIATION_HINT
+                if variation
+                else _format_variations(named)
+            )
+            raise TemplateNotFoundError(message, location=self.location, hint=hint)
         return found
 
 
-_NO_VARIATION: Final = "it has none but the default one: name no variation"
+_NO_VARIATION_HINT: Final = "it has none but the default one: name no variation"
 
 
-def _variations(names: Sequence[str]) -> str:
+def _format_variations(names: Sequence[str]) -> str:
     return f"choose a variation: {', '.join(names)}" if names else "it has no invocation at all"
 
 
 @final
 class Storage(NamedTuple):
-    """A file space: `template` makes the path of its directory (3)."""
+    """A file space: `get_template` makes the path of its directory (3)."""
 
     name: str
     template: str
     element: Element
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the storage stands."""
-        return self.element.place
+        return self.element.location
 
 
 @final
 class Application(NamedTuple):
-    """An application in one version: `template` runs it (4).
+    """An application in one version: `get_template` runs it (4).
 
     `name` is its name in the hierarchy of profiles; requests name it by `application_name` and
     `application_version`.
@@ -237,9 +253,9 @@ class Application(NamedTuple):
     element: Element
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the application stands."""
-        return self.element.place
+        return self.element.location
 
 
 @final
@@ -260,9 +276,9 @@ class Document(NamedTuple):
     element: Element
 
     @property
-    def place(self) -> Place:
+    def location(self) -> Location:
         """Where the root element stands."""
-        return self.element.place
+        return self.element.location
 
 
 Entity = TypeVar("Entity", Template, Storage, Application, Field)
@@ -289,36 +305,38 @@ class Profile:
         self.uspace_root = own.uspace_root
         self.delimiter = own.delimiter
         chain = self.documents[::-1]
-        self.templates: Mapping[str, Template] = _merge([d.templates for d in chain])
-        self.global_fields: Mapping[str, Field] = _merge([d.global_fields for d in chain])
-        self.storages: Mapping[str, Storage] = _merge([d.storages for d in chain])
-        self.applications: Mapping[str, Application] = _merge([d.applications for d in chain])
+        self.templates: Mapping[str, Template] = _merge_entities([d.templates for d in chain])
+        self.global_fields: Mapping[str, Field] = _merge_entities([d.global_fields for d in chain])
+        self.storages: Mapping[str, Storage] = _merge_entities([d.storages for d in chain])
+        self.applications: Mapping[str, Application] = _merge_entities(
+            [d.applications for d in chain]
+        )
         self.plans: dict[tuple[str, str, str | None], Any] = {}
 
     def __repr__(self) -> str:
         return f"<Profile {' -> '.join(d.name for d in self.documents)}>"
 
-    def template(self, name: str) -> Template:
+    def get_template(self, name: str) -> Template:
         """Give the template of that name; raise `TemplateNotFoundError`."""
         found = self.templates.get(name)
         if found is None:
-            message = f"profile {self.name} has no template {shown(name)}"
-            raise TemplateNotFoundError(message, hint=nearest(name, self.templates))
+            message = f"profile {self.name} has no template {quote_value(name)}"
+            raise TemplateNotFoundError(message, hint=suggest_names(name, self.templates))
         return found
 
-    def field(self, template: Template, name: str) -> Field | None:
+    def find_field(self, template: Template, name: str) -> Field | None:
         """Give the declaration of a field in a template: its own, else the global one."""
         return template.fields.get(name) or self.global_fields.get(name)
 
-    def storage(self, name: str) -> Storage:
+    def get_storage(self, name: str) -> Storage:
         """Give the storage of that name; raise `StorageNotFoundError`."""
         found = self.storages.get(name)
         if found is None:
-            message = f"profile {self.name} has no storage {shown(name)}"
-            raise StorageNotFoundError(message, hint=nearest(name, self.storages))
+            message = f"profile {self.name} has no storage {quote_value(name)}"
+            raise StorageNotFoundError(message, hint=suggest_names(name, self.storages))
         return found
 
-    def application(self, name: str, version: str | None = None) -> Application:
+    def get_application(self, name: str, version: str | None = None) -> Application:
         """Give the application by ApplicationName and ApplicationVersion (4).
 
         Without a version, the one with the highest (compared number by number: 1.10 is above 1.9).
@@ -330,18 +348,18 @@ class Profile:
         ]
         if not known:
             names = {a.application_name for a in self.applications.values()}
-            message = f"profile {self.name} has no application {shown(name)}"
-            raise ApplicationNotFoundError(message, hint=nearest(name, names))
+            message = f"profile {self.name} has no application {quote_value(name)}"
+            raise ApplicationNotFoundError(message, hint=suggest_names(name, names))
         if version is None:
-            return max(known, key=lambda a: version_key(a.application_version))
+            return max(known, key=lambda a: version_sort_key(a.application_version))
         for application in known:
             if application.application_version == version:
                 return application
-        message = f"profile {self.name} has no version {shown(version)} of application {name}"
-        versions = ", ".join(sorted({a.application_version for a in known}, key=version_key))
+        message = f"profile {self.name} has no version {quote_value(version)} of application {name}"
+        versions = ", ".join(sorted({a.application_version for a in known}, key=version_sort_key))
         raise ApplicationNotFoundError(message, hint=f"there is {versions}")
 
-    def overridden(
+    def list_overridden(
         self, entity: Template | Storage | Application
     ) -> list[Template | Storage | Application]:
         """Give what an entity of this profile replaced in the documents above, nearest first."""
@@ -352,7 +370,7 @@ class Profile:
         return [e for e in found if e is not None and e is not entity]
 
 
-def _merge(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
+def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
     """Merge by name, root first; an overriding entity stands where its parent stood."""
     merged: dict[str, Entity] = {}
     for entities in chain:
@@ -360,7 +378,7 @@ def _merge(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
     return merged
 
 
-def version_key(version: str) -> tuple[tuple[int, int, str], ...]:
+def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:
     """Give what version strings sort by: runs of digits as numbers, above all other text.
 
     What has a word of a version to come (`1.0-rc1`, `beta`) stands before the version itself.

@@ -10,12 +10,12 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import InvalidProfileError, Problem, shown
-from osprofile.language.body import NAME
+from osprofile.errors import InvalidProfileError, Problem, quote_value
 from osprofile.profile import schema, tree
 from osprofile.profile.model import (
-    PATTERN_KEY,
-    TYPE_KEY,
+    FIELD_NAME_PATTERN,
+    PATTERN_ATTRIBUTE,
+    TYPE_ATTRIBUTE,
     Application,
     Document,
     Field,
@@ -33,55 +33,57 @@ if TYPE_CHECKING:
     from osprofile.profile.model import FieldType
     from osprofile.profile.tree import Element
 
-    Named = TypeVar("Named", Template, Storage, Application, Field, Invocation)
+    NamedEntity = TypeVar("NamedEntity", Template, Storage, Application, Field, Invocation)
 
-PLAIN_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+PROFILE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """What a profile may be called and a request may name, and the file of a static script."""
 
 
-def read(name: str, data: bytes) -> Document:
+def load_document(name: str, data: bytes) -> Document:
     """Read one document; `name` is what messages call it (a path).
 
     Raises `InvalidProfileError` with every problem of the document.
     """
-    document, problems = judge(name, data)
+    document, problems = parse_document(name, data)
     if problems:
         raise InvalidProfileError(problems)
     return document
 
 
-def judge(name: str, data: bytes) -> tuple[Document, list[Problem]]:
+def parse_document(name: str, data: bytes) -> tuple[Document, list[Problem]]:
     """Give a document, however wrong, and its problems in order: for the linter, which goes on.
 
     Raises `InvalidProfileError` where the bytes are not well-formed XML.
     """
-    root = tree.parse(tree.source_of(name, data))
-    problems = schema.problems(root)
-    document = _Reader(problems).document(root)
-    return document, sorted(problems, key=_offset)
+    root = tree.parse_xml(tree.decode_source(name, data))
+    problems = schema.validate_document(root)
+    document = _DocumentReader(problems).read_root(root)
+    return document, sorted(problems, key=_get_problem_offset)
 
 
-def _offset(problem: Problem) -> int:
-    return problem.place.offset if problem.place else 0
+def _get_problem_offset(problem: Problem) -> int:
+    return problem.location.offset if problem.location else 0
 
 
-class _Reader:
+class _DocumentReader:
     """Builds a document and collects its problems; it can stand a tree that is not valid."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
-        self.told = {p.place.offset for p in problems if p.place}
+        self.reported_offsets = {p.location.offset for p in problems if p.location}
 
-    def document(self, root: Element) -> Document:
+    def read_root(self, root: Element) -> Document:
         name = root.attributes.get("name", "")
-        if "name" in root.attributes and not PLAIN_NAME.fullmatch(name):
+        if "name" in root.attributes and not PROFILE_NAME_PATTERN.fullmatch(name):
             hint = "a name begins with a letter or digit and has only letters, digits, _ . -"
-            self.report(root, "name", "OSP108", f"profile name {shown(name)} is not allowed", hint)
-        templates = [self.template(e) for e in root.children if e.name == "Template"]
+            self.report_attribute(
+                root, "name", "OSP108", f"profile name {quote_value(name)} is not allowed", hint
+            )
+        templates = [self.read_template(e) for e in root.children if e.name == "Template"]
         documents_globals = [t for t in templates if not t.name]
         for template in documents_globals:
-            self.no_invocations(template)
-        unique = self.unique(
+            self.refuse_invocations(template)
+        unique = self.index_by_name(
             "template", [t for t in templates if t.name or t is documents_globals[0]]
         )
         if len(documents_globals) > 1:
@@ -92,185 +94,205 @@ class _Reader:
         return Document(
             name=name,
             extends=extends or None,
-            uspace_root=self.uspace_root(root),
-            delimiter=_text(root, "Delimiter"),
+            uspace_root=self.read_uspace_root(root),
+            delimiter=_get_child_text(root, "Delimiter"),
             templates={name: t for name, t in unique.items() if name},
             global_fields=dict(documents_globals[0].fields) if documents_globals else {},
-            storages=self.unique("storage", map(self.storage, _children(root, "Storage"))),
-            applications=self.unique(
-                "application", map(self.application, _children(root, "Application"))
+            storages=self.index_by_name(
+                "storage", map(self.read_storage, _list_children(root, "Storage"))
+            ),
+            applications=self.index_by_name(
+                "application", map(self.read_application, _list_children(root, "Application"))
             ),
             element=root,
         )
 
-    def uspace_root(self, root: Element) -> str:
-        element, delimiter = root.child("UspaceRoot"), root.child("Delimiter")
+    def read_uspace_root(self, root: Element) -> str:
+        element, delimiter = root.find_child("UspaceRoot"), root.find_child("Delimiter")
         if element is None or delimiter is None:
             return ""
         path, mark = element.text, delimiter.text
         if not mark:
             hint = "it joins the parts of paths: / on any POSIX system"
-            self.problems.append(Problem("OSP106", "Delimiter is empty", delimiter.place, hint))
+            self.problems.append(Problem("OSP106", "Delimiter is empty", delimiter.location, hint))
         elif not path.startswith(mark) and not re.match(r"[A-Za-z]:" + re.escape(mark), path):
-            message = f"UspaceRoot {shown(path)} is not an absolute path"
+            message = f"UspaceRoot {quote_value(path)} is not an absolute path"
             hint = f"let it begin with the Delimiter, {mark!r}, and no blank before it"
-            self.problems.append(Problem("OSP106", message, element.source_text.place(), hint))
+            self.problems.append(
+                Problem("OSP106", message, element.source_text.get_location(), hint)
+            )
         elif path != path.rstrip():
-            message = f"UspaceRoot {shown(path)} has white space at its end"
+            message = f"UspaceRoot {quote_value(path)} has white space at its end"
             hint = "it would be a part of every working directory's name: remove it"
-            self.problems.append(Problem("OSP106", message, element.source_text.place(), hint))
+            self.problems.append(
+                Problem("OSP106", message, element.source_text.get_location(), hint)
+            )
         return path
 
-    def template(self, element: Element) -> Template:
-        invocations = self.unique(
-            "variation", map(self.invocation, _children(element, "Invocation"))
+    def read_template(self, element: Element) -> Template:
+        invocations = self.index_by_name(
+            "variation", map(self.read_invocation, _list_children(element, "Invocation"))
         )
         return Template(
             name=element.attributes.get("name", ""),
-            description=_description(element),
+            description=_get_description(element),
             invocations=invocations,
-            fields=self.unique("field", map(self.field, _children(element, "Field"))),
+            fields=self.index_by_name(
+                "field", map(self.read_field, _list_children(element, "Field"))
+            ),
             element=element,
         )
 
-    def no_invocations(self, template: Template) -> None:
+    def refuse_invocations(self, template: Template) -> None:
         for invocation in template.invocations.values():
             message = (
                 "the unnamed template holds the profile's global fields and has no invocations"
             )
             hint = "give the template a name"
-            self.problems.append(Problem("OSP108", message, invocation.place, hint))
+            self.problems.append(Problem("OSP108", message, invocation.location, hint))
 
-    def invocation(self, element: Element) -> Invocation:
-        parts = _parts(element)
+    def read_invocation(self, element: Element) -> Invocation:
+        parts = _first_children(element)
         body, script = parts.get("Body"), parts.get("StaticScript")
         return Invocation(
             name=element.attributes.get("name", ""),
-            description=_folded(parts.get("Description")),
+            description=_fold_whitespace(parts.get("Description")),
             body=body.source_text if body is not None else None,
-            static_script=self.static_script(script) if script is not None else None,
+            static_script=self.read_static_script(script) if script is not None else None,
             element=element,
         )
 
-    def static_script(self, element: Element) -> StaticScript:
+    def read_static_script(self, element: Element) -> StaticScript:
         name = element.attributes.get("fileName", "")
-        if "fileName" in element.attributes and not PLAIN_NAME.fullmatch(name):
+        if "fileName" in element.attributes and not PROFILE_NAME_PATTERN.fullmatch(name):
             hint = "a file name begins with a letter or digit and has only letters, digits, . _ -"
-            self.report(
+            self.report_attribute(
                 element,
                 "fileName",
                 "OSP107",
-                f"static script file name {shown(name)} is not allowed",
+                f"static script file name {quote_value(name)} is not allowed",
                 hint,
             )
-        arguments = element.attribute_text("arguments")
+        arguments = element.get_attribute_text("arguments")
         return StaticScript(name, arguments, element.source_text, element)
 
-    def field(self, element: Element) -> Field:
+    def read_field(self, element: Element) -> Field:
         name = element.attributes.get("name", "")
         if "name" in element.attributes and not _is_field_name(name):
             hint = "a letter or _, then letters, digits, _ . - and at most one : inside"
-            self.report(
-                element, "name", "OSP108", f"no replacement can name a field {shown(name)}", hint
+            self.report_attribute(
+                element,
+                "name",
+                "OSP108",
+                f"no replacement can name a field {quote_value(name)}",
+                hint,
             )
-        get, parts = element.attributes.get, _parts(element)
-        tags = _children(element, "Tag") if "Tag" in parts else ()
+        get, parts = element.attributes.get, _first_children(element)
+        tags = _list_children(element, "Tag") if "Tag" in parts else ()
         default, value = parts.get("Default"), parts.get("Value")
         return Field(
             name=name,
-            description=_folded(parts.get("Description")),
-            minimum=self.limit(parts.get("Min")),
-            maximum=self.limit(parts.get("Max")),
+            description=_fold_whitespace(parts.get("Description")),
+            minimum=self.read_limit(parts.get("Min")),
+            maximum=self.read_limit(parts.get("Max")),
             tags=tuple([Tag(t.attributes.get("name", ""), t.text, t) for t in tags]),
             default=None if default is None else default.text,
             value=None if value is None else value.text,
             settable=get("isSettable", "true").strip() in {"true", "1"},
-            pattern_text=get(PATTERN_KEY),
-            type=_type(get(TYPE_KEY)),
+            pattern_text=get(PATTERN_ATTRIBUTE),
+            type=_parse_field_type(get(TYPE_ATTRIBUTE)),
             element=element,
         )
 
-    def limit(self, element: Element | None) -> float | None:
+    def read_limit(self, element: Element | None) -> float | None:
         if element is None:
             return None
         try:
             number = float(element.text.strip())  # INF and -INF of xs:double are known to Python
         except ValueError:  # libxml2 takes `1e` for a double
-            if element.source_text.place().offset not in self.told:
-                self.problems.append(schema.no_number(element))
+            if element.source_text.get_location().offset not in self.reported_offsets:
+                self.problems.append(schema.invalid_limit_problem(element))
             return None
         if math.isnan(number):
             message = f"{element.name} is NaN, which no number is above or below"
-            self.problems.append(Problem("OSP104", message, element.source_text.place()))
+            self.problems.append(Problem("OSP104", message, element.source_text.get_location()))
         return number
 
-    def storage(self, element: Element) -> Storage:
+    def read_storage(self, element: Element) -> Storage:
         get = element.attributes.get
         return Storage(get("name", ""), get("template", ""), element)
 
-    def application(self, element: Element) -> Application:
+    def read_application(self, element: Element) -> Application:
         get = element.attributes.get
         return Application(
             name=get("name", ""),
-            application_name=_text(element, "ApplicationName"),
-            application_version=_text(element, "ApplicationVersion"),
-            description=_description(element),
+            application_name=_get_child_text(element, "ApplicationName"),
+            application_version=_get_child_text(element, "ApplicationVersion"),
+            description=_get_description(element),
             template=get("template", ""),
             element=element,
         )
 
-    def unique(self, what: str, entities: Iterable[Named]) -> dict[str, Named]:
+    def index_by_name(self, kind: str, entities: Iterable[NamedEntity]) -> dict[str, NamedEntity]:
         """Key entities by name; of two with one name the first is kept and the second reported."""
-        found: dict[str, Named] = {}
+        found: dict[str, NamedEntity] = {}
         for entity in entities:
             first = found.setdefault(entity.name, entity)
             if first is not entity:
                 shown_name = f" {entity.name}" if entity.name else " without a name"
-                self.report_duplicate(what + shown_name, entity.element, first.element)
+                self.report_duplicate(kind + shown_name, entity.element, first.element)
         return found
 
-    def report_duplicate(self, what: str, second: Element, first: Element) -> None:
-        hint = f"the first one stands at {first.place}; remove or rename one of them"
-        place = second.attribute_place("name")
-        self.problems.append(Problem("OSP105", f"a second {what} in one place", place, hint))
+    def report_duplicate(self, description: str, second: Element, first: Element) -> None:
+        hint = f"the first one stands at {first.location}; remove or rename one of them"
+        place = second.locate_attribute("name")
+        self.problems.append(Problem("OSP105", f"a second {description} in one place", place, hint))
 
-    def report(self, element: Element, attribute: str, code: str, message: str, hint: str) -> None:
-        place = element.attribute_place(attribute)
+    def report_attribute(
+        self, element: Element, attribute: str, code: str, message: str, hint: str
+    ) -> None:
+        place = element.locate_attribute(attribute)
         self.problems.append(Problem(code, message, place, hint))
 
 
 def _is_field_name(name: str) -> bool:
-    return (name.isascii() and name.isidentifier()) or re.fullmatch(NAME, name) is not None
+    return (name.isascii() and name.isidentifier()) or re.fullmatch(
+        FIELD_NAME_PATTERN, name
+    ) is not None
 
 
-def _children(element: Element, name: str) -> list[Element]:
+def _list_children(element: Element, name: str) -> list[Element]:
     return [child for child in element.children if child.name == name]
 
 
-def _optional(element: Element, name: str) -> str | None:
-    child = element.child(name)
+def _get_optional_text(element: Element, name: str) -> str | None:
+    child = element.find_child(name)
     return None if child is None else child.text
 
 
-def _text(element: Element, name: str) -> str:
-    return _optional(element, name) or ""
+def _get_child_text(element: Element, name: str) -> str:
+    return _get_optional_text(element, name) or ""
 
 
-def _description(element: Element) -> str:
-    return _folded(element.child("Description"))
+def _get_description(element: Element) -> str:
+    return _fold_whitespace(element.find_child("Description"))
 
 
-def _folded(element: Element | None) -> str:
+def _fold_whitespace(element: Element | None) -> str:
     return "" if element is None else " ".join(element.text.split())
 
 
-def _parts(element: Element) -> dict[str, Element]:
+def _first_children(element: Element) -> dict[str, Element]:
     """Give the children by name, the first of each."""
     return {child.name: child for child in reversed(element.children)}
 
 
-_TYPES: Final[dict[str, FieldType]] = {"integer": "integer", "number": "number", "text": "text"}
+_FIELD_TYPES: Final[dict[str, FieldType]] = {
+    "integer": "integer",
+    "number": "number",
+    "text": "text",
+}
 
 
-def _type(value: str | None) -> FieldType | None:
-    return _TYPES.get(value.strip()) if value else None
+def _parse_field_type(value: str | None) -> FieldType | None:
+    return _FIELD_TYPES.get(value.strip()) if value else None

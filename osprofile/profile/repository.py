@@ -13,11 +13,17 @@ import sys
 from os import path as paths  # pathlib would cost a command a tenth of its start
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, nearest, shown
+from osprofile.errors import (
+    InvalidProfileError,
+    Problem,
+    ProfileNotFoundError,
+    quote_value,
+    suggest_names,
+)
 from osprofile.profile import tree
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.model import Document, Profile
-from osprofile.profile.reader import PLAIN_NAME, read
+from osprofile.profile.reader import PROFILE_NAME_PATTERN, load_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,10 +35,10 @@ ENTRY_POINT_GROUP: Final = "osprofile.profiles"
 """Each entry point names a package whose directory holds profiles (`mine = "site_profiles"`)."""
 
 
-def search_path(directories: Iterable[str | PathLike[str]] = ()) -> Iterator[str]:
+def iter_search_path(directories: Iterable[str | PathLike[str]] = ()) -> Iterator[str]:
     """Give the directories that profiles are looked for in, nearest first; lazily.
 
-    A directory need not exist. `directories` go before all others.
+    A directory need not exist. `iter_directories` go before all others.
     """
     yield from (os.fspath(directory) for directory in directories)
     yield from filter(None, os.environ.get("OSPROFILE_PATH", "").split(os.pathsep))
@@ -43,11 +49,11 @@ def search_path(directories: Iterable[str | PathLike[str]] = ()) -> Iterator[str
         yield paths.join(base, "osprofile", "profiles")
     yield "/etc/osprofile/profiles"
     yield from _entry_point_directories()
-    yield bundled_profiles_directory()
+    yield get_bundled_directory()
 
 
 def _entry_point_directories() -> Iterator[str]:
-    if not _entry_points_are_likely():
+    if not _may_have_entry_points():
         return
     from importlib.metadata import entry_points
     from importlib.util import find_spec
@@ -60,7 +66,7 @@ def _entry_point_directories() -> Iterator[str]:
         yield from (spec.submodule_search_locations or ()) if spec else ()
 
 
-def _entry_points_are_likely() -> bool:
+def _may_have_entry_points() -> bool:
     """Say whether a scan by importlib.metadata can find anything: it costs as much as a start."""
     mark = ENTRY_POINT_GROUP.encode()
     for entry in sys.path:
@@ -85,43 +91,43 @@ def _entry_points_are_likely() -> bool:
 class Repository:
     """The profiles of a search path; documents are read once and kept.
 
-    `directories` go before the standard search path; with `standard=False` they are all there is.
+    `iter_directories` go before the standard search path; with `standard=False` they are all there is.
     """
 
     def __init__(
-        self, directories: Iterable[str | PathLike[str]] = (), *, standard: bool = True
+        self, directories: Iterable[str | PathLike[str]] = (), *, use_standard_path: bool = True
     ) -> None:
         given = [os.fspath(directory) for directory in directories]
-        self._pending = search_path(given) if standard else iter(given)
-        self._directories: list[str] = []
+        self._pending = iter_search_path(given) if use_standard_path else iter(given)
+        self._known_directories: list[str] = []
         self._documents: dict[str, Document] = {}
         self._profiles: dict[str, Profile] = {}
 
-    def directories(self) -> Iterator[str]:
+    def iter_directories(self) -> Iterator[str]:
         """Give the search path, each directory when it is needed."""
         index = 0
         while True:
-            if index == len(self._directories):
+            if index == len(self._known_directories):
                 further = next(self._pending, None)
                 if further is None:
                     return
-                self._directories.append(further)
-            yield self._directories[index]
+                self._known_directories.append(further)
+            yield self._known_directories[index]
             index += 1
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """Give the names of all profiles that can be found, sorted."""
         found: set[str] = set()
-        for directory in self.directories():
-            found.update(entry.removesuffix(".xml") for entry in _entries(directory))
-        return sorted(name for name in found if next(self._paths(name), None))
+        for directory in self.iter_directories():
+            found.update(entry.removesuffix(".xml") for entry in _list_directory(directory))
+        return sorted(name for name in found if next(self._iter_candidates(name), None))
 
-    def path(self, name: str) -> str:
+    def find_file(self, name: str) -> str:
         """Give the file of the profile of that name; raise `ProfileNotFoundError`."""
-        found = next(self._paths(name), None)
+        found = next(self._iter_candidates(name), None)
         if found is None:
-            message = f"there is no profile {shown(name)}"
-            raise ProfileNotFoundError(message, hint=self._missing_hint(name))
+            message = f"there is no profile {quote_value(name)}"
+            raise ProfileNotFoundError(message, hint=self._format_missing_hint(name))
         return found
 
     def load(self, name: str) -> Profile:
@@ -131,8 +137,10 @@ class Repository:
         """
         profile = self._profiles.get(name)
         if profile is None:
-            path = self.path(name)
-            profile = self._profiles[name] = self.resolve(self._named_document(path, name), path)
+            path = self.find_file(name)
+            profile = self._profiles[name] = self.resolve_document(
+                self._read_named_document(path, name), path
+            )
         return profile
 
     def load_file(self, path: str | PathLike[str]) -> Profile:
@@ -143,108 +151,109 @@ class Repository:
         """
         file = os.fspath(path)
         file = paths.join(file, "profile.xml") if paths.isdir(file) else file
-        return self.resolve(self.document(file), file)
+        return self.resolve_document(self.read_document(file), file)
 
     def load_bytes(self, data: bytes, name: str = "<memory>") -> Profile:
         """Give the resolved profile of a document in memory. Raises `InvalidProfileError`."""
-        return self.resolve(read(name, data), None)
+        return self.resolve_document(load_document(name, data), None)
 
-    def document(self, path: str) -> Document:
+    def read_document(self, path: str) -> Document:
         """Read one document. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
         if path not in self._documents:
-            self._documents[path] = read(path, bytes_of(path))
+            self._documents[path] = load_document(path, read_profile_bytes(path))
         return self._documents[path]
 
-    def resolve(self, document: Document, path: str | None) -> Profile:
+    def resolve_document(self, document: Document, path: str | None) -> Profile:
         """Follow `extends` from a document and put the chain together.
 
-        `path` is the document's own file, None in memory. Raises `InvalidProfileError`.
+        `find_file` is the document's own file, None in memory. Raises `InvalidProfileError`.
         """
-        problems = dangling(profile := Profile(self.chain(document, path)))
+        problems = find_missing_templates(profile := Profile(self.resolve_chain(document, path)))
         if problems:
             raise InvalidProfileError(problems)
         return profile
 
-    def chain(self, document: Document, path: str | None) -> list[Document]:
-        """Give a document and all that it extends, nearest first; see `resolve`.
+    def resolve_chain(self, document: Document, path: str | None) -> list[Document]:
+        """Give a document and all that it extends, nearest first; see `resolve_document`.
 
         A document that extends its own name extends the next one of that name on the search path.
         Raises `InvalidProfileError`.
         """
         chain = [document]
-        files = {_identity(path): path} if path else {}
+        files = {_get_file_identity(path): path} if path else {}
         while chain[-1].extends is not None:
-            found = self._parent(chain, files)
-            chain.append(self._named_document(found, chain[-1].extends))
-            files[_identity(found)] = found
+            found = self._find_parent(chain, files)
+            chain.append(self._read_named_document(found, chain[-1].extends))
+            files[_get_file_identity(found)] = found
         return chain
 
-    def _parent(self, chain: Sequence[Document], files: Mapping[object, str]) -> str:
+    def _find_parent(self, chain: Sequence[Document], files: Mapping[object, str]) -> str:
         child, extends = chain[-1], chain[-1].extends or ""
-        candidates = self._paths(extends)
+        candidates = self._iter_candidates(extends)
         if child.name == extends:
-            candidates = iter(_behind(list(candidates), files))
+            candidates = iter(_list_later_candidates(list(candidates), files))
         found = next(candidates, None)
-        place = child.element.attribute_place("extends")
+        place = child.element.locate_attribute("extends")
         if found is None:
-            further, hint = "", self._missing_hint(extends)
+            further, hint = "", self._format_missing_hint(extends)
             if child.name == extends:
                 further = "further "
                 hint = "leave extends out: the search path has none behind this one"
-            message = f"profile {child.name} extends {shown(extends)}, and there is no {further}profile of that name: {_told(chain)}"
+            found = _format_chain(chain)
+            message = f"profile {child.name} extends {quote_value(extends)}, and there is no {further}profile of that name: {found}"
             raise InvalidProfileError([Problem("OSP201", message, place, hint)])
-        if _identity(found) in files:
+        if _get_file_identity(found) in files:
             hint = "one of them must not extend the other, directly or through a third"
-            message = f"profiles extend each other: {_told(chain)}"
+            message = f"profiles extend each other: {_format_chain(chain)}"
             raise InvalidProfileError([Problem("OSP202", message, place, hint)])
         return found
 
-    def _named_document(self, path: str, name: str) -> Document:
-        document = self.document(path)
+    def _read_named_document(self, path: str, name: str) -> Document:
+        document = self.read_document(path)
         if document.name != name:
             message = (
                 f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
             )
             hint = f'write name="{name}", or rename the file'
-            place = document.element.attribute_place("name")
+            place = document.element.locate_attribute("name")
             raise InvalidProfileError([Problem("OSP108", message, place, hint)])
         return document
 
-    def _paths(self, name: str) -> Iterator[str]:
-        if not PLAIN_NAME.fullmatch(name):
+    def _iter_candidates(self, name: str) -> Iterator[str]:
+        if not PROFILE_NAME_PATTERN.fullmatch(name):
             return
-        for directory in self.directories():
+        for directory in self.iter_directories():
             for file in (f"{name}/profile.xml", f"{name}.xml"):
                 path = paths.join(directory, file)
                 if paths.isfile(path):
                     yield path
 
-    def _missing_hint(self, name: str) -> str:
-        if not PLAIN_NAME.fullmatch(name):
+    def _format_missing_hint(self, name: str) -> str:
+        if not PROFILE_NAME_PATTERN.fullmatch(name):
             return "a name begins with a letter or digit and has only letters, digits, _ . -"
-        where = ", ".join(filter(paths.isdir, self.directories()))
-        return f"{nearest(name, self.names())} (looked in {where})".lstrip()
+        where = ", ".join(filter(paths.isdir, self.iter_directories()))
+        return f"{suggest_names(name, self.list_names())} (looked in {where})".lstrip()
 
 
-def _entries(directory: str) -> list[str]:
+def _list_directory(directory: str) -> list[str]:
     try:
         return os.listdir(directory)
     except OSError:
         return []
 
 
-def _behind(candidates: list[str], files: Mapping[object, str]) -> list[str]:
+def _list_later_candidates(candidates: list[str], files: Mapping[object, str]) -> list[str]:
     """Give what a file extends by its own name: what the search path has behind it.
 
     `files` is the chain, the file last. One that is not on the search path goes before all of it.
     """
-    known = [_identity(c) for c in candidates]
+    known = [_get_file_identity(c) for c in candidates]
     own = next(reversed(files), None)
     at = known.index(own) if own in known else -1
     return [c for c, i in list(zip(candidates, known, strict=True))[at + 1 :] if i not in files]
 
 
-def _identity(path: str) -> object:
+def _get_file_identity(path: str) -> object:
     """Return what is equal for two paths of one file."""
     try:
         found = os.stat(path)
@@ -253,13 +262,13 @@ def _identity(path: str) -> object:
     return found.st_dev, found.st_ino
 
 
-def _told(chain: Sequence[Document]) -> str:
+def _format_chain(chain: Sequence[Document]) -> str:
     """Return the names and places of a chain, and what its last document extends."""
-    told = [f"{d.name} ({d.element.place})" for d in chain]
+    told = [f"{d.name} ({d.element.location})" for d in chain]
     return " -> ".join([*told, chain[-1].extends or ""])
 
 
-def bytes_of(path: str) -> bytes:
+def read_profile_bytes(path: str) -> bytes:
     """Read a document's bytes, of a too large one enough to tell; raise `ProfileNotFoundError`."""
     try:
         with open(path, "rb") as file:
@@ -271,9 +280,9 @@ def bytes_of(path: str) -> bytes:
         raise ProfileNotFoundError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def dangling(profile: Profile) -> list[Problem]:
+def find_missing_templates(profile: Profile) -> list[Problem]:
     """Find storages and applications that name a template which the resolved profile lacks."""
-    chain = " -> ".join(f"{d.name} ({d.element.place})" for d in profile.documents)
+    chain = " -> ".join(f"{d.name} ({d.element.location})" for d in profile.documents)
     entities: list[Storage | Application] = [
         *profile.storages.values(),
         *profile.applications.values(),
@@ -282,8 +291,8 @@ def dangling(profile: Profile) -> list[Problem]:
         Problem(
             "OSP203",
             f"{type(e).__name__} {e.name} names template {e.template!r}, which profile {chain} does not have",
-            e.element.attribute_place("template"),
-            nearest(e.template, profile.templates),
+            e.element.locate_attribute("template"),
+            suggest_names(e.template, profile.templates),
         )
         for e in entities
         if e.template not in profile.templates

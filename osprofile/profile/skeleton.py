@@ -7,23 +7,23 @@ import re
 from os import path
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import NotFoundError, shown
-from osprofile.profile.model import EXTENSION, IDB, OSP
-from osprofile.profile.reader import PLAIN_NAME
-from osprofile.profile.writer import field_lines, text_of
+from osprofile.errors import NotFoundError, quote_value
+from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
+from osprofile.profile.reader import PROFILE_NAME_PATTERN
+from osprofile.profile.writer import escape_text, format_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from osprofile.profile.model import Field, Profile
 
-_HEAD: Final = f"""\
-<osp:Profile xmlns:osp="{OSP}"
-             xmlns:idb="{IDB}"
-             xmlns:ext="{EXTENSION}"
+_ROOT_START: Final = f"""\
+<osp:Profile xmlns:osp="{PROFILE_NAMESPACE}"
+             xmlns:idb="{IDB_NAMESPACE}"
+             xmlns:ext="{EXTENSION_NAMESPACE}"
 """
 
-_APPLICATION: Final = """\
+_EXAMPLE_APPLICATION: Final = """\
   <idb:Template name="GREETING">
     <idb:Description>Greets, from the node that the job runs on.</idb:Description>
     <idb:Invocation>
@@ -41,35 +41,35 @@ _APPLICATION: Final = """\
   </osp:Application>"""
 
 
-def skeleton(name: str, parent: Profile) -> str:
+def render_skeleton(name: str, parent: Profile) -> str:
     """Give the document of a new profile that extends another; it changes nothing yet.
 
     Each field of the parent's that requests may set and that all templates share stands in a
     comment, as it is inherited. The document has no problem, whichever comment is opened. Raises
     `NotFoundError` for a name that no profile may have.
     """
-    if not PLAIN_NAME.fullmatch(name):
+    if not PROFILE_NAME_PATTERN.fullmatch(name):
         hint = "a name begins with a letter or digit and has only letters, digits, _ . -"
-        raise NotFoundError(f"profile name {shown(name)} is not allowed", hint=hint)
-    return "\n".join([*_document(name, parent), ""])
+        raise NotFoundError(f"profile name {quote_value(name)} is not allowed", hint=hint)
+    return "\n".join([*_document_lines(name, parent), ""])
 
 
-def _document(name: str, parent: Profile) -> Iterator[str]:
+def _document_lines(name: str, parent: Profile) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield from _introduction(name, parent)
-    yield f'{_HEAD}             name="{name}" extends="{parent.name}">'
+    yield from _introduction_lines(name, parent)
+    yield f'{_ROOT_START}             name="{name}" extends="{parent.name}">'
     yield "  <!-- Each job works in a directory of its own below this one; all nodes must see it. -->"
-    yield f"  <osp:UspaceRoot>{text_of(parent.uspace_root)}</osp:UspaceRoot>"
+    yield f"  <osp:UspaceRoot>{escape_text(parent.uspace_root)}</osp:UspaceRoot>"
     yield "  <!-- What joins the parts of a path. -->"
-    yield f"  <osp:Delimiter>{text_of(parent.delimiter)}</osp:Delimiter>"
+    yield f"  <osp:Delimiter>{escape_text(parent.delimiter)}</osp:Delimiter>"
     fields = [f for f in parent.global_fields.values() if f.settable]
     if fields:
-        yield from _globals(fields)
-    yield from _application()
+        yield from _global_field_lines(fields)
+    yield from _application_lines()
     yield "</osp:Profile>"
 
 
-def _introduction(name: str, parent: Profile) -> Iterator[str]:
+def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
     same = name == parent.name
     # No comment can hold two hyphens one after the other.
     name, other = (re.sub("-(?=-)", "- ", n) for n in (name, parent.name))
@@ -89,28 +89,28 @@ def _introduction(name: str, parent: Profile) -> Iterator[str]:
      its comment: remove the line that begins it and the line that ends it. -->"""
 
 
-def _globals(fields: list[Field]) -> Iterator[str]:
+def _global_field_lines(fields: list[Field]) -> Iterator[str]:
     yield ""
     yield "  <!-- The fields of all templates, as they are inherited: what a request may set. -->"
     yield "  <idb:Template>"
     for field in fields:
-        lines = [*field_lines([field])]
+        lines = [*format_fields([field])]
         if not any("--" in line for line in lines):  # what no comment can hold
             yield from ("    <!--", *lines, "    -->")
     yield "  </idb:Template>"
 
 
-def _application() -> Iterator[str]:
+def _application_lines() -> Iterator[str]:
     yield ""
     yield "  <!-- An application of the site's own, for requests that name it, as -a Greeting does."
     yield "       A value that a request sets stands in single quotes, each quote in it escaped."
     yield "  -->"
     yield "  <!--"
-    yield _APPLICATION
+    yield _EXAMPLE_APPLICATION
     yield "  -->"
 
 
-def write(directory: str, name: str, document: str) -> str:
+def write_skeleton(directory: str, name: str, document: str) -> str:
     """Write a document to `DIRECTORY/NAME/profile.xml` and give its path; directories are made.
 
     Raises `FileExistsError` where a file has that name, `OSError` where it cannot be written.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli import main
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.profile.data_directories import get_bundled_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ def incarnate(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Ended]
     """Run the command with these words."""
 
     def run(*words: str) -> Ended:
-        code = main.run(words)
+        code = main.run_command_line(words)
         out, err = capfdbinary.readouterr()
         return Ended(code, out.decode(), err.decode())
 
@@ -134,5 +134,5 @@ def error_in_full(incarnate: Callable[..., Ended], words: tuple[str, ...], code:
     """Give a command line, the exit code that it must have, and all that it says on stderr."""
     ended = incarnate(*words)
     assert (ended.code, ended.out) == (code, "")
-    err = ended.err.replace(bundled_profiles_directory(), "BUNDLED")
+    err = ended.err.replace(get_bundled_directory(), "BUNDLED")
     return f"{' '.join(map(repr, ('incarnate', *words)))}\nexit code {code}\n{err}"

@@ -14,7 +14,7 @@ import pytest
 
 from osprofile.cli import check as verb
 from osprofile.cli.common import VERBS
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.profile.data_directories import get_bundled_directory
 from tests.cli.conftest import completions, on_a_terminal
 from tests.strategies import document, field, invocation
 
@@ -266,11 +266,11 @@ def test_a_name_is_looked_up(
 
 
 def test_the_bundled_profiles(incarnate: Incarnate) -> None:
-    names = sorted(p.name for p in Path(bundled_profiles_directory()).iterdir())
+    names = sorted(p.name for p in Path(get_bundled_directory()).iterdir())
     ended = incarnate("check", *names)
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"{len(names)} profiles, ")
-    assert incarnate("check", bundled_profiles_directory()).out == ended.out
+    assert incarnate("check", get_bundled_directory()).out == ended.out
 
 
 def test_discovery_does_not_take_golden_folders_for_profiles(incarnate: Incarnate) -> None:
@@ -371,9 +371,7 @@ def test_each_error_in_full(
         prepare()
         line = " ".join(map(repr, ("incarnate", "check", *words)))
         err = incarnate("check", *words).err
-        err = err.replace(bundled_profiles_directory(), "BUNDLED").replace(
-            str(folder.parent), "HERE"
-        )
+        err = err.replace(get_bundled_directory(), "BUNDLED").replace(str(folder.parent), "HERE")
         told.append(f"{case}: {line}\nexit code {code}\n{err}")
     file_regression.check("\n".join(told), basename="check_errors", encoding="utf-8")
 
@@ -394,7 +392,7 @@ def test_a_fault_of_ours_is_trouble_and_no_difference(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", "small/golden/x.txt")
 
-    monkeypatch.setattr("osprofile.golden.files.write", full)
+    monkeypatch.setattr("osprofile.golden.files.write_file", full)
     ended = incarnate("check", "small", "--update")
     assert ended.code == 2
     assert ended.err == "incarnate: small/golden/x.txt: No space left on device\n"
@@ -402,7 +400,7 @@ def test_a_fault_of_ours_is_trouble_and_no_difference(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("x")
 
-    monkeypatch.setattr(verb, "_check", broken)
+    monkeypatch.setattr(verb, "_check_folder", broken)
     assert incarnate("check", "small").code == 2
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli.common import GROUPS, VERBS
-from osprofile.profile.data import bundled_profiles_directory, schemas_directory
+from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,8 +199,8 @@ def told(incarnate: Incarnate, home: Path, words: tuple[str, ...]) -> str:
     ]
     text = "\n".join(parts).removesuffix("\n") + "\n"
     for place, name in (
-        (bundled_profiles_directory(), "BUNDLED"),
-        (schemas_directory(), "SCHEMAS"),
+        (get_bundled_directory(), "BUNDLED"),
+        (get_schemas_directory(), "SCHEMAS"),
         (str(home), "HOME"),
         (str(home.parent / "here"), "HERE"),
     ):

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.cli.common import VERBS
-from osprofile.page.document import html
-from osprofile.page.files import SCRIPTS, STYLE, text_of
-from osprofile.page.gather import page_of
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, read_asset
+from osprofile.page.collector import collect_page
+from osprofile.page.document import render_page
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def profiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def without_files(page: str) -> str:
     """Leave out style, scripts and their digests: a golden file is about the profile."""
-    for name in (STYLE, *SCRIPTS):
-        page = page.replace(text_of(name), f"[{name}]")
+    for name in (STYLE_FILE, *SCRIPT_FILES):
+        page = page.replace(read_asset(name), f"[{name}]")
     return re.sub(r"sha256-[A-Za-z0-9+/=]+", "sha256-...", page)
 
 
@@ -57,7 +57,7 @@ def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture) ->
 
 
 def test_golden_served(file_regression: FileRegressionFixture) -> None:
-    page = html(page_of(Repository(["."]).load("site")), version="0123456789abcdef")
+    page = render_page(collect_page(Repository(["."]).load("site")), version="0123456789abcdef")
     file_regression.check(
         without_files(page), basename="page_served", extension=".html", encoding="utf-8"
     )
@@ -104,7 +104,7 @@ def test_the_same_profile_gives_the_same_bytes_from_any_directory(
 def test_a_bundled_profiles_page(incarnate: Incarnate, name: str) -> None:
     ended = incarnate("page", "-p", name)
     assert (ended.code, ended.err) == (0, "")
-    assert bundled_profiles_directory() not in ended.out
+    assert get_bundled_directory() not in ended.out
     assert ended.out.count('class="field"') >= 20
     assert ended.out.count("<summary>") >= 4
 
@@ -222,7 +222,7 @@ def test_each_error_in_full(
         ended = incarnate(*(word.format(tmp=folder) for word in words))
         assert (name, ended.code, ended.out) == (name, code, "")
         assert "Traceback" not in ended.err
-        err = ended.err.replace(str(folder), "TMP").replace(bundled_profiles_directory(), "BUNDLED")
+        err = ended.err.replace(str(folder), "TMP").replace(get_bundled_directory(), "BUNDLED")
         line = " ".join(("incarnate", *words)).replace("{tmp}", "TMP")
         told.append(f"{line}\nexit code {code}\n{err}")
     file_regression.check("\n".join(told), basename="page_errors", encoding="utf-8")

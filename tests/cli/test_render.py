@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.target.test_process import gone
+from tests.jobs.test_process import gone
 
 if TYPE_CHECKING:
     from collections.abc import Callable

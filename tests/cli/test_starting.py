@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.lint import RULES
-from osprofile.profile.data import bundled_profiles_directory, schemas_directory
+from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Incarnate = Callable[..., Ended]
 
-BUNDLED = sorted(p.parent.name for p in Path(bundled_profiles_directory()).glob("*/profile.xml"))
+BUNDLED = sorted(p.parent.name for p in Path(get_bundled_directory()).glob("*/profile.xml"))
 
 
 @pytest.mark.parametrize("parent", BUNDLED)
@@ -49,7 +49,7 @@ def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool
     assert (linted.returncode, linted.stdout, linted.stderr) == (0, "", "")
     shown = run("show", "-p", name).stdout.splitlines()
     assert shown[0].startswith(f"profile {name}  {tmp_path}")
-    assert shown[1].startswith(f"extends {parent}  {bundled_profiles_directory()}")
+    assert shown[1].startswith(f"extends {parent}  {get_bundled_directory()}")
     started = run("START", "-p", name)
     assert (started.returncode, started.stderr) == (0, "")
     assert "hostname" in started.stdout
@@ -135,7 +135,7 @@ Emacs, with the package lsp-mode, in its init file:
 
 def test_schema(incarnate: Incarnate) -> None:
     ended = incarnate("schema")
-    assert (ended.code, ended.out, ended.err) == (0, lines(schemas_directory()), "")
+    assert (ended.code, ended.out, ended.err) == (0, lines(get_schemas_directory()), "")
 
 
 def test_schema_of_a_copy(
@@ -151,15 +151,15 @@ def test_schema_of_a_copy(
 
 def test_schema_in_json(incarnate: Incarnate) -> None:
     told = json.loads(incarnate("schema", "--json").out)
-    assert told["catalog"] == f"{schemas_directory()}/catalog.xml"
+    assert told["catalog"] == f"{get_schemas_directory()}/catalog.xml"
     assert all(Path(file).is_file() for file in [told["catalog"], *told["schemas"]])
-    assert told["vs_code"] in lines(schemas_directory())
-    assert told["emacs"] in lines(schemas_directory())
+    assert told["vs_code"] in lines(get_schemas_directory())
+    assert told["emacs"] in lines(get_schemas_directory())
 
 
 @pytest.mark.parametrize("name", ["osprofile.xsd", "catalog.xml"])
 def test_one_schema(incarnate: Incarnate, name: str) -> None:
-    assert incarnate("schema", name).out == Path(schemas_directory(), name).read_text()
+    assert incarnate("schema", name).out == Path(get_schemas_directory(), name).read_text()
 
 
 def test_explain(incarnate: Incarnate) -> None:

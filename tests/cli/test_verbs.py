@@ -193,7 +193,7 @@ def test_version_and_help(incarnate: Incarnate) -> None:
         ended = incarnate(verb, "--help")
         assert ended.code == 0
         assert "Examples:\n    incarnate " in ended.out
-        for parameter in options.parameters(main.load(verb)):
+        for parameter in options.read_parameters(main.load_verb(verb)):
             flags = parameter.spec.flags if isinstance(parameter.spec, options.Option) else ()
             assert all(flag in ended.out for flag in flags)
 
@@ -202,7 +202,7 @@ def test_version_and_help(incarnate: Incarnate) -> None:
 def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both give a verb the same arguments for the same words."""
     seen: list[dict[str, object]] = []
-    function = main.load(verb)
+    function = main.load_verb(verb)
 
     def record(**arguments: object) -> int:
         seen.append(arguments)
@@ -210,26 +210,28 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
 
     record.__annotations__ = function.__annotations__
     record.__kwdefaults__ = function.__kwdefaults__  # type: ignore[assignment]
-    monkeypatch.setattr(main, "load", lambda _verb: record)
+    monkeypatch.setattr(main, "load_verb", lambda _verb: record)
     monkeypatch.setenv("OSPROFILE_PROFILE", "from-the-environment")
     words = [verb]
-    for parameter in options.parameters(function):
+    for parameter in options.read_parameters(function):
         spec = parameter.spec
         if isinstance(spec, options.Argument):
-            words += ["A", "B"] if parameter.many else ["A"]
-        elif parameter.switch:
+            words += ["A", "B"] if parameter.is_repeatable else ["A"]
+        elif parameter.is_switch:
             words.append(spec.flags[-1])
         else:
-            words += [spec.flags[-1], "x=1"] * (2 if parameter.many else 1)
-    needed = [p for p in options.parameters(function) if p.default is options.REQUIRED]
+            words += [spec.flags[-1], "x=1"] * (2 if parameter.is_repeatable else 1)
+    needed = [p for p in options.read_parameters(function) if p.default is options.REQUIRED]
     fewest = [verb]
     for parameter in needed:
         spec = parameter.spec
         fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
     for line in (words, fewest):
-        quick = options.parse(function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"})
+        quick = options.parse_arguments(
+            function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"}
+        )
         assert quick is not None
-        main._with_typer(line)
+        main._run_typer(line)
         assert seen.pop() == quick
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from osprofile.incarnation.context import user_name
+from osprofile.incarnation.context import get_user_name
 from osprofile.lint.linter import lint_file
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT, Block, commands, match, read
@@ -112,7 +112,7 @@ class Home:
         path: Path,
         *,
         bin_directory: Path = BIN,
-        user: str = user_name(),
+        user: str = get_user_name(),
         prefix: Sequence[str] = (),
         lab: bool = False,
     ) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from manual import options
-from osprofile.cli.main import OWN_OPTIONS
+from osprofile.cli.main import GLOBAL_OPTIONS
 from tests.docs import pages
 from tests.docs.running import Home, check
 
@@ -50,11 +50,11 @@ def test_commands_within_a_text_have_verbs_and_options_that_exist(page: str) -> 
     known = options.verbs()
     for where, words in inline_commands(page):
         verb = next((v for n in (2, 1) if (v := " ".join(words[:n])) in known), "")
-        assert verb or words[0] in {"job", *OWN_OPTIONS} or words[0].isupper(), where
+        assert verb or words[0] in {"job", *GLOBAL_OPTIONS} or words[0].isupper(), where
         taken = options.parameters(verb or "render")
         flags = {flag for p in taken for flag in (*p.opts, *p.secondary_opts)}
         used = [w.partition("=")[0] for w in words if w.startswith("-") and w != "-"]
-        if "job submit" not in verb and words[0] not in OWN_OPTIONS:
+        if "job submit" not in verb and words[0] not in GLOBAL_OPTIONS:
             assert set(used) <= flags | {"--help"}, where
 
 

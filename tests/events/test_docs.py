@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.events.event import JobState
 from osprofile.events.seg_command import HELP
-from osprofile.events.sources import NAMES, condor, lsf, pbs, sge, slurm
+from osprofile.events.sources import SOURCE_NAMES, condor, lsf, pbs, sge, slurm
+from osprofile.jobs.description import JobDescription
+from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
 from osprofile.lint.linter import lint_file
 from osprofile.profile.repository import Repository
-from osprofile.target.job import JobDescription
-from osprofile.target.pace import Timing
-from osprofile.target.system import TargetSystem
 
 if TYPE_CHECKING:
     from osprofile.profile.model import Profile
@@ -41,15 +41,15 @@ def rows(source: str) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("source", "prefix", "form", "table"),
     [
-        ("pbs", "", "`{}`", pbs.TABLE),
-        ("lsf", "", "`{}`", lsf.TABLE),
-        ("lsf", "extended: ", "`JOB_STATUS` {}", lsf.STATES),
-        ("sge", "", "`job_log` `{}`", sge.TABLE),
-        ("sge", "extended: ", "`job_log` `{}`", sge.MORE),
-        ("condor", "", "`{:03}`", condor.TABLE),
-        ("condor", "extended: ", "`{:03}`", condor.MORE),
-        ("slurm", "", "slurmctld: `{}`", slurm.TABLE),
-        ("slurm", "extended: ", "slurmctld: `{}`", slurm.MORE),
+        ("pbs", "", "`{}`", pbs.EVENT_SUFFIXES),
+        ("lsf", "", "`{}`", lsf.EVENT_SUFFIXES),
+        ("lsf", "extended: ", "`JOB_STATUS` {}", lsf.EXTENDED_STATES),
+        ("sge", "", "`job_log` `{}`", sge.EVENT_SUFFIXES),
+        ("sge", "extended: ", "`job_log` `{}`", sge.EXTENDED_SUFFIXES),
+        ("condor", "", "`{:03}`", condor.EVENT_SUFFIXES),
+        ("condor", "extended: ", "`{:03}`", condor.EXTENDED_SUFFIXES),
+        ("slurm", "", "slurmctld: `{}`", slurm.EVENT_SUFFIXES),
+        ("slurm", "extended: ", "slurmctld: `{}`", slurm.EXTENDED_SUFFIXES),
     ],
 )
 def test_the_tables_are_the_sources(
@@ -66,7 +66,7 @@ def test_the_tables_are_the_sources(
 def test_every_option_and_source_is_described() -> None:
     for option in re.findall(r"^  (--?[a-z-]+)", HELP, re.MULTILINE):
         assert f"`{option}" in PAGE or option == "-h"
-    for name in NAMES:
+    for name in SOURCE_NAMES:
         assert f"`{name}`" in PAGE
 
 
@@ -103,7 +103,7 @@ def job(script: str) -> JobDescription:
 
 def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: Path) -> None:
     """Seed, Integration: "run jobs which succeed/fail in various ways", states from the log."""
-    seldom = Timing(slowest=0.2, grace=5.0, listening=3600)
+    seldom = Timing(max_poll_interval=0.2, grace_period=5.0, log_poll_interval=3600)
 
     async def main() -> None:
         async with TargetSystem(forked, timing=seldom) as target:
@@ -137,9 +137,9 @@ def test_sleep_jobs_end_at_a_reasonable_time(forked: Profile) -> None:
     """Seed, Integration: "it doesn't exit before the job could possibly terminate"."""
 
     async def main() -> None:
-        async with TargetSystem(forked, timing=Timing(listening=3600)) as target:
+        async with TargetSystem(forked, timing=Timing(log_poll_interval=3600)) as target:
             events = target.events()
-            while not target._watching._is_told():  # noqa: ASYNC110
+            while not target._watcher._log_is_reliable():  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             begin = time.time()
             one = await target.submit(job("exec sleep 2"))

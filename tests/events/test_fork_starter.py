@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.events import fork_protocol
-from osprofile.events.fork_record import Log, Record, Watched, beginning
-from osprofile.events.fork_starter import LONGEST
+from osprofile.events.fork_record import ForkLog, WatchedProcess, WatchRecord, read_start_time
+from osprofile.events.fork_starter import MAX_REQUEST_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -162,7 +162,7 @@ def test_a_session_of_its_own(tmp_path: Path) -> None:
     assert job == f"{pid}-{began}-{boot}"
     assert session == pid
     assert states(log) == ["2;0", "8;4"]
-    assert Watched(job, "").pid == int(pid)
+    assert WatchedProcess(job, "").pid == int(pid)
 
 
 def test_refusals(tmp_path: Path) -> None:
@@ -181,22 +181,22 @@ def test_refusals(tmp_path: Path) -> None:
     "line", ["", "100", "100;", "101;t;x=y", "hello", ";;", "100;;executable=/bin/true"]
 )
 def test_what_cannot_be_answered(line: str) -> None:
-    assert fork_protocol.parse(line) is None
+    assert fork_protocol.parse_request(line) is None
 
 
 @pytest.mark.parametrize(
     "count", ["0" * 9, "0" * 8 + "1" + "0" * 5000, "9" * 5000, "1" * 10, "10001"]
 )
 def test_a_count_of_any_length_is_refused(count: str) -> None:
-    answer = fork_protocol.parse(f"100;t;count={count};executable=/bin/true;{ONE}")
+    answer = fork_protocol.parse_request(f"100;t;count={count};executable=/bin/true;{ONE}")
     assert str(answer).startswith("102;t;1;count is ")
 
 
 @given(st.text(st.characters(codec="latin-1"), max_size=60))
 def test_any_line_is_read(text: str) -> None:
     for line in (text, f"100;t;{text}", f"100;t;executable=x;{ONE};arguments={text}"):
-        answer = fork_protocol.parse(line)
-        assert "\n" not in str(answer) or isinstance(answer, fork_protocol.Task)
+        answer = fork_protocol.parse_request(line)
+        assert "\n" not in str(answer) or isinstance(answer, fork_protocol.StartRequest)
 
 
 @given(
@@ -208,8 +208,8 @@ def test_any_line_is_read(text: str) -> None:
 )
 def test_escapes(words: list[str]) -> None:
     escaped = ",".join(re.sub(r"([\\;,=])", r"\\\1", word).replace("\n", "\\n") for word in words)
-    task = fork_protocol.parse(f"100;t;executable=x;arguments={escaped};{ONE}")
-    assert isinstance(task, fork_protocol.Task)
+    task = fork_protocol.parse_request(f"100;t;executable=x;arguments={escaped};{ONE}")
+    assert isinstance(task, fork_protocol.StartRequest)
     assert task.arguments == tuple(words)
 
 
@@ -396,34 +396,36 @@ def test_an_end_that_could_not_be_written_is_left_to_the_next_starter(tmp_path: 
 
 def test_a_pid_that_is_another_process_now() -> None:
     """A job whose pid was given to another process has ended, whatever kill(pid, 0) says."""
-    mine = Watched(f"x:{os.getpid()}", beginning(os.getpid()))
-    assert mine.lives()
-    assert not Watched(mine.job, "boot/1").lives()
-    assert Watched(mine.job, "").lives()  # where the system does not tell when a process began
+    mine = WatchedProcess(f"x:{os.getpid()}", read_start_time(os.getpid()))
+    assert mine.is_running()
+    assert not WatchedProcess(mine.job_id, "boot/1").is_running()
+    assert WatchedProcess(
+        mine.job_id, ""
+    ).is_running()  # where the system does not tell when a process began
     child = subprocess.Popen(["/bin/true"])
-    ended = Watched(f"x:{child.pid}", beginning(child.pid))
+    ended = WatchedProcess(f"x:{child.pid}", read_start_time(child.pid))
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert not ended.lives()  # nobody has waited for it yet
+    assert not ended.is_running()  # nobody has waited for it yet
     child.wait()
-    assert not ended.lives()
+    assert not ended.is_running()
 
 
 def test_a_record_of_one_that_was_killed_between_log_and_record(tmp_path: Path) -> None:
     """An end that is in the log is not told again."""
-    record = Record(str(tmp_path / "watched"))
-    log = Log(str(tmp_path / "log"))
+    record = WatchRecord(str(tmp_path / "watched"))
+    log = ForkLog(str(tmp_path / "log"))
     for number in (1, 2, 3):
-        record.add(Watched(f"u:{number}", "boot/1"))
-    record.remove(Watched("u:1", "boot/1"))
-    log.tell("u:2", 8, 5)
+        record.add_process(WatchedProcess(f"u:{number}", "boot/1"))
+    record.remove_process(WatchedProcess("u:1", "boot/1"))
+    log.append_event("u:2", 8, 5)
     os.close(record._fd)  # as when it is killed
     with (tmp_path / "watched" / record._path).open("a") as file:
         file.write("+half a li")
-    second = Record(str(tmp_path / "watched"))
-    assert [w.job for w in second.inherit()] == ["u:2", "u:3"]
-    assert log.ended({"u:2", "u:3"}) == {"u:2"}
-    assert second.inherit() == []
-    second.close()
+    second = WatchRecord(str(tmp_path / "watched"))
+    assert [w.job_id for w in second.inherit_processes()] == ["u:2", "u:3"]
+    assert log.find_ended_jobs({"u:2", "u:3"}) == {"u:2"}
+    assert second.inherit_processes() == []
+    second.close_and_delete()
     assert list((tmp_path / "watched").iterdir()) == []
 
 
@@ -431,17 +433,17 @@ def test_a_log_that_cannot_be_written_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is lost, and no half line is left."""
-    log = Log(str(tmp_path / "log"))
-    log.tell("a", 2)
+    log = ForkLog(str(tmp_path / "log"))
+    log.append_event("a", 2)
     real = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: real(fd, data[:7]))
-    log.tell("b", 2)
+    log.append_event("b", 2)
     monkeypatch.setattr(os, "write", lambda _fd, _data: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         log.flush()
     monkeypatch.undo()
     assert states(tmp_path / "log") == ["2;0"]
-    log.tell("b", 8, 1)
+    log.append_event("b", 8, 1)
     assert states(tmp_path / "log") == ["2;0", "2;0", "8;1"]
     assert log.flush()
 
@@ -454,7 +456,10 @@ def test_a_jobs_pipe_holds_up_no_other_job(tmp_path: Path, name: str) -> None:
     given = ONE.replace(f"{name}=/dev/null", f"{name}={pipe}")
     with starter(tmp_path / "log") as ask:
         answer = ask(f"executable=/bin/cat;{given}")
-        code = {"stdout": fork_protocol.NO_STDOUT, "stderr": fork_protocol.NO_STDERR}.get(name)
+        code = {
+            "stdout": fork_protocol.STDOUT_OPEN_FAILED,
+            "stderr": fork_protocol.STDERR_OPEN_FAILED,
+        }.get(name)
         assert answer.startswith(f"102;t;{code};{name} {pipe} cannot be" if code else "101;t;")
         assert ask(f"executable=/bin/true;{ONE}").startswith("101;t;")
 
@@ -487,7 +492,7 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
     hidden = f"100;hidden;executable=/bin/touch;arguments={ran};{ONE}"
     beginning_of_all = f"100;t;executable=/bin/true;{ONE}"
     text = ""
-    for length in (LONGEST, LONGEST + 65_536, 2 * LONGEST):
+    for length in (MAX_REQUEST_SIZE, MAX_REQUEST_SIZE + 65_536, 2 * MAX_REQUEST_SIZE):
         filling = "\N{EURO SIGN}" * ((length - len(beginning_of_all) - len(";arguments=")) // 3)
         text += f"{beginning_of_all};arguments={filling}{hidden}\n"
     with start(log) as process:

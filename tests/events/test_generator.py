@@ -18,8 +18,8 @@ import pytest
 
 from osprofile.errors import EventError
 from osprofile.events import emit
-from osprofile.events.output import Directory
-from osprofile.events.seg_command import parse, settings_of
+from osprofile.events.output import DailyFileOutput
+from osprofile.events.seg_command import parse_arguments, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,19 +111,19 @@ def test_messages_of_the_programming_interface(capsys: pytest.CaptureFixture[str
     emit.event_failed(7, "a.b", 9)
     emit.event_done(8, "a.b", -3)
     emit.event_suspended(9, "a.b")
-    emit.event("002;x")
-    assert emit.take() == (
+    emit.event_message("002;x")
+    assert emit.take_emitted_lines() == (
         "001;5;a.b;1;0\n001;6;a.b;2;0\n001;7;a.b;4;9\n001;8;a.b;8;-3\n001;9;a.b;16;0\n002;x\n"
     )
     before = int(time.time())
     emit.event_done(0, "now")
-    assert before <= int(emit.take().split(";")[1]) <= time.time()
+    assert before <= int(emit.take_emitted_lines().split(";")[1]) <= time.time()
     for bad in ("", "a;b", "a\nb"):
         with pytest.raises(EventError, match="no line can carry the job id"):
             emit.event_active(1, bad)
     with pytest.raises(EventError, match="one line"):
-        emit.event("a\nb")
-    assert emit.take() == ""
+        emit.event_message("a\nb")
+    assert emit.take_emitted_lines() == ""
     assert capsys.readouterr() == ("", "")
 
 
@@ -380,7 +380,7 @@ COMMAND_LINES: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("text", COMMAND_LINES)
 def test_command_line(text: str) -> None:
-    arguments = parse(text.split())
+    arguments = parse_arguments(text.split())
     assert {k: getattr(arguments, k) for k in COMMAND_LINES[text]} == COMMAND_LINES[text]
 
 
@@ -417,11 +417,11 @@ def test_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = '# log_path=/no\n\tlog_path="/var/log/a b"  \nlog_path=/second\nx=\nno line\nsge_root=undefined\n'
     (tmp_path / "globus-fork.conf").write_text(text)
     monkeypatch.setenv("SEG_CONF_DIR", str(tmp_path))
-    assert settings_of("fork") == {"log_path": "/var/log/a b", "x": "", "sge_root": "undefined"}
-    assert settings_of("pbs") == settings_of("../x") == {}
+    assert read_settings("fork") == {"log_path": "/var/log/a b", "x": "", "sge_root": "undefined"}
+    assert read_settings("pbs") == read_settings("../x") == {}
     (tmp_path / "globus-lsf.conf").mkdir()
     with pytest.raises(EventError, match="cannot be read: Is a directory"):
-        settings_of("lsf")
+        read_settings("lsf")
     fork_log(tmp_path / "log", 1)
     (tmp_path / "globus-fork.conf").write_text(f'log_path="{tmp_path}/log"\n')
     with running("-s", "fork", "-t", "1", SEG_CONF_DIR=str(tmp_path)) as seg:
@@ -509,8 +509,8 @@ def test_background(tmp_path: Path) -> None:
 def test_days_of_messages_without_a_time(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     try:
-        out = Directory(str(tmp_path))
-        assert out.write(b"001;0;a\rb;1;0\n002;x\n001;86400;c;1;0\n")
+        out = DailyFileOutput(str(tmp_path))
+        assert out.write_lines(b"001;0;a\rb;1;0\n002;x\n001;86400;c;1;0\n")
     finally:
         signal.signal(signal.SIGINT, before)
     texts = {p.name: p.read_bytes() for p in tmp_path.iterdir()}

@@ -11,28 +11,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.events import days, tail
-from osprofile.events.days import Days
-from osprofile.events.tail import Chain, Starts
+from osprofile.events import daily_log, tail
+from osprofile.events.daily_log import DailyLog
+from osprofile.events.tail import RotatedLog, StartPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from osprofile.events.tail import Log
 
-EVERYTHING = Starts(older_wanted=lambda _this, _older: True)
+EVERYTHING = StartPolicy(needs_older_file=lambda _this, _older: True)
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for the next file at every reading, not every two seconds."""
-    monkeypatch.setattr(tail, "_AGAIN", 0.0)
-    monkeypatch.setattr(days, "_AGAIN", 0.0)
+    monkeypatch.setattr(tail, "_RECHECK_INTERVAL", 0.0)
+    monkeypatch.setattr(daily_log, "_RESCAN_INTERVAL", 0.0)
 
 
 def drain(log: Log) -> bytes:
     parts = []
-    while data := log.read():
+    while data := log.read_lines():
         assert data.endswith(b"\n")
         parts.append(data)
     return b"".join(parts)
@@ -47,7 +47,7 @@ def test_every_split_point(tmp_path: Path) -> None:
     text = b"one\n\ntwo three\n\xff\x00\xe9\n" + b"x" * 70 + b"\nend\n"
     for split in range(len(text) + 1):
         path = tmp_path / f"log{split}"
-        log = Chain(str(path))
+        log = RotatedLog(str(path))
         append(path, text[:split])
         first = drain(log)
         assert first == text[: text.rfind(b"\n", 0, split) + 1]
@@ -61,7 +61,7 @@ def test_whatever_is_written_comes_in_whole_lines_once(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], block: int
 ) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "log"
-    log, got = Chain(str(path), block=block), b""
+    log, got = RotatedLog(str(path), block_size=block), b""
     for piece in pieces:
         append(path, piece)
         got += drain(log)
@@ -72,21 +72,21 @@ def test_whatever_is_written_comes_in_whole_lines_once(
 
 def test_a_log_that_appears_late(tmp_path: Path) -> None:
     path = tmp_path / "later" / "log"
-    log = Chain(str(path))
-    assert log.read() == b""
+    log = RotatedLog(str(path))
+    assert log.read_lines() == b""
     path.parent.mkdir()
-    assert log.read() == b""
+    assert log.read_lines() == b""
     append(path, b"a\n")
-    assert (drain(log), log.fresh) == (b"a\n", True)
+    assert (drain(log), log.starts_new_file) == (b"a\n", True)
     append(path, b"b\n")
-    assert (log.read(), log.fresh) == (b"b\n", False)
+    assert (log.read_lines(), log.starts_new_file) == (b"b\n", False)
 
 
 @pytest.mark.parametrize("after", [b"c\n", b"c\n" * 20])
 def test_truncation(tmp_path: Path, after: bytes) -> None:
     """Whether the log is shorter now or longer, what it holds is read from its start."""
     path = tmp_path / "log"
-    log = Chain(str(path))
+    log = RotatedLog(str(path))
     append(path, b"aaaaaa\nbbbbbb\nhalf")
     assert drain(log) == b"aaaaaa\nbbbbbb\n"
     path.write_bytes(after)  # the same inode
@@ -95,7 +95,7 @@ def test_truncation(tmp_path: Path, after: bytes) -> None:
 
 def test_copy_and_truncate_under_a_growing_log(tmp_path: Path) -> None:
     path, got, wrote = tmp_path / "log", b"", b""
-    log = Chain(str(path))
+    log = RotatedLog(str(path))
     for round_ in range(5):
         for n in range(10):
             line = f"{round_} {n}\n".encode()
@@ -108,7 +108,7 @@ def test_copy_and_truncate_under_a_growing_log(tmp_path: Path) -> None:
 
 def test_a_replaced_file_is_read_to_its_end_first(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    log = Chain(str(path))
+    log = RotatedLog(str(path))
     append(path, b"a\n")
     assert drain(log) == b"a\n"
     old = path.open("ab")
@@ -124,11 +124,11 @@ def test_a_replaced_file_is_read_to_its_end_first(tmp_path: Path) -> None:
 
 def test_a_deleted_file(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    log = Chain(str(path))
+    log = RotatedLog(str(path))
     append(path, b"a\n")
     assert drain(log) == b"a\n"
     path.unlink()
-    assert log.read() == b""
+    assert log.read_lines() == b""
     append(path, b"b\n")
     assert drain(log) == b"b\n"
 
@@ -138,7 +138,7 @@ def test_a_deleted_file(tmp_path: Path) -> None:
 def test_rotation_by_name_leaves_nothing_out(tmp_path: Path, least: int, rotations: int) -> None:
     """However often the log is rotated between two looks (LSF begins with 1, Grid Engine with 0)."""
     path = tmp_path / "log"
-    log = Chain(str(path), least)
+    log = RotatedLog(str(path), least)
     append(path, b"first\n")
     got, wrote = drain(log), b"first\n"
     for n in range(rotations):
@@ -161,8 +161,8 @@ def test_rotation_while_a_chain_is_replayed(tmp_path: Path) -> None:
     path = tmp_path / "log"
     for name in ("log.3", "log.2", "log.1", "log"):
         (tmp_path / name).write_bytes(f"{name}\n".encode() * 3)
-    log = Chain(str(path), 1, EVERYTHING, block=8)
-    got = log.read()
+    log = RotatedLog(str(path), 1, EVERYTHING, block_size=8)
+    got = log.read_lines()
     rotate(path, 1)
     path.write_bytes(b"newest\n")
     got += drain(log)
@@ -173,8 +173,8 @@ def test_random_rotations_under_a_growing_log(tmp_path: Path) -> None:
     chance = random.Random(5)
     path, wrote, got = tmp_path / "log", b"", b""
     path.touch()
-    log = Chain(str(path), 1, block=16)
-    log.read()
+    log = RotatedLog(str(path), 1, block_size=16)
+    log.read_lines()
     for n in range(400):
         line = f"{n}\n".encode()
         append(path, line)
@@ -183,7 +183,7 @@ def test_random_rotations_under_a_growing_log(tmp_path: Path) -> None:
             rotate(path, 1)
             path.touch()
         if chance.random() < 0.2:
-            got += log.read()
+            got += log.read_lines()
     assert got + drain(log) == wrote
 
 
@@ -192,21 +192,21 @@ def test_where_a_chain_begins(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(f"{name}\n".encode())
     wanted = {b"log.1\n": True, b"log.2\n": False}
     for starts, expected in (
-        (Starts(), b"log\n"),
+        (StartPolicy(), b"log\n"),
         (EVERYTHING, b"log.2\nlog.1\nlog\n"),
-        (Starts(older_wanted=lambda _this, older: wanted[older]), b"log.1\nlog\n"),
+        (StartPolicy(needs_older_file=lambda _this, older: wanted[older]), b"log.1\nlog\n"),
     ):
-        log = Chain(str(tmp_path / "log"), 1, starts)
-        assert log.left() == len(expected)
+        log = RotatedLog(str(tmp_path / "log"), 1, starts)
+        assert log.count_unread_bytes() == len(expected)
         assert drain(log) == expected
-        assert log.left() == 0
+        assert log.count_unread_bytes() == 0
         log.close()
 
 
 @pytest.mark.parametrize(("offset", "expected"), [(4, b"b\n"), (2, b"a\nb\n"), (99, b"#x\na\nb\n")])
 def test_a_newest_file_may_begin_later(tmp_path: Path, offset: int, expected: bytes) -> None:
     (tmp_path / "log").write_bytes(b"#x\na\nb\n")
-    log = Chain(str(tmp_path / "log"), 1, Starts(offset=lambda _head: offset + 1))
+    log = RotatedLog(str(tmp_path / "log"), 1, StartPolicy(find_offset=lambda _head: offset + 1))
     assert drain(log) == expected
 
 
@@ -214,7 +214,7 @@ def test_lines_of_any_length(tmp_path: Path) -> None:
     path = tmp_path / "log"
     long = b"y" * (3 * 1024 * 1024) + b"\n"
     path.write_bytes(b"a\n" + long + b"b\n")
-    assert drain(Chain(str(path))) == b"a\n" + long + b"b\n"
+    assert drain(RotatedLog(str(path))) == b"a\n" + long + b"b\n"
 
 
 def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
         file.write(b"a\n")
         for _ in range(64):
             file.write(b"z" * (1024 * 1024))
-    log = Chain(str(path))
+    log = RotatedLog(str(path))
     tracemalloc.start()
     got = drain(log)
     append(path, b"zzz\nb\n")
@@ -239,44 +239,44 @@ def test_half_a_line_is_not_waited_for_when_the_next_file_is_there(tmp_path: Pat
     """The original waits for ever (seg.md, "Faults of the original")."""
     (tmp_path / "20200203").write_bytes(b"a\nhalf")
     (tmp_path / "20200204").write_bytes(b"b\n")
-    assert drain(Days(str(tmp_path), "20200203")) == b"a\nb\n"
+    assert drain(DailyLog(str(tmp_path), "20200203")) == b"a\nb\n"
 
 
 def test_half_a_line_that_is_being_written_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tail, "_AGAIN", 3600.0)
+    monkeypatch.setattr(tail, "_RECHECK_INTERVAL", 3600.0)
     (tmp_path / "20200203").write_bytes(b"a\nhalf")
     (tmp_path / "20200204").write_bytes(b"b\n")
-    log = Days(str(tmp_path), "20200203")
+    log = DailyLog(str(tmp_path), "20200203")
     assert drain(log) == b"a\n"
     append(tmp_path / "20200203", b" a line\n")
     assert drain(log) == b"half a line\nb\n"
 
 
 def test_days(tmp_path: Path) -> None:
-    log = Days(str(tmp_path / "logs"), "20200203")
-    assert (log.read(), log.left()) == (b"", 0)
+    log = DailyLog(str(tmp_path / "logs"), "20200203")
+    assert (log.read_lines(), log.count_unread_bytes()) == (b"", 0)
     directory = tmp_path / "logs"
     directory.mkdir()
     for name in ("20200202", "2020020", "accounting", "20200203x"):
         (directory / name).write_bytes(b"not this\n")
-    assert log.read() == b""
+    assert log.read_lines() == b""
     append(directory / "20200205", b"a\n")
-    assert log.left() == 2
+    assert log.count_unread_bytes() == 2
     assert drain(log) == b"a\n"
     append(directory / "20200205", b"b\n")
     append(directory / "20200206", b"c\n")
     append(directory / "20210101", b"d\n")
     assert drain(log) == b"b\nc\nd\n"
     append(directory / "20210101", b"e\n")
-    assert (drain(log), log.left()) == (b"e\n", 0)
+    assert (drain(log), log.count_unread_bytes()) == (b"e\n", 0)
 
 
 def test_a_day_that_is_rotated_by_size(tmp_path: Path) -> None:
     path = tmp_path / "20200203"
     path.write_bytes(b"a\n")
-    log = Days(str(tmp_path), "20200203")
+    log = DailyLog(str(tmp_path), "20200203")
     assert drain(log) == b"a\n"
     append(path, b"b\n")
     path.rename(tmp_path / "20200203.1")
@@ -291,9 +291,9 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str, is_rotated: bool) ->
     """It counts as absent, whatever its place in the chain; the log itself says why."""
     path = tmp_path / "log"
     make_odd(tmp_path / "log.1" if is_rotated else path, kind)
-    log = Chain(str(path), 1, EVERYTHING)
+    log = RotatedLog(str(path), 1, EVERYTHING)
     if not is_rotated:
-        assert (log.read(), log.left()) == (b"", 0)
+        assert (log.read_lines(), log.count_unread_bytes()) == (b"", 0)
         assert log.problem == f"{path} cannot be read: {WHY[kind]}"
         (path.rmdir if kind == "directory" else path.unlink)()
     append(path, b"a\n")
@@ -305,7 +305,7 @@ def test_what_comes_in_the_place_of_a_log(tmp_path: Path, kind: str) -> None:
     """The file that was read is read on; what comes then is read when it is a file."""
     path = tmp_path / "log"
     append(path, b"a\n")
-    log = Chain(str(path))
+    log = RotatedLog(str(path))
     assert drain(log) == b"a\n"
     path.rename(tmp_path / "log.1")
     make_odd(path, kind)
@@ -340,7 +340,7 @@ def make_odd(path: Path, kind: str) -> None:
 def test_a_day_that_is_no_regular_file(tmp_path: Path, kind: str) -> None:
     append(tmp_path / "20200203", b"a\n")
     make_odd(tmp_path / "20200204", kind)
-    log = Days(str(tmp_path), "20200203")
+    log = DailyLog(str(tmp_path), "20200203")
     assert drain(log) == b"a\n"
     append(tmp_path / "20200203", b"b\n")
     append(tmp_path / "20200205", b"c\n")
@@ -349,10 +349,10 @@ def test_a_day_that_is_no_regular_file(tmp_path: Path, kind: str) -> None:
 
 def test_a_directory_of_days_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "logs"
-    log = Days(str(path), "20200203")
-    assert (log.read(), log.problem) == (b"", f"{path} is not there yet; waiting for it")
+    log = DailyLog(str(path), "20200203")
+    assert (log.read_lines(), log.problem) == (b"", f"{path} is not there yet; waiting for it")
     append(path, b"a\n")
-    assert (log.read(), log.problem) == (b"", f"{path} cannot be read: Not a directory")
+    assert (log.read_lines(), log.problem) == (b"", f"{path} cannot be read: Not a directory")
     path.unlink()
     path.mkdir()
     append(path / "20200203", b"a\n")
@@ -363,7 +363,7 @@ def test_an_older_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log"
     append(path, b"c\n")
     append(tmp_path / "log.1", b"b\n")
-    log = Chain(str(path), 1, EVERYTHING)
+    log = RotatedLog(str(path), 1, EVERYTHING)
     (tmp_path / "log.1").chmod(0)
     if os.access(tmp_path / "log.1", os.R_OK):
         pytest.skip("who runs this may read everything")
@@ -381,7 +381,7 @@ def test_a_path_of_a_file_or_of_its_directory(tmp_path: Path, early: str, name: 
         directory.mkdir()
     if early == "file":
         append(file, b"a\n")
-    log = Chain(str(directory if name == "directory" else file), inside="log")
+    log = RotatedLog(str(directory if name == "directory" else file), file_in_directory="log")
     assert drain(log) == (b"a\n" if early == "file" else b"")
     directory.mkdir(exist_ok=True)
     append(file, b"b\n")

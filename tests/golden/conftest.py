@@ -46,4 +46,4 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def small(folder: Path) -> Profile:
     """Give the profile of that folder."""
-    return Repository(standard=False).load_file(folder)
+    return Repository(use_standard_path=False).load_file(folder)

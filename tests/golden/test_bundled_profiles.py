@@ -10,34 +10,36 @@ from pathlib import Path
 
 import pytest
 
-from osprofile.golden.cases import load
-from osprofile.golden.check import Kind, check, judge, make
-from osprofile.golden.files import read
-from osprofile.golden.generate import HOSTILE, generate
-from osprofile.golden.write import document
-from osprofile.incarnation.plan import plan_of
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.golden.cases import load_cases
+from osprofile.golden.checker import CaseOutcome, check_cases, compare_case, incarnate_case
+from osprofile.golden.files import read_file
+from osprofile.golden.generator import HOSTILE_VALUES, generate_cases
+from osprofile.golden.writer import format_cases_file
+from osprofile.incarnation.plan import get_plan
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
-DIRECTORY = Path(bundled_profiles_directory())
-BUNDLED = Repository([DIRECTORY], standard=False)
-CASES = {name: load(str(DIRECTORY / name)) for name in BUNDLED.names()}
+DIRECTORY = Path(get_bundled_directory())
+BUNDLED = Repository([DIRECTORY], use_standard_path=False)
+CASES = {name: load_cases(str(DIRECTORY / name)) for name in BUNDLED.list_names()}
 
 
 @pytest.mark.parametrize(("profile", "case"), [(n, c) for n in CASES for c in CASES[n].cases])
 def test_golden(profile: str, case: str) -> None:
     cases = CASES[profile]
-    golden, asked = cases.golden(case), cases.cases[case]
-    made = make(BUNDLED.load(profile), asked)
-    result = judge(asked, golden, made, read(golden))
+    golden, asked = cases.golden_path(case), cases.cases[case]
+    made = incarnate_case(BUNDLED.load(profile), asked)
+    result = compare_case(asked, golden, made, read_file(golden))
     assert made.error is None
-    assert (result.old or b"").decode().splitlines() == made.data.decode().splitlines()  # told well
-    assert result.kind is Kind.SAME
+    assert (
+        result.golden_data or b""
+    ).decode().splitlines() == made.data.decode().splitlines()  # told well
+    assert result.outcome is CaseOutcome.SAME
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_is_left_over(name: str) -> None:
-    assert {r.kind for r in check(BUNDLED.load(name), CASES[name])} == {Kind.SAME}
+    assert {r.outcome for r in check_cases(BUNDLED.load(name), CASES[name])} == {CaseOutcome.SAME}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -48,25 +50,28 @@ def test_each_script_has_a_default_case_and_a_hostile_one_where_a_request_can_se
     having = {(c.template, c.variation, c.name.rpartition(".")[2]): c for c in cases}
     for template in profile.templates.values():
         for variation in template.invocations:
-            plan = plan_of(profile, template.name, variation, None)
+            plan = get_plan(profile, template.name, variation, None)
             default = having[template.name, variation, "default"]
             assert set(default.fields) == plan.settable & {*plan.required}
             if plan.settable:
                 hostile = having[template.name, variation, "hostile"]
                 assert set(hostile.fields) <= plan.settable
-                assert set(hostile.fields.values()) & {*HOSTILE}, hostile.name
+                assert set(hostile.fields.values()) & {*HOSTILE_VALUES}, hostile.name
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_there_is_nothing_to_add(name: str) -> None:
-    generated = generate(BUNDLED.load(name), CASES[name])
-    assert (generated.cases, generated.left_out) == ((), {})
+    generated = generate_cases(BUNDLED.load(name), CASES[name])
+    assert (generated.cases, generated.skipped) == ((), {})
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_cases_are_those_that_would_be_made_from_nothing(name: str, tmp_path: Path) -> None:
     profile = BUNDLED.load(name)
-    generated = generate(profile, load(str(tmp_path)))
-    made = {case.name: case._replace(place=None) for case in generated.cases}
-    assert made == {n: c._replace(place=None) for n, c in CASES[name].cases.items()}
-    assert document(profile, generated) == (DIRECTORY / name / "golden/cases.toml").read_text()
+    generated = generate_cases(profile, load_cases(str(tmp_path)))
+    made = {case.name: case._replace(location=None) for case in generated.cases}
+    assert made == {n: c._replace(location=None) for n, c in CASES[name].cases.items()}
+    assert (
+        format_cases_file(profile, generated)
+        == (DIRECTORY / name / "golden/cases.toml").read_text()
+    )

@@ -1,4 +1,4 @@
-"""`cases.toml`: what it says, and all that can be wrong with it, each at its place."""
+"""`read_cases.toml`: what it says, and all that can be wrong with it, each at its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from osprofile.errors import CasesError, OSProfileError
-from osprofile.golden.cases import NAME, Case, load, parse
+from osprofile.golden.cases import CASE_NAME, Case, load_cases, parse_cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +37,9 @@ template = "GREET"
 
 
 def test_all_that_a_case_can_say() -> None:
-    cases = parse(FILE, WHOLE.encode())
-    assert (cases.folder, cases.file) == ("golden", FILE)
-    assert cases.golden("short") == "golden/short.txt"
+    cases = parse_cases(FILE, WHOLE.encode())
+    assert (cases.folder, cases.cases_path) == ("golden", FILE)
+    assert cases.golden_path("short") == "golden/short.txt"
     assert cases.context == {"USER_NAME": "alice", "SSH:HOST": "h"}
     long, short = cases.cases.values()
     assert long == Case(
@@ -49,11 +49,11 @@ def test_all_that_a_case_can_say() -> None:
         application="A/1",
         fields={"TEXT": "a\r\nb", "TIMES": "3"},
         context={"USER_NAME": "bob", "SSH:HOST": "h", "WORKING_DIRECTORY": "/w"},
-        refused=True,
-        place=long.place,
+        must_be_refused=True,
+        location=long.location,
     )
-    assert str(long.place) == "golden/cases.toml:6:7"
-    assert short == Case("short", "GREET", "", None, {}, cases.context, False, short.place)
+    assert str(long.location) == "golden/cases.toml:6:7"
+    assert short == Case("short", "GREET", "", None, {}, cases.context, False, short.location)
 
 
 def case(content: str, name: str = "a") -> str:
@@ -128,7 +128,7 @@ BAD = {
 def test_what_is_wrong(what: str) -> None:
     text, *expected = BAD[what]
     with pytest.raises(CasesError) as caught:
-        parse(FILE, text.encode())
+        parse_cases(FILE, text.encode())
     errors = caught.value.errors
     assert len(errors) == len(expected), str(caught.value)
     for error, (begin, hint) in zip(errors, expected, strict=True):
@@ -140,49 +140,49 @@ def test_what_is_wrong(what: str) -> None:
 
 def test_what_is_no_utf8() -> None:
     with pytest.raises(CasesError, match="1:7: this is not UTF-8") as caught:
-        parse(FILE, b"a = '\xc3\xa9\xe9'")
+        parse_cases(FILE, b"a = '\xc3\xa9\xe9'")
     assert caught.value.hint == "save the file as UTF-8"
 
 
 def test_where_cases_are_to_be_added_none_need_be_there() -> None:
-    assert parse(FILE, b"", may_lack=True).cases == {}
+    assert parse_cases(FILE, b"", allow_missing=True).cases == {}
     with pytest.raises(CasesError):
-        parse(FILE, b"x = 1", may_lack=True)
+        parse_cases(FILE, b"x = 1", allow_missing=True)
 
 
 def test_load(tmp_path: Path) -> None:
-    assert load(str(tmp_path)).source is None
+    assert load_cases(str(tmp_path)).source is None
     golden = tmp_path / "golden"
     golden.mkdir()
     with pytest.raises(CasesError, match=f"there is no file {golden}/cases.toml"):
-        load(str(tmp_path))
-    assert load(str(tmp_path), may_lack=True).source is None
+        load_cases(str(tmp_path))
+    assert load_cases(str(tmp_path), allow_missing=True).source is None
     (golden / "cases.toml").write_text(WHOLE)
-    found = load(str(tmp_path))
+    found = load_cases(str(tmp_path))
     assert list(found.cases) == ["GREET.long", "short"]
-    assert found.golden("short") == str(golden / "short.txt")
+    assert found.golden_path("short") == str(golden / "short.txt")
 
 
 def is_sound(data: bytes) -> None:
     """Read whatever; what is read is fit for use, what is not says where."""
     cases, errors = None, tuple[OSProfileError, ...]()
     try:
-        cases = parse(FILE, data)
+        cases = parse_cases(FILE, data)
     except CasesError as error:
         errors = error.errors
     assert bool(cases) != bool(errors)
     for one in errors:
         assert FILE in str(one)
-        assert one.place is None or 0 <= one.place.offset <= len(data)
+        assert one.location is None or 0 <= one.location.offset <= len(data)
         assert all(c.isprintable() or c in "\n\ufffd" for c in str(one))
     if cases is None:
         return
     for name, found in cases.cases.items():
-        assert NAME.fullmatch(name)
+        assert CASE_NAME.fullmatch(name)
         values = [*found.fields.values(), *found.context.values()]
         assert all(isinstance(v, str) and "\0" not in v for v in values)
-        assert isinstance(found.refused, bool)
-        assert found.place is not None
+        assert isinstance(found.must_be_refused, bool)
+        assert found.location is not None
 
 
 @given(st.binary(max_size=200))

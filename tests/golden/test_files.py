@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def test_the_folder(tmp_path: Path) -> None:
-    assert files.folder_of(str(tmp_path)) == str(tmp_path / "golden")
-    assert files.folder_of(".") == "golden"
+    assert files.locate_folder(str(tmp_path)) == str(tmp_path / "golden")
+    assert files.locate_folder(".") == "golden"
     (tmp_path / "golden").mkdir()
-    assert files.folder_of(str(tmp_path)) == str(tmp_path / "golden")
+    assert files.locate_folder(str(tmp_path)) == str(tmp_path / "golden")
 
 
 def test_no_folder_elsewhere(tmp_path: Path) -> None:
@@ -28,18 +28,18 @@ def test_no_folder_elsewhere(tmp_path: Path) -> None:
     elsewhere.mkdir()
     (tmp_path / "golden").symlink_to(elsewhere)
     with pytest.raises(CasesError, match="golden is a symbolic link"):
-        files.folder_of(str(tmp_path))
+        files.locate_folder(str(tmp_path))
     (tmp_path / "golden").unlink()
     (tmp_path / "golden").write_text("")
     with pytest.raises(CasesError, match="golden is no folder"):
-        files.folder_of(str(tmp_path))
+        files.locate_folder(str(tmp_path))
 
 
 def test_read(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
-    assert files.read(str(file)) is None
+    assert files.read_file(str(file)) is None
     file.write_bytes(b"a\r\n\xff")
-    assert files.read(str(file)) == b"a\r\n\xff"
+    assert files.read_file(str(file)) == b"a\r\n\xff"
 
 
 def test_what_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,9 +48,9 @@ def test_what_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_bytes(b"12345")
-    monkeypatch.setattr(files, "LIMIT", 4)
+    monkeypatch.setattr(files, "MAX_FILE_SIZE", 4)
     (tmp_path / "not_too_large").write_bytes(b"1234")
-    assert files.read(str(tmp_path / "not_too_large")) == b"1234"
+    assert files.read_file(str(tmp_path / "not_too_large")) == b"1234"
     for name, message in {
         "link": "is a symbolic link",
         "dangling": "is a symbolic link",
@@ -60,30 +60,30 @@ def test_what_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         "large/inside": "cannot be read: Not a directory",
     }.items():
         with pytest.raises(CasesError, match=f"{tmp_path}/{name} {message}"):
-            files.read(str(tmp_path / name))
+            files.read_file(str(tmp_path / name))
 
 
 def test_golden_files(tmp_path: Path) -> None:
-    assert files.golden_files(str(tmp_path / "none")) == []
+    assert files.list_golden_files(str(tmp_path / "none")) == []
     for name in ("b.txt", "a.x.txt", ".a.txt.1.new", "cases.toml", "README.md", "c.txt~"):
         (tmp_path / name).write_text("")
     (tmp_path / "folder.txt").mkdir()
     (tmp_path / "link.txt").symlink_to("b.txt")
-    assert files.golden_files(str(tmp_path)) == ["a.x", "b"]
+    assert files.list_golden_files(str(tmp_path)) == ["a.x", "b"]
     with pytest.raises(CasesError, match="cannot be read: Not a directory"):
-        files.golden_files(str(tmp_path / "b.txt"))
+        files.list_golden_files(str(tmp_path / "b.txt"))
 
 
 def test_write(tmp_path: Path) -> None:
     file = tmp_path / "golden" / "a.txt"
     old = os.umask(0o027)
     try:
-        files.write(str(file), b"1")
+        files.write_file(str(file), b"1")
     finally:
         os.umask(old)
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     file.chmod(0o604)
-    files.write(str(file), b"2\r\n")
+    files.write_file(str(file), b"2\r\n")
     assert file.read_bytes() == b"2\r\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o604
     assert os.listdir(file.parent) == ["a.txt"]
@@ -92,7 +92,7 @@ def test_write(tmp_path: Path) -> None:
 def test_a_link_is_replaced_and_what_it_points_to_stays(tmp_path: Path) -> None:
     (tmp_path / "outside").write_bytes(b"outside")
     (tmp_path / "a.txt").symlink_to("outside")
-    files.write(str(tmp_path / "a.txt"), b"new")
+    files.write_file(str(tmp_path / "a.txt"), b"new")
     assert (tmp_path / "outside").read_bytes() == b"outside"
     assert not (tmp_path / "a.txt").is_symlink()
 
@@ -101,25 +101,25 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     (tmp_path / "a.txt").mkdir()  # what no file can be renamed to
     (tmp_path / "a.txt" / "b").write_text("")
     with pytest.raises(OSError, match=r"a\.txt"):
-        files.write(str(tmp_path / "a.txt"), b"new")
+        files.write_file(str(tmp_path / "a.txt"), b"new")
     assert os.listdir(tmp_path) == ["a.txt"]
 
 
 def test_a_reader_sees_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     file = str(tmp_path / "a.txt")
     contents = [bytes([65 + n]) * 300_000 for n in range(2)]
-    files.write(file, contents[0])
+    files.write_file(file, contents[0])
     seen, stop = set[bytes | None](), threading.Event()
 
     def read() -> None:
         while not stop.is_set():
-            seen.add(files.read(file))
+            seen.add(files.read_file(file))
 
     reader = threading.Thread(target=read)
     reader.start()
     try:
         for number in range(200):
-            files.write(file, contents[number % 2])
+            files.write_file(file, contents[number % 2])
     finally:
         stop.set()
         reader.join()

@@ -21,14 +21,14 @@ TREES = st.recursive(
 @given(TEXTS)
 @example("\0\x1b\x7f\x85\u2028\u202e\U000e0001\ufeff\r\n\t\\\"'é😀")
 def test_a_string_is_read_back(value: str) -> None:
-    written = toml.string(value)
+    written = toml.format_string(value)
     assert tomllib.loads(f"x = {written}") == {"x": value}
     assert written.isprintable()
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_a_key_is_read_back(names: list[str]) -> None:
-    found: object = tomllib.loads(f"{toml.key(*names)} = 1")
+    found: object = tomllib.loads(f"{toml.format_key(*names)} = 1")
     for name in names:
         assert isinstance(found, dict)
         assert list(found) == [name]
@@ -39,7 +39,7 @@ def test_a_key_is_read_back(names: list[str]) -> None:
 @pytest.mark.parametrize("value", ["\ud800", "a\udcff"])
 def test_no_lone_surrogate(value: str) -> None:
     with pytest.raises(ValueError, match=r"U\+D[0-9A-F]{3} is no character"):
-        toml.string(value)
+        toml.format_string(value)
 
 
 DOCUMENTS = {
@@ -77,7 +77,7 @@ DOCUMENTS = {
 def test_places(case: str) -> None:
     text, expected = DOCUMENTS[case]
     tomllib.loads(text)
-    found = toml.places(text)
+    found = toml.locate_keys(text)
     assert found.keys() == expected.keys()
     for path, begin in expected.items():
         assert text[found[path] :].startswith(begin), path
@@ -85,16 +85,16 @@ def test_places(case: str) -> None:
 
 def written(tree: dict[str, object], path: tuple[str, ...] = ()) -> str:
     """Give a document in the ways that there are: tables, dotted keys, values of several lines."""
-    lines = [f"[{toml.key(*path)}]"] if path else []
+    lines = [f"[{toml.format_key(*path)}]"] if path else []
     for number, (name, value) in enumerate(tree.items()):
         if isinstance(value, list):
-            items = "".join(f"  {toml.string(v)}, # [\n" for v in value)
-            lines.append(f"{toml.key(name)} = [\n{items}]")
+            items = "".join(f"  {toml.format_string(v)}, # [\n" for v in value)
+            lines.append(f"{toml.format_key(name)} = [\n{items}]")
         elif not isinstance(value, dict):
-            shown = toml.string(value) if isinstance(value, str) else str(value).lower()
+            shown = toml.format_string(value) if isinstance(value, str) else str(value).lower()
             if isinstance(value, str) and number % 2 and "'" not in value and value.isprintable():
                 shown = f"'''\n{value}'''"
-            lines.append(f"  {toml.key(name)}={shown}")
+            lines.append(f"  {toml.format_key(name)}={shown}")
     lines += [written(v, (*path, n)) for n, v in tree.items() if isinstance(v, dict)]
     return "\n".join(lines)
 
@@ -112,17 +112,17 @@ def paths(tree: dict[str, object], path: tuple[str, ...] = ()) -> set[tuple[str,
 def test_each_key_of_a_document_has_its_place(tree: dict[str, object]) -> None:
     text = written(tree)
     assert tomllib.loads(text) == tree
-    found = toml.places(text)
+    found = toml.locate_keys(text)
     assert found.keys() == paths(tree)
     for path, offset in found.items():
-        assert text.startswith(toml.key(path[-1]), offset)
+        assert text.startswith(toml.format_key(path[-1]), offset)
 
 
 def test_the_nearest_place() -> None:
     known = {("a",): 5, ("a", "b"): 9}
-    assert toml.nearest_place(known, ("a", "b")) == 9
-    assert toml.nearest_place(known, ("a", "x", "y")) == 5
-    assert toml.nearest_place(known, ("x",)) == 0
+    assert toml.nearest_offset(known, ("a", "b")) == 9
+    assert toml.nearest_offset(known, ("a", "x", "y")) == 5
+    assert toml.nearest_offset(known, ("x",)) == 0
 
 
 @given(st.text(alphabet="ab=.[]{}\"'#\n\r\\ ,1", max_size=60))
@@ -132,6 +132,6 @@ def test_places_of_whatever_tomllib_takes(text: str) -> None:
     except ValueError:
         return
     known = paths(tree)
-    for path, offset in toml.places(text).items():
+    for path, offset in toml.locate_keys(text).items():
         assert path in known
         assert text[offset] not in "[]{}=. \n"

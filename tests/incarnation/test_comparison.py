@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from osprofile import ApplicationNotFoundError, Profile, TemplateNotFoundError, UnknownFieldError
-from osprofile.incarnation.comparison import Pair, Request, Side, compare, scope, targets
+from osprofile.incarnation.comparison import (
+    ComparisonRequest,
+    ProfileInContext,
+    ScriptPair,
+    collect_scope,
+    compare_scripts,
+    find_common_variations,
+)
 from tests.strategies import (
     application,
     default,
@@ -39,17 +46,22 @@ def compared(
     template_: str | None = None,
     application_: str | None = None,
     **fields: str,
-) -> list[Pair]:
-    wanted = targets(old, new, template_, None)
+) -> list[ScriptPair]:
+    wanted = find_common_variations(old, new, template_, None)
     context = {"USER_NAME": "u"}
     return list(
-        compare(Side(old, context), Side(new, context), wanted, Request(fields, application_))
+        compare_scripts(
+            ProfileInContext(old, context),
+            ProfileInContext(new, context),
+            wanted,
+            ComparisonRequest(fields, application_),
+        )
     )
 
 
 def test_the_parts_of_start_are_told_with_start() -> None:
     pairs = compared(started("p <Q>"), started("p -<Q>"))
-    assert [(p.template, p.differs, p.refused) for p in pairs] == [("START", True, False)]
+    assert [(p.template, p.differs, p.both_failed) for p in pairs] == [("START", True, False)]
     assert (pairs[0].old.text, pairs[0].new.text) == ("p q\nr\ne", "p -q\nr\ne")
 
 
@@ -59,7 +71,7 @@ def test_the_parts_are_told_by_themselves_where_start_is_not() -> None:
         started("q <N>", more=template_of("", field("N"))),
     )
     pairs = compared(old, new)
-    assert [(p.template, p.differs, p.refused) for p in pairs] == [
+    assert [(p.template, p.differs, p.both_failed) for p in pairs] == [
         ("START", False, True), ("JOB_EPILOGUE", False, False), ("JOB_PROLOGUE", False, True), ("RUN", False, False),
     ]  # fmt: skip
     assert [p.differs for p in compared(old, new, N="1")] == [True]
@@ -69,7 +81,12 @@ def test_one_side_alone_that_refuses_is_a_difference() -> None:
     old = profile(template("T", "<N>", field("N")))
     new = profile(template("T", "<N>", field("N", "<idb:Max>1</idb:Max>")))
     (pair,) = compared(old, new, N="2")
-    assert (pair.differs, pair.refused, pair.old.error, pair.new.text) == (True, False, None, "")
+    assert (pair.differs, pair.both_failed, pair.old.error, pair.new.text) == (
+        True,
+        False,
+        None,
+        "",
+    )
     assert pair.new.error is not None
     assert "above the Max" in pair.new.error.message
 
@@ -91,7 +108,7 @@ def test_static_scripts_count() -> None:
 
 def test_a_part_that_is_missing_is_a_refusal() -> None:
     (pair,) = compared(profile(BASE[0]), profile(BASE[0]))
-    assert pair.refused
+    assert pair.both_failed
 
 
 def test_what_neither_side_knows_is_a_slip() -> None:
@@ -104,24 +121,24 @@ def test_what_neither_side_knows_is_a_slip() -> None:
     with pytest.raises(ApplicationNotFoundError):
         compared(old, new, application_="Exe")
     with pytest.raises(TemplateNotFoundError, match="STRAT"):
-        targets(old, new, "STRAT", None)
+        find_common_variations(old, new, "STRAT", None)
     with pytest.raises(TemplateNotFoundError, match="variation 'V'"):
-        targets(old, new, "START", "V")
+        find_common_variations(old, new, "START", "V")
 
 
 def test_a_template_that_one_side_has() -> None:
     old, new = profile(template("T", "a")), profile(template("T", "a"), template("U", "a"))
-    assert targets(old, new, None, None) == (("T", ""),)
-    assert targets(old, new, "U", None) == ()
-    assert targets(new, old, "U", None) == ()
-    assert targets(new, old, "U", "") == ()
+    assert find_common_variations(old, new, None, None) == (("T", ""),)
+    assert find_common_variations(old, new, "U", None) == ()
+    assert find_common_variations(new, old, "U", None) == ()
+    assert find_common_variations(new, old, "U", "") == ()
 
 
 def test_the_scope_of_start() -> None:
     old, new = started("p <Q>"), started("p", more=template("U", "u"))
-    found = scope(old, new, "START", None)
+    found = collect_scope(old, new, "START", None)
     assert found.templates == {"START", "JOB_PROLOGUE", "RUN", "JOB_EPILOGUE"}
     assert found.global_fields == {"Q"}
-    assert not found.root
-    assert scope(old, new, "U", None).templates == {"U"}
-    assert scope(started("<WORKING_DIRECTORY>"), new, "START", None).root
+    assert not found.uses_root
+    assert collect_scope(old, new, "U", None).templates == {"U"}
+    assert collect_scope(started("<WORKING_DIRECTORY>"), new, "START", None).uses_root

@@ -20,9 +20,9 @@ from osprofile import (
     Profile,
     deployment_script,
     incarnate,
+    javaregex,
     load,
 )
-from osprofile.language import javaregex
 from tests.strategies import (
     bodies,
     default,

@@ -18,7 +18,7 @@ from osprofile import (
     working_directory,
 )
 from osprofile.incarnation import context as contexts
-from osprofile.incarnation.static_scripts import deployed_name
+from osprofile.incarnation.static_scripts import get_deployed_name
 from tests.strategies import (
     application,
     default,
@@ -181,7 +181,7 @@ def test_a_static_script_gets_the_job_script_as_an_argument() -> None:
     start = template_of("START", static("submit", "start.sh", "'<JOB_SCRIPT/'/'\\\\''>'"))
     made = profile(start, PROLOGUE, EXECUTABLE, OTHERS, EPILOGUE, bin_, APPLICATIONS)
     found = incarnate(made, "START", fields={"EXE": "it's"})
-    name = deployed_name("start.sh", found.static_scripts[0].body)
+    name = get_deployed_name("start.sh", found.static_scripts[0].body)
     assert found.text == f"/b/{name} 'cd /d\nit'\\''s\nexit $?'"
 
 
@@ -215,7 +215,7 @@ def test_conflicting_declarations(declared: str, uses: str) -> None:
     with pytest.raises(InvalidProfileError) as caught:
         incarnate(made, "START")
     (problem,) = caught.value.problems
-    assert (problem.code, str(problem.place)) == ("OSP304", "p.xml:8:1")
+    assert (problem.code, str(problem.location)) == ("OSP304", "p.xml:8:1")
     assert problem.message == (
         "field DIR is declared differently in JOB_PROLOGUE and RUN, used together"
     )
@@ -298,7 +298,7 @@ def test_where_the_limit_stands_that_an_application_sets() -> None:
     for value in ("1", "11", "x"):
         with pytest.raises(ValueRefusedError) as caught:
             incarnate(made, "START", fields={"N": value})
-        told[value] = (caught.value.message, caught.value.place and caught.value.place.line)
+        told[value] = (caught.value.message, caught.value.location and caught.value.location.line)
         assert caught.value.hint in {
             "allowed: 2 to 10",
             "digits only, and no leading zero, which a shell takes for an octal number",
@@ -365,4 +365,4 @@ def test_new_context_is_fresh_for_each_job() -> None:
 
 def test_a_user_without_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 987654)
-    assert contexts.user_name() == "987654"
+    assert contexts.get_user_name() == "987654"

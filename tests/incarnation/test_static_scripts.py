@@ -25,7 +25,7 @@ from osprofile import (
     incarnate,
 )
 from osprofile.incarnation.incarnate import static_scripts
-from osprofile.incarnation.static_scripts import deployed_name
+from osprofile.incarnation.static_scripts import get_deployed_name
 from osprofile.profile import reader
 from tests.strategies import (
     XML_CHARACTERS,
@@ -139,7 +139,7 @@ def test_a_template_may_have_a_field_of_the_same_name() -> None:
         BIN,
     )  # fmt: skip
     found = incarnate(made, "RUN", fields={"ARGUMENTS": "a", "TARGET": "t"}, strict=True)
-    assert found.text == f'sh "$HOME"/.gpe/bin/{deployed_name("x.sh", "x")} a t'
+    assert found.text == f'sh "$HOME"/.gpe/bin/{get_deployed_name("x.sh", "x")} a t'
 
 
 def test_without_bin() -> None:
@@ -170,7 +170,7 @@ def test_all_static_scripts_of_a_profile() -> None:
         BIN,
     )
     assert [(s.path.rpartition("/")[2], s.body) for s in static_scripts(made)] == [
-        (LS, LISTING), (deployed_name("s.sh", "a"), "a"), (deployed_name("b.sh", "b"), "b"),
+        (LS, LISTING), (get_deployed_name("s.sh", "a"), "a"), (get_deployed_name("b.sh", "b"), "b"),
     ]  # fmt: skip
     assert static_scripts(profile(BIN)) == ()
 
@@ -204,13 +204,13 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_name_of_the_file_tells_its_content(name: str) -> None:
-    named = {body: deployed_name(name, body) for body in ("a", "b", "a\n", "")}
+    named = {body: get_deployed_name(name, body) for body in ("a", "b", "a\n", "")}
     assert len(set(named.values())) == len(named)
     assert all(
-        re.fullmatch(NAMES[name], one) and reader.PLAIN_NAME.fullmatch(one)
+        re.fullmatch(NAMES[name], one) and reader.PROFILE_NAME_PATTERN.fullmatch(one)
         for one in named.values()
     )
-    assert named["a"] == deployed_name(name, "a")
+    assert named["a"] == get_deployed_name(name, "a")
 
 
 def test_digest() -> None:

@@ -9,11 +9,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from osprofile import IncarnationError, OSProfileError, Repository, incarnate
-from osprofile.incarnation.plan import plan_of
-from osprofile.incarnation.static_scripts import deployed_name
-from osprofile.incarnation.trace import FieldTrace, trace
-from osprofile.language.body import parse
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.incarnation.body import parse_body
+from osprofile.incarnation.plan import get_plan
+from osprofile.incarnation.static_scripts import get_deployed_name
+from osprofile.incarnation.trace import FieldTrace, trace_fields
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.source import Source, SourceText
 from tests.strategies import (
     application,
@@ -32,7 +32,7 @@ from tests.strategies import (
 
 if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.source import Place
+    from osprofile.source import Location
 
 LIMITS = "<idb:Min>1</idb:Min><idb:Max>10</idb:Max>"
 
@@ -42,7 +42,7 @@ def traced(
 ) -> tuple[FieldTrace, ...]:
     """Give the trace of a template of that body."""
     made = profile(template("T", body, *fields))
-    return trace(incarnate(made, "T", fields=request, context=context))
+    return trace_fields(incarnate(made, "T", fields=request, context=context))
 
 
 def one(
@@ -53,10 +53,10 @@ def one(
     return found
 
 
-def source_line(place: Place) -> str:
+def source_line(place: Location) -> str:
     """Give what stands in the document from a place on."""
     line, column = place.line, place.column
-    return place.source.line_text(line)[column - 1 :]
+    return place.source.get_line_text(line)[column - 1 :]
 
 
 # Sources, in the order of precedence (2.3)
@@ -85,19 +85,19 @@ SOURCES: dict[str, Any] = {
 def test_sources(case: str) -> None:
     content, request, context, offers, value = SOURCES[case]
     found = one("<F>", field("F", content), context=context, **request)
-    assert [(o.origin, o.value) for o in found.offers] == [o[:2] for o in offers]
-    for offer, (_origin, _value, at) in zip(found.offers, offers, strict=True):
-        assert (offer.place is None) == (at is None)
-        if offer.place is not None and at is not None:
-            assert source_line(offer.place).startswith(at)
-    assert (found.origin, found.given, found.value) == (offers[0][0], offers[0][1], value)
-    assert found.place is not None
-    assert source_line(found.place).startswith('<idb:Field name="F"')
+    assert [(o.origin, o.value) for o in found.sources] == [o[:2] for o in offers]
+    for offer, (_origin, _value, at) in zip(found.sources, offers, strict=True):
+        assert (offer.location is None) == (at is None)
+        if offer.location is not None and at is not None:
+            assert source_line(offer.location).startswith(at)
+    assert (found.origin, found.raw_value, found.value) == (offers[0][0], offers[0][1], value)
+    assert found.location is not None
+    assert source_line(found.location).startswith('<idb:Field name="F"')
 
 
 def test_a_field_that_only_the_context_knows() -> None:  # 2.3.1
     found = one("<TargetSystemInfo:Queue>", context={"TargetSystemInfo:Queue": "q"})
-    assert (found.name, found.origin, found.value, found.place) == (
+    assert (found.name, found.origin, found.value, found.location) == (
         "TargetSystemInfo:Queue", "context", "q", None,
     )  # fmt: skip
     assert (found.tag, found.checks) == (None, ())
@@ -110,10 +110,10 @@ def test_a_tag() -> None:
     found = one(
         "<F>", field("F", tag("fast", "-O1") + tag("best", "-O3") + tag("best", "no")), F="best"
     )
-    assert (found.given, found.value) == ("best", "-O3")
+    assert (found.raw_value, found.value) == ("best", "-O3")
     assert found.tag is not None
     assert (found.tag.name, found.tag.value) == ("best", "-O3")  # of two of one name, the first
-    assert source_line(found.tag.place).startswith('<idb:Tag name="best">-O3')
+    assert source_line(found.tag.location).startswith('<idb:Tag name="best">-O3')
 
 
 def test_a_tag_that_is_its_own_value_acted_too() -> None:
@@ -141,9 +141,9 @@ CHECKS: dict[str, Any] = {
 def test_checks(case: str) -> None:
     content, attributes, value, checks = CHECKS[case]
     found = one("<F>", field("F", content + default("1"), attributes), F=value)
-    assert [(c.name, c.allows) for c in found.checks] == [c[:2] for c in checks]
+    assert [(c.name, c.constraint) for c in found.checks] == [c[:2] for c in checks]
     for check, (_name, _allows, at) in zip(found.checks, checks, strict=True):
-        assert source_line(check.place).startswith(at)
+        assert source_line(check.location).startswith(at)
 
 
 @pytest.mark.parametrize(
@@ -189,29 +189,29 @@ def test_uses(body: str) -> None:
     value, expected = USES[body]
     found = one(body, field("F"), F=value)
     (use,) = found.uses
-    landing = use.landing
+    landing = use.position
     assert (
-        use.written,
-        use.derived,
+        use.source_form,
+        use.derived_value,
         use.before,
         use.after,
         landing.line,
         landing.column,
-        landing.content,
+        landing.line_text,
     ) == expected
-    assert source_line(use.place).startswith(use.written)
+    assert source_line(use.location).startswith(use.source_form)
     assert (use.template, use.variation, landing.text) == ("T", "", "")
-    assert landing.script == (landing.line, landing.column)
+    assert landing.script_position == (landing.line, landing.column)
     assert found.value == value
 
 
 def test_each_use_is_told_in_the_order_of_the_script() -> None:
     found = traced("<A> <B> <A/x/y>", field("A"), field("B"), A="x", B="b")
-    assert [(t.name, [u.written for u in t.uses]) for t in found] == [
+    assert [(t.name, [u.source_form for u in t.uses]) for t in found] == [
         ("A", ["<A>", "<A/x/y>"]),
         ("B", ["<B>"]),
     ]
-    assert [u.landing.column for u in found[0].uses] == [1, 5]
+    assert [u.position.column for u in found[0].uses] == [1, 5]
 
 
 # What the engine supplies: START's job script (2.5), static scripts (2.2)
@@ -228,21 +228,29 @@ STARTED = profile(
 def test_what_is_nested_in_the_job_script() -> None:
     made = incarnate(STARTED, "START", fields={"EXE": "it's"})
     assert made.text == "cd /d\nrun '#PBS -q q\n'\\''it'\\''\\'\\'''\\''s'\\'' it'\\''s\nexit' q"
-    job, queue, executable = trace(made)
-    assert (job.name, job.origin, job.offers, job.value) == (
+    job, queue, executable = trace_fields(made)
+    assert (job.name, job.origin, job.sources, job.value) == (
         "JOB_SCRIPT",
         "engine",
         (),
         made.job_script,
     )
     assert [
-        (u.template, u.landing.text, u.landing.line, u.landing.column, u.landing.script)
+        (
+            u.template,
+            u.position.text,
+            u.position.line,
+            u.position.column,
+            u.position.script_position,
+        )
         for u in queue.uses
     ] == [
         ("JOB_PROLOGUE", "JOB_SCRIPT", 1, 6, (2, 11)),
         ("START", "", 4, 7, (4, 7)),
     ]
-    assert [(u.landing.line, u.landing.column, u.landing.script) for u in executable.uses] == [
+    assert [
+        (u.position.line, u.position.column, u.position.script_position) for u in executable.uses
+    ] == [
         (2, 2, (3, 5)),
         (2, 11, (3, 26)),
     ]
@@ -256,13 +264,13 @@ def test_no_position_is_told_behind_a_regular_expression() -> None:
         template("JOB_EPILOGUE", "e"),
         application("exe", "Executable", "1", "RUN"),
     )
-    _job, found = trace(incarnate(made, "START"))
-    assert found.uses[0].landing.script is None
-    assert (found.uses[0].landing.line, found.uses[0].landing.column) == (1, 1)
+    _job, found = trace_fields(incarnate(made, "START"))
+    assert found.uses[0].position.script_position is None
+    assert (found.uses[0].position.line, found.uses[0].position.column) == (1, 1)
 
 
 def test_static_scripts() -> None:
-    name = deployed_name("s.sh", "#!/bin/sh\n")
+    name = get_deployed_name("s.sh", "#!/bin/sh\n")
     made = profile(
         template_of(
             "T", static("#!/bin/sh\n", "s.sh", "-x <TARGET> y"), field("TARGET", default("t"))
@@ -274,9 +282,9 @@ def test_static_scripts() -> None:
             invocation("sh <TARGET> <ARGUMENTS>\n", "RUN_STATIC_SCRIPT"),
         ),
     )
-    found = trace(incarnate(made, "T", context={"USER_NAME": "u"}))
+    found = trace_fields(incarnate(made, "T", context={"USER_NAME": "u"}))
     told = [
-        (t.name, t.origin, t.value, [(u.landing.text, u.landing.script) for u in t.uses])
+        (t.name, t.origin, t.value, [(u.position.text, u.position.script_position) for u in t.uses])
         for t in found
     ]
     assert told == [
@@ -299,17 +307,18 @@ def offset_of(text: str, line: int, column: int) -> int:
 def rebuilt(made: Incarnation, body: str) -> str:
     """Put the text together again: the body's own literals, and what the trace says of each slot."""
     told = sorted(
-        ((u.place.offset, u) for t in trace(made) for u in t.uses), key=lambda pair: pair[0]
+        ((u.location.offset, u) for t in trace_fields(made) for u in t.uses),
+        key=lambda pair: pair[0],
     )
     parts, at = list[str](), 0
     uses = iter(told)
-    for segment in parse(SourceText(body, Source("b", body.encode()), ((0, 0),))).segments:
+    for segment in parse_body(SourceText(body, Source("b", body.encode()), ((0, 0),))).segments:
         if isinstance(segment, str):
             parts.append(segment)
         else:
             use = next(uses)[1]
             at = sum(map(len, parts))
-            assert offset_of(made.text, use.landing.line, use.landing.column) == at
+            assert offset_of(made.text, use.position.line, use.position.column) == at
             parts.append(use.after)
     assert next(uses, None) is None
     return "".join(parts)
@@ -339,45 +348,47 @@ def test_whatever_can_be_incarnated_can_be_traced(body: str) -> None:
         found = incarnate(made, "T", context={"B:C": "x"})
     except OSProfileError:
         return
-    told = trace(found)
+    told = trace_fields(found)
     assert sum(len(t.uses) for t in told) == body_uses(found)
     assert {t.name for t in told if t.origin != "engine"} == set(found.fields)
 
 
 def body_uses(made: Incarnation) -> int:
-    body = made.made_of[0].template.invocations[""].body
-    return 0 if body is None else sum(1 for _ in parse(body).replacements)
+    body = made.trace_inputs[0].template.invocations[""].body
+    return 0 if body is None else sum(1 for _ in parse_body(body).replacements)
 
 
 @given(values, values)
 def test_a_position_in_the_script_is_where_the_quoted_value_stands(a: str, b: str) -> None:
     found = incarnate(STARTED, "START", fields={"EXE": a or "x", "Q": b})
-    for told in trace(found):
+    for told in trace_fields(found):
         for use in told.uses:
-            assert use.landing.script is not None
-            after = use.after if use.landing.text == "" else use.after.replace("'", "'\\''")
-            assert found.text.startswith(after, offset_of(found.text, *use.landing.script))
+            assert use.position.script_position is not None
+            after = use.after if use.position.text == "" else use.after.replace("'", "'\\''")
+            assert found.text.startswith(
+                after, offset_of(found.text, *use.position.script_position)
+            )
 
 
 IDS = {"linux": "4711-304973-7d90afd1"}
-BUNDLED = Repository([bundled_profiles_directory()], standard=False)
+BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 
 
-@pytest.mark.parametrize("name", BUNDLED.names())
+@pytest.mark.parametrize("name", BUNDLED.list_names())
 def test_every_template_of_the_bundled_profiles(name: str) -> None:
     loaded = BUNDLED.load(name)
     for of in loaded.templates.values():
         for variation in of.invocations:
-            plan = plan_of(loaded, of.name, variation, None)
+            plan = get_plan(loaded, of.name, variation, None)
             context = {n: "1" for n in plan.required if n not in plan.settable}
             job_id = IDS.get(name, "1")
             request = {
                 n: job_id if n == "JOB_ID" else "1" for n in plan.required if n in plan.settable
             }
             made = incarnate(loaded, of.name, variation=variation, fields=request, context=context)
-            told = trace(made)
+            told = trace_fields(made)
             fields = {t.name: t for t in told if t.origin != "engine"}
             assert fields.keys() == made.fields.keys()
             for field_name, value in made.fields.items():
                 t = fields[field_name]
-                assert (t.value, t.given, t.origin, t.place) == value[1:]
+                assert (t.value, t.raw_value, t.origin, t.location) == value[1:]

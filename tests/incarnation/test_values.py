@@ -17,7 +17,7 @@ from osprofile import (
     ValueRefusedError,
     incarnate,
 )
-from osprofile.incarnation import fields as rules
+from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation import lengths
 from tests.strategies import (
     default,
@@ -130,14 +130,14 @@ def test_incarnation_tells_where_values_came_from() -> None:
     fields = field("A", tag("a", "1") + default("a")), field("B"), field("C", fixed("c"))
     made = profile(template("T", "<A><B><C><USER_NAME>", *fields))
     found = incarnate(made, "T", fields={"B": "b"}, context={"USER_NAME": "u", "X": "unused"})
-    told = [(v.name, v.value, v.given, v.origin) for v in found.fields.values()]
+    told = [(v.name, v.value, v.raw_value, v.origin) for v in found.fields.values()]
     assert told == [
         ("A", "1", "a", "default"),
         ("B", "b", "b", "request"),
         ("C", "c", "c", "fixed"),
         ("USER_NAME", "u", "u", "context"),
     ]
-    places = [v.place for v in found.fields.values()]
+    places = [v.location for v in found.fields.values()]
     stands = [p and p.source.data[p.offset :].split(b" ")[1] for p in places]
     assert stands == [b'name="A"', b'name="B"', b'name="C"', None]
     assert (found.template, found.variation) == ("T", "")
@@ -257,7 +257,7 @@ def test_limits(minimum: str | None, maximum: str | None, value: str, inside: bo
 def test_limits_of_integers(
     minimum: str | None, maximum: str | None, value: str, inside: bool
 ) -> None:
-    if not rules.is_integer(value) or int(value) > rules.LARGEST_INTEGER:
+    if not rules.is_integer(value) or int(value) > rules.MAX_INTEGER:
         return
     content = f"<idb:Min>{minimum}</idb:Min>" if minimum else ""
     content += f"<idb:Max>{maximum}</idb:Max>" if maximum else ""
@@ -274,8 +274,8 @@ def test_limits_of_integers(
 )
 def test_limits_are_exact(value: str, limit: float) -> None:
     exact, written = Decimal(value), Decimal(repr(limit))
-    assert rules.within(value, limit, None) is (exact >= written)
-    assert rules.within(value, None, limit) is (exact <= written)
+    assert rules.is_within_limits(value, limit, None) is (exact >= written)
+    assert rules.is_within_limits(value, None, limit) is (exact <= written)
 
 
 def refused(content: str, attributes: str, value: str, **sources: str) -> str:
@@ -402,7 +402,7 @@ def test_what_no_script_can_carry(value: object, told: str, source: str) -> None
 
 WORDS = f'ext:pattern="{escape(lengths.ARGUMENTS_PATTERN)}"'
 EXPORTS = f'ext:pattern="{escape(lengths.ENVIRONMENT_PATTERN)}"'
-LONGEST = lengths.LONGEST
+LONGEST = lengths.MAX_ARGUMENT_SIZE
 ROOM = LONGEST - len("GPE_F=")
 TOO_LONG = {
     # a field's attributes: values that fit just so, values that do not, and what they are said to be
@@ -415,7 +415,7 @@ TOO_LONG = {
         r"\'" * (LONGEST + 1): f"is too long for a program: {LONGEST + 1} bytes",
         f"{'x' * LONGEST} " * 8: "its words take 1048585 bytes",
         "a " * 100_000: "its words take 1000000 bytes",
-        "x" * (lengths.MOST_WORDS + 1): "its words take",
+        "x" * (lengths.MAX_WORDS_SIZE + 1): "its words take",
     }),
     "exports": (EXPORTS, [f"export A='{'x' * (LONGEST - 2)}'", "export A='a\nb'\n" * 30_000], {
         f"export A='{'x' * (LONGEST - 1)}'": f"is too long for a program: {LONGEST + 1} bytes",
@@ -441,7 +441,7 @@ def test_what_no_program_can_be_given_is_refused_by_name(case: str) -> None:
 def test_what_the_engine_lets_through_is_what_linux_passes_on() -> None:
     """A word, a variable, and as many of both as are allowed."""
     words = ["x" * LONGEST] * 7
-    room = lengths.MOST_WORDS - sum(len(word) + 9 for word in words)
+    room = lengths.MAX_WORDS_SIZE - sum(len(word) + 9 for word in words)
     words += ["x"] * (room // 10)
     assert text_of("", WORDS, request=" ".join(words))
     environment = {f"A{n}": "x" * (LONGEST - 3) for n in range(7)}

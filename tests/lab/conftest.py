@@ -170,7 +170,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def lab_of(site: Path) -> Callable[[str], Lab]:
     def make(profile: str) -> Lab:
         resolved = Repository([PROFILES]).load(profile)
-        state = resolved.field(resolved.template("GET_JOB_STATUS"), "STATE")
+        state = resolved.find_field(resolved.get_template("GET_JOB_STATUS"), "STATE")
         assert state is not None
         return Lab(profile, site, {tag.name: tag.value for tag in state.tags})
 

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from osprofile.events.event import JobState
+from osprofile.jobs.description import JobDescription
+from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from osprofile.target.job import JobDescription
-from osprofile.target.pace import Timing
-from osprofile.target.system import TargetSystem
 from tests.lab.conftest import PROFILES, USER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from osprofile.events.event import JobStatus
+    from osprofile.jobs.state import JobStatus
 
 EACH = int(os.environ.get("LAB_JOBS", "200")) // 10
 HOLD, RELEASE, ABORT = "hold", "release", "abort"
@@ -63,7 +63,7 @@ async def until_running(
     events: AsyncIterator[object], target: TargetSystem, jobs: list[str]
 ) -> None:
     """Wait until jobs run; as many events are enough as there are jobs."""
-    while any(target.monitor.status(job).state is not JobState.RUNNING for job in jobs):
+    while any(target.monitor.get_status(job).state is not JobState.RUNNING for job in jobs):
         await anext(events)
 
 
@@ -128,15 +128,17 @@ def test_ends(site: Path, profile: str, partition: str, monkeypatch: pytest.Monk
     resolved = Repository([str(site), str(PROFILES)]).load(profile)
 
     async def main() -> dict[str, Counter[tuple[str, int | None, int | None, bool]]]:
-        timing = Timing(fastest=0.5, slowest=5)
+        timing = Timing(min_poll_interval=0.5, max_poll_interval=5)
         async with TargetSystem(resolved, {"USER_NAME": USER}, timing=timing) as target:
             ended = await asyncio.wait_for(
                 run(target, None if profile == "linux" else partition), 400
             )
-            for record in target.store.all():
-                await target.delete(record.directory)
+            for record in target.store.list_all_jobs():
+                await target.delete_path(record.directory)
         return {
-            name: Counter((s.state.value, s.exit_code, s.signal, s.limit) for s in statuses)
+            name: Counter(
+                (s.state.value, s.exit_code, s.signal, s.limit_exceeded) for s in statuses
+            )
             for name, statuses in ended.items()
         }
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.errors import IncarnationError
-from osprofile.events.event import JobState
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from osprofile.target.job import FIELD_OF, JobDescription
-from osprofile.target.pace import Timing
-from osprofile.target.system import TargetSystem
 from tests.lab.conftest import PROFILES, USER
 from tests.profiles.test_hostile_values import PAYLOAD, VALUES
 
@@ -115,7 +115,7 @@ def check(job: JobDescription, value: str) -> None:
 @pytest.mark.parametrize("profile", SYSTEMS, indirect=True)
 def test_values_reach_the_payload(profile: Profile, root: Path) -> None:
     async def main() -> None:
-        timing = Timing(fastest=0.5, slowest=2)
+        timing = Timing(min_poll_interval=0.5, max_poll_interval=2)
         async with TargetSystem(profile, {"USER_NAME": USER}, timing=timing) as target:
             jobs = [description(root, number, value) for number, value in enumerate(VALUES)]
             started = await asyncio.gather(*(submitted(target, job) for job in jobs))
@@ -140,8 +140,8 @@ def test_other_values_are_plain_or_refused(profile: Profile, root: Path) -> None
                         continue
                     with pytest.raises(IncarnationError) as raised:
                         await target.submit(job)
-                    assert raised.value.field == FIELD_OF[attribute], (attribute, value)
-            assert target.store.all() == []
+                    assert raised.value.field == FIELD_BY_ATTRIBUTE[attribute], (attribute, value)
+            assert target.store.list_all_jobs() == []
 
     asyncio.run(main())
     assert [path.name for path in root.iterdir()] == ["payload"]

@@ -30,15 +30,15 @@ from osprofile.errors import (
     ScriptFailedError,
     ValueRefusedError,
 )
-from osprofile.events.event import JobState
+from osprofile.jobs.description import JobDescription
+from osprofile.jobs.state import JobState
+from osprofile.jobs.store import Store
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from osprofile.target.job import JobDescription
-from osprofile.target.pace import Timing
-from osprofile.target.store import Store
-from osprofile.target.system import TargetSystem
+from tests.jobs.conftest import shell
 from tests.lab.conftest import USER
 from tests.profiles.test_hostile_values import PAYLOAD, VALUES
-from tests.target.conftest import shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -91,7 +91,13 @@ until [ -e {here}/go ] || [ ! -d {here} ]; do sleep 0.02; done
 exec {real} "$@"
 """
 SUBMITS = {"slurm": "sbatch", "linux": "setsid"}
-QUICK = Timing(fastest=0.1, slowest=0.5, failing=0.3, grace=30, script=60)
+QUICK = Timing(
+    min_poll_interval=0.1,
+    max_poll_interval=0.5,
+    max_retry_interval=0.3,
+    grace_period=30,
+    script_timeout=60,
+)
 
 
 def read(directory: str, name: str) -> str:
@@ -213,7 +219,7 @@ def target_of(
 
     yield make
     if stores:
-        for record in stores[-1].all():
+        for record in stores[-1].list_all_jobs():
             shutil.rmtree(record.directory, ignore_errors=True)
             job_id = record.status.job_id or "none"
             for link in Path(pwd.getpwnam(USER).pw_dir, ".gpe/jobs").glob(f"*/{job_id}"):
@@ -231,17 +237,19 @@ def test_jobs(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
             assert (end.state, end.exit_code, end.signal) == (JobState.DONE, 7, None)
             end = await target.wait(killed)
             assert (end.state, end.exit_code, end.signal) == (JobState.FAILED, None, 9)
-            record = target.store.find(target.name, job)
+            record = target.store.find_job(target.name, job)
             assert record is not None
             # USER_NAME is the user's there, not ours
             assert record.directory.startswith(f"/var/tmp/{USER}/")
             output = read(record.directory, "stdout")
             assert output.splitlines() == [USER, record.directory]
-            entries = {e.name: (e.type, e.size) for e in await target.list(record.directory)}
+            entries = {
+                e.name: (e.type, e.size) for e in await target.list_directory(record.directory)
+            }
             assert entries["stdout"] == ("f", len(output))
-            assert (await target.stat(f"{record.directory}/stdout")).size == len(output)
-            await target.delete(f"{record.directory}/stdout")
-            assert "stdout" not in {e.name for e in await target.list(record.directory)}
+            assert (await target.stat_file(f"{record.directory}/stdout")).size == len(output)
+            await target.delete_path(f"{record.directory}/stdout")
+            assert "stdout" not in {e.name for e in await target.list_directory(record.directory)}
             with pytest.raises(ScriptFailedError, match=r"START: '\.' or '\.\.'"):
                 await target.submit(shell("true", directory="/var/tmp/../x"))
             with pytest.raises(ScriptFailedError, match=r"already ended"):
@@ -316,7 +324,7 @@ def test_hostile_values(target_of: Callable[..., TargetSystem]) -> None:
                 )
             )
             assert (await target.wait(job)).exit_code == 0
-            entries = {entry.name for entry in await target.list(str(directory))}
+            entries = {entry.name for entry in await target.list_directory(str(directory))}
             assert entries >= {"a * 'b' %j", "in %A\n'", "%j-\u2028", "-e $(id)\r"}
 
     run(main())
@@ -362,16 +370,16 @@ def test_a_connection_that_breaks_during_a_submission(
             server.stop()
             with pytest.raises(ScriptCutError, match=r"START: the connection failed: .*closed"):
                 await going
-            (record,) = target.store.cut(target.name)
+            (record,) = target.store.find_interrupted(target.name)
             assert (record.key, record.is_submitted) == ("k", False)
             with pytest.raises(ScriptCutError, match="Connection refused"):
                 await target.submit(shell("exit 4"), key="k")
-            (failed,) = await target.recover()
+            (failed,) = await target.recover_submissions()
             assert isinstance(failed.error, ScriptCutError)
-            assert target.store.cut(target.name) == [record]
+            assert target.store.find_interrupted(target.name) == [record]
             server.start()
             (server.here / "go").touch()
-            (found,) = await target.recover()
+            (found,) = await target.recover_submissions()
             assert found.error is None
             assert found.job_id is not None
             assert await target.submit(shell("exit 4"), key="k") == found.job_id
@@ -403,7 +411,7 @@ def test_a_server_that_is_down_for_a_while(
                 await target.statuses()
             with pytest.raises(ScriptCutError, match="Connection refused"):
                 await target.hold(job)
-            assert target.monitor.status(job).state is JobState.RUNNING
+            assert target.monitor.get_status(job).state is JobState.RUNNING
             go.touch()
             server.start()
             event = await anext(events)
@@ -434,10 +442,10 @@ def test_keys_that_do_not_fit(
             with pytest.raises(ScriptCutError, match=words):
                 await target.submit(shell("exit 8"), key="k")
             with pytest.raises(ScriptCutError, match=words):
-                await target.list("/")
+                await target.list_directory("/")
             server.client()
             server.known_hosts("host_key")
-            (found,) = await target.recover()
+            (found,) = await target.recover_submissions()
             assert found.job_id is not None
             assert (await target.wait(found.job_id)).exit_code == 8
 

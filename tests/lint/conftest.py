@@ -24,6 +24,6 @@ def lint(tmp_path_factory: pytest.TempPathFactory) -> Lint:
 
     def run(document: str | bytes) -> list[Problem]:
         file.write_bytes(document.encode() if isinstance(document, str) else document)
-        return lint_file(file, Repository([directory, PARENTS], standard=False))
+        return lint_file(file, Repository([directory, PARENTS], use_standard_path=False))
 
     return run

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from osprofile.lint import lint_file, lint_profile
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
-PROFILES = Path(bundled_profiles_directory())
+PROFILES = Path(get_bundled_directory())
 NAMES = sorted(path.parent.name for path in PROFILES.glob("*/profile.xml"))
 QUOTED = re.compile(r"'<([A-Z_:]+)/'/'\\\\''>'")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_clean(name: str) -> None:
-    found = lint_file(PROFILES / name, Repository([PROFILES], standard=False))
+    found = lint_file(PROFILES / name, Repository([PROFILES], use_standard_path=False))
     assert [str(problem) for problem in found] == []
 
 
@@ -29,7 +29,7 @@ def test_every_quote_matters(name: str) -> None:
     Integers and values with a strict pattern are safe anywhere.
     """
     text = (PROFILES / name / "profile.xml").read_text(encoding="utf-8")
-    repository = Repository([PROFILES], standard=False)
+    repository = Repository([PROFILES], use_standard_path=False)
     missed = set()
     for match in QUOTED.finditer(text):
         for instead in (f'"<{match[1]}>"', f"<{match[1]}>", f"'<{match[1]}>'"):

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from osprofile.errors import Problem
-from osprofile.lint.rules import document
+from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import (
-    application,
-    bin_template,
-    field,
-    fixed,
-    static,
-    template,
-    variations,
+    format_application,
+    format_bin_template,
+    format_field,
+    format_fixed_field,
+    format_static_script,
+    format_template,
+    format_variations,
 )
 
 Lint = Callable[[str], list[Problem]]
@@ -25,36 +25,50 @@ INT = ' ext:type="integer"'
 CASES = [
     (
         "undeclared",
-        template("x <NOPE> <JOB_IDS> <N/a/b>"),
+        format_template("x <NOPE> <JOB_IDS> <N/a/b>"),
         [("OSP301", 2, 40), ("OSP301", 2, 47), ("OSP301", 2, 57)],
     ),
     (
         "undeclared redirection with FROM and TO",
-        template("cat <data/in/x.txt >y"),
+        format_template("cat <data/in/x.txt >y"),
         [("OSP301", 2, 42)],
     ),
-    ("literal <", template("x < y <<EOF\n<=\nEOF\n[ 1 -lt 2 ]"), []),
+    ("literal <", format_template("x < y <<EOF\n<=\nEOF\n[ 1 -lt 2 ]"), []),
     (
         "job script in START only",
-        template("{\n<JOB_SCRIPT>", fixed("DIRECTIVE_PREFIX", ""), name="JOB_PROLOGUE"),
+        format_template(
+            "{\n<JOB_SCRIPT>", format_fixed_field("DIRECTIVE_PREFIX", ""), name="JOB_PROLOGUE"
+        ),
         [("OSP301", 3, 1)],
     ),
     (
         "job script in another template",
-        template("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>'", name="PREVIEW"),
+        format_template("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>'", name="PREVIEW"),
         [],
     ),
     (
         "FILE_NAME outside BIN",
-        template("x <FILE_NAME> <TARGET>"),
+        format_template("x <FILE_NAME> <TARGET>"),
         [("OSP301", 2, 40), ("OSP301", 2, 52)],
     ),
-    ("derived of an undeclared", template("x <N:HMS>"), [("OSP301", 2, 40)]),
-    ("a field of the derived name", template("x <N:HMS>", fixed("N:HMS", "1")), []),
-    ("derived of the base alone counts as use", template("x <N:HMS>", field("N", "", INT)), []),
+    ("derived of an undeclared", format_template("x <N:HMS>"), [("OSP301", 2, 40)]),
+    (
+        "a field of the derived name",
+        format_template("x <N:HMS>", format_fixed_field("N:HMS", "1")),
+        [],
+    ),
+    (
+        "derived of the base alone counts as use",
+        format_template("x <N:HMS>", format_field("N", "", INT)),
+        [],
+    ),
     (
         "unfinished",
-        template("x <N /a/b>\nx <N/a\nb>\ny <N:HMS", field("N", "", INT), fixed("M", "")),
+        format_template(
+            "x <N /a/b>\nx <N/a\nb>\ny <N:HMS",
+            format_field("N", "", INT),
+            format_fixed_field("M", ""),
+        ),
         [
             ("OSP303", 2, 40),
             ("OSP303", 3, 3),
@@ -63,41 +77,47 @@ CASES = [
             ("OSP302", 7, 20),
         ],
     ),
-    ("here-document named like a field", template("x <N> <<N\nN", field("N", "", INT)), []),
+    (
+        "here-document named like a field",
+        format_template("x <N> <<N\nN", format_field("N", "", INT)),
+        [],
+    ),
     (
         "unused",
-        template("x", field("N", "", INT), fixed("M", "1")),
+        format_template("x", format_field("N", "", INT), format_fixed_field("M", "1")),
         [("OSP302", 3, 20), ("OSP302", 4, 20)],
     ),
     (
         "unused global",
         "<idb:Template>"
-        + field("N", "", INT)
-        + fixed("JOB_ID_PATTERN", "(?<id>.)")
+        + format_field("N", "", INT)
+        + format_fixed_field("JOB_ID_PATTERN", "(?<id>.)")
         + "</idb:Template>",
         [("OSP302", 1, 32)],
     ),
     (
         "global used by an inherited template",
-        "<idb:Template>" + field("PATH") + "</idb:Template>",
+        "<idb:Template>" + format_field("PATH") + "</idb:Template>",
         [],
     ),
     (
         "engine field of another template",
-        template("x", fixed("JOB_ID_PATTERN", "(?<id>.)")),
+        format_template("x", format_fixed_field("JOB_ID_PATTERN", "(?<id>.)")),
         [("OSP302", 3, 20)],
     ),
     (
         "value and default",
-        template(
+        format_template(
             "x <N>",
-            fixed("N", "2").replace("<idb:Value>", "<idb:Default>1</idb:Default><idb:Value>"),
+            format_fixed_field("N", "2").replace(
+                "<idb:Value>", "<idb:Default>1</idb:Default><idb:Value>"
+            ),
         ),
         [("OSP305", 3, 55)],
     ),
     (
         "the Hello example",
-        template(
+        format_template(
             "echo <TEXT>",
             '<idb:Field name="TEXT">\n<idb:Value>Hello</idb:Value>\n</idb:Field>',
             name="Hello",
@@ -106,17 +126,19 @@ CASES = [
     ),
     (
         "Min above Max, and no more",
-        template(
+        format_template(
             "x <N>",
-            field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>", INT),
+            format_field(
+                "N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>", INT
+            ),
         ),
         [("OSP307", 3, 97)],
     ),
     (
         "Min equals Max",
-        template(
+        format_template(
             "x <N>",
-            field(
+            format_field(
                 "N", "<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>", INT
             ),
         ),
@@ -124,9 +146,9 @@ CASES = [
     ),
     (
         "Default is a tag",
-        template(
+        format_template(
             "x <N>",
-            field(
+            format_field(
                 "N",
                 '<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>',
                 INT,
@@ -136,23 +158,31 @@ CASES = [
     ),
     (
         "Default below Min",
-        template("x <N>", field("N", "<idb:Min>1</idb:Min><idb:Default>0</idb:Default>", INT)),
+        format_template(
+            "x <N>", format_field("N", "<idb:Min>1</idb:Min><idb:Default>0</idb:Default>", INT)
+        ),
         [("OSP309", 3, 121)],
     ),
     (
         "Default no integer",
-        template("x <N>", field("N", "<idb:Default>1.5</idb:Default>", INT)),
+        format_template("x <N>", format_field("N", "<idb:Default>1.5</idb:Default>", INT)),
         [("OSP309", 3, 101)],
     ),
     (
         "Default outside pattern",
-        template("x <N>", field("N", "<idb:Default>a</idb:Default>", ' ext:pattern="[0-9]+"')),
+        format_template(
+            "x <N>", format_field("N", "<idb:Default>a</idb:Default>", ' ext:pattern="[0-9]+"')
+        ),
         [("OSP309", 3, 103)],
     ),
-    ("empty Default", template("x <N>", field("N", "<idb:Min>1</idb:Min><idb:Default/>", INT)), []),
+    (
+        "empty Default",
+        format_template("x <N>", format_field("N", "<idb:Min>1</idb:Min><idb:Default/>", INT)),
+        [],
+    ),
     (
         "Value outside pattern",
-        template(
+        format_template(
             "x <N>",
             '<idb:Field name="N" isSettable="false" ext:pattern="[0-9]+"><idb:Value>a</idb:Value></idb:Field>',
         ),
@@ -160,9 +190,9 @@ CASES = [
     ),
     (
         "tags outside limits, used as Default",
-        template(
+        format_template(
             "x <N>",
-            field(
+            format_field(
                 "N",
                 '<idb:Max>4</idb:Max><idb:Tag name="many">8</idb:Tag><idb:Tag name="x">y</idb:Tag><idb:Default>many</idb:Default>',
                 INT,
@@ -172,14 +202,14 @@ CASES = [
     ),
     (
         "tags: duplicate, chained, number",
-        template(
+        format_template(
             "x <N>",
-            field(
+            format_field(
                 "N",
                 '<idb:Tag name="a">1</idb:Tag><idb:Tag name="a">2</idb:Tag><idb:Tag name="3">4</idb:Tag><idb:Tag name="5">5</idb:Tag>',
                 INT,
             ),
-            field(
+            format_field(
                 "T",
                 '<idb:Tag name="a">b</idb:Tag><idb:Tag name="b">c</idb:Tag>',
                 ' ext:pattern="[a-z]*"',
@@ -189,176 +219,202 @@ CASES = [
     ),
     (
         "a number hidden outside the limits",
-        template("x <N>", field("N", '<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>', INT)),
+        format_template(
+            "x <N>", format_field("N", '<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>', INT)
+        ),
         [],
     ),
     (
         "bad patterns",
-        template("x -y<N> <M/(/a> <M/a/$1>", field("N", "", ' ext:pattern="[a-z"'), fixed("M", "")),
+        format_template(
+            "x -y<N> <M/(/a> <M/a/$1>",
+            format_field("N", "", ' ext:pattern="[a-z"'),
+            format_fixed_field("M", ""),
+        ),
         [("OSP601", 2, 42), ("OSP401", 2, 50), ("OSP401", 2, 60), ("OSP401", 3, 39)],
     ),
     (
         "a bad pattern that engine reads",
-        variations("LIST", {"FILE": "ls", "DIR": "ls"}, fixed("ENTRY_PATTERN", "(?<type")),
+        format_variations(
+            "LIST", {"FILE": "ls", "DIR": "ls"}, format_fixed_field("ENTRY_PATTERN", "(?<type")
+        ),
         [("OSP401", 4, 81)],
     ),
     (
         "special fields",
-        template(
+        format_template(
             "x '<USER_NAME/'/'\\\\''>'",
-            field("USER_NAME"),
-            field("TargetSystemInfo:X", "", ' isSettable="false"'),
+            format_field("USER_NAME"),
+            format_field("TargetSystemInfo:X", "", ' isSettable="false"'),
         ).replace("<USER", "<TargetSystemInfo:X/'/>''<USER"),
         [("OSP315", 3, 20)],
     ),
     (
         "settable TARGET of BIN",
-        bin_template("<TARGET> <ARGUMENTS>").replace(
-            "</idb:Template>", field("TARGET") + "</idb:Template>"
+        format_bin_template("<TARGET> <ARGUMENTS>").replace(
+            "</idb:Template>", format_field("TARGET") + "</idb:Template>"
         ),
         [("OSP315", 5, 18)],
     ),
     (
         "differs from the global one that another part uses",
         "<idb:Template>"
-        + field("N", "<idb:Default/>", INT)
+        + format_field("N", "<idb:Default/>", INT)
         + "</idb:Template>\n"
-        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
+        + format_template(
+            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
+        )
         + "\n"
-        + template(
-            ")\n: <N>", field("N", "<idb:Default>1</idb:Default>", INT), name="JOB_EPILOGUE"
+        + format_template(
+            ")\n: <N>", format_field("N", "<idb:Default>1</idb:Default>", INT), name="JOB_EPILOGUE"
         ),
         [("OSP304", 10, 20)],
     ),
     (
         "an application narrows what the prologue uses",
         "<idb:Template>"
-        + field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
+        + format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
         + "</idb:Template>\n"
-        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
-        + template("x", '<idb:Field name="N"><idb:Max>10</idb:Max></idb:Field>', name="X")
-        + application("X", "X"),
+        + format_template(
+            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
+        )
+        + format_template("x", '<idb:Field name="N"><idb:Max>10</idb:Max></idb:Field>', name="X")
+        + format_application("X", "X"),
         [],
     ),
     (
         "an application with another Default than the prologue's",
         "<idb:Template>"
-        + field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
+        + format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
         + "</idb:Template>\n"
-        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
-        + template("x", field("N", "<idb:Default>1</idb:Default>", INT), name="X")
-        + application("X", "X"),
+        + format_template(
+            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
+        )
+        + format_template("x", format_field("N", "<idb:Default>1</idb:Default>", INT), name="X")
+        + format_application("X", "X"),
         [("OSP304", 8, 20)],
     ),
     (
         "a template that runs no job narrows nothing",
         "<idb:Template>"
-        + field("N", "<idb:Default/>", INT)
+        + format_field("N", "<idb:Default/>", INT)
         + "</idb:Template>\n"
-        + template("{\n#<N>", fixed("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
-        + template("x", field("N", "<idb:Default/>", INT), name="X"),
+        + format_template(
+            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
+        )
+        + format_template("x", format_field("N", "<idb:Default/>", INT), name="X"),
         [("OSP302", 8, 20)],
     ),
     (
         "no pattern, two applications",
-        template(
+        format_template(
             "{\n#PBS -q <QUEUE>",
-            fixed("DIRECTIVE_PREFIX", "#PBS"),
-            field("QUEUE", "<idb:Default/>"),
+            format_fixed_field("DIRECTIVE_PREFIX", "#PBS"),
+            format_field("QUEUE", "<idb:Default/>"),
             name="JOB_PROLOGUE",
         )
-        + template("x", name="X")
-        + application("X", "X"),
+        + format_template("x", name="X")
+        + format_application("X", "X"),
         [("OSP623", 3, 1), ("OSP621", 3, 9)],
     ),
     (
         "late directives",
-        template(
+        format_template(
             "#!/bin/sh\n#PBS -a\n\n# comment\n#PBS -b\n(\n#PBS -c\n <N/(.+)/#PBS -d $1>\n<N/(.+)/#PBS -d $1>\ncat <<E\n#PBS -e\nE\n",
-            fixed("DIRECTIVE_PREFIX", "#PBS"),
-            field("N", "<idb:Default/>", INT),
+            format_fixed_field("DIRECTIVE_PREFIX", "#PBS"),
+            format_field("N", "<idb:Default/>", INT),
             name="JOB_PROLOGUE",
         ),
         [("OSP623", 8, 1), ("OSP624", 9, 2), ("OSP623", 10, 1)],
     ),
     (
         "a directive of an application",
-        template("#PBS -a\nx", name="EXECUTABLE"),
+        format_template("#PBS -a\nx", name="EXECUTABLE"),
         [("OSP623", 2, 38)],
     ),
     (
         "directives in quotes and of the context",
-        template(
+        format_template(
             '#!/bin/sh\n#PBS -N "<NAME>"\n#PBS -o <WORKING_DIRECTORY>\n#PBS -q <Q>\n(\n',
-            fixed("DIRECTIVE_PREFIX", "#PBS"),
-            field("NAME", "<idb:Default/>", ' ext:pattern="[a-z ]*"'),
-            field("Q", "<idb:Default/>", ' ext:pattern=".*"'),
+            format_fixed_field("DIRECTIVE_PREFIX", "#PBS"),
+            format_field("NAME", "<idb:Default/>", ' ext:pattern="[a-z ]*"'),
+            format_field("Q", "<idb:Default/>", ' ext:pattern=".*"'),
             name="JOB_PROLOGUE",
         ),
         [("OSP609", 4, 9), ("OSP622", 5, 9)],
     ),
     (
         "settable in a prologue without directives",
-        template(
+        format_template(
             "#!/bin/sh\n#PBS -q <Q>\n(\n",
-            field("Q", "<idb:Default/>", ' ext:pattern=".*"'),
+            format_field("Q", "<idb:Default/>", ' ext:pattern=".*"'),
             name="JOB_PROLOGUE",
         ),
         [],
     ),
     (
         "no Default in a part of START",
-        template(
-            "#<N>", field("N", "", INT), field("M", "<idb:Default/>", INT), name="EXECUTABLE"
+        format_template(
+            "#<N>",
+            format_field("N", "", INT),
+            format_field("M", "<idb:Default/>", INT),
+            name="EXECUTABLE",
         ).replace("<N>", "<N><M>"),
         [("OSP313", 3, 3)],
     ),
     (
         "an application's own field may be required",
-        template("x <N>", field("N", "", INT), name="X") + application("X", "X"),
+        format_template("x <N>", format_field("N", "", INT), name="X")
+        + format_application("X", "X"),
         [],
     ),
     (
         "#! after a blank line",
-        template("\n #!/bin/sh\n(\n", name="JOB_PROLOGUE"),
+        format_template("\n #!/bin/sh\n(\n", name="JOB_PROLOGUE"),
         [("OSP625", 3, 2)],
     ),
     (
         "#! of a static script",
-        static(
+        format_static_script(
             "X", "x", "\n#!/bin/sh\n", "&lt;N&gt; &lt;M&gt; &lt;P&gt; '&lt;P/'/'\\\\''&gt;'"
-        ).replace("</idb:Template>", field("N", "", INT) + field("P") + "</idb:Template>"),
+        ).replace(
+            "</idb:Template>", format_field("N", "", INT) + format_field("P") + "</idb:Template>"
+        ),
         [("OSP301", 2, 71), ("OSP601", 2, 81), ("OSP625", 3, 1)],
     ),
     (
         "carriage returns",
-        template("x", name="HOLD").replace("<![CDATA[x]]>", "x&#13;\ny&#13;\n")
-        + static("X", "x", "x\n&#13;"),
+        format_template("x", name="HOLD").replace("<![CDATA[x]]>", "x&#13;\ny&#13;\n")
+        + format_static_script("X", "x", "x\n&#13;"),
         [("OSP110", 2, 30), ("OSP110", 7, 1)],
     ),
     (
         "START without its pattern, with a Default",
-        template(
-            "x", fixed("JOB_ID_PATTERN", "(?<id>.)").replace("Value", "Default"), name="START"
+        format_template(
+            "x",
+            format_fixed_field("JOB_ID_PATTERN", "(?<id>.)").replace("Value", "Default"),
+            name="START",
         ),
         [("OSP403", 3, 3)],
     ),
     (
         "STATE without tags",
-        variations(
+        format_variations(
             "GET_JOB_STATUS",
             {"": "x"},
-            fixed("STATUS_PATTERN", "(?<id>.)(?<stat>.)"),
+            format_fixed_field("STATUS_PATTERN", "(?<id>.)(?<stat>.)"),
             '<idb:Field name="STATE" isSettable="false"/>',
         ),
         [("OSP206", 1, 1), ("OSP402", 3, 75), ("OSP405", 3, 75), ("OSP403", 4, 3)],
     ),
     (
         "nodes without tags, queues with a word of nodes",
-        template("x", fixed("NODE_PATTERN", "(?<name>.)(?<host>.)"), name="LIST_NODES")
-        + template(
+        format_template(
+            "x", format_fixed_field("NODE_PATTERN", "(?<name>.)(?<host>.)"), name="LIST_NODES"
+        )
+        + format_template(
             "x",
-            fixed("QUEUE_PATTERN", "(?<name>.)(?<state>.)(?<default>.)"),
+            format_fixed_field("QUEUE_PATTERN", "(?<name>.)(?<state>.)(?<default>.)"),
             '<idb:Field name="QUEUE_STATE" isSettable="false"><idb:Tag name="a">UP</idb:Tag>'
             "</idb:Field>",
             name="LIST_QUEUES",
@@ -367,10 +423,10 @@ CASES = [
     ),
     (
         "a group for a back-reference",
-        variations(
+        format_variations(
             "LIST",
             {"DIR": "ls"},
-            fixed(
+            format_fixed_field(
                 "ENTRY_PATTERN",
                 r'(?<q>"?)(?<type>.)(?<mode>.)(?<size>.)(?<mtime>.)(?<name>.)\k<q>',
             ),
@@ -379,12 +435,12 @@ CASES = [
     ),
     (
         "BIN without its fields",
-        variations("BIN", {"STATIC_SCRIPT": "/bin/x"}),
+        format_variations("BIN", {"STATIC_SCRIPT": "/bin/x"}),
         [("OSP205", 1, 1), ("OSP505", 2, 3)],
     ),
     (
         "storage paths are no scripts",
-        template(
+        format_template(
             "/home/<USER_NAME>/<GROUP>", '<idb:Field name="GROUP" isSettable="false"/>', name="HOME"
         )
         + '<osp:Storage name="HOME" template="HOME"/>',
@@ -392,14 +448,14 @@ CASES = [
     ),
     (
         "a path that is an application, too",
-        template("/home/<USER_NAME>", name="HOME")
+        format_template("/home/<USER_NAME>", name="HOME")
         + '<osp:Storage name="HOME" template="HOME"/>'
-        + application("HOME", "HOME"),
+        + format_application("HOME", "HOME"),
         [("OSP609", 2, 44)],
     ),
     (
         "quote left open across the parts",
-        template("(\n'", name="JOB_PROLOGUE"),
+        format_template("(\n'", name="JOB_PROLOGUE"),
         [("OSP612", 26, 55)],
     ),
 ]
@@ -407,7 +463,7 @@ CASES = [
 
 @pytest.mark.parametrize(("content", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
 def test_case(lint: Lint, content: str, expected: list[tuple[str, int, int]]) -> None:
-    problems = lint(document(content))
-    places = [(p.code, p.place) for p in problems if p.place]
+    problems = lint(complete_example(content))
+    places = [(p.code, p.location) for p in problems if p.location]
     assert [(code, place.line - 6, place.column) for code, place in places] == expected
     assert len(places) == len(problems)

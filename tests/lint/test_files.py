@@ -10,8 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from osprofile.lint import RULES, lint_file
-from osprofile.lint.rules import document
-from osprofile.lint.rules.rule import field, fixed, profile, template
+from osprofile.lint.rules import complete_example
+from osprofile.lint.rules.rule import (
+    format_field,
+    format_fixed_field,
+    format_profile,
+    format_template,
+)
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -29,12 +34,14 @@ def codes(problems: list[Problem]) -> list[str]:
 
 
 def test_a_whole_message(lint: Lint) -> None:
-    [found] = lint(document(template("qhold '<WHY/'/'\\\\''>'", field("WHY"))))
-    assert found.place
+    [found] = lint(
+        complete_example(format_template("qhold '<WHY/'/'\\\\''>'", format_field("WHY")))
+    )
+    assert found.location
     assert (
         str(found)
         == f"""\
-{found.place.file}:8:45: error OSP605 the value of settable field WHY stands where qhold takes a leading - for an option
+{found.location.file}:8:45: error OSP605 the value of settable field WHY stands where qhold takes a leading - for an option
       <idb:Invocation><idb:Body><![CDATA[qhold '<WHY/'/'\\\\''>']]></idb:Body></idb:Invocation>
                                                 ^
     hint: let a -- precede it, or attach it to its option (-q'...', --queue='...'), or give it an ext:pattern that forbids a leading -"""
@@ -42,7 +49,7 @@ def test_a_whole_message(lint: Lint) -> None:
 
 
 def test_what_is_said_of_a_field_of_another_template(lint: Lint) -> None:
-    [found] = lint(document(template("x <ENVIRONMENT>")))
+    [found] = lint(complete_example(format_template("x <ENVIRONMENT>")))
     assert (
         found.message
         == "<ENVIRONMENT> is no field of template HOLD, no global and no special field"
@@ -51,7 +58,7 @@ def test_what_is_said_of_a_field_of_another_template(lint: Lint) -> None:
 
 
 def test_what_is_said_of_a_misspelled_field(lint: Lint) -> None:
-    [found] = lint(document(template("x <JOBID>")))
+    [found] = lint(complete_example(format_template("x <JOBID>")))
     assert found.hint == (
         'did you mean JOB_ID?; a field of the user\'s profile is declared with isSettable="false"; '
         "a shell's redirection has a blank: < JOBID"
@@ -60,73 +67,78 @@ def test_what_is_said_of_a_misspelled_field(lint: Lint) -> None:
 
 def test_what_is_said_of_a_directive(lint: Lint) -> None:
     script = "#!/bin/sh\n#PBS -q <QUEUE>\n(\n"
-    fields = fixed("DIRECTIVE_PREFIX", "#PBS"), field("QUEUE", "<idb:Default/>")
-    [found] = lint(document(template(script, *fields, name="JOB_PROLOGUE")))
-    assert found.place
+    fields = format_fixed_field("DIRECTIVE_PREFIX", "#PBS"), format_field("QUEUE", "<idb:Default/>")
+    [found] = lint(complete_example(format_template(script, *fields, name="JOB_PROLOGUE")))
+    assert found.location
     assert found.message == "settable field QUEUE stands in a directive and has no pattern"
     assert found.hint == (
         "batch systems know no quoting there: list what may stand, as in "
-        f'ext:pattern="[A-Za-z0-9_.@:+-]*"; the field is declared at {found.place.file}:13:3'
+        f'ext:pattern="[A-Za-z0-9_.@:+-]*"; the field is declared at {found.location.file}:13:3'
     )
 
 
 def test_invalid_by_the_schema_and_wrong_by_the_rules(lint: Lint) -> None:
-    content = template("x", field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>")) + "<osp:Nope/>"
-    assert codes(lint(document(content))) == ["OSP307", "OSP104"]
+    content = (
+        format_template("x", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"))
+        + "<osp:Nope/>"
+    )
+    assert codes(lint(complete_example(content))) == ["OSP307", "OSP104"]
 
 
 def test_duplicates_do_not_hide_the_rest(lint: Lint) -> None:
-    content = template("x <NOPE>", name="T") + template("x") + template("x")
-    assert codes(lint(document(content))) == ["OSP301", "OSP105"]
+    content = format_template("x <NOPE>", name="T") + format_template("x") + format_template("x")
+    assert codes(lint(complete_example(content))) == ["OSP301", "OSP105"]
 
 
 def test_a_missing_parent_does_not_hide_what_the_document_alone_shows(lint: Lint) -> None:
-    content = template("x <N>", field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"))
-    assert codes(lint(profile(content, 'name="x" extends="nope"'))) == ["OSP201", "OSP307"]
+    content = format_template(
+        "x <N>", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>")
+    )
+    assert codes(lint(format_profile(content, 'name="x" extends="nope"'))) == ["OSP201", "OSP307"]
 
 
 def test_dangling_templates_do_not_hide_the_rest(lint: Lint) -> None:
-    content = template("x <NOPE>") + '<osp:Storage name="S" template="T"/>'
-    assert codes(lint(document(content))) == ["OSP301", "OSP203"]
+    content = format_template("x <NOPE>") + '<osp:Storage name="S" template="T"/>'
+    assert codes(lint(complete_example(content))) == ["OSP301", "OSP203"]
 
 
 def test_carriage_returns_are_told_once_and_with_the_rest(lint: Lint) -> None:
-    text = document(template("x <NOPE>\ny")).replace("\n", "\r\n")
+    text = complete_example(format_template("x <NOPE>\ny")).replace("\n", "\r\n")
     found = lint(text)
     assert codes(found) == ["OSP109", "OSP301"]
-    assert [p.place.line for p in found if p.place] == [1, 8]
+    assert [p.location.line for p in found if p.location] == [1, 8]
 
 
 def test_a_bad_parent(tmp_path: Path) -> None:
-    (tmp_path / "parent.xml").write_text(profile("<osp:Nope/>", 'name="parent"'))
+    (tmp_path / "parent.xml").write_text(format_profile("<osp:Nope/>", 'name="parent"'))
     (tmp_path / "child.xml").write_text(
-        profile(template("x <NOPE>"), 'name="child" extends="parent"')
+        format_profile(format_template("x <NOPE>"), 'name="child" extends="parent"')
     )
-    found = lint_file(tmp_path / "child.xml", Repository([tmp_path], standard=False))
-    assert [(p.code, p.place and Path(p.place.file).name) for p in found] == [
+    found = lint_file(tmp_path / "child.xml", Repository([tmp_path], use_standard_path=False))
+    assert [(p.code, p.location and Path(p.location.file).name) for p in found] == [
         ("OSP104", "parent.xml")
     ]
 
 
 @pytest.mark.parametrize("name", ["nope.xml", "nope/profile.xml", ""])
 def test_a_file_that_is_not_there(tmp_path: Path, name: str) -> None:
-    [found] = lint_file(tmp_path / name, Repository([tmp_path], standard=False))
+    [found] = lint_file(tmp_path / name, Repository([tmp_path], use_standard_path=False))
     assert found.code == "OSP101"
-    assert found.place is None
+    assert found.location is None
 
 
 def test_a_folder_stands_for_its_profile(tmp_path: Path) -> None:
     (tmp_path / "profile.xml").write_bytes((PARENTS / "base.xml").read_bytes())
-    assert lint_file(str(tmp_path), Repository([PARENTS], standard=False)) == []
+    assert lint_file(str(tmp_path), Repository([PARENTS], use_standard_path=False)) == []
 
 
 def test_the_tests_own_profiles() -> None:
-    repository = Repository([PARENTS], standard=False)
+    repository = Repository([PARENTS], use_standard_path=False)
     assert lint_file(PARENTS / "base.xml", repository) == []
     assert codes(lint_file(PARENTS / "parts.xml", repository)) == ["OSP207"]
 
 
-EXAMPLES = [document(text) for rule in RULES.values() for text in (rule.wrong, rule.right)]
+EXAMPLES = [complete_example(text) for rule in RULES.values() for text in (rule.wrong, rule.right)]
 EXAMPLES += [(PARENTS / name).read_text(encoding="utf-8") for name in ("base.xml", "parts.xml")]
 
 PIECES = [

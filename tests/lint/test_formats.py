@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.errors import Problem
-from osprofile.lint import RULES, Findings, examine, formats
-from osprofile.lint.rules import document
-from osprofile.lint.rules.rule import field, template
-from osprofile.lint.waivers import Waived, Waiver
+from osprofile.lint import RULES, Findings, examine_file, formats
+from osprofile.lint.rules import complete_example
+from osprofile.lint.rules.rule import format_field, format_template
+from osprofile.lint.waivers import WaivedProblem, Waiver
 from osprofile.profile.repository import Repository
-from osprofile.source import Place, Source
+from osprofile.source import Location, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 TEXT = "<a>\n  <é b='x'/>\n</a>\n"
 SOURCE = Source("site/pbs.xml", TEXT.encode())
-PLACE = Place(SOURCE, TEXT.encode().index(b"b="))
+PLACE = Location(SOURCE, TEXT.encode().index(b"b="))
 FOUND = Problem("OSP601", "the value of WHY stands unquoted", PLACE, "quote it")
-WAIVED = Waived(
+WAIVED = WaivedProblem(
     Problem("OSP302", "nothing uses WHO", PLACE, severity="warning"),
     Waiver(("OSP302",), "read elsewhere", PLACE, 0, 9),
 )
@@ -43,12 +43,12 @@ def test_github() -> None:
         Findings("nope.xml", [Problem("OSP101", "there is no file nope.xml")], []),
         Findings("c.xml", [FOUND._replace(code="SC2034", severity="warning", hint="")], []),
     ]
-    assert formats.github(found) == (
+    assert formats.format_github(found) == (
         "::error file=site/pbs.xml,line=2,col=6,title=OSP601::the value of WHY stands unquoted%0Aquote it\n"
         "::error file=nope.xml,title=OSP101::there is no file nope.xml\n"
         "::warning file=site/pbs.xml,line=2,col=6,title=SC2034::the value of WHY stands unquoted"
     )
-    assert formats.github([]) == ""
+    assert formats.format_github([]) == ""
 
 
 HOSTILE = [
@@ -85,8 +85,8 @@ def test_no_text_breaks_out_of_a_github_command(text: str) -> None:
 def in_line(text: str) -> None:
     """Show that one problem is one command, with the texts that it was made of."""
     source = Source(text, b"<a/>")
-    found = Problem("OSP601", text, Place(source, 0), text)
-    line = formats.github(findings(found))
+    found = Problem("OSP601", text, Location(source, 0), text)
+    line = formats.format_github(findings(found))
     assert len(line.splitlines()) == 1
     assert line.isprintable()
     match = re.fullmatch(r"::error file=([^,:]*),line=1,col=1,title=OSP601::(.*)", line)
@@ -195,7 +195,7 @@ def test_sarif() -> None:
         Findings("nope.xml", [missing], []),
         Findings("c.xml", [FOUND._replace(code="SC2034", severity="warning", hint="")], []),
     ]
-    log = formats.sarif(iter(found), "1.2.3")
+    log = formats.format_sarif(iter(found), "1.2.3")
     check_log(log)
     assert log["$schema"].endswith("/sarif-schema-2.1.0.json")
     [run] = log["runs"]
@@ -226,7 +226,7 @@ def test_sarif() -> None:
 
 
 def test_sarif_of_nothing() -> None:
-    log = formats.sarif([], "1")
+    log = formats.format_sarif([], "1")
     check_log(log)
     assert log["runs"][0]["results"] == []
 
@@ -234,16 +234,16 @@ def test_sarif_of_nothing() -> None:
 @pytest.mark.parametrize("code", RULES)
 def test_sarif_of_every_rule(code: str, tmp_path: Path) -> None:
     file = tmp_path / "example.xml"
-    file.write_text(document(RULES[code].wrong))
-    found = examine(file, Repository([tmp_path], standard=False))
+    file.write_text(complete_example(RULES[code].wrong))
+    found = examine_file(file, Repository([tmp_path], use_standard_path=False))
     assert found.problems
-    check_log(formats.sarif([found], "1"))
+    check_log(formats.format_sarif([found], "1"))
 
 
 @given(st.text(), st.text())
 def test_sarif_of_any_text(text: str, name: str) -> None:
-    found = Problem("OSP601", text or "x", Place(Source(name or "x", b"<a/>"), 0), text)
-    log = formats.sarif(findings(found), "1")
+    found = Problem("OSP601", text or "x", Location(Source(name or "x", b"<a/>"), 0), text)
+    log = formats.format_sarif(findings(found), "1")
     check_log(log)
     told = log["runs"][0]["results"][0]["message"]["text"]
     assert all(c == "\n" or c.isprintable() for c in told)
@@ -262,7 +262,7 @@ def test_sarif_of_any_text(text: str, name: str) -> None:
     ],
 )
 def test_paths(path: str, uri: str) -> None:
-    assert formats.uri(path) == uri
+    assert formats.format_uri(path) == uri
 
 
 def test_a_path_that_leads_upwards_is_absolute(
@@ -270,7 +270,7 @@ def test_a_path_that_leads_upwards_is_absolute(
 ) -> None:
     (tmp_path / "a").mkdir()
     monkeypatch.chdir(tmp_path / "a")
-    assert unquote(formats.uri("../b.xml")) == f"file://{tmp_path}/b.xml"
+    assert unquote(formats.format_uri("../b.xml")) == f"file://{tmp_path}/b.xml"
 
 
 @pytest.mark.parametrize(
@@ -287,30 +287,32 @@ def test_a_path_that_leads_upwards_is_absolute(
 )
 def test_selection(select: list[str], ignore: list[str], told: list[str]) -> None:
     problems = [Problem(code, "x") for code in ("OSP104", "OSP302", "OSP601", "SC2034")]
-    [kept] = formats.selected(findings(*problems), select, ignore)
+    [kept] = formats.select_findings(findings(*problems), select, ignore)
     assert [p.code for p in kept.problems] == told
 
 
 def test_selection_of_what_is_waived() -> None:
     found = [Findings("x", [], [WAIVED])]
-    assert [len(f.waived) for f in formats.selected(found, ["OSP3"], [])] == [1]
-    assert [len(f.waived) for f in formats.selected(found, ["OSP6"], [])] == [0]
+    assert [len(f.waived) for f in formats.select_findings(found, ["OSP3"], [])] == [1]
+    assert [len(f.waived) for f in formats.select_findings(found, ["OSP6"], [])] == [0]
 
 
 def test_a_hostile_profile_in_every_format(tmp_path: Path) -> None:
     """A profile's own texts reach messages: they stay inside."""
     name = "X\u009b31m::error file=a,line=1::pwned&#10;::error::pwned"
     file = tmp_path / "example.xml"
-    text = template("x <NOPE>", field("N\n::error::x"), name="HOLDX").replace("HOLDX", name)
-    file.write_text(document(text))
-    found = [examine(file, Repository([tmp_path], standard=False))]
+    text = format_template("x <NOPE>", format_field("N\n::error::x"), name="HOLDX").replace(
+        "HOLDX", name
+    )
+    file.write_text(complete_example(text))
+    found = [examine_file(file, Repository([tmp_path], use_standard_path=False))]
     assert found[0].problems
-    lines = formats.github(found).splitlines()
+    lines = formats.format_github(found).splitlines()
     assert len(lines) == len(found[0].problems)
     assert all(
         re.match(r"::(error|warning) file=[^,:]*,line=\d+,col=\d+,title=OSP\d+::", x) for x in lines
     )
-    assert "\u009b" not in formats.github(found)
-    log = formats.sarif(found, "1")
+    assert "\u009b" not in formats.format_github(found)
+    log = formats.format_sarif(found, "1")
     check_log(log)
     assert "\u009b" not in json.dumps(log, ensure_ascii=False)

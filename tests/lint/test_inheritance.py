@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from osprofile.lint import lint_file, lint_profile
-from osprofile.lint.rules.rule import bin_template, field, fixed, profile, static, template
+from osprofile.lint.rules.rule import (
+    format_bin_template,
+    format_field,
+    format_fixed_field,
+    format_profile,
+    format_static_script,
+    format_template,
+)
 from osprofile.profile.repository import Repository
 
 
@@ -21,18 +28,18 @@ class Site:
     def write(self, name: str, content: str, extends: str | None = None) -> None:
         attributes = f'name="{name}"' + (f' extends="{extends}"' if extends else "")
         path = self.directory / f"{name}.xml"
-        path.write_text(profile(content, attributes), encoding="utf-8")
+        path.write_text(format_profile(content, attributes), encoding="utf-8")
 
     def lint(self, name: str) -> list[str]:
         """Give each problem as `CODE file:line`, what a profile lacks apart."""
         found = lint_file(
-            self.directory / f"{name}.xml", Repository([self.directory], standard=False)
+            self.directory / f"{name}.xml", Repository([self.directory], use_standard_path=False)
         )
         lacking = {"OSP204", "OSP205", "OSP206", "OSP207", "OSP403"}
         return [
-            f"{p.code} {Path(p.place.file).stem}:{p.place.line - 6}"
+            f"{p.code} {Path(p.location.file).stem}:{p.location.line - 6}"
             for p in found
-            if p.place and p.code not in lacking
+            if p.location and p.code not in lacking
         ]
 
 
@@ -41,19 +48,19 @@ def site(tmp_path: Path) -> Site:
     return Site(tmp_path)
 
 
-QUEUE = "<idb:Template>" + field("QUEUE", "", ' ext:pattern="[a-z]*"') + "</idb:Template>"
-OPEN_QUEUE = "<idb:Template>\n" + field("QUEUE") + "</idb:Template>"
+QUEUE = "<idb:Template>" + format_field("QUEUE", "", ' ext:pattern="[a-z]*"') + "</idb:Template>"
+OPEN_QUEUE = "<idb:Template>\n" + format_field("QUEUE") + "</idb:Template>"
 
 
 def test_a_parents_problems_are_the_parents(site: Site) -> None:
-    site.write("parent", template("x <NOPE>", field("N")))
+    site.write("parent", format_template("x <NOPE>", format_field("N")))
     site.write("child", "", "parent")
     assert site.lint("parent") == ["OSP301 parent:2", "OSP302 parent:3"]
     assert site.lint("child") == []
 
 
 def test_a_child_hears_what_its_declaration_does_to_an_inherited_script(site: Site) -> None:
-    site.write("parent", QUEUE + template("x -q<QUEUE>"))
+    site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", OPEN_QUEUE, "parent")
     site.write("grandchild", "", "child")
     assert site.lint("parent") == []
@@ -62,10 +69,10 @@ def test_a_child_hears_what_its_declaration_does_to_an_inherited_script(site: Si
 
 
 def test_the_hint_names_the_place_of_the_declaration(site: Site) -> None:
-    site.write("parent", QUEUE + template("x -q<QUEUE>"))
+    site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", OPEN_QUEUE, "parent")
     path = site.directory / "child.xml"
-    found = lint_file(path, Repository([site.directory], standard=False))
+    found = lint_file(path, Repository([site.directory], use_standard_path=False))
     hints = [p.hint for p in found if p.code == "OSP601"]
     assert hints == [
         f"write '<QUEUE/'/'\\\\''>', single quotes included; field QUEUE is declared at {path}:8:1"
@@ -73,55 +80,59 @@ def test_the_hint_names_the_place_of_the_declaration(site: Site) -> None:
 
 
 def test_a_child_that_mends_its_parent_is_told_nothing(site: Site) -> None:
-    site.write("parent", OPEN_QUEUE + template("x -q<QUEUE>"))
+    site.write("parent", OPEN_QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", QUEUE, "parent")
     assert site.lint("parent") == ["OSP601 parent:3"]
     assert site.lint("child") == []
 
 
 def test_unused_is_only_what_the_own_document_declares(site: Site) -> None:
-    site.write("parent", QUEUE + template("x <QUEUE>"))
-    site.write("child", template("x"), "parent")
+    site.write("parent", QUEUE + format_template("x <QUEUE>"))
+    site.write("child", format_template("x"), "parent")
     assert site.lint("child") == []
 
 
 def test_parts_of_a_job_script_from_several_documents(site: Site) -> None:
-    number = field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"')
-    site.write("parent", template("(\n: <N>", number, name="JOB_PROLOGUE"))
+    number = format_field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"')
+    site.write("parent", format_template("(\n: <N>", number, name="JOB_PROLOGUE"))
     other = number.replace(">1<", ">2<")
-    site.write("child", template(")\n: <N>", other, name="JOB_EPILOGUE"), "parent")
+    site.write("child", format_template(")\n: <N>", other, name="JOB_EPILOGUE"), "parent")
     assert site.lint("child") == ["OSP304 child:4"]
-    site.write("child", template(")\n#PBS -x\n: <N>", number, name="JOB_EPILOGUE"), "parent")
+    site.write("child", format_template(")\n#PBS -x\n: <N>", number, name="JOB_EPILOGUE"), "parent")
     assert site.lint("child") == []
-    prefix = fixed("DIRECTIVE_PREFIX", "#PBS")
-    site.write("parent", template("(\n: <N>", number, prefix, name="JOB_PROLOGUE"))
+    prefix = format_fixed_field("DIRECTIVE_PREFIX", "#PBS")
+    site.write("parent", format_template("(\n: <N>", number, prefix, name="JOB_PROLOGUE"))
     assert site.lint("child") == ["OSP623 child:3"]
 
 
 def test_static_scripts_in_one_file_of_two_documents(site: Site) -> None:
-    site.write("parent", bin_template("<TARGET> <ARGUMENTS>") + static("T", "x", "ls"))
-    site.write("child", static("U", "x", "ls -l"), "parent")
+    site.write(
+        "parent", format_bin_template("<TARGET> <ARGUMENTS>") + format_static_script("T", "x", "ls")
+    )
+    site.write("child", format_static_script("U", "x", "ls -l"), "parent")
     assert site.lint("child") == ["OSP504 child:2"]
 
 
 def test_what_the_resolved_profile_lacks_is_told_at_the_child(site: Site) -> None:
-    site.write("parent", template("x"))
+    site.write("parent", format_template("x"))
     site.write("child", "", "parent")
-    found = lint_file(site.directory / "child.xml", Repository([site.directory], standard=False))
-    assert [(p.code, p.place.line if p.place else 0, p.hint) for p in found] == [
+    found = lint_file(
+        site.directory / "child.xml", Repository([site.directory], use_standard_path=False)
+    )
+    assert [(p.code, p.location.line if p.location else 0, p.hint) for p in found] == [
         ("OSP204", 1, "write them; none of what child extends has them"),
         ("OSP207", 1, "it is what START runs if a request names none"),
     ]
 
 
 def test_problems_of_several_documents_are_in_order(site: Site) -> None:
-    site.write("parent", QUEUE + template("x -q<QUEUE>"))
-    site.write("child", template("y <NOPE>", name="T") + "\n" + OPEN_QUEUE, "parent")
+    site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
+    site.write("child", format_template("y <NOPE>", name="T") + "\n" + OPEN_QUEUE, "parent")
     assert site.lint("child") == ["OSP301 child:2", "OSP601 parent:2"]
 
 
 def test_a_resolved_profile_in_memory(site: Site) -> None:
-    site.write("parent", template("x <NOPE>"))
-    repository = Repository([site.directory], standard=False)
+    site.write("parent", format_template("x <NOPE>"))
+    repository = Repository([site.directory], use_standard_path=False)
     resolved = repository.load("parent")
     assert [p.code for p in lint_profile(resolved)] == ["OSP204", "OSP207", "OSP301"]

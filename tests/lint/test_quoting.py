@@ -11,22 +11,28 @@ from collections.abc import Callable
 import pytest
 
 from osprofile.errors import Problem
-from osprofile.lint.rules import document
-from osprofile.lint.rules.rule import bin_template, field, fixed, static, template
+from osprofile.lint.rules import complete_example
+from osprofile.lint.rules.rule import (
+    format_bin_template,
+    format_field,
+    format_fixed_field,
+    format_static_script,
+    format_template,
+)
 
 Lint = Callable[[str], list[Problem]]
 
 FIELDS = (
-    field("WHY"),
-    field("ND", "", ' ext:pattern="(?s)[^-].*"'),
-    field("N", "", ' ext:type="integer"'),
-    field("ID", "", r' ext:pattern="[0-9]+(\[[0-9]*\])?"'),
-    field("MINUS", "", ' ext:pattern="[a-z-]+"'),
-    field("EQUAL", "", ' ext:pattern="[a-z=]+"'),
-    field("PROFILE", "", ' isSettable="false"'),
-    fixed("LT", "<"),
-    fixed("DASHES", "--"),
-    fixed("QUOTED", "'\"$x\"'"),
+    format_field("WHY"),
+    format_field("ND", "", ' ext:pattern="(?s)[^-].*"'),
+    format_field("N", "", ' ext:type="integer"'),
+    format_field("ID", "", r' ext:pattern="[0-9]+(\[[0-9]*\])?"'),
+    format_field("MINUS", "", ' ext:pattern="[a-z-]+"'),
+    format_field("EQUAL", "", ' ext:pattern="[a-z=]+"'),
+    format_field("PROFILE", "", ' isSettable="false"'),
+    format_fixed_field("LT", "<"),
+    format_fixed_field("DASHES", "--"),
+    format_fixed_field("QUOTED", "'\"$x\"'"),
 )
 
 SAFE = [
@@ -243,9 +249,9 @@ STATIC_SCRIPTS = [
 @pytest.mark.parametrize(("script", "expected"), STATIC_SCRIPTS)
 def test_a_static_script_gets_its_arguments(lint: Lint, script: str, expected: list[str]) -> None:
     arguments = "'&lt;WHY/'/'\\\\''>'"
-    holder = static("HOLD", "a.sh", f"<![CDATA[{script}]]>", arguments)
-    holder = holder.replace("</idb:Template>", f"{field('WHY')}</idb:Template>")
-    problems = lint(document(bin_template("<TARGET> <ARGUMENTS>") + holder))
+    holder = format_static_script("HOLD", "a.sh", f"<![CDATA[{script}]]>", arguments)
+    holder = holder.replace("</idb:Template>", f"{format_field('WHY')}</idb:Template>")
+    problems = lint(complete_example(format_bin_template("<TARGET> <ARGUMENTS>") + holder))
     assert [p.code for p in problems if p.code.startswith("OSP6")] == expected
 
 
@@ -264,7 +270,7 @@ RUNS = [
 
 @pytest.mark.parametrize(("run", "expected"), RUNS)
 def test_how_a_static_script_is_run(lint: Lint, run: str, expected: list[str]) -> None:
-    problems = lint(document(bin_template(run)))
+    problems = lint(complete_example(format_bin_template(run)))
     assert [p.code for p in problems if p.code.startswith("OSP6")] == expected
 
 
@@ -272,8 +278,8 @@ def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:
     """Give code, line and column of each problem; the first line's column counts from the body."""
     for name, meant in (("<E>", "WHY"), ("<ND>", "ND")):
         body = body.replace(name, f"<{meant}/'/'\\\\''>")
-    problems = lint(document(template(body, *FIELDS)))
-    places = [(p.code, p.place) for p in problems if p.code != "OSP302" and p.place]
+    problems = lint(complete_example(format_template(body, *FIELDS)))
+    places = [(p.code, p.location) for p in problems if p.code != "OSP302" and p.location]
     return [
         (code, place.line - 7, place.column - (37 if place.line == 8 else 0))
         for code, place in places
@@ -285,7 +291,7 @@ def test_the_work_grows_with_the_script_alone(lint: Lint) -> None:
 
     def calls(lines: int) -> int:
         body = "y='<WHY/'/'\\\\''>'; z=$y; y=$z; x -- \"$y\"\n" * lines
-        made = document(template(body, *FIELDS))
+        made = complete_example(format_template(body, *FIELDS))
         count = 0
 
         def note(_frame: object, _event: str, _argument: object) -> None:

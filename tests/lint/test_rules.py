@@ -11,7 +11,7 @@ import pytest
 import osprofile
 from osprofile.errors import Problem
 from osprofile.lint import RULES, Rule
-from osprofile.lint.rules import document
+from osprofile.lint.rules import complete_example
 
 Lint = Callable[[str], list[Problem]]
 
@@ -51,7 +51,7 @@ def test_words(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_the_wrong_example_has_the_problem(lint: Lint, rule: Rule) -> None:
-    found = lint(document(rule.wrong))
+    found = lint(complete_example(rule.wrong))
     assert {p.code for p in found} == {rule.code} | ALSO.get(rule.code, set())
     assert [p.severity for p in found if p.code == rule.code] == [rule.severity]
     assert all(p.message and str(p) for p in found)
@@ -59,4 +59,4 @@ def test_the_wrong_example_has_the_problem(lint: Lint, rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_the_right_example_has_none(lint: Lint, rule: Rule) -> None:
-    assert lint(document(rule.right)) == []
+    assert lint(complete_example(rule.right)) == []

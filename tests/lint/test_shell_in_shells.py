@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osprofile.lint.rules import document
-from osprofile.lint.rules.rule import field, template
+from osprofile.lint.rules import complete_example
+from osprofile.lint.rules.rule import format_field, format_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ def scripts(draw: st.DrawFn, depth: int = 3) -> str:
 
 def unsafe(lint: Lint, script: str) -> list[str]:
     """Give the linter's codes about quoting."""
-    found = lint(document(template(script, field("WHY"))))
+    found = lint(complete_example(format_template(script, format_field("WHY"))))
     return [problem.code for problem in found if problem.code.startswith("OSP6")]
 
 

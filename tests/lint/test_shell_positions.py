@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from osprofile.lint.shell.lexer import Reading, read
+from osprofile.lint.shell.lexer import LexedScript, lex_script
 
 
 class Hole:
     """A place for a value; `@` in the tests' scripts."""
 
 
-def reading(script: str) -> Reading[Hole]:
-    return read([Hole() if char == "@" else char for char in script])
+def reading(script: str) -> LexedScript[Hole]:
+    return lex_script([Hole() if char == "@" else char for char in script])
 
 
 def told(script: str) -> list[str]:
     """Give, for each hole, quote, role, words before it and prefix."""
     out = []
-    for _hole, at in reading(script).holes:
+    for _hole, at in reading(script).placeholders:
         words = " ".join((*at.words, at.prefix)).replace("\uffff", "@").replace("\ufffe", "$")
         marks = [
-            "backquoted" * at.backquoted, "computed" * at.computed,
+            "backquoted" * at.backquoted, "computed" * at.feeds_arithmetic,
             "" if at.delimiter is None else f"until {at.delimiter}",
         ]  # fmt: skip
         out.append(" ".join([f"{at.quote} {at.role}: {words}|", *filter(None, marks)]))
@@ -148,7 +148,7 @@ def test_comments_functions_and_variables() -> None:
     found = reading("f() { x; } # a\n#b\ny '# c' $v $((w + $u)) ${t:-'# d'}")
     assert found.comments == {11, 15}
     assert found.functions == {"f"}
-    assert [(name, at.quote) for (_, name), uses in found.uses.items() for at in uses] == [
+    assert [(name, at.quote) for (_, name), uses in found.variable_uses.items() for at in uses] == [
         ("v", "unquoted"), ("w", "arithmetic"), ("u", "arithmetic"), ("t", "unquoted"),
     ]  # fmt: skip
 

@@ -10,11 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.errors import Problem
-from osprofile.lint import RULES, examine, waivers
+from osprofile.lint import RULES, examine_file, waivers
 from osprofile.lint.rules import UNLOADABLE
-from osprofile.lint.rules.rule import document, field, profile, template
+from osprofile.lint.rules.rule import (
+    complete_example,
+    format_field,
+    format_profile,
+    format_template,
+)
 from osprofile.profile.repository import Repository
-from osprofile.source import Place, Source
+from osprofile.source import Location, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +28,8 @@ if TYPE_CHECKING:
 
 PARENTS = Path(__file__).with_name("profiles")
 WAIVER = "<!-- lint-waive OSP302: read elsewhere -->"
-UNUSED = field("WHY")
-OTHER = field("WHO")
+UNUSED = format_field("WHY")
+OTHER = format_field("WHO")
 
 
 def codes(problems: list[Problem]) -> list[str]:
@@ -33,13 +38,16 @@ def codes(problems: list[Problem]) -> list[str]:
 
 def with_fields(*lines: str) -> str:
     """Give a profile with one template that uses none of its fields."""
-    return document(template("true", *lines))
+    return complete_example(format_template("true", *lines))
 
 
 COVERED = {
     # where: (document, codes that are told)
     "before the element": (with_fields(WAIVER, UNUSED), []),
-    "before the template": (profile(f"{WAIVER}\n{template('true', UNUSED, OTHER)}"), []),
+    "before the template": (
+        format_profile(f"{WAIVER}\n{format_template('true', UNUSED, OTHER)}"),
+        [],
+    ),
     "before the root": (f"<?xml version='1.0'?>\n{WAIVER}\n" + with_fields(UNUSED, OTHER), []),
     "first of all": (f"{WAIVER}\n" + with_fields(UNUSED), []),
     "behind the element": (with_fields(f"{UNUSED} {WAIVER}"), []),
@@ -62,11 +70,13 @@ COVERED = {
         [],
     ),
     "an empty element's attribute": (
-        document(template("true", "<!-- lint-waive OSP302 OSP312: x -->", '<idb:Field name="N"/>')),
+        complete_example(
+            format_template("true", "<!-- lint-waive OSP302 OSP312: x -->", '<idb:Field name="N"/>')
+        ),
         [],
     ),
     "no comment: in CDATA": (
-        document(template(f"true\n: '{WAIVER}'", UNUSED)),
+        complete_example(format_template(f"true\n: '{WAIVER}'", UNUSED)),
         ["OSP302"],
     ),
     "no comment: in an attribute": (
@@ -74,8 +84,8 @@ COVERED = {
         ["OSP312", "OSP302"],
     ),
     "in a script, before its Body": (
-        document(
-            template("hold -w<WHY>\nhold", UNUSED).replace(
+        complete_example(
+            format_template("hold -w<WHY>\nhold", UNUSED).replace(
                 "<idb:Body>", "\n<!-- lint-waive OSP601: WHY is ours -->\n<idb:Body>"
             )
         ),
@@ -128,15 +138,15 @@ def test_what_is_wrong_with_a_waiver(lint: Lint, case: str) -> None:
     assert codes(found) == ["OSP702", "OSP302"]
     assert found[0].message == message
     assert found[0].hint.startswith(hint)
-    assert found[0].place
-    assert (found[0].place.line, found[0].place.column) == (9, 3)
+    assert found[0].location
+    assert (found[0].location.line, found[0].location.column) == (9, 3)
 
 
 def test_a_waiver_before_no_element(lint: Lint) -> None:
     for text in (
         with_fields(WAIVER),
-        profile(template("true") + f"\n{WAIVER}\n"),
-        document(template("true")) + WAIVER,
+        format_profile(format_template("true") + f"\n{WAIVER}\n"),
+        complete_example(format_template("true")) + WAIVER,
     ):
         [found] = lint(text)
         assert found.code == "OSP702"
@@ -148,8 +158,8 @@ def test_a_waiver_of_nothing_is_told(lint: Lint) -> None:
     assert found.code == "OSP701"
     assert found.severity == "warning"
     assert found.message == "a waiver of OSP601, and what it covers has no such problem"
-    assert found.place
-    assert (found.place.line, found.place.column) == (9, 3)
+    assert found.location
+    assert (found.location.line, found.location.column) == (9, 3)
 
 
 def test_of_two_waivers_the_inner_one_counts(lint: Lint) -> None:
@@ -160,28 +170,28 @@ def test_of_two_waivers_the_inner_one_counts(lint: Lint) -> None:
 
 def test_of_two_elements_waivers_the_inner_one_counts(lint: Lint) -> None:
     outer = WAIVER.replace("read", "outer: read")
-    [found] = lint(profile(f"{outer}\n{template('true', WAIVER, UNUSED)}"))
+    [found] = lint(format_profile(f"{outer}\n{format_template('true', WAIVER, UNUSED)}"))
     assert found.code == "OSP701"
-    assert found.place
-    assert found.place.line == 7
-    assert lint(profile(f"{outer}\n{template('true', OTHER, WAIVER, UNUSED)}")) == []
+    assert found.location
+    assert found.location.line == 7
+    assert lint(format_profile(f"{outer}\n{format_template('true', OTHER, WAIVER, UNUSED)}")) == []
 
 
 def test_waivers_of_shellcheck_are_judged_by_its_run_only(lint: Lint) -> None:
     assert lint(with_fields("<!-- lint-waive SC2034: no variable is unused -->", "")) != []
-    text = profile("<!-- lint-waive SC2034: it is used -->\n" + template("true"))
+    text = format_profile("<!-- lint-waive SC2034: it is used -->\n" + format_template("true"))
     assert lint(text) == []
 
 
 def test_where_not_every_rule_ran_no_waiver_is_useless(lint: Lint) -> None:
-    text = profile(f"{WAIVER}\n{template('true')}\n<osp:Nope/>")
+    text = format_profile(f"{WAIVER}\n{format_template('true')}\n<osp:Nope/>")
     assert codes(lint(text)) == ["OSP104"]
 
 
 def test_what_does_not_load_stays(lint: Lint) -> None:
     for code in sorted(UNLOADABLE):
         waiver = f"<!-- lint-waive {code}: because -->\n"
-        wrong = document(RULES[code].wrong)
+        wrong = complete_example(RULES[code].wrong)
         if code in {"OSP101", "OSP103"}:  # the first line must be the first
             continue
         text = waiver + wrong
@@ -191,7 +201,7 @@ def test_what_does_not_load_stays(lint: Lint) -> None:
 def test_the_waived_ones_are_kept_with_their_reason(tmp_path: Path) -> None:
     file = tmp_path / "example.xml"
     file.write_text(with_fields(WAIVER, UNUSED))
-    found = examine(file, Repository([tmp_path, PARENTS], standard=False))
+    found = examine_file(file, Repository([tmp_path, PARENTS], use_standard_path=False))
     assert (found.file, found.problems) == (str(file), [])
     [waived] = found.waived
     assert waived.problem.code == "OSP302"
@@ -200,20 +210,20 @@ def test_the_waived_ones_are_kept_with_their_reason(tmp_path: Path) -> None:
 
 def test_a_parents_problem_is_covered_by_the_whole_childs_waiver_only(tmp_path: Path) -> None:
     """The child makes a settable field of what its parent has fixed, and unsafe in its script."""
-    parent = template("hold -w<WHY>").replace('"HOLD"', '"HOLDS"')
+    parent = format_template("hold -w<WHY>").replace('"HOLD"', '"HOLDS"')
     fields = '<idb:Template><idb:Field name="WHY" isSettable="{}">{}</idb:Field></idb:Template>\n'
     fixed = fields.format("false", "<idb:Value>a</idb:Value>")
     free = fields.format("true", "<idb:Description>x</idb:Description>")
     waiver = "<!-- lint-waive OSP601: nobody sets it -->\n"
     (tmp_path / "parent.xml").write_text(
-        profile(fixed + waiver + parent, 'name="parent" extends="base"')
+        format_profile(fixed + waiver + parent, 'name="parent" extends="base"')
     )
     child = tmp_path / "child.xml"
-    repository = Repository([tmp_path, PARENTS], standard=False)
-    text = profile(free, 'name="child" extends="parent"')
+    repository = Repository([tmp_path, PARENTS], use_standard_path=False)
+    text = format_profile(free, 'name="child" extends="parent"')
     for document_, told in ((text, ["OSP601"]), (waiver + text, [])):
         child.write_text(document_)
-        assert codes(examine(child, repository).problems) == told
+        assert codes(examine_file(child, repository).problems) == told
 
 
 LEAVES = [
@@ -232,19 +242,19 @@ def test_ranges_are_those_of_elements_or_lines(content: str) -> None:
     """Whatever well-formed document: a range ends behind its begin, and holds a whole thing."""
     data = f"<r>{content}</r>".encode()
     source = Source("x", data)
-    found, problems = waivers.read(source)
+    found, problems = waivers.read_waivers(source)
     comments = content.count("<!-- lint") - content.count("[<!-- lint")
     assert len(found) + len(problems) == comments
     for waiver in found:
         assert 0 <= waiver.start < waiver.end <= len(data)
         covered = data[waiver.start : waiver.end]
-        if waiver.start > waiver.place.offset:
+        if waiver.start > waiver.location.offset:
             assert covered.startswith((b"<a>", b"<b"))
             assert covered.endswith((b"</a>", b"/>"))
-            assert waiver.covers(Place(source, waiver.end - 1))
-            assert not waiver.covers(Place(source, waiver.end))
+            assert waiver.covers(Location(source, waiver.end - 1))
+            assert not waiver.covers(Location(source, waiver.end))
         else:
-            assert waiver.start <= waiver.place.offset < waiver.end
+            assert waiver.start <= waiver.location.offset < waiver.end
             assert b"\n" not in covered
 
 
@@ -253,21 +263,21 @@ def test_settling_is_what_the_waivers_say_one_by_one(content: str, data: st.Data
     """The one walk gives what trying each waiver for each problem gives."""
     text = f"<!-- lint-waive OSP601: x --><r>{content}</r>".encode()
     source, other = Source("x", text), Source("y", text)
-    places = st.builds(Place, st.sampled_from([source, other]), st.integers(0, len(text)))
+    places = st.builds(Location, st.sampled_from([source, other]), st.integers(0, len(text)))
     codes_ = st.sampled_from(["OSP302", "OSP601", "OSP605"])
     problems = data.draw(
         st.lists(st.builds(Problem, codes_, st.just(""), st.none() | places), unique=True)
     )
-    found, bad = waivers.read(source)
-    kept, waived = waivers.settle(problems, source, ran=())
+    found, bad = waivers.read_waivers(source)
+    kept, waived = waivers.apply_waivers(problems, source, active_prefixes=())
     assert len(kept) + len(waived) == len(problems) + len(bad)
     told = {w.problem: w.waiver for w in waived}
     for problem in problems:
-        fitting = [w for w in found if problem.code in w.codes and w.covers(problem.place)]
+        fitting = [w for w in found if problem.code in w.codes and w.covers(problem.location)]
         assert (problem in told) == bool(fitting)
         if fitting:
             assert told[problem] == min(
-                fitting, key=lambda w: (w.everywhere, w.end - w.start, w.place.offset)
+                fitting, key=lambda w: (w.covers_parents, w.end - w.start, w.location.offset)
             )
 
 
@@ -278,16 +288,16 @@ def test_many_waivers_take_no_square_of_their_number() -> None:
     )
     at, problems = -1, []
     while (at := source.data.find(b"<a/>", at + 1)) >= 0:
-        problems.append(Problem("OSP302", "", Place(source, at)))
+        problems.append(Problem("OSP302", "", Location(source, at)))
     calls = list[int]()
     original = waivers.Waiver.covers
 
-    def covers(self: waivers.Waiver, place: Place | None) -> bool:
+    def covers(self: waivers.Waiver, place: Location | None) -> bool:
         calls.append(1)
         return original(self, place)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(waivers.Waiver, "covers", covers)
-        kept, waived = waivers.settle(problems, source, ran=["OSP"])
+        kept, waived = waivers.apply_waivers(problems, source, active_prefixes=["OSP"])
     assert (kept, len(waived)) == ([], 2000)
     assert len(calls) <= 3 * 2000

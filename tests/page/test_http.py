@@ -19,8 +19,10 @@ JSON = "Content-Type: application/json"
 def judged(*lines: str) -> int:
     """Give the status that a request's head gets, 200 for one that is answered."""
     try:
-        http.judge(http.parse("\r\n".join([*lines, "", ""]).encode("latin-1")), PORT)
-    except http.Refused as refused:
+        http.authorize_request(
+            http.parse_request("\r\n".join([*lines, "", ""]).encode("latin-1")), PORT
+        )
+    except http.HttpRefusal as refused:
         return refused.status
     return 200
 
@@ -60,7 +62,7 @@ HEADS = {
     ),
     "no type": (("POST /render HTTP/1.1", HOST, "Content-Length: 2"), 415),
     "no length": (("POST /render HTTP/1.1", HOST, JSON), 411),
-    "too long": (("POST /render HTTP/1.1", HOST, JSON, f"Content-Length: {http.MOST_BODY + 1}"), 413),
+    "too long": (("POST /render HTTP/1.1", HOST, JSON, f"Content-Length: {http.MAX_BODY_SIZE + 1}"), 413),
     "a negative length": (("POST /render HTTP/1.1", HOST, JSON, "Content-Length: -1"), 400),
     "two lengths": (("POST /render HTTP/1.1", HOST, JSON, "Content-Length: 2", "Content-Length: 3"), 400),
     "two hosts": (("GET / HTTP/1.1", HOST, "host: evil.example"), 400),
@@ -118,7 +120,7 @@ def test_only_a_whole_request_of_the_page_is_answered(words: list[str]) -> None:
 
 
 def test_a_response_forbids_what_a_page_does_not_need() -> None:
-    head = http.response(200, "text/html", b"x").decode()
+    head = http.encode_response(200, "text/html", b"x").decode()
     for line in (
         "Content-Type: text/html; charset=utf-8",
         "Content-Length: 1",
@@ -130,6 +132,6 @@ def test_a_response_forbids_what_a_page_does_not_need() -> None:
     ):
         assert f"\r\n{line}\r\n" in head
     assert "Access-Control" not in head
-    refused = http.refusal(http.Refused(405, "why", Allow="GET")).decode()
+    refused = http.encode_refusal(http.HttpRefusal(405, "why", Allow="GET")).decode()
     assert json.loads(refused.partition("\r\n\r\n")[2]) == {"error": "why"}
     assert "\r\nAllow: GET\r\n" in refused

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.page.markup import node, visible, write
+from osprofile.page.markup import make_node, mark_invisible, render_node
 
 
 class Reader(HTMLParser):
@@ -49,14 +49,14 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_text_is_a_text_and_an_attribute_an_attribute(text: str) -> None:
-    found = read(write(node("p", text, title=text)))
+    found = read(render_node(make_node("p", text, title=text)))
     assert found.tags == [("p", {"title": text})]
     assert found.text == f"{text}\n"
 
 
 @given(st.text())
 def test_any_text(text: str) -> None:
-    written = write(node("span", text, title=text))
+    written = render_node(make_node("span", text, title=text))
     found = read(written)
     [(name, attributes)] = found.tags
     unfit = {c for c in text if (ord(c) < 32 and c not in "\t\n\r") or 0xD800 <= ord(c) < 0xE000}
@@ -67,24 +67,26 @@ def test_any_text(text: str) -> None:
 
 
 def test_attributes() -> None:
-    made = node("input", for_="a", aria_label="b", hidden=True, checked=False, list=None, rows=3)
-    assert write(made) == '<input for="a" aria-label="b" hidden rows="3">\n'
+    made = make_node(
+        "input", for_="a", aria_label="b", hidden=True, checked=False, list=None, rows=3
+    )
+    assert render_node(made) == '<input for="a" aria-label="b" hidden rows="3">\n'
 
 
 def test_shapes_end_themselves_and_scripts_are_left_alone() -> None:
-    assert write(node("svg", node("rect", x=1))) == '<svg><rect x="1"/>\n</svg>\n'
-    assert write(node("script", "a < b && c")) == "<script>a < b && c</script>\n"
+    assert render_node(make_node("svg", make_node("rect", x=1))) == '<svg><rect x="1"/>\n</svg>\n'
+    assert render_node(make_node("script", "a < b && c")) == "<script>a < b && c</script>\n"
 
 
 def test_the_first_line_end_of_a_pre_is_kept() -> None:
-    assert write(node("pre", "\na")) == "<pre>\n\na</pre>\n"
+    assert render_node(make_node("pre", "\na")) == "<pre>\n\na</pre>\n"
 
 
 def test_what_turns_a_text_around_is_shown_by_its_number() -> None:
-    made = visible("rm \u202eabc\x1b[31m\u2028x")
-    assert write(node("code", *made)) == (
+    made = mark_invisible("rm \u202eabc\x1b[31m\u2028x")
+    assert render_node(make_node("code", *made)) == (
         '<code>rm <span class="odd">U+202E</span>abc<span class="odd">U+001B</span>[31m'
         '<span class="odd">U+2028</span>x</code>'
     )
-    assert visible("plain \u05d0\u200d text\n\t") == ("plain \u05d0\u200d text\n\t",)
-    assert visible("") == ()
+    assert mark_invisible("plain \u05d0\u200d text\n\t") == ("plain \u05d0\u200d text\n\t",)
+    assert mark_invisible("") == ()

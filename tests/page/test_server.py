@@ -130,12 +130,12 @@ def test_what_is_no_question(server: Served, case: str) -> None:
 
 def test_heads_and_bodies_that_do_not_end_or_do_not_fit(server: Served) -> None:
     assert server.send(b"GET / HT").startswith(b"HTTP/1.1 400 ")
-    assert server.send(b"GET / HTTP/1.1\r\nX: " + b"y" * http.MOST_HEAD).startswith(
+    assert server.send(b"GET / HTTP/1.1\r\nX: " + b"y" * http.MAX_HEAD_SIZE).startswith(
         b"HTTP/1.1 431 "
     )
     assert server.send(os.urandom(5000)).startswith(b"HTTP/1.1 4")
     assert server.request(POST, b"", **JSON, Content_Length="5")[0] == 400
-    assert server.request(POST, b"", **JSON, Content_Length=str(http.MOST_BODY + 1))[0] == 413
+    assert server.request(POST, b"", **JSON, Content_Length=str(http.MAX_BODY_SIZE + 1))[0] == 413
     body = b'{"template": "START", "fields": {"EXECUTABLE": "' + b"x" * 100_000 + b'"}}'
     status, content = server.request(POST, body + b" " * 900_000, **JSON)
     assert (status, "x" * 100_000 in json.loads(content)["text"]) == (200, True)

@@ -1023,7 +1023,7 @@ f.xml:7:1: error OSP104 <Foo> is not expected here, in <Field>
 def test_bad_document(text: str | bytes, told: str) -> None:
     data = text if isinstance(text, bytes) else text.encode()
     with pytest.raises(InvalidProfileError) as caught:
-        Repository(standard=False).load_bytes(data, "f.xml")
+        Repository(use_standard_path=False).load_bytes(data, "f.xml")
     assert [line.rstrip() for line in str(caught.value).split("\n")] == told[1:-1].split("\n")
     assert caught.value.exit_code == 3
-    assert str(caught.value).startswith(str(caught.value.place))
+    assert str(caught.value).startswith(str(caught.value.location))

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile import Repository
-from osprofile.profile.data import bundled_profiles_directory
-from osprofile.profile.difference import Change, difference
+from osprofile.profile.data_directories import get_bundled_directory
+from osprofile.profile.difference import ProfileChange, compare_profiles
 from tests.strategies import (
     application,
     default,
@@ -33,7 +33,7 @@ T = template("T", "a")
 STORAGE = '<osp:Storage name="S" template="{}"/>'
 
 
-def told(change: Change) -> tuple[str, str, str | None, str | None]:
+def told(change: ProfileChange) -> tuple[str, str, str | None, str | None]:
     """Give a change in words: kind, path, old and new value."""
     path = ", ".join(f"{what} {name}".strip() for what, name in change.path)
     old, new = (item.value if item is not None else None for item in (change.old, change.new))
@@ -141,12 +141,12 @@ CASES: dict[str, Any] = {
 @pytest.mark.parametrize("case", CASES)
 def test_difference(case: str) -> None:
     old, new, expected = CASES[case]
-    assert [told(c) for c in difference(profile(old), profile(new))] == expected
+    assert [told(c) for c in compare_profiles(profile(old), profile(new))] == expected
 
 
 def test_the_head_of_a_profile() -> None:
     old, new = profile(T, root="/a"), profile(T, root=":b", delimiter=":")
-    assert [told(c) for c in difference(old, new)] == [
+    assert [told(c) for c in compare_profiles(old, new)] == [
         ("changed", "UspaceRoot", "/a", ":b"),
         ("changed", "Delimiter", "/", ":"),
     ]
@@ -154,11 +154,11 @@ def test_the_head_of_a_profile() -> None:
 
 def test_each_change_tells_both_places() -> None:
     old, new, _expected = CASES["limits"]
-    first, second = difference(profile(old), profile("\n" + new))
+    first, second = compare_profiles(profile(old), profile("\n" + new))
     assert first.old is not None
     assert first.new is not None
-    places = [first.old.place, first.new.place]
-    assert [p.source.line_text(p.line)[p.column - 1 :].partition("<")[0] for p in places] == [
+    places = [first.old.location, first.new.location]
+    assert [p.source.get_line_text(p.line)[p.column - 1 :].partition("<")[0] for p in places] == [
         "1",
         "2.5",
     ]
@@ -174,34 +174,34 @@ def test_what_is_inherited_counts_and_where_it_stands_does_not(tmp_path: Path) -
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.xml").write_text(text)
-    found = Repository([str(tmp_path)], standard=False)
+    found = Repository([str(tmp_path)], use_standard_path=False)
     base, child, other = (found.load(name) for name in texts)
-    assert difference(base, child) == ()
-    (change,) = difference(child, other)
+    assert compare_profiles(base, child) == ()
+    (change,) = compare_profiles(child, other)
     assert told(change) == ("changed", "template U, variation, body", "u", "v")
     assert change.old is not None
-    assert change.old.place.file.endswith("base.xml")
+    assert change.old.location.file.endswith("base.xml")
 
 
 def test_a_part_of_a_profile() -> None:
     globals_ = template_of("", field("G", default("1")), field("H", default("1")))
     old = profile(T, template("U", "u"), globals_, root="/a")
     new = profile(template("T", "b"), template("U", "v"), globals_.replace(">1<", ">2<"), root="/b")
-    found = difference(old, new, templates={"T"}, global_fields={"H"}, root=False)
+    found = compare_profiles(old, new, templates={"T"}, global_fields={"H"}, include_root=False)
     assert [told(c)[1] for c in found] == ["global field H, Default", "template T, variation, body"]
-    with_root = difference(old, new, templates={"T"}, global_fields={"H"})
+    with_root = compare_profiles(old, new, templates={"T"}, global_fields={"H"})
     assert next(told(c)[1] for c in with_root) == "UspaceRoot"
     assert with_root[1:] == found
 
 
-BUNDLED = Repository([bundled_profiles_directory()], standard=False)
+BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 OPPOSITE = {"added": "removed", "removed": "added", "changed": "changed"}
 
 
-@pytest.mark.parametrize(("one", "other"), list(itertools.product(BUNDLED.names(), repeat=2)))
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(BUNDLED.list_names(), repeat=2)))
 def test_the_other_way_round_it_is_the_opposite(one: str, other: str) -> None:
-    there = difference(BUNDLED.load(one), BUNDLED.load(other))
-    back = difference(BUNDLED.load(other), BUNDLED.load(one))
+    there = compare_profiles(BUNDLED.load(one), BUNDLED.load(other))
+    back = compare_profiles(BUNDLED.load(other), BUNDLED.load(one))
     turned = {(OPPOSITE[c.kind], c.path, c.new, c.old) for c in back}
     assert {tuple(c) for c in there} == turned
     assert len(turned) == len(back)
@@ -225,5 +225,5 @@ def test_no_change_is_no_difference_in_rules(one: dict[str, str], other: dict[st
         profile(template("T", "x", *(field(n, c) for n, c in content.items())))
         for content in (one, other)
     ]
-    rules = [{n: f.rules() for n, f in p.templates["T"].fields.items()} for p in profiles]
-    assert (difference(*profiles) == ()) == (rules[0] == rules[1])
+    rules = [{n: f.comparison_key() for n, f in p.templates["T"].fields.items()} for p in profiles]
+    assert (compare_profiles(*profiles) == ()) == (rules[0] == rules[1])

@@ -13,7 +13,7 @@ import pytest
 
 from osprofile.errors import NotFoundError
 from osprofile.profile import editors
-from osprofile.profile.data import schemas_directory
+from osprofile.profile.data_directories import get_schemas_directory
 
 NAMESPACE = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}"
 
@@ -21,13 +21,15 @@ NAMESPACE = "{urn:oasis:names:tc:entity:xmlns:xml:catalog}"
 def test_the_catalog_names_every_schema_by_its_namespace() -> None:
     from lxml import etree
 
-    entries = etree.fromstring(editors.content(editors.CATALOG))
+    entries = etree.fromstring(editors.read_schema_file(editors.CATALOG_NAME))
     assert entries.tag == f"{NAMESPACE}catalog"
     found = {e.get("uri"): e.get("name") for e in entries.iter(f"{NAMESPACE}uri")}
-    assert found == editors.SCHEMAS
-    assert {p.name for p in Path(schemas_directory()).iterdir()} == set(editors.files())
-    for file, namespace in editors.SCHEMAS.items():
-        assert etree.fromstring(editors.content(file)).get("targetNamespace") == namespace
+    assert found == editors.SCHEMA_NAMESPACES
+    assert {p.name for p in Path(get_schemas_directory()).iterdir()} == set(
+        editors.list_schema_files()
+    )
+    for file, namespace in editors.SCHEMA_NAMESPACES.items():
+        assert etree.fromstring(editors.read_schema_file(file)).get("targetNamespace") == namespace
 
 
 PROBE = """
@@ -41,10 +43,10 @@ for namespace in sys.argv[1:]:
 
 def test_a_real_reader_of_catalogs_finds_the_schemas(tmp_path: Path) -> None:
     """libxml2 loads each schema by its namespace, from copies, with no network."""
-    editors.copy(str(tmp_path / "a b"))
-    catalog = (tmp_path / "a b" / editors.CATALOG).as_uri()
+    editors.copy_schema_files(str(tmp_path / "a b"))
+    catalog = (tmp_path / "a b" / editors.CATALOG_NAME).as_uri()
     ended = subprocess.run(
-        [sys.executable, "-c", PROBE, *editors.SCHEMAS.values()],
+        [sys.executable, "-c", PROBE, *editors.SCHEMA_NAMESPACES.values()],
         env=os.environ | {"XML_CATALOG_FILES": catalog},
         capture_output=True,
         text=True,
@@ -54,30 +56,30 @@ def test_a_real_reader_of_catalogs_finds_the_schemas(tmp_path: Path) -> None:
     assert ended.returncode == 0
 
 
-@pytest.mark.parametrize("name", editors.files())
+@pytest.mark.parametrize("name", editors.list_schema_files())
 def test_content(name: str) -> None:
-    assert editors.content(name) == Path(schemas_directory(), name).read_bytes()
+    assert editors.read_schema_file(name) == Path(get_schemas_directory(), name).read_bytes()
 
 
 @pytest.mark.parametrize("name", ["", "nope.xsd", "../schemas/idb.xsd", "/etc/passwd", "idb"])
 def test_no_other_file(name: str) -> None:
     with pytest.raises(NotFoundError) as error:
-        editors.content(name)
+        editors.read_schema_file(name)
     assert error.value.message == f"there is no schema {name!r}"
 
 
 def test_copy(tmp_path: Path) -> None:
     target = tmp_path / "a" / "b"
-    assert len(editors.copy(str(target))) == 5
-    assert editors.copy(str(target)) == []
+    assert len(editors.copy_schema_files(str(target))) == 5
+    assert editors.copy_schema_files(str(target)) == []
     (target / "idb.xsd").unlink()
-    assert editors.copy(str(target)) == [str(target / "idb.xsd")]
+    assert editors.copy_schema_files(str(target)) == [str(target / "idb.xsd")]
 
 
 def test_copy_changes_no_other_file(tmp_path: Path) -> None:
     (tmp_path / "jsdl.xsd").write_text("mine")
     with pytest.raises(FileExistsError) as error:
-        editors.copy(str(tmp_path))
+        editors.copy_schema_files(str(tmp_path))
     assert error.value.filename == str(tmp_path / "jsdl.xsd")
     assert [p.name for p in tmp_path.iterdir()] == ["jsdl.xsd"]
     assert (tmp_path / "jsdl.xsd").read_text() == "mine"
@@ -85,10 +87,10 @@ def test_copy_changes_no_other_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/x/catalog.xml", '/a "b"/c\\d/é.xml'])
 def test_the_lines(name: str) -> None:
-    lines = editors.vs_code(name)
+    lines = editors.format_vs_code_settings(name)
     assert json.loads("{" + lines.removesuffix(",") + "}")["xml.catalogs"] == [name]
     assert len(lines.splitlines()) == 3
-    lisp = editors.emacs(name).splitlines()
+    lisp = editors.format_emacs_settings(name).splitlines()
     assert len(lisp) == 3
     quoted = lisp[1].removeprefix("(setq lsp-xml-catalogs [").removesuffix("])")
     assert ast.literal_eval(quoted) == name

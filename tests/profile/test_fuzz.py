@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from osprofile import InvalidProfileError, Repository
-from osprofile.profile.data import bundled_profiles_directory
-from osprofile.profile.tree import parse, source_of
+from osprofile.profile.data_directories import get_bundled_directory
+from osprofile.profile.tree import decode_source, parse_xml
 from tests.strategies import (
     application,
     default,
@@ -45,7 +45,7 @@ PIECES = [
 def judge(data: bytes) -> None:
     """Read a document; where it is refused, look at what is told."""
     try:
-        Repository(standard=False).load_bytes(data, "f.xml")
+        Repository(use_standard_path=False).load_bytes(data, "f.xml")
     except InvalidProfileError as error:
         told, problems = str(error), error.problems
     else:
@@ -54,7 +54,7 @@ def judge(data: bytes) -> None:
     for problem in problems:
         assert problem.code.startswith("OSP")
         assert problem.message
-        assert problem.place is None or 0 <= problem.place.offset <= len(data)
+        assert problem.location is None or 0 <= problem.location.offset <= len(data)
 
 
 @st.composite
@@ -104,16 +104,16 @@ def test_a_document_that_is_cut_off(end: int) -> None:
 
 def test_places_of_a_whole_tree() -> None:
     """Where each character of each text is, in every bundled profile: the law of `SourceText`."""
-    for path in Path(bundled_profiles_directory()).glob("*/profile.xml"):
+    for path in Path(get_bundled_directory()).glob("*/profile.xml"):
         data = path.read_bytes()
-        for element in parse(source_of(str(path), data)).walk():
+        for element in parse_xml(decode_source(str(path), data)).iter_elements():
             assert data[element.offset :].startswith(b"<")
             text = element.source_text
             for at in range(0, len(text.text), 7):
-                char, offset = text.text[at].encode(), text.place(at).offset
+                char, offset = text.text[at].encode(), text.get_location(at).offset
                 assert data[offset:].startswith(char) or data[offset : offset + 1] == b"&"
             for key, value in element.attributes.items():
-                place = element.attribute_place(key)
+                place = element.locate_attribute(key)
                 name = key.rpartition("}")[2].encode()
                 assert name in data[element.offset : place.offset]
                 start = data[place.offset : place.offset + 1].decode("latin-1")

@@ -12,7 +12,7 @@ import pytest
 
 from osprofile import InvalidProfileError, Repository
 from osprofile.profile import tree
-from osprofile.profile.reader import read
+from osprofile.profile.reader import load_document
 from tests.strategies import calls, default, document, field, template, template_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def test_a_document_of_100_mb_is_refused_without_being_read(tmp_path: Path) -> N
         file.truncate(BIG)
     start = time.process_time()
     with pytest.raises(InvalidProfileError) as caught:
-        Repository(standard=False).load_file(path)
+        Repository(use_standard_path=False).load_file(path)
     assert time.process_time() - start < 0.5
     assert str(caught.value) == (
         f"error OSP101 {path}: the document has more than 8388608 bytes; a profile has some ten "
@@ -39,13 +39,13 @@ def test_a_document_of_100_mb_is_refused_without_being_read(tmp_path: Path) -> N
 
 def test_no_more_is_read_of_an_endless_file() -> None:
     with pytest.raises(InvalidProfileError, match="more than 8388608 bytes"):
-        Repository(standard=False).load_file("/dev/zero")
+        Repository(use_standard_path=False).load_file("/dev/zero")
 
 
 def test_the_largest_document_is_read() -> None:
     text = document(template("T", "X"))
     body = "x" * (tree.MAX_BYTES - len(text.encode()) + 1)
-    found = read("f", text.replace("X", body).encode()).templates["T"].invocations[""].body
+    found = load_document("f", text.replace("X", body).encode()).templates["T"].invocations[""].body
     assert found is not None
     assert found.text == body
 
@@ -109,7 +109,7 @@ def test_a_hostile_document_is_refused_soon(make: Callable[[], str], told: str) 
     data = make().encode()
     start = time.process_time()
     with pytest.raises(InvalidProfileError) as caught:
-        read("f", data)
+        load_document("f", data)
     text = str(caught.value)
     assert time.process_time() - start < 4
     assert text.startswith(told)
@@ -118,20 +118,20 @@ def test_a_hostile_document_is_refused_soon(make: Callable[[], str], told: str) 
 
 def test_a_long_line_is_read() -> None:
     text = document(template("T", "<A>" * 100_000, field("A", default("x"))))
-    assert len(read("f", text.encode()).templates) == 1
+    assert len(load_document("f", text.encode()).templates) == 1
 
 
 def test_a_deep_but_allowed_tree_is_judged_by_the_schema() -> None:
     with pytest.raises(InvalidProfileError, match="OSP104 <Template> is not expected here"):
-        read("f", nested(30).encode())
+        load_document("f", nested(30).encode())
 
 
 def test_a_document_has_so_many_elements() -> None:
     most = "<idb:Template/>\n" * (tree.MAX_ELEMENTS - 3)  # beside the root, UspaceRoot, Delimiter
     with pytest.raises(InvalidProfileError, match="OSP105 a second unnamed template"):
-        read("f", document(most).encode())
+        load_document("f", document(most).encode())
     with pytest.raises(InvalidProfileError) as caught:
-        read("f", document(most + "<idb:Template/>").encode())
+        load_document("f", document(most + "<idb:Template/>").encode())
     assert str(caught.value).startswith(
         "f:20001:1: error OSP101 the document has more than 20000 elements\n"
     )
@@ -151,7 +151,7 @@ def test_the_work_of_telling_errors_grows_with_their_number(case: str) -> None:
     def judge(number: int) -> None:
         text = document("\n".join(MANY[case].format(n) for n in range(number)))
         with pytest.raises(InvalidProfileError) as caught:
-            read("f", text.encode())
+            load_document("f", text.encode())
         assert len(caught.value.problems) >= min(number - 1, 500)
         assert str(caught.value)
 
@@ -162,8 +162,8 @@ def test_the_work_of_telling_errors_grows_with_their_number(case: str) -> None:
 def test_of_very_many_errors_the_schemas_tell_the_first_ones() -> None:
     text = document("\n".join(MANY["attributes that are none"].format(n) for n in range(600)))
     with pytest.raises(InvalidProfileError) as caught:
-        read("f", text.encode())
-    assert [p.place and p.place.line for p in caught.value.problems] == [*range(4, 504)]
+        load_document("f", text.encode())
+    assert [p.location and p.location.line for p in caught.value.problems] == [*range(4, 504)]
 
 
 # What would have a careless reader open files or sockets, in a process that watches.
@@ -223,6 +223,6 @@ BILLION = (
 def test_nobody_laughs() -> None:
     start = time.process_time()
     with pytest.raises(InvalidProfileError) as caught:
-        read("f", BILLION.encode())
+        load_document("f", BILLION.encode())
     assert time.process_time() - start < 0.2
-    assert [(p.code, str(p.place)) for p in caught.value.problems] == [("OSP103", "f:1:1")]
+    assert [(p.code, str(p.location)) for p in caught.value.problems] == [("OSP103", "f:1:1")]

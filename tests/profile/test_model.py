@@ -15,8 +15,8 @@ from osprofile import (
     StorageNotFoundError,
     TemplateNotFoundError,
 )
-from osprofile.profile.model import version_key
-from osprofile.profile.reader import read
+from osprofile.profile.model import version_sort_key
+from osprofile.profile.reader import load_document
 from tests.strategies import application, document, invocation, profile, template, template_of
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ LISTED = profile(
 
 
 ASK: dict[str, tuple[Callable[..., object], type[OSProfileError]]] = {
-    "template": (LISTED.template, TemplateNotFoundError),
-    "variation": (lambda t, *v: LISTED.template(t).invocation(*v), TemplateNotFoundError),
-    "storage": (LISTED.storage, StorageNotFoundError),
-    "application": (LISTED.application, ApplicationNotFoundError),
+    "template": (LISTED.get_template, TemplateNotFoundError),
+    "variation": (lambda t, *v: LISTED.get_template(t).get_invocation(*v), TemplateNotFoundError),
+    "storage": (LISTED.get_storage, StorageNotFoundError),
+    "application": (LISTED.get_application, ApplicationNotFoundError),
 }
 PLACE = '<idb:Template name="START"><idb:Invocation name="FAST"><idb:Body><![CDATA[a]]></idb:Body></idb:Invoc...'
 MISSING = {
@@ -83,14 +83,14 @@ def test_what_is_not_there(ask: str, told: str) -> None:
 
 def test_a_hostile_name_is_shown_on_one_line() -> None:
     with pytest.raises(TemplateNotFoundError) as caught:
-        LISTED.template("\n\x1b[31m" + "x" * 1_000_000)
+        LISTED.get_template("\n\x1b[31m" + "x" * 1_000_000)
     assert "\x1b" not in str(caught.value)
     assert len(str(caught.value)) < 300
 
 
 def test_global_fields_are_no_template() -> None:
     with pytest.raises(TemplateNotFoundError):
-        LISTED.template("")
+        LISTED.get_template("")
 
 
 # Versions: each is above the one before it. Numbers are compared as numbers.
@@ -102,11 +102,11 @@ VERSIONS = [
 
 def test_versions_are_ordered() -> None:
     shuffled = random.Random(1).sample(VERSIONS, len(VERSIONS))
-    assert sorted(shuffled, key=version_key) == VERSIONS
+    assert sorted(shuffled, key=version_sort_key) == VERSIONS
 
 
 def test_leading_zeros_do_not_count() -> None:
-    assert version_key("1.010") == version_key("1.10")
+    assert version_sort_key("1.010") == version_sort_key("1.10")
 
 
 # Applications by ApplicationName and ApplicationVersion (4): the name asked for, the version, and
@@ -130,37 +130,45 @@ def near() -> Profile:
         document("".join(application(*a) for a in applications), name=name)
         for name, applications in (("near", NEAR), ("far", FAR))
     ]
-    return Profile([read(f"{i}.xml", text.encode()) for i, text in enumerate(documents)])
+    return Profile([load_document(f"{i}.xml", text.encode()) for i, text in enumerate(documents)])
 
 
 @pytest.mark.parametrize(("name", "version", "expected"), FOUND)
 def test_application(name: str, version: str | None, expected: str, near: Profile) -> None:
-    found = near.application(name, version)
+    found = near.get_application(name, version)
     (where,) = [d.name for d in near.documents if found in d.applications.values()]
     assert f"{where} {found.name}" == expected
 
 
 def test_an_overridden_version_is_gone(near: Profile) -> None:
     with pytest.raises(ApplicationNotFoundError):
-        near.application("OVER", "1")
+        near.get_application("OVER", "1")
 
 
 def test_overridden_gives_what_is_above_nearest_first() -> None:
     documents = [
-        read(name, document(template("T", name) + '<osp:Storage name="S" template="T"/>').encode())
+        load_document(
+            name, document(template("T", name) + '<osp:Storage name="S" template="T"/>').encode()
+        )
         for name in ("one", "two", "three")
     ]
     found = Profile(documents)
-    assert [e.place.file for e in found.overridden(found.template("T"))] == ["two", "three"]
-    assert [e.place.file for e in found.overridden(found.storage("S"))] == ["two", "three"]
+    assert [e.location.file for e in found.list_overridden(found.get_template("T"))] == [
+        "two",
+        "three",
+    ]
+    assert [e.location.file for e in found.list_overridden(found.get_storage("S"))] == [
+        "two",
+        "three",
+    ]
 
 
 def test_a_profile_of_one_document_overrides_nothing() -> None:
-    assert LISTED.overridden(LISTED.template("LIST")) == []
+    assert LISTED.list_overridden(LISTED.get_template("LIST")) == []
     assert repr(LISTED) == "<Profile p>"
 
 
 def test_two_profiles_share_no_plans() -> None:
-    repository = Repository(standard=False)
+    repository = Repository(use_standard_path=False)
     one, two = (repository.load_bytes(document().encode(), "f") for _ in range(2))
     assert one.plans is not two.plans

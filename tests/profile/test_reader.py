@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from osprofile.profile.model import TYPE_KEY
-from osprofile.profile.reader import read
+from osprofile.profile.model import TYPE_ATTRIBUTE
+from osprofile.profile.reader import load_document
 from tests.strategies import (
     IDB,
     OSP,
@@ -35,11 +35,11 @@ MY_LINUX = """<osp:Profile
 
 
 def test_the_simplest_example_of_the_seed() -> None:  # 1
-    found = read("f.xml", MY_LINUX.encode())
+    found = load_document("f.xml", MY_LINUX.encode())
     assert (found.name, found.extends) == ("my-linux", "linux")
     assert (found.uspace_root, found.delimiter) == ("/var/tmp/gpe/uspaces", "/")
     assert [found.templates, found.global_fields, found.storages, found.applications] == [{}] * 4
-    assert str(found.place) == "f.xml:1:1"
+    assert str(found.location) == "f.xml:1:1"
 
 
 def test_everything_that_a_document_can_say() -> None:
@@ -61,7 +61,7 @@ def test_everything_that_a_document_can_say() -> None:
         + application("blast-2", "BLAST", "2.15"),
         extends="linux",
     )  # fmt: skip
-    found = read("f.xml", text.encode())
+    found = load_document("f.xml", text.encode())
     made = found.templates["T"]
     assert made.description == "All of it"  # blanks folded: it is for people
     first, second = made.invocations[""], made.invocations["V"]
@@ -92,7 +92,7 @@ BOOLEANS = [("true", True), ("1", True), ("false", False), ("0", False), (" fals
 @pytest.mark.parametrize(("written", "settable"), BOOLEANS)
 def test_is_settable(written: str, settable: bool) -> None:
     text = document(template("T", "", field("F", "", f'isSettable="{written}"')))
-    assert read("f", text.encode()).templates["T"].fields["F"].settable is settable
+    assert load_document("f", text.encode()).templates["T"].fields["F"].settable is settable
 
 
 LIMITS = [
@@ -104,7 +104,7 @@ LIMITS = [
 @pytest.mark.parametrize(("written", "limit"), LIMITS)
 def test_limits(written: str, limit: float) -> None:
     text = document(template("T", "", field("F", f"<idb:Min>{written}</idb:Min>")))
-    assert read("f", text.encode()).templates["T"].fields["F"].minimum == limit
+    assert load_document("f", text.encode()).templates["T"].fields["F"].minimum == limit
 
 
 EMPTY = ["<idb:Default/>", "<idb:Default></idb:Default>", "<idb:Default><![CDATA[]]></idb:Default>"]
@@ -112,7 +112,7 @@ EMPTY = ["<idb:Default/>", "<idb:Default></idb:Default>", "<idb:Default><![CDATA
 
 @pytest.mark.parametrize("written", EMPTY)
 def test_an_empty_default_is_a_default(written: str) -> None:
-    found = read("f", document(template("T", "", field("F", written))).encode())
+    found = load_document("f", document(template("T", "", field("F", written))).encode())
     assert found.templates["T"].fields["F"].default == ""
 
 
@@ -120,7 +120,7 @@ def test_an_empty_default_is_a_default(written: str) -> None:
 @pytest.mark.parametrize("name", ["", ' name=""'])
 def test_the_unnamed_template_has_the_global_fields(name: str) -> None:
     text = document(f"<idb:Template{name}>{field('F', default('x'))}</idb:Template>")
-    found = read("f", text.encode())
+    found = load_document("f", text.encode())
     assert found.templates == {}
     assert found.global_fields["F"].default == "x"
 
@@ -128,7 +128,7 @@ def test_the_unnamed_template_has_the_global_fields(name: str) -> None:
 @pytest.mark.parametrize("name", ["", ' name=""'])
 def test_the_unnamed_invocation_is_the_default_variation(name: str) -> None:
     content = f"<idb:Invocation{name}><idb:Body>x</idb:Body></idb:Invocation>"
-    found = read("f", document(template_of("T", content)).encode())
+    found = load_document("f", document(template_of("T", content)).encode())
     assert list(found.templates["T"].invocations) == [""]
 
 
@@ -176,11 +176,11 @@ SPELLINGS = {
 
 @pytest.mark.parametrize("text", SPELLINGS.values(), ids=SPELLINGS)
 def test_how_it_is_spelled_does_not_matter(text: str) -> None:
-    found = read("f", text.encode())
+    found = load_document("f", text.encode())
     body = found.templates["T"].invocations[""].body
     assert body is not None
     assert body.text == "echo <F>"
-    assert found.templates["T"].fields["F"].rules() == (
+    assert found.templates["T"].fields["F"].comparison_key() == (
         (None, None), (), "x", None, True, None, "text",
     )  # fmt: skip
     assert found.storages["s"].template == "T"
@@ -189,7 +189,7 @@ def test_how_it_is_spelled_does_not_matter(text: str) -> None:
 
 def test_line_ends_of_a_body_are_those_of_unix() -> None:  # XML 1.0, 2.11
     text = document(template("T", "a\nb\n")).replace("\n", "\r\n")
-    body = read("f", text.encode()).templates["T"].invocations[""].body
+    body = load_document("f", text.encode()).templates["T"].invocations[""].body
     assert body is not None
     assert body.text == "a\nb\n"
 
@@ -210,17 +210,17 @@ def test_where_everything_stands() -> None:
   </idb:Template>
   <osp:Storage name="s" template="T"/>
 </osp:Profile>"""
-    found = read("f", text.encode())
+    found = load_document("f", text.encode())
     made = found.templates["T"]
     script, one = made.invocations[""].static_script, made.fields["F"]
     assert script is not None
     assert [
         str(place)
         for place in (
-            found.place, made.place, made.invocations["V"].place, script.place,
-            script.body.place(), script.element.attribute_place("fileName"),
-            one.place, one.place_of("Min"), one.place_of("Max"), one.tags[0].place,
-            found.storages["s"].place, found.storages["s"].element.attribute_place("template"),
+            found.location, made.location, made.invocations["V"].location, script.location,
+            script.body.get_location(), script.element.locate_attribute("fileName"),
+            one.location, one.locate_child("Min"), one.locate_child("Max"), one.tags[0].location,
+            found.storages["s"].location, found.storages["s"].element.locate_attribute("template"),
         )
     ] == [
         "f:1:1", "f:3:3", "f:4:5", "f:7:7",
@@ -235,7 +235,7 @@ NAMES = ["p", "my-linux", "a.b_c-1", "1", "A" * 200, "a..b"]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_that_a_profile_may_have(name: str) -> None:
-    assert read("f", document(name=name).encode()).name == name
+    assert load_document("f", document(name=name).encode()).name == name
 
 
 ROOTS = [("/u", "/"), ("/", "/"), ("/a b/é", "/"), ("C:\\gpe", "\\"), ("\\\\server\\gpe", "\\")]
@@ -243,14 +243,14 @@ ROOTS = [("/u", "/"), ("/", "/"), ("/a b/é", "/"), ("C:\\gpe", "\\"), ("\\\\ser
 
 @pytest.mark.parametrize(("root", "delimiter"), ROOTS)
 def test_absolute_roots(root: str, delimiter: str) -> None:
-    found = read("f", document(root=root, delimiter=delimiter).encode())
+    found = load_document("f", document(root=root, delimiter=delimiter).encode())
     assert (found.uspace_root, found.delimiter) == (root, delimiter)
 
 
 def test_two_attributes_of_one_local_name() -> None:
     xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="idb:FieldType"'
     text = document(template_of("T", "\n" + field("F", "", f'{xsi} ext:type="integer"')))
-    found = read("f", text.encode()).templates["T"].fields["F"]
+    found = load_document("f", text.encode()).templates["T"].fields["F"]
     assert found.type == "integer"
-    place = found.element.attribute_place(TYPE_KEY)
+    place = found.element.locate_attribute(TYPE_ATTRIBUTE)
     assert text.encode()[place.offset :].startswith(b'integer"')

@@ -13,7 +13,7 @@ import pytest
 
 import osprofile
 from osprofile import InvalidProfileError, ProfileNotFoundError, Repository
-from osprofile.profile.repository import search_path
+from osprofile.profile.repository import iter_search_path
 from tests.strategies import application, calls, default, document, field, template, template_of
 
 ROOT = Path(osprofile.__file__).parent.parent
@@ -32,7 +32,7 @@ def chain(repository: Repository, name: str) -> list[str]:
 
 
 def alone(*directories: Path) -> Repository:
-    return Repository(directories, standard=False)
+    return Repository(directories, use_standard_path=False)
 
 
 # The search path
@@ -41,7 +41,7 @@ def alone(*directories: Path) -> Repository:
 def test_search_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSPROFILE_PATH", f"{tmp_path}/a{os.pathsep}{os.pathsep}{tmp_path}/b")
     monkeypatch.setenv("XDG_CONFIG_HOME", f"{tmp_path}/config")
-    found = list(search_path(["given", tmp_path / "too"]))
+    found = list(iter_search_path(["given", tmp_path / "too"]))
     assert found[:6] == [
         "given",
         f"{tmp_path}/too",
@@ -58,13 +58,13 @@ def test_search_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_users_directory(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", value)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert next(search_path()) == f"{tmp_path}/.config/osprofile/profiles"
+    assert next(iter_search_path()) == f"{tmp_path}/.config/osprofile/profiles"
 
 
 def test_a_user_without_a_home_has_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert next(search_path()) == "/etc/osprofile/profiles"
+    assert next(iter_search_path()) == "/etc/osprofile/profiles"
 
 
 def test_the_first_hit_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,19 +73,19 @@ def test_the_first_hit_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for place in reversed(places):
         path = write(place, "linux")
-        assert Repository([places[0]]).path("linux") == str(path)
-    assert Repository([places[0]], standard=False).names() == ["linux"]
-    assert {"linux", "lsf", "pbs", "sge", "slurm", "torque"} <= set(Repository().names())
+        assert Repository([places[0]]).find_file("linux") == str(path)
+    assert Repository([places[0]], use_standard_path=False).list_names() == ["linux"]
+    assert {"linux", "lsf", "pbs", "sge", "slurm", "torque"} <= set(Repository().list_names())
 
 
 def test_a_profile_is_a_folder_or_a_file(tmp_path: Path) -> None:
     (tmp_path / "one.xml").write_text(document(name="one"))
     write(tmp_path, "two")
     repository = alone(tmp_path)
-    assert repository.names() == ["one", "two"]
+    assert repository.list_names() == ["one", "two"]
     assert [repository.load(name).name for name in ("one", "two")] == ["one", "two"]
     folder = write(tmp_path, "one")
-    assert alone(tmp_path).path("one") == str(folder)  # the folder goes first
+    assert alone(tmp_path).find_file("one") == str(folder)  # the folder goes first
 
 
 def test_names_lists_only_what_can_be_loaded(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_names_lists_only_what_can_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "folder.xml").mkdir()
     (tmp_path / "README.md").write_text("")
     (tmp_path / "broken.xml").write_text("<")  # there, and its fault is told when it is loaded
-    assert alone(tmp_path, tmp_path / "missing").names() == ["broken", "good"]
+    assert alone(tmp_path, tmp_path / "missing").list_names() == ["broken", "good"]
 
 
 def test_a_symbolic_link_to_a_directory(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_an_unknown_name(tmp_path: Path) -> None:
 
 def test_load_file(tmp_path: Path) -> None:
     path = write(tmp_path, "p")
-    repository = Repository(standard=False)
+    repository = Repository(use_standard_path=False)
     assert repository.load_file(path).name == "p"
     assert repository.load_file(path.parent).name == "p"  # a folder stands for its profile.xml
     renamed = tmp_path / "any name at all"
@@ -228,16 +228,16 @@ def test_load_file(tmp_path: Path) -> None:
 
 def test_load_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ProfileNotFoundError) as caught:
-        Repository(standard=False).load_file(tmp_path / "x")
+        Repository(use_standard_path=False).load_file(tmp_path / "x")
     assert str(caught.value) == (
         f"there is no file {tmp_path}/x\n"
         "    hint: give the path of a profile's file or folder, or the name of a profile"
     )
     with pytest.raises(ProfileNotFoundError, match=r"there is no file .*/profile\.xml"):
-        Repository(standard=False).load_file(tmp_path)
+        Repository(use_standard_path=False).load_file(tmp_path)
     (tmp_path / "x").write_text("")
     with pytest.raises(ProfileNotFoundError, match="cannot be read: Not a directory"):
-        Repository(standard=False).load_file(tmp_path / "x" / "y")
+        Repository(use_standard_path=False).load_file(tmp_path / "x" / "y")
 
 
 def test_load_bytes_finds_parents_on_the_search_path(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_file_must_be_called_like_its_profile(tmp_path: Path) -> None:
     with pytest.raises(InvalidProfileError) as caught:
         alone(tmp_path).load("a")
     (problem,) = caught.value.problems
-    assert (problem.code, str(problem.place)) == ("OSP108", f"{path}:1:194")
+    assert (problem.code, str(problem.location)) == ("OSP108", f"{path}:1:194")
     assert problem.message == "this file is looked up as profile 'a', but calls itself 'b'"
     assert problem.hint == 'write name="a", or rename the file'
 
@@ -328,16 +328,16 @@ def test_a_child_overrides_whole_entities(tmp_path: Path) -> None:
     )
     found = alone(tmp_path).load("child")
     assert list(found.templates) == ["A", "B", "C"]
-    assert found.template("A").fields == {}  # not merged with the parent's
+    assert found.get_template("A").fields == {}  # not merged with the parent's
     assert osprofile.incarnate(found, "A").text == "child"
     assert osprofile.incarnate(found, "B").text == "parent B"
     assert {s.name: s.template for s in found.storages.values()} == {"S": "C", "R": "B"}
-    assert found.application("TWO").application_version == "2"
-    assert found.application("ONE").template == "A"
+    assert found.get_application("TWO").application_version == "2"
+    assert found.get_application("ONE").template == "A"
     assert (found.uspace_root, found.delimiter) == ("/child", "/")
-    assert found.template("B").place.file == f"{tmp_path}/parent/profile.xml"
-    (above,) = found.overridden(found.template("A"))
-    assert str(above.place) == f"{tmp_path}/parent/profile.xml:4:1"
+    assert found.get_template("B").location.file == f"{tmp_path}/parent/profile.xml"
+    (above,) = found.list_overridden(found.get_template("A"))
+    assert str(above.location) == f"{tmp_path}/parent/profile.xml:4:1"
 
 
 def test_global_fields_merge_field_by_field(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_a_sites_profile_extends_the_bundled_one_of_its_name(
 ) -> None:
     monkeypatch.setenv("OSPROFILE_PATH", str(tmp_path))
     site = write(tmp_path, "pbs", template("SITE", "ours"), extends="pbs", root="/site")
-    bundled = Repository(standard=True).directories()
+    bundled = Repository(use_standard_path=True).iter_directories()
     *_, last = bundled
     assert chain(Repository(), "pbs")[:2] == [str(site), f"{last}/pbs/profile.xml"]
     # torque extends pbs, and so the site's.
@@ -520,7 +520,7 @@ def test_all_dangling_names_are_told_with_the_chain(tmp_path: Path) -> None:
     with pytest.raises(InvalidProfileError) as caught:
         alone(tmp_path).load("child")
     told = f"child ({child}:1:1) -> base ({base}:1:1)"
-    assert [(str(p.place), p.message, p.hint) for p in caught.value.problems] == [
+    assert [(str(p.location), p.message, p.hint) for p in caught.value.problems] == [
         (
             f"{child}:5:33",
             f"Storage S names template 'HOME_PAHT', which profile {told} does not have",

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from osprofile.errors import NotFoundError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.lint import lint_file
-from osprofile.profile.data import bundled_profiles_directory
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
-from osprofile.profile.skeleton import skeleton, write
+from osprofile.profile.skeleton import render_skeleton, write_skeleton
 
-BUNDLED = Repository([bundled_profiles_directory()], standard=False)
+BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
 CONTEXT = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/var/tmp/alice/1"}
 OPENED = re.compile(r"^ *<!--\n(.*?)\n *-->$", re.MULTILINE | re.DOTALL)
 HEAD = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
@@ -28,7 +28,7 @@ HEAD = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb=
 def lints(tmp_path: Path, name: str, text: str) -> list[str]:
     (tmp_path / name).mkdir(exist_ok=True)
     (tmp_path / name / "profile.xml").write_text(text)
-    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
     return [str(p) for p in lint_file(tmp_path / name, repository)]
 
 
@@ -39,13 +39,13 @@ def of_parent(script: str, name: str, parent: str) -> str:
     )
 
 
-@pytest.mark.parametrize("parent", BUNDLED.names())
+@pytest.mark.parametrize("parent", BUNDLED.list_names())
 @pytest.mark.parametrize("name", ["mysite", "{}", "a--b---", "0"])
 def test_lints_clean_and_changes_nothing(tmp_path: Path, parent: str, name: str) -> None:
     name = name.format(parent)
-    text = skeleton(name, BUNDLED.load(parent))
+    text = render_skeleton(name, BUNDLED.load(parent))
     assert lints(tmp_path, name, text) == []
-    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
     scripts = [
         incarnate(profile, "START", context=CONTEXT).text
         for profile in (BUNDLED.load(parent), repository.load(name))
@@ -53,14 +53,14 @@ def test_lints_clean_and_changes_nothing(tmp_path: Path, parent: str, name: str)
     assert scripts[0] == of_parent(scripts[1], name, parent)
 
 
-@pytest.mark.parametrize("parent", BUNDLED.names())
+@pytest.mark.parametrize("parent", BUNDLED.list_names())
 def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: str) -> None:
-    text = skeleton("mysite", BUNDLED.load(parent))
+    text = render_skeleton("mysite", BUNDLED.load(parent))
     opened = OPENED.sub(r"\1", text)
     fields = BUNDLED.load(parent).global_fields.values()
     assert opened.count("<idb:Field ") == sum(f.settable for f in fields) + 1
     assert lints(tmp_path, "mysite", opened) == []
-    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
     profile = repository.load("mysite")
     start = incarnate(
         profile, "START", application="Greeting", fields={"GREETED": "it's"}, context=CONTEXT
@@ -78,21 +78,21 @@ def test_a_parent_with_hostile_texts(tmp_path: Path) -> None:
 <idb:Field name="B" ext:type="integer"><idb:Description>a ]]&gt; b -</idb:Description><idb:Default>1</idb:Default></idb:Field>
 """
     (tmp_path / "parent.xml").write_text(HEAD.format("/a &lt;b&gt; &amp; c-->", fields))
-    repository = Repository([tmp_path, bundled_profiles_directory()], standard=False)
+    repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
     parent = repository.load("parent")
-    text = skeleton("child", parent)
+    text = render_skeleton("child", parent)
     assert '"A"' not in text  # no comment can hold it
     assert '<idb:Field name="B"' in text
     codes = {line.split()[2] for p in lints(tmp_path, "child", text) for line in p.splitlines()[:1]}
     assert codes <= {"OSP302"}  # the parent's own, of fields that nothing uses
-    child = Repository([tmp_path, bundled_profiles_directory()], standard=False).load("child")
+    child = Repository([tmp_path, get_bundled_directory()], use_standard_path=False).load("child")
     assert child.uspace_root == parent.uspace_root == "/a <b> & c-->"
 
 
 @given(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_.-]*", fullmatch=True))
 def test_any_name(name: str) -> None:
-    text = skeleton(name, BUNDLED.load("linux"))
-    repository = Repository([bundled_profiles_directory()], standard=False)
+    text = render_skeleton(name, BUNDLED.load("linux"))
+    repository = Repository([get_bundled_directory()], use_standard_path=False)
     if name != "linux":
         assert repository.load_bytes(text.encode()).name == name
 
@@ -100,12 +100,12 @@ def test_any_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["", "-x", "a/b", "..", "a b", "é", "x\n", "<x>", "\x1b"])
 def test_a_name_that_no_profile_may_have(name: str) -> None:
     with pytest.raises(NotFoundError) as error:
-        skeleton(name, BUNDLED.load("linux"))
+        render_skeleton(name, BUNDLED.load("linux"))
     assert error.value.message == f"profile name {name!r} is not allowed"
 
 
 def test_write(tmp_path: Path) -> None:
-    file = write(str(tmp_path / "new"), "x", "<é/>\n")
+    file = write_skeleton(str(tmp_path / "new"), "x", "<é/>\n")
     assert file == str(tmp_path / "new" / "x" / "profile.xml")
     assert Path(file).read_bytes() == "<é/>\n".encode()
 
@@ -121,6 +121,6 @@ def test_what_is_there_stays(tmp_path: Path, kind: str) -> None:
     else:
         file.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(FileExistsError):
-        write(str(tmp_path), "x", "new")
+        write_skeleton(str(tmp_path), "x", "new")
     assert kind != "file" or file.read_text() == "mine"
     assert not (tmp_path / "elsewhere").exists()

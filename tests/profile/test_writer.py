@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile import Profile, Repository, load
-from osprofile.profile.writer import to_xml
+from osprofile.profile.writer import profile_to_xml
 from tests.strategies import XML_CHARACTERS, document, names, profile
 
 
@@ -38,7 +38,9 @@ def said(resolved: Profile) -> object:
 
 
 def again(resolved: Profile) -> Profile:
-    return Repository(standard=False).load_bytes(to_xml(resolved).encode(), "flat.xml")
+    return Repository(use_standard_path=False).load_bytes(
+        profile_to_xml(resolved).encode(), "flat.xml"
+    )
 
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
@@ -93,13 +95,13 @@ def profiles(draw: st.DrawFn) -> Profile:
 @given(profiles())
 def test_any_profile(resolved: Profile) -> None:
     assert said(again(resolved)) == said(resolved)
-    assert to_xml(again(resolved)) == to_xml(resolved)
+    assert profile_to_xml(again(resolved)) == profile_to_xml(resolved)
 
 
 def test_carriage_returns_stay() -> None:
     text = "a&#13;b&#13;&#10;c]]&gt;"
     content = f"<idb:Template name='&#13;&#9;&#10;'><idb:Invocation><idb:Body>{text}</idb:Body></idb:Invocation></idb:Template>"
-    resolved = Repository(standard=False).load_bytes(document(content).encode(), "f")
+    resolved = Repository(use_standard_path=False).load_bytes(document(content).encode(), "f")
     assert said(again(resolved)) == said(resolved)
     body = again(resolved).templates["\r\t\n"].invocations[""].body
     assert body is not None

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile import javaregex
 from osprofile.incarnation.incarnate import incarnate
-from osprofile.language import javaregex
+from osprofile.jobs.shell import wrap_script
 from osprofile.profile.repository import Repository
-from osprofile.target.shell import wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -87,7 +87,7 @@ class Target:
         """Run a script the way that `--run` does."""
         return subprocess.run(
             [self.shell, "-s"],
-            input=wrapped(script).decode(),
+            input=wrap_script(script).decode(),
             capture_output=True,
             text=True,
             errors="surrogateescape",
@@ -127,7 +127,7 @@ class Target:
         return found
 
     def pattern(self, template: str, name: str) -> javaregex.Pattern:
-        text = self.profile.field(self.profile.template(template), name).value
+        text = self.profile.find_field(self.profile.get_template(template), name).value
         return javaregex.compile(text)
 
     def statuses(self, variation: str = "ALL", **fields: str) -> dict[str, Status]:
@@ -138,7 +138,7 @@ class Target:
 
     def _status(self, match: javaregex.Match) -> Status:
         parts = match.groupdict()
-        state = self.profile.field(self.profile.template("GET_JOB_STATUS"), "STATE")
+        state = self.profile.find_field(self.profile.get_template("GET_JOB_STATUS"), "STATE")
         tags = {tag.name: tag.value for tag in state.tags}
         word, part = parts["state"], parts.get("substate")
         meaning = (part and tags.get(f"{word}/{part}")) or tags.get(word) or "UNKNOWN"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.target.shell import wrapped
+from osprofile.jobs.shell import wrap_script
 from tests.profiles.conftest import quoted
 from tests.profiles.test_pbs import OPENPBS, Server
 
@@ -199,7 +199,7 @@ def test_a_killed_client_does_not_cut_the_submission(
         start_new_session=True,
     )
     assert client.stdin is not None
-    client.stdin.write(wrapped(pbs.script("START", directory=directory, **FIELDS)))
+    client.stdin.write(wrap_script(pbs.script("START", directory=directory, **FIELDS)))
     client.stdin.close()
     while not (server.directory / "up").exists():
         time.sleep(0.01)

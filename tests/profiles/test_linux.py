@@ -16,8 +16,8 @@ import pytest
 
 from osprofile.errors import IncarnationError
 from osprofile.incarnation.incarnate import incarnate, storage_path
+from osprofile.jobs.shell import get_shell_command
 from osprofile.profile.repository import Repository
-from osprofile.target.shell import shell_words
 from tests.profiles.conftest import PROFILES, exports, quoted
 
 if TYPE_CHECKING:
@@ -631,7 +631,7 @@ def test_a_strange_host_is_refused(linux: Target, host: str) -> None:
 
 def test_the_shell_of_another_host() -> None:
     context = {"SSH:HOST": "me@host.example", "SSH:PORT": "2222"}
-    words = shell_words(Repository([PROFILES]).load("linux"), context)
+    words = get_shell_command(Repository([PROFILES]).load("linux"), context)
     assert words[0] == "ssh"
     assert words[-6:] == ["-p", "2222", "--", "me@host.example", "sh", "-s"]
 

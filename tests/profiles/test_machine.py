@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.target.machine import MachineReader
+from osprofile.jobs.machine import MachineOutputReader
 from tests.profiles.test_words import Commands
 
 if TYPE_CHECKING:
@@ -23,13 +23,15 @@ def commands(tmp_path: Path) -> Commands:
 
 
 def nodes(target: Target) -> dict[str, tuple[str, str]]:
-    found = MachineReader(target.profile).nodes(target.ok("LIST_NODES"))
-    return {node.name: (node.state.value, node.word) for node in found}
+    found = MachineOutputReader(target.profile).read_nodes(target.ok("LIST_NODES"))
+    return {node.name: (node.state.value, node.native_state) for node in found}
 
 
 def queues(target: Target) -> dict[str, tuple[str, str, bool]]:
-    found = MachineReader(target.profile).queues(target.ok("LIST_QUEUES"))
-    return {queue.name: (queue.state.value, queue.word, queue.is_default) for queue in found}
+    found = MachineOutputReader(target.profile).read_queues(target.ok("LIST_QUEUES"))
+    return {
+        queue.name: (queue.state.value, queue.native_state, queue.is_default) for queue in found
+    }
 
 
 def test_linux_is_one_node_without_queues(target_of: Callable[..., Target]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.target.shell import wrapped
+from osprofile.jobs.shell import wrap_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,7 +166,7 @@ def test_one_submission_from_two_pid_namespaces(slurm: Target, commands: Slurm) 
     directory = slurm.directory()
     commands.set("sbatch", "7\n")
     (commands.directory / "sbatch.sleeps").touch()
-    script = wrapped(slurm.script("START", directory=directory))
+    script = wrap_script(slurm.script("START", directory=directory))
     own = ["unshare", "--pid", "--fork", "--mount-proc", slurm.shell, "-s"]
     starts = [
         subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=slurm.env)

@@ -6,21 +6,28 @@ import re
 from os import path
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from manual.markdown import block, code, folded, indented, table, text
-from osprofile.incarnation.fields import derived_base, is_special, range_text
-from osprofile.incarnation.plan import plan_of
-from osprofile.language import body as bodies
-from osprofile.profile.data import bundled_profiles_directory
+from manual.markdown import (
+    escape_text,
+    format_block,
+    format_code,
+    format_details,
+    format_table,
+    indent_content,
+)
+from osprofile.incarnation import body as bodies
+from osprofile.incarnation.field_rules import format_range, get_derived_base, is_special_field
+from osprofile.incarnation.plan import get_plan
+from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from osprofile.profile.model import Field, Invocation, Profile, Template
-    from osprofile.source import Place
+    from osprofile.source import Location
 
-ROOT = bundled_profiles_directory()
-STATES = {
+PROFILES_ROOT = get_bundled_directory()
+STATE_TITLES = {
     "STATE": "States of jobs",
     "NODE_STATE": "States of nodes",
     "QUEUE_STATE": "States of queues",
@@ -28,210 +35,236 @@ STATES = {
 START = "START"
 
 
-def names() -> list[str]:
+def list_profiles() -> list[str]:
     """Give the names of the bundled profiles: `linux`, which the others extend, first."""
-    found = [n for n in Repository([ROOT]).names() if path.isdir(path.join(ROOT, n))]
+    found = [
+        n
+        for n in Repository([PROFILES_ROOT]).list_names()
+        if path.isdir(path.join(PROFILES_ROOT, n))
+    ]
     return sorted(found, key=lambda name: (name != "linux", name))
 
 
-def load(name: str) -> Profile:
+def load_profile(name: str) -> Profile:
     """Give a bundled profile."""
-    return Repository([ROOT]).load(name)
+    return Repository([PROFILES_ROOT]).load(name)
 
 
-def profile_page(name: str) -> str:
+def format_profile_page(name: str) -> str:
     """Give the page of a bundled profile: its README, then what it says, item by item."""
-    with open(path.join(ROOT, name, "README.md"), encoding="utf-8") as file:
+    with open(path.join(PROFILES_ROOT, name, "README.md"), encoding="utf-8") as file:
         readme = re.sub(r"\]\(\.\./(\w+)/README\.md", r"](\1.md", file.read())
-    return f"{readme}\n{items(load(name))}"
+    return f"{readme}\n{format_profile(load_profile(name))}"
 
 
-def items(profile: Profile) -> str:
+def format_profile(profile: Profile) -> str:
     """Give all that a resolved profile says."""
-    return _Page(profile).markdown()
+    return _ProfilePage(profile).format_page()
 
 
 @final
-class Declared(NamedTuple):
+class DeclaredField(NamedTuple):
     """A field, and the template that declares it; None for a global one."""
 
     field: Field
     template: Template | None
 
 
-def declared(profile: Profile) -> list[Declared]:
+def list_fields(profile: Profile) -> list[DeclaredField]:
     """Give all fields of a resolved profile, the global ones first."""
-    found = [Declared(field, None) for field in profile.global_fields.values()]
+    found = [DeclaredField(field, None) for field in profile.global_fields.values()]
     for template in profile.templates.values():
-        found += [Declared(field, template) for field in template.fields.values()]
+        found += [DeclaredField(field, template) for field in template.fields.values()]
     return found
 
 
-def scripts_of(profile: Profile, one: Declared) -> list[str]:
+def list_scripts(profile: Profile, entry: DeclaredField) -> list[str]:
     """Give the scripts that a field's value enters: a template's name, with the variation's."""
     return [
         f"{template.name}/{invocation.name}" if invocation.name else template.name
         for template in profile.templates.values()
         for invocation in template.invocations.values()
-        if profile.field(template, one.field.name) is one.field
-        and one.field.name in _used(profile, template, invocation)
+        if profile.find_field(template, entry.field.name) is entry.field
+        and entry.field.name in _list_used_names(profile, template, invocation)
     ]
 
 
-def _used(profile: Profile, template: Template, invocation: Invocation) -> set[str]:
+def _list_used_names(profile: Profile, template: Template, invocation: Invocation) -> set[str]:
     script = invocation.static_script
     sources = [invocation.body] if script is None else [script.arguments]
-    used = {r.name for s in sources if s is not None for r in bodies.parse(s).replacements}
+    used = {r.name for s in sources if s is not None for r in bodies.parse_body(s).replacements}
     # <X:HMS> is made from X, unless there is a field of that very name.
-    bases = {n: derived_base(n) for n in used if profile.field(template, n) is None}
+    bases = {n: get_derived_base(n) for n in used if profile.find_field(template, n) is None}
     return used | {base for base in bases.values() if base}
 
 
 @final
-class _Page:
+class _ProfilePage:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        plan = plan_of(profile, START, "", None)
-        self.job = [f for name, f in sorted(plan.declared.items()) if name in plan.settable]
+        plan = get_plan(profile, START, "", None)
+        self.job_fields = [
+            f for name, f in sorted(plan.declarations.items()) if name in plan.settable
+        ]
 
-    def markdown(self) -> str:
-        return "\n".join([self._head(), *self._fields(), *self._templates(), *self._rest()])
+    def format_page(self) -> str:
+        return "\n".join(
+            [
+                self._format_head(),
+                *self._format_job_fields(),
+                *self._format_templates(),
+                *self._format_other_items(),
+            ]
+        )
 
-    def _head(self) -> str:
+    def _format_head(self) -> str:
         chain = " extends ".join(d.name for d in self.profile.documents)
-        return f"## In full\n\n{text(chain)}. UspaceRoot is {code(self.profile.uspace_root)}.\n"
+        return f"## In full\n\n{escape_text(chain)}. UspaceRoot is {format_code(self.profile.uspace_root)}.\n"
 
     # Fields
 
-    def _fields(self) -> Iterator[str]:
+    def _format_job_fields(self) -> Iterator[str]:
         yield "## What a request for a job may set\n"
-        for field in self.job:
-            yield self._field(
-                next(d for d in declared(self.profile) if d.field.element is field.element)
+        for field in self.job_fields:
+            yield self._format_field(
+                next(d for d in list_fields(self.profile) if d.field.element is field.element)
             )
         rest = [
             d
-            for d in declared(self.profile)
-            if not any(d.field.element is f.element for f in self.job)
+            for d in list_fields(self.profile)
+            if not any(d.field.element is f.element for f in self.job_fields)
         ]
         yield "## The fields that all templates share\n"
-        yield self._others([one for one in rest if one.template is None])
+        yield self._format_field_list([one for one in rest if one.template is None])
 
-    def _field(self, one: Declared) -> str:
-        title = f"### {code(one.field.name)} {{ #field-{one.field.name.lower()} }}"
-        facts = "\n".join(f"- {name}: {value}" for name, value in self._facts(one))
-        return f"{title}\n\n{text(one.field.description)}\n\n{facts}\n"
+    def _format_field(self, entry: DeclaredField) -> str:
+        title = f"### {format_code(entry.field.name)} {{ #field-{entry.field.name.lower()} }}"
+        facts = "\n".join(f"- {name}: {value}" for name, value in self._list_facts(entry))
+        return f"{title}\n\n{escape_text(entry.field.description)}\n\n{facts}\n"
 
-    def _facts(self, one: Declared) -> Iterator[tuple[str, str]]:
-        field = one.field
-        enters = scripts_of(self.profile, one)
-        pattern = "" if field.pattern_text is None else code(field.pattern_text)
+    def _list_facts(self, entry: DeclaredField) -> Iterator[tuple[str, str]]:
+        field = entry.field
+        enters = list_scripts(self.profile, entry)
+        pattern = "" if field.pattern_text is None else format_code(field.pattern_text)
         facts = [
-            (*_value(field),),
+            (*_format_value(field),),
             ("type", field.type or ""),
-            ("limits", range_text(field)),
+            ("limits", format_range(field)),
             ("pattern", pattern),
-            ("tags", "" if _maps(field) else _tags(field)),
-            ("enters", ", ".join(map(code, enters)) or "no script; the engine reads it"),
-            ("stands in", _place(field.place)),
+            ("tags", "" if _maps_states(field) else _format_tags(field)),
+            ("enters", ", ".join(map(format_code, enters)) or "no script; the engine reads it"),
+            ("stands in", _format_location(field.location)),
         ]
         yield from (fact for fact in facts if fact[1])
 
-    def _others(self, fields: list[Declared]) -> str:
+    def _format_field_list(self, fields: list[DeclaredField]) -> str:
         """Give fields as a list; a value of several lines is a text of its own behind it."""
-        return "\n".join(map(self._other, fields)) or "None.\n"
+        return "\n".join(map(self._format_field_item, fields)) or "None.\n"
 
-    def _other(self, one: Declared) -> str:
-        field = one.field
-        facts = "; ".join(f"{name}: {value}" for name, value in self._facts(one))
-        described = f"{text(field.description)}\n\n    " if field.description else ""
-        item = f"{code(field.name)}\n:   {described}{facts}\n"
+    def _format_field_item(self, entry: DeclaredField) -> str:
+        field = entry.field
+        facts = "; ".join(f"{name}: {value}" for name, value in self._list_facts(entry))
+        described = f"{escape_text(field.description)}\n\n    " if field.description else ""
+        item = f"{format_code(field.name)}\n:   {described}{facts}\n"
         if field.value is None or "\n" not in field.value:
             return item
-        return f"{item}\n{indented(folded(field.name, block(field.value, 'sh')))}"
+        return (
+            f"{item}\n{indent_content(format_details(field.name, format_block(field.value, 'sh')))}"
+        )
 
     # Templates
 
-    def _templates(self) -> Iterator[str]:
+    def _format_templates(self) -> Iterator[str]:
         yield "## Templates\n"
         for template in self.profile.templates.values():
             yield f"### {template.name} {{ #template-{template.name.lower()} }}\n"
-            yield f"{text(template.description)}\n"
-            yield self._origin(template)
+            yield f"{escape_text(template.description)}\n"
+            yield self._format_origin(template)
             shown = [i for i in template.invocations.values() if i.name or i.description]
             rows = [
-                (code(i.name) if i.name else "the default one", text(i.description)) for i in shown
+                (format_code(i.name) if i.name else "the default one", escape_text(i.description))
+                for i in shown
             ]
-            yield table(["variation", ""], rows)
-            yield self._own_fields(template)
+            yield format_table(["variation", ""], rows)
+            yield self._format_own_fields(template)
             for invocation in template.invocations.values():
-                yield _text_of(template, invocation)
+                yield _format_script(template, invocation)
 
-    def _origin(self, template: Template) -> str:
-        above = [_place(entity.place) for entity in self.profile.overridden(template)]
+    def _format_origin(self, template: Template) -> str:
+        above = [
+            _format_location(entity.location) for entity in self.profile.list_overridden(template)
+        ]
         instead = f", in the place of {', '.join(above)}" if above else ""
-        return f"Stands in {_place(template.place)}{instead}.\n"
+        return f"Stands in {_format_location(template.location)}{instead}.\n"
 
-    def _own_fields(self, template: Template) -> str:
-        own = [d for d in declared(self.profile) if d.template is template]
-        return self._others(own) if own else ""
+    def _format_own_fields(self, template: Template) -> str:
+        own = [d for d in list_fields(self.profile) if d.template is template]
+        return self._format_field_list(own) if own else ""
 
     # Applications, storages, states
 
-    def _rest(self) -> Iterator[str]:
+    def _format_other_items(self) -> Iterator[str]:
         yield "## Applications\n"
-        yield table(
+        yield format_table(
             ["application", "version", "meaning", "template", "stands in"],
             [
                 (
-                    code(a.application_name),
-                    text(a.application_version),
-                    text(a.description),
-                    f"[{text(a.template)}](#template-{a.template.lower()})",
-                    _place(a.place),
+                    format_code(a.application_name),
+                    escape_text(a.application_version),
+                    escape_text(a.description),
+                    f"[{escape_text(a.template)}](#template-{a.template.lower()})",
+                    _format_location(a.location),
                 )
                 for a in self.profile.applications.values()
             ],
         )
         if self.profile.storages:
-            rows = [(code(s.name), code(s.template)) for s in self.profile.storages.values()]
+            rows = [
+                (format_code(s.name), format_code(s.template))
+                for s in self.profile.storages.values()
+            ]
             yield "## Storages\n"
-            yield table(["storage", "template"], rows)
-        for one in declared(self.profile):
-            if one.template and _maps(one.field):
-                yield f"## {STATES[one.field.name]}\n"
-                yield f"What a word of the system means, by {code(one.field.name)} of {one.template.name}.\n"
-                yield table(
-                    ["word", "state"], [(code(t.name), code(t.value)) for t in one.field.tags]
+            yield format_table(["storage", "template"], rows)
+        for one in list_fields(self.profile):
+            if one.template and _maps_states(one.field):
+                yield f"## {STATE_TITLES[one.field.name]}\n"
+                yield f"What a word of the system means, by {format_code(one.field.name)} of {one.template.name}.\n"
+                yield format_table(
+                    ["word", "state"],
+                    [(format_code(t.name), format_code(t.value)) for t in one.field.tags],
                 )
 
 
-def _maps(field: Field) -> bool:
+def _maps_states(field: Field) -> bool:
     """Say whether a field's tags tell what the system's words mean."""
-    return field.name in STATES and not field.settable
+    return field.name in STATE_TITLES and not field.settable
 
 
-def _value(field: Field) -> tuple[str, str]:
+def _format_value(field: Field) -> tuple[str, str]:
     if field.value is not None:
-        return "fixed value", "below" if "\n" in field.value else code(field.value)
-    if is_special(field.name):
+        return "fixed value", "below" if "\n" in field.value else format_code(field.value)
+    if is_special_field(field.name):
         return "value", "from the engine"
     if field.default is None:
-        return "value", "the states below" if _maps(field) else "must be given"
-    return "default", code(field.default) if field.default else "empty"
+        return "value", "the states below" if _maps_states(field) else "must be given"
+    return "default", format_code(field.default) if field.default else "empty"
 
 
-def _tags(field: Field) -> str:
-    return ", ".join(f"{code(tag.name)} is {code(tag.value)}" for tag in field.tags)
+def _format_tags(field: Field) -> str:
+    return ", ".join(f"{format_code(tag.name)} is {format_code(tag.value)}" for tag in field.tags)
 
 
-def _place(place: Place) -> str:
-    return f"{text(path.relpath(place.file, ROOT))}:{place.line}"
+def _format_location(location: Location) -> str:
+    return f"{escape_text(path.relpath(location.file, PROFILES_ROOT))}:{location.line}"
 
 
-def _text_of(template: Template, invocation: Invocation) -> str:
+def _format_script(template: Template, invocation: Invocation) -> str:
     script = invocation.static_script
     title = f"{template.name} {invocation.name}".strip()
     if script is not None:
-        return folded(f"{title}: static script {script.file_name}", block(script.body.text, "sh"))
-    return folded(title, block(invocation.body.text if invocation.body else "", "sh"))
+        return format_details(
+            f"{title}: static script {script.file_name}", format_block(script.body.text, "sh")
+        )
+    return format_details(
+        title, format_block(invocation.body.text if invocation.body else "", "sh")
+    )

@@ -10,8 +10,14 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from osprofile.cli.job.rows import Row, elapsed, end_of, printable, style_of
-from osprofile.cli.terminal import colours
+from osprofile.cli.job.rows import (
+    JobRow,
+    choose_style,
+    format_elapsed,
+    format_outcome,
+    replace_controls,
+)
+from osprofile.cli.terminal import supports_colours
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,16 +25,18 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from osprofile.cli.job.session import Job
-    from osprofile.events.event import JobStatus
+    from osprofile.cli.job.session import JobReference
+    from osprofile.jobs.state import JobStatus
 
-MOST: Final = 20
+MAX_LINES: Final = 20
 """Lines at the most; the other jobs are counted in one more."""
-_EVERY: Final = 0.25
+_REFRESH_INTERVAL: Final = 0.25
 
 
 @contextlib.asynccontextmanager
-async def shown(jobs: Sequence[Job], ended: Mapping[Job, JobStatus]) -> AsyncIterator[None]:
+async def show_progress(
+    jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus]
+) -> AsyncIterator[None]:
     """Show jobs as long as the context lasts, if standard error is a terminal that can."""
     if not sys.stderr.isatty() or os.environ.get("TERM") in {"dumb", "unknown"}:
         yield
@@ -36,20 +44,22 @@ async def shown(jobs: Sequence[Job], ended: Mapping[Job, JobStatus]) -> AsyncIte
     from rich.console import Console
     from rich.live import Live
 
-    coloured = colours(sys.stderr)
+    coloured = supports_colours(sys.stderr)
     console = Console(stderr=True, no_color=not coloured, color_system="auto" if coloured else None)
     begun = time.time()
 
     def lines() -> Table:
-        most = max(1, min(MOST, console.height - 3))
-        return _table(
-            [(job, ended.get(job) or job.target.known(job.job_id)) for job in jobs], begun, most
+        most = max(1, min(MAX_LINES, console.height - 3))
+        return _build_table(
+            [(job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs],
+            begun,
+            most,
         )
 
     with Live(
         get_renderable=lines, console=console, auto_refresh=False, redirect_stdout=False
     ) as live:
-        refreshing = asyncio.ensure_future(_refresh(live))
+        refreshing = asyncio.ensure_future(_refresh_display(live))
         try:
             yield
         finally:
@@ -58,41 +68,45 @@ async def shown(jobs: Sequence[Job], ended: Mapping[Job, JobStatus]) -> AsyncIte
                 await refreshing
 
 
-async def _refresh(live: Live) -> None:
+async def _refresh_display(live: Live) -> None:
     while True:
         live.refresh()
-        await asyncio.sleep(_EVERY)
+        await asyncio.sleep(_REFRESH_INTERVAL)
 
 
-def _table(found: Sequence[tuple[Job, JobStatus | None]], begun: float, most: int) -> Table:
+def _build_table(
+    statuses: Sequence[tuple[JobReference, JobStatus | None]], begun: float, max_lines: int
+) -> Table:
     """Give a line for each job; where there are too many, those first that have not ended."""
     from rich.table import Table
     from rich.text import Text
 
-    if len(found) > most:
-        found = sorted(found, key=lambda pair: pair[1] is not None and pair[1].state.is_terminal)
+    if len(statuses) > max_lines:
+        statuses = sorted(
+            statuses, key=lambda pair: pair[1] is not None and pair[1].state.is_terminal
+        )
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
-    for job, status in found[:most]:
+    for job, status in statuses[:max_lines]:
         if status is None:
-            table.add_row(Text(printable(job.job_id)), Text("..."))
+            table.add_row(Text(replace_controls(job.job_id)), Text("..."))
             continue
-        row = Row(job.target.name, status)
+        row = JobRow(job.target.name, status)
         since = status.started or status.submitted or begun
-        hosts = printable(",".join(status.hosts[:3]))
+        hosts = replace_controls(",".join(status.hosts[:3]))
         table.add_row(
-            Text(printable(job.job_id)),
-            Text(row.state, style_of(row)),
-            end_of(status),
-            elapsed(since, status.ended),
+            Text(replace_controls(job.job_id)),
+            Text(row.state, choose_style(row)),
+            format_outcome(status),
+            format_elapsed(since, status.ended),
             Text(hosts),
         )
-    if found[most:]:
-        table.add_row(Text(_summary([status for _, status in found[most:]])))
+    if statuses[max_lines:]:
+        table.add_row(Text(_summarize_rest([status for _, status in statuses[max_lines:]])))
     return table
 
 
-def _summary(statuses: Sequence[JobStatus | None]) -> str:
+def _summarize_rest(statuses: Sequence[JobStatus | None]) -> str:
     counts = Counter("..." if status is None else status.state.value for status in statuses)
     told = ", ".join(f"{number} {state}" for state, number in counts.most_common())
     return f"and {len(statuses)} more: {told}"

@@ -17,7 +17,7 @@ from osprofile.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from osprofile.cli.job.session import Given
+    from osprofile.cli.job.session import TargetSelection
 
 RecordedProfileOption = Annotated[
     str | None,
@@ -64,7 +64,7 @@ def submit(
         Argument(
             "The program and its arguments; options too, from here on [default: the profile's].",
             "[EXECUTABLE [ARGUMENT...]]",
-            rest=True,
+            takes_rest=True,
         ),
     ] = [],
     profile: ProfileOption = None,
@@ -138,14 +138,14 @@ def submit(
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
       incarnate job submit -p pbs --host login.example.org --key run-17 --wait make -k
     """
-    from osprofile.cli.job import submitting
-    from osprofile.cli.job.words import seconds, whole
-    from osprofile.target.job import JobDescription
+    from osprofile.cli.job import submission
+    from osprofile.cli.job.quantities import parse_count, parse_duration
+    from osprofile.jobs.description import JobDescription
 
     description = JobDescription(
         executable=command[0] if command else None,
         arguments=command[1:],
-        environment=common.assignments(env, "--env"),
+        environment=common.parse_assignments(env, "--env"),
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
@@ -153,17 +153,17 @@ def submit(
         name=name,
         queue=queue,
         project=project,
-        nodes=whole("--nodes", nodes),
-        processes=whole("--processes", processes),
-        cpus=whole("--cpus", cpus),
-        memory=whole("--memory", memory, "as in --memory 4096: it counts MiB"),
-        walltime=seconds("--walltime", walltime),
-        cputime=seconds("--cputime", cputime),
+        nodes=parse_count("--nodes", nodes),
+        processes=parse_count("--processes", processes),
+        cpus=parse_count("--cpus", cpus),
+        memory=parse_count("--memory", memory, "as in --memory 4096: it counts MiB"),
+        walltime=parse_duration("--walltime", walltime),
+        cputime=parse_duration("--cputime", cputime),
         application=application,
-        fields=common.assignments(set, "--set"),
+        fields=common.parse_assignments(set, "--set"),
     )
-    given = _given(profile, host, context, profiles, store)
-    return submitting.submit(given, description, key=key, wait=wait, json=json)
+    given = _select_target(profile, host, context, profiles, store)
+    return submission.submit_job(given, description, key=key, wait=wait, json=json)
 
 
 def status(
@@ -187,9 +187,11 @@ def status(
       incarnate job status 12069-304973-7d90afd1
       incarnate job status 4711 4712 --profile slurm --json
     """
-    from osprofile.cli.job import asking
+    from osprofile.cli.job import operations
 
-    return asking.status(_given(profile, host, context, profiles, store), _some(jobs), json=json)
+    return operations.show_status(
+        _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
+    )
 
 
 def list_(
@@ -218,10 +220,10 @@ def list_(
       incarnate job list
       incarnate job list --all --profile slurm --json
     """
-    from osprofile.cli.job import asking
+    from osprofile.cli.job import operations
 
-    return asking.list_jobs(
-        _given(profile, host, context, profiles, store), everything=all, json=json
+    return operations.list_jobs(
+        _select_target(profile, host, context, profiles, store), include_old=all, json=json
     )
 
 
@@ -248,11 +250,13 @@ def wait(
       incarnate job wait 12069-304973-7d90afd1 && echo worked
       incarnate job wait 4711 4712 --timeout 2h --json
     """
-    from osprofile.cli.job import waiting
-    from osprofile.cli.job.words import patience
+    from osprofile.cli.job import waiter
+    from osprofile.cli.job.quantities import parse_timeout
 
-    given = _given(profile, host, context, profiles, store)
-    return waiting.wait(given, _some(jobs), patience=patience("--timeout", timeout), json=json)
+    given = _select_target(profile, host, context, profiles, store)
+    return waiter.wait_for_jobs(
+        given, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
+    )
 
 
 def hold(
@@ -272,10 +276,13 @@ def hold(
     Examples:
       incarnate job hold 12069-304973-7d90afd1
     """
-    from osprofile.cli.job import asking
+    from osprofile.cli.job import operations
 
-    return asking.act(
-        "hold", _given(profile, host, context, profiles, store), _some(jobs), json=json
+    return operations.control_jobs(
+        "hold",
+        _select_target(profile, host, context, profiles, store),
+        _require_jobs(jobs),
+        json=json,
     )
 
 
@@ -296,10 +303,13 @@ def resume(
     Examples:
       incarnate job resume 12069-304973-7d90afd1
     """
-    from osprofile.cli.job import asking
+    from osprofile.cli.job import operations
 
-    return asking.act(
-        "resume", _given(profile, host, context, profiles, store), _some(jobs), json=json
+    return operations.control_jobs(
+        "resume",
+        _select_target(profile, host, context, profiles, store),
+        _require_jobs(jobs),
+        json=json,
     )
 
 
@@ -321,10 +331,13 @@ def abort(
     Examples:
       incarnate job abort 12069-304973-7d90afd1
     """
-    from osprofile.cli.job import asking
+    from osprofile.cli.job import operations
 
-    return asking.act(
-        "abort", _given(profile, host, context, profiles, store), _some(jobs), json=json
+    return operations.control_jobs(
+        "abort",
+        _select_target(profile, host, context, profiles, store),
+        _require_jobs(jobs),
+        json=json,
     )
 
 
@@ -352,31 +365,31 @@ def forget(
       incarnate job forget 12069-304973-7d90afd1
       incarnate job forget /home/ada/.gpe/uspace/ada/1732-55
     """
-    from osprofile.cli.job import forgetting
+    from osprofile.cli.job import removal
 
-    given = _given(profile, host, context, profiles, store)
-    return forgetting.forget(given, _some(jobs), json=json)
+    given = _select_target(profile, host, context, profiles, store)
+    return removal.forget_jobs(given, _require_jobs(jobs), json=json)
 
 
-def _given(
+def _select_target(
     profile: str | None,
     host: str | None,
     context: list[str],
     profiles: list[str],
     store: str | None,
-) -> "Given":
-    from osprofile.cli.job.session import Given
-    from osprofile.target.names import host_context
+) -> "TargetSelection":
+    from osprofile.cli.job.session import TargetSelection
+    from osprofile.jobs.target_names import parse_host_context
 
-    special = common.assignments(context, "--context")
+    special = common.parse_assignments(context, "--context")
     if host is not None:
-        special |= host_context(host)
+        special |= parse_host_context(host)
         if not special["SSH:HOST"]:
             raise common.UsageError(f"--host {host!r}: a host is needed")
-    return Given(profile, special, profiles, store)
+    return TargetSelection(profile, special, profiles, store)
 
 
-def _some(jobs: list[str]) -> list[str]:
+def _require_jobs(jobs: list[str]) -> list[str]:
     if not jobs:
         raise common.UsageError("which job?", hint="incarnate job list shows their ids")
     return list(dict.fromkeys(jobs))

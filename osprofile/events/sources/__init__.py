@@ -10,28 +10,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import EventError, nearest, shown
+from osprofile.errors import EventError, quote_value, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from osprofile.events.sources.base import Options, Source
+    from osprofile.events.sources.base import Source, SourceOptions
 
-NAMES: Final = ("condor", "fork", "job_manager", "lsf", "pbs", "sge", "slurm")
-GROUP: Final = "osprofile.event_sources"
+SOURCE_NAMES: Final = ("condor", "fork", "job_manager", "lsf", "pbs", "sge", "slurm")
+ENTRY_POINT_GROUP: Final = "osprofile.event_sources"
 
 
-def find(name: str) -> Callable[[Options], Source]:
+def find_source(name: str) -> Callable[[SourceOptions], Source]:
     """Give the function that opens a source; raises `EventError` for a name that nobody has."""
-    if name in NAMES:
-        found: Callable[[Options], Source] = import_module(f"{__name__}.{name}").open_source
+    if name in SOURCE_NAMES:
+        found: Callable[[SourceOptions], Source] = import_module(f"{__name__}.{name}").open_source
         return found
     from importlib.metadata import entry_points
 
-    further = {point.name: point for point in entry_points(group=GROUP)}
+    further = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
     if name not in further:
-        message = f"there is no source of events {shown(name)}"
-        raise EventError(message, hint=nearest(name, [*NAMES, *further]))
+        message = f"there is no source of events {quote_value(name)}"
+        raise EventError(message, hint=suggest_names(name, [*SOURCE_NAMES, *further]))
     try:
         found = further[name].load()
     except Exception as error:

@@ -7,19 +7,19 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final, runtime_checkable
 
 from osprofile.errors import EventError
-from osprofile.events.clock import OddError
+from osprofile.events.timestamps import FastPathError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from osprofile.events.clock import Seconds, Stamps
     from osprofile.events.tail import Log
+    from osprofile.events.timestamps import EpochPrefixes, LocalTimePrefixes
 
 
 class Source(Protocol):
     """Where events come from: what the generator asks."""
 
-    def read(self) -> str | None:
+    def read_events(self) -> str | None:
         """Give the lines of the next events, each with its line end; never wait.
 
         The empty string where what was read told of no event, and there may be more at once; None
@@ -27,11 +27,11 @@ class Source(Protocol):
         emitted by the functions of `osprofile.events.emit` while this runs.
         """
 
-    def left(self) -> int:
+    def count_unread_bytes(self) -> int:
         """Give how many bytes are known to be unread, for the display of progress; else 0."""
 
 
-class Options(NamedTuple):
+class SourceOptions(NamedTuple):
     """What a source is opened with.
 
     `since`: the command line's timestamp, 0 where there is none. `paths`: the logs that the command
@@ -49,7 +49,7 @@ class Options(NamedTuple):
         """The time from which events are told by sources that do not replay by themselves."""
         return self.since or int(time.time())
 
-    def path(self, fallback: str = "") -> str:
+    def choose_log_path(self, fallback: str = "") -> str:
         """Give the last path of the command line, else `log_path` of the configuration, else that.
 
         Raises `EventError` where there is none.
@@ -61,53 +61,53 @@ class Options(NamedTuple):
             raise EventError(message, hint=hint)
         return found
 
-    def all_paths(self) -> Sequence[str]:
+    def list_log_paths(self) -> Sequence[str]:
         """Give the paths of several logs: the command line's, else those of `log_path`.
 
         There they stand with commas between them. Raises `EventError` where there is none.
         """
-        return list(filter(None, self.paths)) or self.path().split(",")
+        return list(filter(None, self.paths)) or self.choose_log_path().split(",")
 
 
-HOLE: Final = re.compile(b"\\0+")
+NUL_BYTES: Final = re.compile(b"\\0+")
 """What a write that NFS lost leaves in a file."""
 
 
-def text_of(data: bytes) -> str:
+def decode_lines(data: bytes) -> str:
     """Return whole lines as parsers want them; a hole ends a line, and one may begin behind it."""
     if b"\0" in data:
-        data = HOLE.sub(b"\n", data)
+        data = NUL_BYTES.sub(b"\n", data)
     return "\n" + data.decode("latin-1")
 
 
-class Parser(Protocol):
+class LogParser(Protocol):
     """Turns the text of a log into lines of events."""
 
-    def feed(self, text: str) -> str:
+    def parse_lines(self, text: str) -> str:
         r"""Give the events of whole lines; the text begins with an additional "\n"."""
 
-    def begin(self) -> None:
+    def start_file(self) -> None:
         """Take note that the next lines are the first ones of a file."""
 
-    def heard(self, now: float) -> None:
+    def note_end_of_log(self, now: float) -> None:
         """Take note that the log was read to its end."""
 
 
-Apart = tuple[str, int, int]
+ParsedBlock = tuple[str, int, int]
 """Of a block that was read by itself: its events, and its first and its latest time (or 0, 0)."""
 
 
 @runtime_checkable
-class SharedParser(Parser, Protocol):
+class ParallelParser(LogParser, Protocol):
     """One that can read most blocks without those before them: two processes can share its log."""
 
-    def apart(self, text: str) -> Apart | None:
+    def parse_isolated_block(self, text: str) -> ParsedBlock | None:
         """Read a block by itself; None where its events depend on what stands before it.
 
-        What `feed` gives later is the same whether this was called or not.
+        What `parse_lines` gives later is the same whether this was called or not.
         """
 
-    def accepts(self, block: Apart) -> bool:
+    def accept_block(self, block: ParsedBlock) -> bool:
         """Say whether a block that was read by itself means the same behind all that was fed.
 
         Then it counts as fed.
@@ -118,114 +118,116 @@ class SharedParser(Parser, Protocol):
 class LogSource:
     """The events of one or several logs, each with its own parser."""
 
-    def __init__(self, logs: Sequence[tuple[Log, Parser]]) -> None:
+    def __init__(self, logs: Sequence[tuple[Log, LogParser]]) -> None:
         self.logs = logs
 
-    def read(self) -> str | None:
+    def read_events(self) -> str | None:
         """Give the events of the next block of lines; None if no log has any now."""
         for log, parser in self.logs:
-            data = log.read()
+            data = log.read_lines()
             if data:
-                if log.fresh:
-                    parser.begin()
-                return parser.feed(text_of(data))
+                if log.starts_new_file:
+                    parser.start_file()
+                return parser.parse_lines(decode_lines(data))
         now = time.time()
         for _, parser in self.logs:
-            parser.heard(now)
+            parser.note_end_of_log(now)
         return None
 
-    def left(self) -> int:
+    def count_unread_bytes(self) -> int:
         """Give how many bytes are unread."""
-        return sum(log.left() for log, _ in self.logs)
+        return sum(log.count_unread_bytes() for log, _ in self.logs)
 
-    def problems(self) -> list[str]:
+    def list_problems(self) -> list[str]:
         """Return why logs cannot be read now, a sentence for each of them."""
         return [log.problem for log, _ in self.logs if log.problem]
 
 
-class TimedLines:
+class TimedLineParser:
     """The part of a parser that most have: a pattern over a block, and a dictionary of times.
 
-    `pattern` finds the lines that may tell of an event; it begins with a line end. `fast` turns
-    all that it found into text at once, and raises `OddError` where something needs more thought:
-    then each finding is taken by `slow`.
+    `pattern` finds the lines that may tell of an event; it begins with a line end. `convert_all_matches` turns
+    all that it found into text at once, and raises `FastPathError` where something needs more thought:
+    then each finding is taken by `convert_match`.
     """
 
     pattern: re.Pattern[str]
 
-    def __init__(self, stamps: Stamps | Seconds) -> None:
-        self.stamps = stamps
+    def __init__(self, prefixes: LocalTimePrefixes | EpochPrefixes) -> None:
+        self.prefixes = prefixes
 
-    def feed(self, text: str) -> str:
+    def parse_lines(self, text: str) -> str:
         """Give the events of whole lines."""
-        found = self.find_all(text)
+        found = self.find_matches(text)
         try:
-            return self.fast(found)
-        except OddError:
-            return "".join(map(self.slow, found))
+            return self.convert_all_matches(found)
+        except FastPathError:
+            return "".join(map(self.convert_match, found))
 
-    def find_all(self, text: str) -> list[Any]:
+    def find_matches(self, text: str) -> list[Any]:
         """Return what `pattern` finds."""
         return self.pattern.findall(text)
 
-    def begin(self) -> None:
+    def start_file(self) -> None:
         """Nothing is carried over from one file to the next."""
 
-    def heard(self, now: float) -> None:
+    def note_end_of_log(self, now: float) -> None:
         """Tell the clock."""
-        self.stamps.heard(now)
+        self.prefixes.note_end_of_log(now)
 
-    def fast(self, found: list[Any]) -> str:
-        """Give the events of all that was found, or raise `OddError`."""
+    def convert_all_matches(self, matches: list[Any]) -> str:
+        """Give the events of all that was found, or raise `FastPathError`."""
         raise NotImplementedError
 
-    def slow(self, found: Any) -> str:  # noqa: ANN401 - a tuple of the pattern's groups
+    def convert_match(self, match: Any) -> str:  # noqa: ANN401 - a tuple of the pattern's groups
         """Give the events of one finding."""
         raise NotImplementedError
 
 
-class SharedLines(TimedLines):
+class StatelessLineParser(TimedLineParser):
     """Lines that mean the same wherever they stand, those of the two odd hours excepted."""
 
-    def apart(self, text: str) -> Apart | None:
+    def parse_isolated_block(self, text: str) -> ParsedBlock | None:
         """Read a block by itself."""
-        before = self.stamps.decided()
-        events = self.feed(text)
-        if self.stamps.decided() == before:
+        before = self.prefixes.get_clock_state()
+        events = self.parse_lines(text)
+        if self.prefixes.get_clock_state() == before:
             return events, 0, 0
-        self.stamps.undecide(before)
+        self.prefixes.restore_clock_state(before)
         return None
 
-    def accepts(self, block: Apart) -> bool:  # noqa: ARG002
+    def accept_block(self, block: ParsedBlock) -> bool:  # noqa: ARG002
         """Accept any."""
         return True
 
 
-INTEGER: Final = re.compile(r"\s*([+-]?[0-9]{1,18})")
+LEADING_INTEGER: Final = re.compile(r"\s*([+-]?[0-9]{1,18})")
 """A number as `scanf` reads it, with what may stand before it."""
 
 
-def integer(text: str) -> int | None:
+def parse_leading_integer(text: str) -> int | None:
     """Give the number that a text begins with, as the original reads it; None if there is none."""
-    found = INTEGER.match(text)
+    found = LEADING_INTEGER.match(text)
     return int(found[1]) if found else None
 
 
 @final
-class Endings(dict[str, str]):
+class StateSuffixes(dict[str, str]):
     """From a log's words to the end of an event's line, `;STATE;CODE` and a line end.
 
-    What `explain` gives None for, is not in it: that raises `OddError`.
+    What `compute_suffix` gives None for, is not in it: that raises `FastPathError`.
     """
 
-    def __init__(self, known: Mapping[str, str], explain: Callable[[str], str | None]) -> None:
-        super().__init__(known)
-        self._explain = explain
+    def __init__(
+        self, fixed_suffixes: Mapping[str, str], compute_suffix: Callable[[str], str | None]
+    ) -> None:
+        super().__init__(fixed_suffixes)
+        self._compute_suffix = compute_suffix
 
-    def __missing__(self, words: str) -> str:
-        ending = self._explain(words)
+    def __missing__(self, text: str) -> str:
+        ending = self._compute_suffix(text)
         if ending is None:
-            raise OddError
+            raise FastPathError
         if len(self) < 10_000:
-            self[words] = ending
+            self[text] = ending
         return ending

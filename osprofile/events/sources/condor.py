@@ -28,21 +28,21 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.clock import Stamps, Wall, numbers
-from osprofile.events.sources.base import HOLE, Endings, LogSource, SharedLines
-from osprofile.events.sources.condor_xml import Elements
-from osprofile.events.tail import Chain, Starts
+from osprofile.events.sources.base import NUL_BYTES, LogSource, StatelessLineParser, StateSuffixes
+from osprofile.events.sources.condor_xml import ElementReader
+from osprofile.events.tail import RotatedLog, StartPolicy
+from osprofile.events.timestamps import LocalTimePrefixes, WallTime, parse_numbers_at
 
 if TYPE_CHECKING:
-    from osprofile.events.sources.base import Options, Source
-    from osprofile.events.sources.condor_xml import Found
+    from osprofile.events.sources.base import Source, SourceOptions
+    from osprofile.events.sources.condor_xml import EntryFields
     from osprofile.events.tail import Log
 
-TABLE: Final = {0: ";1;0\n", 1: ";2;0\n", 9: ";4;0\n"}
+EVENT_SUFFIXES: Final = {0: ";1;0\n", 1: ";2;0\n", 9: ";4;0\n"}
 """What the numbers tell that tell all by themselves."""
-END: Final = 5
+TERMINATED: Final = 5
 """The number of an end."""
-MORE: Final = {
+EXTENDED_SUFFIXES: Final = {
     2: ";4;0\n",
     4: ";1;0\n",
     7: ";1;0\n",
@@ -53,31 +53,31 @@ MORE: Final = {
 }
 END_OF_ENTRY: Final = b"\n...\n"
 END_OF_ELEMENT: Final = b"</c>"
-_FIRST: Final = re.compile(
+_FIRST_ENTRY: Final = re.compile(
     rb"(?:^|\0)[ \t]*(?:(<(?:\?xml|!DOCTYPE|classads>|c>))|[0-9]{3} \([0-9]+\.[0-9]+\.[0-9]+\) )",
     re.MULTILINE,
 )
-_TEXT: Final = re.compile(
+_TEXT_ENTRY: Final = re.compile(
     r"\n\.\.\.\n([0-9]{3}) \(0*([0-9]+)\.0*([0-9]+)\.0*([0-9]+)\) "
     r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]|[0-9]{2}/[0-9]{2} )[0-9]{2}:[0-9]{2}:[0-9]{2})(?![0-9])[^\n]*+"
     r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
 )
-KEPT: Final = 1024 * 1024
+MAX_PARTIAL_ENTRY: Final = 1024 * 1024
 """Bytes of an entry that are kept until its end comes; what it tells of stands at its start."""
 
 
-def open_source(options: Options) -> Source:
+def open_source(options: SourceOptions) -> Source:
     """Open the logs, all of them."""
-    everything = Starts(older_wanted=lambda _this, _older: True)
-    logs = [WholeEntries(Chain(path, 1, everything)) for path in options.all_paths()]
-    return LogSource([(log, Entries(options.since, extended=options.extended)) for log in logs])
+    everything = StartPolicy(needs_older_file=lambda _this, _older: True)
+    logs = [EntryLog(RotatedLog(path, 1, everything)) for path in options.list_log_paths()]
+    return LogSource([(log, EntryParser(options.since, extended=options.extended)) for log in logs])
 
 
-def minute(words: str) -> Wall | None:
+def parse_minute(text: str) -> WallTime | None:
     """Read YYYY-MM-DD HH:MM, or MM/DD HH:MM of the last twelve months."""
-    if words[4:5] == "-":
-        return numbers(words, (0, 4), (5, 7), (8, 10), (11, 13), (14, 16))
-    found = numbers(words, (0, 2), (3, 5), (6, 8), (9, 11))
+    if text[4:5] == "-":
+        return parse_numbers_at(text, (0, 4), (5, 7), (8, 10), (11, 13), (14, 16))
+    found = parse_numbers_at(text, (0, 2), (3, 5), (6, 8), (9, 11))
     if found is None:
         return None
     tomorrow = time.localtime(time.time() + 86_400)
@@ -85,121 +85,123 @@ def minute(words: str) -> Wall | None:
 
 
 @final
-class WholeEntries:
+class EntryLog:
     """A log of which whole entries are read: what is read ends where an entry does.
 
     Whether a file is text or XML is told by the first line in it that only one of the two can have.
     """
 
     def __init__(self, log: Log) -> None:
-        self.fresh = False
+        self.starts_new_file = False
         self._log = log
-        self._rest = self._end = b""
+        self._partial_entry = self._entry_end = b""
 
     @property
     def problem(self) -> str:
         """Why the file that is to be read next cannot be read."""
         return self._log.problem
 
-    def read(self) -> bytes:
+    def read_lines(self) -> bytes:
         """Return the next whole entries; b"" if there are none now."""
-        while data := self._log.read():
-            if self._log.fresh:
-                self._forget()
-            if not self._end:
-                data = self._from_first_entry(data)
-            if not self._end:
+        while data := self._log.read_lines():
+            if self._log.starts_new_file:
+                self._reset_entry()
+            if not self._entry_end:
+                data = self._skip_to_first_entry(data)
+            if not self._entry_end:
                 continue
             if b"\0" in data:
-                data = HOLE.sub(self._end, data)
-            data = self._rest + data
-            end = data.rfind(self._end)
+                data = NUL_BYTES.sub(self._entry_end, data)
+            data = self._partial_entry + data
+            end = data.rfind(self._entry_end)
             if end >= 0:
-                end += len(self._end)
-                self._rest = _beginning_of(data[end:])
+                end += len(self._entry_end)
+                self._partial_entry = _truncate_entry(data[end:])
                 return data[:end]
-            self._rest = _beginning_of(data)
+            self._partial_entry = _truncate_entry(data)
         return b""
 
-    def left(self) -> int:
+    def count_unread_bytes(self) -> int:
         """Return how many bytes are known to be unread."""
-        return self._log.left()
+        return self._log.count_unread_bytes()
 
     def close(self) -> None:
         """Let go of the open files; the log can be read no more."""
         self._log.close()
 
-    def _forget(self) -> None:
+    def _reset_entry(self) -> None:
         """Forget the entry of the last file that has no end, and whether it was XML."""
-        self._rest = self._end = b""
+        self._partial_entry = self._entry_end = b""
 
-    def _from_first_entry(self, data: bytes) -> bytes:
+    def _skip_to_first_entry(self, data: bytes) -> bytes:
         """Return what begins with the first line that tells whether this is XML."""
-        found = _FIRST.search(data)
+        found = _FIRST_ENTRY.search(data)
         if found is None:
             return b""
-        self._end = END_OF_ELEMENT if found[1] else END_OF_ENTRY
+        self._entry_end = END_OF_ELEMENT if found[1] else END_OF_ENTRY
         return data[found.start() :]
 
 
-def _beginning_of(entry: bytes) -> bytes:
+def _truncate_entry(entry: bytes) -> bytes:
     """Return the whole lines that are kept of an entry whose end is not there yet."""
-    if len(entry) <= KEPT:
+    if len(entry) <= MAX_PARTIAL_ENTRY:
         return entry
-    end = entry.rfind(b"\n", 0, KEPT) + 1
-    return entry[:end] if end else entry[:KEPT] + b"\n"
+    end = entry.rfind(b"\n", 0, MAX_PARTIAL_ENTRY) + 1
+    return entry[:end] if end else entry[:MAX_PARTIAL_ENTRY] + b"\n"
 
 
 @final
-class Entries(SharedLines):
+class EntryParser(StatelessLineParser):
     """Turns whole entries into events, whatever stands before them."""
 
     def __init__(self, since: int, *, extended: bool) -> None:
-        self._times = Stamps(minute, since)
-        super().__init__(self._times)
-        self._table = {**TABLE, **MORE} if extended else dict(TABLE)
-        self._endings = Endings({}, self._ending)
-        self._elements = Elements([*self._table, END])
-        self._day = 0
+        self._time_prefixes = LocalTimePrefixes(parse_minute, since)
+        super().__init__(self._time_prefixes)
+        self._suffix_table = (
+            {**EVENT_SUFFIXES, **EXTENDED_SUFFIXES} if extended else dict(EVENT_SUFFIXES)
+        )
+        self._suffixes = StateSuffixes({}, self._format_suffix)
+        self._element_reader = ElementReader([*self._suffix_table, TERMINATED])
+        self._reset_day = 0
 
-    def heard(self, now: float) -> None:
+    def note_end_of_log(self, now: float) -> None:
         """Forget times once a day: they may have no year."""
-        super().heard(now)
-        if self._day != int(now) // 86_400:
-            self._day = int(now) // 86_400
-            self._times.forget()
+        super().note_end_of_log(now)
+        if self._reset_day != int(now) // 86_400:
+            self._reset_day = int(now) // 86_400
+            self._time_prefixes.reset_cache()
 
-    def find_all(self, text: str) -> list[Found]:
+    def find_matches(self, text: str) -> list[EntryFields]:
         """Return what is told in whole entries, of which the last one's end says what they are."""
         if text.endswith("</c>"):
-            return self._elements.find_all(text)
-        found: list[Found] = _TEXT.findall(f"\n...{text}")
+            return self._element_reader.parse_elements(text)
+        found: list[EntryFields] = _TEXT_ENTRY.findall(f"\n...{text}")
         return found
 
-    def fast(self, found: list[Found]) -> str:
+    def convert_all_matches(self, matches: list[EntryFields]) -> str:
         """Return the events of all entries; odd are those before the time asked for."""
-        stamps, endings = self.stamps, self._endings
+        stamps, endings = self.prefixes, self._suffixes
         return "".join(
             [
                 f"{stamps[when]}{cluster.zfill(3)}.{proc.zfill(3)}.{sub.zfill(3)}{ending}"
-                for number, cluster, proc, sub, when, normal, value in found
+                for number, cluster, proc, sub, when, normal, value in matches
                 if (ending := endings[number + normal + value])
             ]
         )
 
-    def slow(self, found: Found) -> str:
+    def convert_match(self, match: EntryFields) -> str:
         """Return the event of one entry."""
-        number, cluster, proc, sub, when, normal, value = found
-        ending = self._endings[number + normal + value]
-        stamp = ending and self.stamps.slow(when)
+        number, cluster, proc, sub, when, normal, value = match
+        ending = self._suffixes[number + normal + value]
+        stamp = ending and self.prefixes.format_prefix(when)
         job = f"{cluster.zfill(3)}.{proc.zfill(3)}.{sub.zfill(3)}"
         return f"{stamp}{job}{ending}" if stamp else ""
 
-    def _ending(self, words: str) -> str:
+    def _format_suffix(self, fields: str) -> str:
         """Return how an event's line ends; empty where there is no event."""
-        number, normal, value = int(words[:3]), words[3:4], words[4:]
-        if number != END:
-            return self._table.get(number, "")
+        number, normal, value = int(fields[:3]), fields[3:4], fields[4:]
+        if number != TERMINATED:
+            return self._suffix_table.get(number, "")
         if normal == "1":
             return f";8;{int(value)}\n"
         return ";4;0\n" if normal else ""

@@ -13,75 +13,81 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.clock import Seconds
-from osprofile.events.sources.base import Endings, LogSource, SharedLines
-from osprofile.events.tail import Chain, Starts
+from osprofile.events.sources.base import LogSource, StatelessLineParser, StateSuffixes
+from osprofile.events.tail import RotatedLog, StartPolicy
+from osprofile.events.timestamps import EpochPrefixes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from osprofile.events.sources.base import Options, Source
+    from osprofile.events.sources.base import Source, SourceOptions
 
-_LINE: Final = r"\n[ \t]*+0*+1;([0-9]++);([^;\n]++);((?:{states});[+-]?[0-9]{{1,18}})"
-_PLAIN: Final = (
+_LINE_TEMPLATE: Final = r"\n[ \t]*+0*+1;([0-9]++);([^;\n]++);((?:{states});[+-]?[0-9]{{1,18}})"
+_UNCHANGED_LINE_TEMPLATE: Final = (
     r"\n001;([0-9]{{10}});[^;\n]++;(?:(?:{states});0|[48];(?:0|-?[1-9][0-9]{{0,17}}))(?=\n)"
 )
 """A line that is an event's line as it stands."""
-_FIRST: Final = re.compile(rb"^0*1;([0-9]+);", re.MULTILINE)
+_FIRST_TIME: Final = re.compile(rb"^0*1;([0-9]+);", re.MULTILINE)
 
 
-def open_source(options: Options) -> Source:
+def open_source(options: SourceOptions) -> Source:
     """Open the log; without a timestamp, from now on."""
     since = options.since_or_now
-    log = Chain(options.path(), 1, Starts(older_wanted(_FIRST, since)))
-    return LogSource([(log, Lines(since, extended=options.extended))])
+    log = RotatedLog(
+        options.choose_log_path(), 1, StartPolicy(make_older_file_test(_FIRST_TIME, since))
+    )
+    return LogSource([(log, LineParser(since, extended=options.extended))])
 
 
-def older_wanted(first: re.Pattern[bytes], since: int) -> Callable[[bytes, bytes], bool]:
+def make_older_file_test(
+    time_pattern: re.Pattern[bytes], since: int
+) -> Callable[[bytes, bytes], bool]:
     """Give a rule: the older file of two is needed unless this one begins before `since`."""
 
-    def wanted(this: bytes, _older: bytes) -> bool:
-        found = first.search(this)
+    def needs_older_file(this: bytes, _older: bytes) -> bool:
+        found = time_pattern.search(this)
         return found is None or int(found[1]) >= since
 
-    return wanted
+    return needs_older_file
 
 
-def _ending(words: str) -> str:
+def _format_suffix(fields: str) -> str:
     """Read STATE;CODE; a code belongs to an end."""
-    state, _, code = words.partition(";")
+    state, _, code = fields.partition(";")
     return f";{state};{int(code) if state in ('4', '8') else 0}\n"
 
 
 @final
-class Lines(SharedLines):
+class LineParser(StatelessLineParser):
     """Lines of events, as the generator itself writes them."""
 
     def __init__(self, since: int, *, extended: bool) -> None:
-        super().__init__(Seconds(since))
+        super().__init__(EpochPrefixes(since))
         states = "[1248]|16" if extended else "[1248]"
-        self.pattern = re.compile(_LINE.format(states=states))
-        self._plain = re.compile(_PLAIN.format(states="[12]|16" if extended else "[12]"))
-        self._first = f"{since:010}"
-        self._endings = Endings({}, _ending)
+        self.pattern = re.compile(_LINE_TEMPLATE.format(states=states))
+        self._unchanged_pattern = re.compile(
+            _UNCHANGED_LINE_TEMPLATE.format(states="[12]|16" if extended else "[12]")
+        )
+        self._since_text = f"{since:010}"
+        self._suffixes = StateSuffixes({}, _format_suffix)
 
-    def feed(self, text: str) -> str:
+    def parse_lines(self, text: str) -> str:
         """Give the events of whole lines; most are written as they are to be told."""
-        times, first = self._plain.findall(text), self._first
+        times, first = self._unchanged_pattern.findall(text), self._since_text
         if not times or len(times) != text.count("\n") - 1 or len(first) != len(times[0]):
-            return super().feed(text)
+            return super().parse_lines(text)
         if min(times) >= first:
             return text[1:]
         lines = zip(times, text[1:-1].split("\n"), strict=True)
         return "".join([f"{line}\n" for when, line in lines if when >= first])
 
-    def fast(self, found: list[tuple[str, str, str]]) -> str:
+    def convert_all_matches(self, matches: list[tuple[str, str, str]]) -> str:
         """Give the events of all lines; odd are those before the time asked for."""
-        stamps, endings = self.stamps, self._endings
-        return "".join([f"{stamps[when]}{job}{endings[what]}" for when, job, what in found])
+        stamps, endings = self.prefixes, self._suffixes
+        return "".join([f"{stamps[when]}{job}{endings[what]}" for when, job, what in matches])
 
-    def slow(self, found: tuple[str, str, str]) -> str:
+    def convert_match(self, match: tuple[str, str, str]) -> str:
         """Give the event of one line."""
-        when, job, what = found
-        stamp = self.stamps.slow(when)
-        return f"{stamp}{job}{self._endings[what]}" if stamp else ""
+        when, job, what = match
+        stamp = self.prefixes.format_prefix(when)
+        return f"{stamp}{job}{self._suffixes[what]}" if stamp else ""

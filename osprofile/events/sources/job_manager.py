@@ -10,21 +10,21 @@ import os
 import time
 from typing import TYPE_CHECKING, Final
 
-from osprofile.events.days import Days, day_of
+from osprofile.events.daily_log import DailyLog, format_day_name
 from osprofile.events.sources.base import LogSource
-from osprofile.events.sources.fork import Lines
+from osprofile.events.sources.fork import LineParser
 
 if TYPE_CHECKING:
-    from osprofile.events.sources.base import Options, Source
+    from osprofile.events.sources.base import Source, SourceOptions
 
-GLOBUS: Final = "/var/lib/globus/globus-seg-"
+GLOBUS_LOG_PREFIX: Final = "/var/lib/globus/globus-seg-"
 
 
-def open_source(options: Options) -> Source:
+def open_source(options: SourceOptions) -> Source:
     """Open the directory."""
     scheduler = os.environ.get("JOB_MANAGER_SEG_SCHEDULER", "")
-    standard = f"{GLOBUS}{scheduler}" if scheduler and "/" not in scheduler else ""
-    path = options.path(os.environ.get("JOB_MANAGER_SEG_LOG_PATH") or standard)
+    standard = f"{GLOBUS_LOG_PREFIX}{scheduler}" if scheduler and "/" not in scheduler else ""
+    path = options.choose_log_path(os.environ.get("JOB_MANAGER_SEG_LOG_PATH") or standard)
     since = options.since or int(time.time()) // 86_400 * 86_400
-    log = Days(path, day_of(since, utc=True))
-    return LogSource([(log, Lines(since, extended=options.extended))])
+    log = DailyLog(path, format_day_name(since, utc=True))
+    return LogSource([(log, LineParser(since, extended=options.extended))])

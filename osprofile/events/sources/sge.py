@@ -29,19 +29,25 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import EventError
-from osprofile.events.clock import Seconds
-from osprofile.events.sources.base import Endings, LogSource, SharedLines, TimedLines, integer
-from osprofile.events.sources.fork import older_wanted
-from osprofile.events.tail import Chain, Starts, open_regular
+from osprofile.events.sources.base import (
+    LogSource,
+    StatelessLineParser,
+    StateSuffixes,
+    TimedLineParser,
+    parse_leading_integer,
+)
+from osprofile.events.sources.fork import make_older_file_test
+from osprofile.events.tail import RotatedLog, StartPolicy, open_regular
+from osprofile.events.timestamps import EpochPrefixes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from osprofile.events.sources.base import Options, Source
+    from osprofile.events.sources.base import Source, SourceOptions
 
-TABLE: Final = {"pending": ";1;0\n", "delivered": ";2;0\n", "deleted": ";8;0\n"}
+EVENT_SUFFIXES: Final = {"pending": ";1;0\n", "delivered": ";2;0\n", "deleted": ";8;0\n"}
 """The events of job_log, by their beginnings."""
-MORE: Final = {
+EXTENDED_SUFFIXES: Final = {
     "restart": ";1;0\n",
     "migrate": ";1;0\n",
     "released": ";1;0\n",
@@ -49,30 +55,32 @@ MORE: Final = {
     "suspended": ";16;0\n",
     "unsuspended": ";2;0\n",
 }
-_F: Final = ":[^:\\n]*+"
-_LINE: Final = (
+_ANY_FIELD: Final = ":[^:\\n]*+"
+_LINE_TEMPLATE: Final = (
     r"\n([0-9]{10}|[0-9]{1,9}(?=:))[^:\n]*+:(?:"
-    rf"job_log{_F}:(EVENTS)(?=:):([^:\n]*+):([^:\n]*+){_F * 2}INITIATOR{_F * 5}"
-    rf"|acct{_F * 5}:([^:\n]*+){_F * 5}:([^:\n]*+{_F})(?:{_F * 22}:([^:\n]*+))?+)"
+    rf"job_log{_ANY_FIELD}:(EVENTS)(?=:):([^:\n]*+):([^:\n]*+){_ANY_FIELD * 2}INITIATOR{_ANY_FIELD * 5}"
+    rf"|acct{_ANY_FIELD * 5}:([^:\n]*+){_ANY_FIELD * 5}:([^:\n]*+{_ANY_FIELD})(?:{_ANY_FIELD * 22}:([^:\n]*+))?+)"
 )
-_FIRST: Final = re.compile(rb"^([0-9]{1,10})[^:\n]*:(?:[^:\n]*:){12}", re.MULTILINE)
-_SETTING: Final = re.compile(
+_FIRST_TIME: Final = re.compile(rb"^([0-9]{1,10})[^:\n]*:(?:[^:\n]*:){12}", re.MULTILINE)
+_SETTING_PATTERN: Final = re.compile(
     r"^\s*(?:export\s+)?(SGE_ROOT|SGE_CELL)=[\"']?([^\s\"';]*)", re.MULTILINE
 )
 
-Found = tuple[str, str, str, str, str, str, str]
+LineFields = tuple[str, str, str, str, str, str, str]
 """Time; event, job and task of job_log; job, failed:exit and task of acct."""
 
 
-def open_source(options: Options) -> Source:
+def open_source(options: SourceOptions) -> Source:
     """Open the reporting file and the rotated ones that are needed."""
-    wanted = older_wanted(_FIRST, options.since)
-    log = Chain(options.path(_reporting(options.settings)), 0, Starts(wanted))
-    kind = Extended if options.extended else Lines
-    return LogSource([(log, kind(Seconds(options.since)))])
+    wanted = make_older_file_test(_FIRST_TIME, options.since)
+    log = RotatedLog(
+        options.choose_log_path(_find_reporting_file(options.settings)), 0, StartPolicy(wanted)
+    )
+    kind = ExtendedLineParser if options.extended else LineParser
+    return LogSource([(log, kind(EpochPrefixes(options.since)))])
 
 
-def _reporting(settings: Mapping[str, str]) -> str:
+def _find_reporting_file(settings: Mapping[str, str]) -> str:
     """Give the place that Grid Engine's own settings name; empty where they do not say.
 
     They are sge_root and sge_cell of the configuration, else those of the file sge_config, else
@@ -83,7 +91,7 @@ def _reporting(settings: Mapping[str, str]) -> str:
     if path and os.path.exists(path):
         try:
             with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
-                known |= dict(_SETTING.findall(file.read()))
+                known |= dict(_SETTING_PATTERN.findall(file.read()))
         except OSError as error:
             raise EventError(f"{path} (sge_config) cannot be read: {error.strerror}") from error
     for name in ("SGE_ROOT", "SGE_CELL"):
@@ -94,42 +102,44 @@ def _reporting(settings: Mapping[str, str]) -> str:
     return f"{root}/{known['SGE_CELL']}/common/reporting" if root else ""
 
 
-def _account(words: str) -> str | None:
+def _format_account_suffix(fields: str) -> str | None:
     """Read failed:exit; None where it tells of nothing, being no numbers, or of a job that goes on."""
-    failed_words, _, code_words = words.partition(":")
-    failed, code = integer(failed_words), integer(code_words)
+    failed_words, _, code_words = fields.partition(":")
+    failed, code = parse_leading_integer(failed_words), parse_leading_integer(code_words)
     if failed is None or code is None or code_words.startswith("-1"):
         return None
     return f";4;{failed}\n" if failed else f";8;{code}\n"
 
 
 @final
-class Lines(SharedLines):
+class LineParser(StatelessLineParser):
     """What the original tells."""
 
-    pattern = re.compile(_LINE.replace("EVENTS", "|".join(TABLE)).replace("INITIATOR", _F))
+    pattern = re.compile(
+        _LINE_TEMPLATE.replace("EVENTS", "|".join(EVENT_SUFFIXES)).replace("INITIATOR", _ANY_FIELD)
+    )
 
-    def __init__(self, stamps: Seconds) -> None:
-        super().__init__(stamps)
-        self._account = Endings({}, _account)
+    def __init__(self, prefixes: EpochPrefixes) -> None:
+        super().__init__(prefixes)
+        self._account_suffixes = StateSuffixes({}, _format_account_suffix)
 
-    def fast(self, found: list[Found]) -> str:
+    def convert_all_matches(self, matches: list[LineFields]) -> str:
         """Give the events of all lines; odd are bad numbers, and jobs that go on."""
-        stamps, account = self.stamps, self._account
+        stamps, account = self.prefixes, self._account_suffixes
         return "".join(
             [
-                f"{stamps[when]}{job}.{task}{TABLE[event]}"
+                f"{stamps[when]}{job}.{task}{EVENT_SUFFIXES[event]}"
                 if event
                 else f"{stamps[when]}{ended}.{its_task or '0'}{account[how]}"
-                for when, event, job, task, ended, how, its_task in found
+                for when, event, job, task, ended, how, its_task in matches
             ]
         )
 
-    def slow(self, found: Found) -> str:
+    def convert_match(self, match: LineFields) -> str:
         """Give the event of one line."""
-        when, event, job, task, ended, how, its_task = found
-        stamp = self.stamps.slow(when)
-        ending = TABLE[event] if event else _account(how)
+        when, event, job, task, ended, how, its_task = match
+        stamp = self.prefixes.format_prefix(when)
+        ending = EVENT_SUFFIXES[event] if event else _format_account_suffix(how)
         if not stamp or not ending:
             return ""
         return (
@@ -138,37 +148,41 @@ class Lines(SharedLines):
 
 
 @final
-class Extended(TimedLines):
+class ExtendedLineParser(TimedLineParser):
     """What the original tells, and what it drops; remembers which jobs were delivered."""
 
     pattern = re.compile(
-        _LINE.replace("EVENTS", "|".join([*TABLE, *MORE])).replace("INITIATOR", r":([^:\n]*+)")
+        _LINE_TEMPLATE.replace("EVENTS", "|".join([*EVENT_SUFFIXES, *EXTENDED_SUFFIXES])).replace(
+            "INITIATOR", r":([^:\n]*+)"
+        )
     )
 
-    def __init__(self, stamps: Seconds) -> None:
-        super().__init__(stamps)
-        self._running: set[str] = set()
+    def __init__(self, prefixes: EpochPrefixes) -> None:
+        super().__init__(prefixes)
+        self._running_tasks: set[str] = set()
 
-    def fast(self, found: list[tuple[str, ...]]) -> str:
+    def convert_all_matches(self, matches: list[tuple[str, ...]]) -> str:
         """Take each line by itself: what it means depends on those before it."""
-        return "".join(map(self.slow, found))
+        return "".join(map(self.convert_match, matches))
 
-    def slow(self, found: tuple[str, ...]) -> str:
+    def convert_match(self, match: tuple[str, ...]) -> str:
         """Give the event of one line."""
-        when, event, job, task, initiator, ended, how, its_task = found
+        when, event, job, task, initiator, ended, how, its_task = match
         name = f"{job}.{task}" if event else f"{ended}.{its_task or '0'}"
-        ending = self._ending(name, event, initiator) if event else _account(how)
+        ending = (
+            self._format_suffix(name, event, initiator) if event else _format_account_suffix(how)
+        )
         if ending and not event:
-            self._running.discard(name)
-        stamp = self.stamps.slow(when)
+            self._running_tasks.discard(name)
+        stamp = self.prefixes.format_prefix(when)
         return f"{stamp}{name}{ending}" if stamp and ending else ""
 
-    def _ending(self, name: str, event: str, initiator: str) -> str:
+    def _format_suffix(self, name: str, event: str, initiator: str) -> str:
         if event == "deleted":
-            gone = name in self._running or initiator == "scheduler"
+            gone = name in self._running_tasks or initiator == "scheduler"
             return "" if gone else ";4;0\n"
         if event == "delivered":
-            self._running.add(name)
+            self._running_tasks.add(name)
         elif event in ("restart", "migrate"):
-            self._running.discard(name)
-        return TABLE.get(event) or MORE[event]
+            self._running_tasks.discard(name)
+        return EVENT_SUFFIXES.get(event) or EXTENDED_SUFFIXES[event]

@@ -30,16 +30,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.clock import Stamps, Wall, numbers
-from osprofile.events.sources.base import LogSource, SharedLines
-from osprofile.events.tail import Chain, Starts
+from osprofile.events.sources.base import LogSource, StatelessLineParser
+from osprofile.events.tail import RotatedLog, StartPolicy
+from osprofile.events.timestamps import LocalTimePrefixes, WallTime, parse_numbers_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from osprofile.events.sources.base import Options, Source
+    from osprofile.events.sources.base import Source, SourceOptions
 
-ENDS: Final = frozenset(
+END_STATES: Final = frozenset(
     [
         "BOOT_FAIL",
         "CANCELLED",
@@ -52,86 +52,91 @@ ENDS: Final = frozenset(
         "TIMEOUT",
     ]
 )
-AGAIN: Final = frozenset({"PENDING", "REQUEUED"})
-TABLE: Final = {
+REQUEUE_STATES: Final = frozenset({"PENDING", "REQUEUED"})
+EVENT_SUFFIXES: Final = {
     "_slurm_rpc_submit_batch_job: ": ";1;0\n",
     "sched: Allocate ": ";2;0\n",
     "sched/backfill: _start_job: Started ": ";2;0\n",
 }
 """The beginnings of slurmctld's messages about a job."""
-MORE: Final = {
+EXTENDED_SUFFIXES: Final = {
     "Requeuing ": ";1;0\n",
     "sched: _hold_job_rec: hold on ": ";16;0\n",
     "sched: _release_job_rec: release hold on ": ";1;0\n",
     "_slurm_rpc_suspend(suspend) for ": ";16;0\n",
     "_slurm_rpc_suspend(resume) for ": ";2;0\n",
 }
-_TIME: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})"
-_LINE: Final = (
+_TIME_PATTERN: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})"
+_LINE_TEMPLATE: Final = (
     rf"\n(?:JobId=([0-9]++) [^\n]*? JobState=([A-Z_]++) Partition=[^ \n]*+ TimeLimit=[^ \n]*+ "
-    rf"StartTime=[^ \n]*+ EndTime={_TIME} [^\n]* ExitCode=([0-9]{{1,9}}):([0-9]{{1,9}}) *+(?=\n)"
-    rf"|\[{_TIME}(?:\.[0-9]++)?+\] (MESSAGES)(?:JobId=)?+([0-9_]++)(?:\(([0-9]++)\))?+"
+    rf"StartTime=[^ \n]*+ EndTime={_TIME_PATTERN} [^\n]* ExitCode=([0-9]{{1,9}}):([0-9]{{1,9}}) *+(?=\n)"
+    rf"|\[{_TIME_PATTERN}(?:\.[0-9]++)?+\] (MESSAGES)(?:JobId=)?+([0-9_]++)(?:\(([0-9]++)\))?+"
     rf"(?=[ \n](?!Access|Invalid|Job )))"
 )
-_FIRST: Final = re.compile(rb"EndTime=(\S{19})|^\[(\S{19})", re.MULTILINE)
+_FIRST_TIME: Final = re.compile(rb"EndTime=(\S{19})|^\[(\S{19})", re.MULTILINE)
 
-Found = tuple[str, str, str, str, str, str, str, str, str]
+LineFields = tuple[str, str, str, str, str, str, str, str, str]
 """Of jobcomp: job, state, time, code, signal; of slurmctld: time, message, job, its own number."""
 
 
-def open_source(options: Options) -> Source:
+def open_source(options: SourceOptions) -> Source:
     """Open the logs; without a timestamp, from now on."""
     since = options.since_or_now
-    logs = [Chain(path, 1, Starts(_older_wanted(since))) for path in options.all_paths()]
-    return LogSource([(log, Lines(since, extended=options.extended)) for log in logs])
+    logs = [
+        RotatedLog(path, 1, StartPolicy(_make_older_file_test(since)))
+        for path in options.list_log_paths()
+    ]
+    return LogSource([(log, LineParser(since, extended=options.extended)) for log in logs])
 
 
-def minute(words: str) -> Wall | None:
+def parse_minute(text: str) -> WallTime | None:
     """Read YYYY-MM-DDTHH:MM."""
-    return numbers(words, (0, 4), (5, 7), (8, 10), (11, 13), (14, 16))
+    return parse_numbers_at(text, (0, 4), (5, 7), (8, 10), (11, 13), (14, 16))
 
 
-def _older_wanted(since: int) -> Callable[[bytes, bytes], bool]:
-    stamps = Stamps(minute, since)
+def _make_older_file_test(since: int) -> Callable[[bytes, bytes], bool]:
+    prefixes = LocalTimePrefixes(parse_minute, since)
 
-    def wanted(this: bytes, _older: bytes) -> bool:
-        found = _FIRST.search(this)
-        return found is None or bool(stamps.slow((found[1] or found[2]).decode("latin-1")))
+    def needs_older_file(this: bytes, _older: bytes) -> bool:
+        found = _FIRST_TIME.search(this)
+        return found is None or bool(
+            prefixes.format_prefix((found[1] or found[2]).decode("latin-1"))
+        )
 
-    return wanted
+    return needs_older_file
 
 
 @final
-class Lines(SharedLines):
+class LineParser(StatelessLineParser):
     """Lines of either log."""
 
     def __init__(self, since: int, *, extended: bool) -> None:
-        super().__init__(Stamps(minute, since))
+        super().__init__(LocalTimePrefixes(parse_minute, since))
         self._extended = extended
-        self._table = {**TABLE, **MORE} if extended else TABLE
-        messages = "|".join(map(re.escape, self._table))
-        self.pattern = re.compile(_LINE.replace("MESSAGES", messages))
+        self._suffixes = {**EVENT_SUFFIXES, **EXTENDED_SUFFIXES} if extended else EVENT_SUFFIXES
+        messages = "|".join(map(re.escape, self._suffixes))
+        self.pattern = re.compile(_LINE_TEMPLATE.replace("MESSAGES", messages))
 
-    def fast(self, found: list[Found]) -> str:
+    def convert_all_matches(self, matches: list[LineFields]) -> str:
         """Take each line by itself: schedulers end no million jobs a second."""
-        return "".join(map(self.slow, found))
+        return "".join(map(self.convert_match, matches))
 
-    def slow(self, found: Found) -> str:
+    def convert_match(self, match: LineFields) -> str:
         """Give the event of one line."""
-        job, state, end, code, signal, when, message, name, number = found
+        job, state, end, code, signal, when, message, name, number = match
         if job:
-            ending = self._end(state, int(code), int(signal))
-            stamp = ending and self.stamps.slow(end)
+            ending = self._format_end_suffix(state, int(code), int(signal))
+            stamp = ending and self.prefixes.format_prefix(end)
             return f"{stamp}{job}{ending}" if stamp else ""
         job = number or name
-        stamp = self.stamps.slow(when) if job.isdigit() else ""
-        return f"{stamp}{job}{self._table[message]}" if stamp else ""
+        stamp = self.prefixes.format_prefix(when) if job.isdigit() else ""
+        return f"{stamp}{job}{self._suffixes[message]}" if stamp else ""
 
-    def _end(self, state: str, code: int, signal: int) -> str:
+    def _format_end_suffix(self, state: str, code: int, signal: int) -> str:
         """Tell an end of jobcomp."""
-        if state in AGAIN:
+        if state in REQUEUE_STATES:
             return ";1;0\n" if self._extended else ""
-        if state not in ENDS:
+        if state not in END_STATES:
             return ""
         by_itself = state == "COMPLETED" or (state == "FAILED" and not signal)
         return f";8;{code}\n" if by_itself else f";4;{signal}\n"

@@ -1,6 +1,6 @@
 """From a submit ad to a job: which attribute becomes which field.
 
-`TABLE` is the one place that says so (seed 2.5, BLAH_JOB_SUBMIT; page, "Submit attributes"). Any
+`ATTRIBUTE_RULES` is the one place that says so (seed 2.5, BLAH_JOB_SUBMIT; page, "Submit attributes"). Any
 other attribute whose name in upper case is a settable field of the profile is passed to it: a site
 adds an attribute by adding a field.
 """
@@ -13,22 +13,22 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
-from osprofile.errors import AttributeRefusedError, ClassAdError, shown
-from osprofile.executors.blah import splitting
+from osprofile.errors import AttributeRefusedError, ClassAdError, quote_value
+from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import Literal, parse_expression
-from osprofile.executors.blah.options import fields_of_options
-from osprofile.executors.blah.requirements import fields_of
-from osprofile.target.job import FIELD_OF, OWN_FILE_PREFIX, JobDescription
+from osprofile.executors.blah.requirements import translate_requirements
+from osprofile.executors.blah.submit_options import parse_submit_options
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, OWN_FILE_PREFIX, JobDescription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from osprofile.errors import IncarnationError
-    from osprofile.executors.blah.submitad import SubmitAd
+    from osprofile.executors.blah.submit_ad import SubmitAd
 
-_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_LONGEST_PATH: Final = 4096
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_URL_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_MAX_PATH_LENGTH: Final = 4096
+_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @final
@@ -47,134 +47,142 @@ class Submission:
     """What a submit ad asks for.
 
     Paths are absolute where Iwd is given (a local path of the submit host); relative ones begin
-    at the job's working directory. `stage_cmd`: the executable is to be brought to the job.
+    at the job's working directory. `stages_executable`: the executable is to be brought to the job.
     `inputs` are files to be brought to the job's working directory under their last names;
-    `outputs` are pairs: a file there, and where it is to go. `takes_new_files`: what files are new or
+    `outputs` are pairs: a file there, and where it is to go. `returns_new_files`: what files are new or
     changed there go to Iwd, but to their places in `outputs` if they are named there. `key` names the job to its client:
-    the same again is the same job. `warnings` are for the log. `sources` gives, by the names of fields,
+    the same again is the same job. `warnings` are for the log. `attribute_by_field` gives, by the names of fields,
     the attributes that their values come from.
     """
 
-    gridtype: str
+    grid_type: str
     description: JobDescription
     iwd: str | None = None
-    stage_cmd: bool = True
+    stages_executable: bool = True
     inputs: tuple[str, ...] = ()
     outputs: tuple[tuple[str, str], ...] = ()
-    takes_new_files: bool = False
+    returns_new_files: bool = False
     proxy: Proxy | None = None
     key: str | None = None
     warnings: tuple[str, ...] = ()
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+    attribute_by_field: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 @final
 @dataclass(slots=True)
-class _Work:
+class _Translation:
     """What is known while an ad is translated."""
 
     ad: SubmitAd
-    settable: Collection[str]
-    options: Mapping[str, str]
+    settable_fields: Collection[str]
+    accepted_options: Mapping[str, str]
     iwd: str | None = None
-    stage_cmd: bool = True
-    given: dict[str, Any] = field(default_factory=dict)
+    stages_executable: bool = True
+    job_values: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
-    sources: dict[str, str] = field(default_factory=dict)
+    attribute_by_field: dict[str, str] = field(default_factory=dict)
 
-    def warn(self, text: str) -> None:
+    def add_warning(self, text: str) -> None:
         self.ad.warnings.append(text)
 
 
-class Rule(NamedTuple):
+class AttributeRule(NamedTuple):
     """An attribute of the ad, the attribute of `JobDescription` that it gives, and how."""
 
-    name: str
-    gives: str
-    read: Callable[[_Work, str], object]
+    attribute: str
+    job_attribute: str
+    read_value: Callable[[_Translation, str], object]
 
 
-def _text(work: _Work, name: str) -> object:
-    return work.ad.text(name) or None
+def _read_text(translation: _Translation, name: str) -> object:
+    return translation.ad.get_text(name) or None
 
 
-def _count(work: _Work, name: str) -> object:
-    return work.ad.count(name)
+def _read_count(translation: _Translation, name: str) -> object:
+    return translation.ad.get_count(name)
 
 
-def _amount(work: _Work, name: str) -> object:
-    return work.ad.amount(name)
+def _read_amount(translation: _Translation, name: str) -> object:
+    return translation.ad.get_amount(name)
 
 
-def _path(work: _Work, name: str) -> object:
-    path = work.ad.text(name)
-    return _from(work, name, path) if path else None
+def _read_path(translation: _Translation, name: str) -> object:
+    path = translation.ad.get_text(name)
+    return _resolve_path(translation, name, path) if path else None
 
 
-def _command(work: _Work, name: str) -> object:
+def _read_executable(translation: _Translation, name: str) -> object:
     """Give the executable; a mere name is looked for through PATH if it is not to be staged."""
-    path = work.ad.text(name)
+    path = translation.ad.get_text(name)
     if not path:
         message = f"attribute {name} is missing: there is nothing to run"
         raise AttributeRefusedError(message, attribute=name)
-    path = _from(work, name, path) if work.stage_cmd or "/" in path else path
+    path = (
+        _resolve_path(translation, name, path)
+        if translation.stages_executable or "/" in path
+        else path
+    )
     if path.startswith("-"):  # a shell would take it for an option
-        raise work.ad.refused(name, f"{shown(path)} begins with a -", f"as a file's name: ./{path}")
+        raise translation.ad.make_refusal(
+            name, f"{quote_value(path)} begins with a -", f"as a file's name: ./{path}"
+        )
     return path
 
 
-def _new_arguments(work: _Work, name: str) -> object:
-    found = work.ad.parsed(name, splitting.new_words)
+def _read_v2_arguments(translation: _Translation, name: str) -> object:
+    found = translation.ad.parse_value(name, attribute_syntax.split_v2_arguments)
     return None if found is None else tuple(found)
 
 
-def _old_arguments(work: _Work, name: str) -> object:
-    found = work.ad.parsed(name, splitting.old_words)
+def _read_v1_arguments(translation: _Translation, name: str) -> object:
+    found = translation.ad.parse_value(name, attribute_syntax.split_v1_arguments)
     return None if found is None else tuple(found)
 
 
-def _new_environment(work: _Work, name: str) -> object:
-    return _exportable(work, name, splitting.new_environment)
+def _read_v2_environment(translation: _Translation, name: str) -> object:
+    return _read_environment(translation, name, attribute_syntax.parse_v2_environment)
 
 
-def _old_environment(work: _Work, name: str) -> object:
-    return _exportable(work, name, splitting.old_environment)
+def _read_v1_environment(translation: _Translation, name: str) -> object:
+    return _read_environment(translation, name, attribute_syntax.parse_v1_environment)
 
 
-def _exportable(
-    work: _Work, name: str, parse: Callable[[str], dict[str, str]]
+def _read_environment(
+    translation: _Translation, name: str, parse: Callable[[str], dict[str, str]]
 ) -> dict[str, str] | None:
     """Give the variables that a shell can export: `getenv = true` sends functions of bash too."""
-    found = work.ad.parsed(name, parse)
+    found = translation.ad.parse_value(name, parse)
     if found is None:
         return None
-    for variable in [v for v in found if not _VARIABLE.match(v)]:
-        work.warn(f"{name}: no shell can export a variable {shown(variable, 40)}; it is left out")
+    for variable in [v for v in found if not _VARIABLE_NAME.match(v)]:
+        translation.add_warning(
+            f"{name}: no shell can export a variable {quote_value(variable, 40)}; it is left out"
+        )
         del found[variable]
     return found
 
 
-TABLE: Final = (
-    Rule("Cmd", "executable", _command),
-    Rule("Arguments", "arguments", _new_arguments),
-    Rule("Args", "arguments", _old_arguments),
-    Rule("Environment", "environment", _new_environment),
-    Rule("Env", "environment", _old_environment),
-    Rule("In", "stdin", _path),
-    Rule("Out", "stdout", _path),
-    Rule("Err", "stderr", _path),
-    Rule("Queue", "queue", _text),
-    Rule("BatchProject", "project", _text),
-    Rule("BatchRuntime", "walltime", _amount),
-    Rule("RequestMemory", "memory", _amount),
-    Rule("NodeNumber", "processes", _count),
-    Rule("HostNumber", "nodes", _count),
+ATTRIBUTE_RULES: Final = (
+    AttributeRule("Cmd", "executable", _read_executable),
+    AttributeRule("Arguments", "arguments", _read_v2_arguments),
+    AttributeRule("Args", "arguments", _read_v1_arguments),
+    AttributeRule("Environment", "environment", _read_v2_environment),
+    AttributeRule("Env", "environment", _read_v1_environment),
+    AttributeRule("In", "stdin", _read_path),
+    AttributeRule("Out", "stdout", _read_path),
+    AttributeRule("Err", "stderr", _read_path),
+    AttributeRule("Queue", "queue", _read_text),
+    AttributeRule("BatchProject", "project", _read_text),
+    AttributeRule("BatchRuntime", "walltime", _read_amount),
+    AttributeRule("RequestMemory", "memory", _read_amount),
+    AttributeRule("NodeNumber", "processes", _read_count),
+    AttributeRule("HostNumber", "nodes", _read_count),
 )
 """What becomes what. Of two that give the same, the first that the ad has goes before the other."""
 
-_OPTIONS: Final = "BatchExtraSubmitArgs"
-MUST_BE_KEPT: Final = (
-    _OPTIONS,
+_OPTIONS_ATTRIBUTE: Final = "BatchExtraSubmitArgs"
+NON_IGNORABLE_ATTRIBUTES: Final = (
+    _OPTIONS_ATTRIBUTE,
     "GPUNumber",
     "GPUMode",
     "GPUModel",
@@ -184,66 +192,74 @@ MUST_BE_KEPT: Final = (
 """Attributes that no bundled profile can keep, and that a job cannot do without: a profile without a
 field of that name (in upper case) refuses the job rather than running it elsewhere than it asked."""
 
-_LAYOUT: Final = ("SMPGranularity", "HostSMPSize")
-_ELSEWHERE: Final = (
+_LAYOUT_ATTRIBUTES: Final = ("SMPGranularity", "HostSMPSize")
+_SPECIAL_ATTRIBUTES: Final = (
     "CERequirements", "GridType", "Iwd", "StageCmd", "TransferInput", "TransferOutput",
     "TransferOutputRemaps", "x509UserProxy",
 )  # fmt: skip
-_ABOUT: Final = (
+_INFORMATIVE_ATTRIBUTES: Final = (
     "CeID", "ClientJobId", "edg_jobid", "GridResource", "JobDirectory", "uniquejobid",
     "VirtualOrganisation", "x509UserProxyFQAN", "x509UserProxySubject",
 )  # fmt: skip
 """What only tells about a job: passed if the profile has a field for it, else left out in silence."""
 
-_KNOWN: Final = frozenset(
-    name.lower() for name in (*(rule.name for rule in TABLE), *MUST_BE_KEPT, *_LAYOUT, *_ELSEWHERE)
+_HANDLED_ATTRIBUTES: Final = frozenset(
+    name.lower()
+    for name in (
+        *(rule.attribute for rule in ATTRIBUTE_RULES),
+        *NON_IGNORABLE_ATTRIBUTES,
+        *_LAYOUT_ATTRIBUTES,
+        *_SPECIAL_ATTRIBUTES,
+    )
 )
-_SILENT: Final = frozenset(name.lower() for name in _ABOUT)
-_KEYS: Final = ("JobDirectory", "ClientJobId", "uniquejobid", "edg_jobid")
+_SILENTLY_IGNORED: Final = frozenset(name.lower() for name in _INFORMATIVE_ATTRIBUTES)
+_KEY_ATTRIBUTES: Final = ("JobDirectory", "ClientJobId", "uniquejobid", "edg_jobid")
 
 
-def submission_of(
+def submission_from_ad(
     ad: SubmitAd,
-    settable: Collection[str],
+    settable_fields: Collection[str],
     *,
-    options: Mapping[str, str] = MappingProxyType({}),
+    accepted_options: Mapping[str, str] = MappingProxyType({}),
     proxy_required: bool = False,
 ) -> Submission:
     """Translate a submit ad, for a profile whose settable fields of START have these names.
 
-    `options` are those that BatchExtraSubmitArgs may have, with their fields: see `options.py`.
+    `accepted_options` are those that BatchExtraSubmitArgs may have, with their fields: see `accepted_options.py`.
     `AttributeRefusedError` names the attribute that is missing or cannot be honoured.
     """
-    work = _Work(ad, settable, options, _directory(ad), ad.flag("StageCmd") is not False)
-    gridtype = ad.gridtype
-    for rule in TABLE:
-        if rule.gives not in work.given:
-            value = rule.read(work, rule.name)
+    work = _Translation(
+        ad, settable_fields, accepted_options, _read_iwd(ad), ad.get_flag("StageCmd") is not False
+    )
+    gridtype = ad.grid_type
+    for rule in ATTRIBUTE_RULES:
+        if rule.job_attribute not in work.job_values:
+            value = rule.read_value(work, rule.attribute)
             if value is not None:
-                work.given[rule.gives] = value
-                work.sources[FIELD_OF[rule.gives]] = rule.name
-    _lay_out(work)
-    _keep_others(work)
-    _require(work)
+                work.job_values[rule.job_attribute] = value
+                work.attribute_by_field[FIELD_BY_ATTRIBUTE[rule.job_attribute]] = rule.attribute
+    _set_node_layout(work)
+    _set_other_fields(work)
+    _apply_requirements(work)
     return Submission(
-        gridtype=gridtype,
-        description=JobDescription(**work.given, fields=work.fields),
+        grid_type=gridtype,
+        description=JobDescription(**work.job_values, fields=work.fields),
         iwd=work.iwd,
-        stage_cmd=work.stage_cmd,
-        inputs=_inputs(work),
-        outputs=_outputs(work),
-        takes_new_files=_takes_new_files(work),
-        proxy=_proxy(work, required=proxy_required),
-        key=_key(ad),
+        stages_executable=work.stages_executable,
+        inputs=_list_input_files(work),
+        outputs=_list_output_files(work),
+        returns_new_files=_returns_new_files(work),
+        proxy=_read_proxy(work, required=proxy_required),
+        key=_build_job_key(ad),
         warnings=tuple(ad.warnings),
-        sources=work.sources,
+        attribute_by_field=work.attribute_by_field,
     )
 
 
-def blamed(submission: Submission, error: IncarnationError) -> IncarnationError:
+def name_source_attribute(submission: Submission, error: IncarnationError) -> IncarnationError:
     """Say in an error about a field which attribute the field's value comes from."""
-    start = f"attribute {submission.sources.get(error.field)}: "
-    if error.field in submission.sources and not error.message.startswith(start):
+    start = f"attribute {submission.attribute_by_field.get(error.field)}: "
+    if error.field in submission.attribute_by_field and not error.message.startswith(start):
         error.message = start + error.message
     return error
 
@@ -253,33 +269,33 @@ def in_directory(submission: Submission, directory: str) -> JobDescription:
     return replace(submission.description, directory=directory)
 
 
-def _directory(ad: SubmitAd) -> str | None:
-    iwd = ad.text("Iwd") or None
+def _read_iwd(ad: SubmitAd) -> str | None:
+    iwd = ad.get_text("Iwd") or None
     if iwd is not None and not iwd.startswith("/"):
-        raise ad.refused("Iwd", f"{shown(iwd)} is no absolute path")
+        raise ad.make_refusal("Iwd", f"{quote_value(iwd)} is no absolute path")
     return iwd
 
 
-def _from(work: _Work, name: str, path: str) -> str:
+def _resolve_path(translation: _Translation, name: str, path: str) -> str:
     """Give the path of an attribute as one that begins at Iwd."""
-    found = posixpath.join(work.iwd, path) if work.iwd else path
-    if len(found.encode()) >= _LONGEST_PATH:
-        raise work.ad.refused(name, f"a path of {len(found)} characters is too long")
+    found = posixpath.join(translation.iwd, path) if translation.iwd else path
+    if len(found.encode()) >= _MAX_PATH_LENGTH:
+        raise translation.ad.make_refusal(name, f"a path of {len(found)} characters is too long")
     return found
 
 
 # Nodes and processes
 
 
-def _lay_out(work: _Work) -> None:
+def _set_node_layout(translation: _Translation) -> None:
     """Say how many machines, and how many processes, from the attributes about both.
 
     SMPGranularity is how many processes share a machine, HostSMPSize how many a whole one takes.
     """
-    shared, size = (work.ad.count(name) for name in _LAYOUT)
-    processes, nodes = work.given.get("processes"), work.given.get("nodes")
+    shared, size = (translation.ad.get_count(name) for name in _LAYOUT_ATTRIBUTES)
+    processes, nodes = translation.job_values.get("processes"), translation.job_values.get("nodes")
     each = shared
-    if work.ad.flag("WholeNodes"):
+    if translation.ad.get_flag("WholeNodes"):
         each = shared or size
         nodes = nodes or (-(-processes // each) if processes and each else 1)
     elif each and not nodes:
@@ -287,133 +303,156 @@ def _lay_out(work: _Work) -> None:
     if each and nodes and not processes:
         processes = nodes * each
     found = {"nodes": nodes, "processes": processes}
-    work.given.update({name: number for name, number in found.items() if number})
+    translation.job_values.update({name: number for name, number in found.items() if number})
 
 
 # Attributes that are fields
 
 
-def _keep_others(work: _Work) -> None:
+def _set_other_fields(translation: _Translation) -> None:
     """Pass what the table does not know to the fields of its name."""
-    for name in MUST_BE_KEPT:
-        value = work.ad.text(name)
+    for name in NON_IGNORABLE_ATTRIBUTES:
+        value = translation.ad.get_text(name)
         if value and value.lower() not in {"0", "false", "no"}:
-            if name == _OPTIONS and name.upper() not in work.settable:
-                _set_options(work, value)
+            if name == _OPTIONS_ATTRIBUTE and name.upper() not in translation.settable_fields:
+                _set_option_fields(translation, value)
                 continue
-            if name.upper() not in work.settable:
+            if name.upper() not in translation.settable_fields:
                 hint = f"the profile needs a settable field {name.upper()}"
-                raise work.ad.refused(name, "this batch system's profile cannot pass it on", hint)
-            _set(work, name, name.upper(), value)
-    for name in work.ad.names():
-        if name.lower() not in _KNOWN:
-            _keep(work, name)
+                raise translation.ad.make_refusal(
+                    name, "this batch system's profile cannot pass it on", hint
+                )
+            _set_field(translation, name, name.upper(), value)
+    for name in translation.ad.list_names():
+        if name.lower() not in _HANDLED_ATTRIBUTES:
+            _copy_to_field(translation, name)
 
 
-def _set_options(work: _Work, text: str) -> None:
+def _set_option_fields(translation: _Translation, text: str) -> None:
     """Set the fields that stand for options of the batch system's command."""
     try:
-        found = fields_of_options(text, work.options)
+        found = parse_submit_options(text, translation.accepted_options)
     except ValueError as error:
-        known = ", ".join(work.options)
+        known = ", ".join(translation.accepted_options)
         hint = f"this site takes {known}" if known else "this site takes none"
-        raise work.ad.refused(_OPTIONS, str(error), hint) from None
+        raise translation.ad.make_refusal(_OPTIONS_ATTRIBUTE, str(error), hint) from None
     for option, (name, value) in found.items():
-        if name not in work.settable:
+        if name not in translation.settable_fields:
             why = f"the option {option} is not taken by this batch system"
-            raise work.ad.refused(_OPTIONS, why, f"its profile has no field {name}")
-        _set(work, f"{_OPTIONS}, option {option}", name, value)
+            raise translation.ad.make_refusal(
+                _OPTIONS_ATTRIBUTE, why, f"its profile has no field {name}"
+            )
+        _set_field(translation, f"{_OPTIONS_ATTRIBUTE}, option {option}", name, value)
 
 
-def _keep(work: _Work, name: str) -> None:
+def _copy_to_field(translation: _Translation, name: str) -> None:
     field_name = name.upper()
-    if field_name not in work.settable:
-        if name.lower() not in _SILENT:
-            work.warn(f"attribute {name} is left out: the profile has no settable {field_name}")
+    if field_name not in translation.settable_fields:
+        if name.lower() not in _SILENTLY_IGNORED:
+            translation.add_warning(
+                f"attribute {name} is left out: the profile has no settable {field_name}"
+            )
         return
-    value = work.ad.text(name)
+    value = translation.ad.get_text(name)
     if value:
-        _set(work, name, field_name, value)
+        _set_field(translation, name, field_name, value)
 
 
-def _set(work: _Work, attribute: str, name: str, value: str) -> None:
+def _set_field(translation: _Translation, attribute: str, name: str, value: str) -> None:
     """Set a field, unless an attribute of the table gives it already."""
-    if name in work.fields or any(FIELD_OF.get(given) == name for given in work.given):
+    if name in translation.fields or any(
+        FIELD_BY_ATTRIBUTE.get(given) == name for given in translation.job_values
+    ):
         what = f"attribute {attribute}" if attribute.upper() == name else f"{attribute}: {name}"
-        work.warn(f"{what} is left out: another attribute gives {name}")
+        translation.add_warning(f"{what} is left out: another attribute gives {name}")
     else:
-        work.fields[name] = value
-        work.sources[name] = attribute
+        translation.fields[name] = value
+        translation.attribute_by_field[name] = attribute
 
 
-def _require(work: _Work) -> None:
+def _apply_requirements(translation: _Translation) -> None:
     """Set the fields that CERequirements demands."""
-    if "CERequirements" not in work.ad.ad:
+    if "CERequirements" not in translation.ad.ad:
         return
-    node = work.ad.ad["CERequirements"]
+    node = translation.ad.ad["CERequirements"]
     if isinstance(node, Literal) and isinstance(node.value, str):
         try:
             node = parse_expression(node.value) if node.value.strip() else Literal(value=True)
         except ClassAdError as error:
-            raise work.ad.refused("CERequirements", error.message) from None
-    demands, warnings = fields_of(node, work.ad.evaluator)
-    work.ad.warnings.extend(warnings)
+            raise translation.ad.make_refusal("CERequirements", error.message) from None
+    demands, warnings = translate_requirements(node, translation.ad.evaluator)
+    translation.ad.warnings.extend(warnings)
     for name, value in demands.items():
-        if name not in work.settable:
-            work.warn(f"CERequirements: the profile has no settable {name}; it is left out")
+        if name not in translation.settable_fields:
+            translation.add_warning(
+                f"CERequirements: the profile has no settable {name}; it is left out"
+            )
         elif value:
-            _set(work, "CERequirements", name, value)
+            _set_field(translation, "CERequirements", name, value)
 
 
 # Files, proxy, key
 
 
-def _inputs(work: _Work) -> tuple[str, ...]:
-    names = work.ad.files("TransferInput")
+def _list_input_files(translation: _Translation) -> tuple[str, ...]:
+    names = translation.ad.get_file_names("TransferInput")
     for name in names:
-        if _last_name(work, "TransferInput", name).startswith(OWN_FILE_PREFIX):
-            raise work.ad.refused("TransferInput", f"{shown(name)} has a name of osprofile's own")
-    return tuple(_from(work, "TransferInput", name) for name in names)
+        if _extract_base_name(translation, "TransferInput", name).startswith(OWN_FILE_PREFIX):
+            raise translation.ad.make_refusal(
+                "TransferInput", f"{quote_value(name)} has a name of osprofile's own"
+            )
+    return tuple(_resolve_path(translation, "TransferInput", name) for name in names)
 
 
-def _outputs(work: _Work) -> tuple[tuple[str, str], ...]:
-    remaps: Mapping[str, str] = work.ad.parsed("TransferOutputRemaps", splitting.remaps) or {}
+def _list_output_files(translation: _Translation) -> tuple[tuple[str, str], ...]:
+    remaps: Mapping[str, str] = (
+        translation.ad.parse_value("TransferOutputRemaps", attribute_syntax.parse_output_remaps)
+        or {}
+    )
     found = []
-    for name in remaps if _takes_new_files(work) else work.ad.files("TransferOutput"):
-        last = _last_name(work, "TransferOutput", name)
+    for name in (
+        remaps
+        if _returns_new_files(translation)
+        else translation.ad.get_file_names("TransferOutput")
+    ):
+        last = _extract_base_name(translation, "TransferOutput", name)
         target = remaps.get(name) or remaps.get(last) or last
-        _last_name(work, "TransferOutputRemaps", target)
-        found.append((name, _from(work, "TransferOutput", target)))
+        _extract_base_name(translation, "TransferOutputRemaps", target)
+        found.append((name, _resolve_path(translation, "TransferOutput", target)))
     return tuple(found)
 
 
-def _takes_new_files(work: _Work) -> bool:
+def _returns_new_files(translation: _Translation) -> bool:
     """Say whether no outputs are named; the empty text names that there are none."""
-    return work.iwd is not None and work.ad.value("TransferOutput") is None
+    return translation.iwd is not None and translation.ad.get_value("TransferOutput") is None
 
 
-def _last_name(work: _Work, attribute: str, path: str) -> str:
+def _extract_base_name(translation: _Translation, attribute: str, path: str) -> str:
     """Give the last name of a path; refuse what is no path of a file or directory."""
-    if _URL.match(path):
-        raise work.ad.refused(attribute, f"{shown(path, 40)} is a URL: only files can be staged")
+    if _URL_SCHEME.match(path):
+        raise translation.ad.make_refusal(
+            attribute, f"{quote_value(path, 40)} is a URL: only files can be staged"
+        )
     last = posixpath.basename(path.rstrip("/"))
     if last in {"", ".", ".."}:
-        raise work.ad.refused(attribute, f"{shown(path, 40)} names no file")
+        raise translation.ad.make_refusal(attribute, f"{quote_value(path, 40)} names no file")
     return last
 
 
-def _proxy(work: _Work, *, required: bool) -> Proxy | None:
-    path = work.ad.text("x509UserProxy")
+def _read_proxy(translation: _Translation, *, required: bool) -> Proxy | None:
+    path = translation.ad.get_text("x509UserProxy")
     if not path:
         if required:
             message = "attribute x509UserProxy is missing: this site runs no job without a proxy"
             raise AttributeRefusedError(message, attribute="x509UserProxy")
         return None
-    subject, fqan = (work.ad.text(f"x509UserProxy{what}") or "" for what in ("Subject", "FQAN"))
-    return Proxy(_from(work, "x509UserProxy", path), subject, fqan)
+    subject, fqan = (
+        translation.ad.get_text(f"x509UserProxy{what}") or "" for what in ("Subject", "FQAN")
+    )
+    return Proxy(_resolve_path(translation, "x509UserProxy", path), subject, fqan)
 
 
-def _key(ad: SubmitAd) -> str | None:
+def _build_job_key(ad: SubmitAd) -> str | None:
     """Give what tells a job from others of its client: what HTCondor and CREAM call it."""
-    found = [(name, ad.text(name)) for name in _KEYS]
+    found = [(name, ad.get_text(name)) for name in _KEY_ATTRIBUTES]
     return "; ".join(f"{name}={value}" for name, value in found if value) or None

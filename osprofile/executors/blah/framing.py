@@ -10,99 +10,99 @@ from __future__ import annotations
 import re
 from typing import Final, final
 
-LONGEST_LINE: Final = 16 * 1024 * 1024
+MAX_LINE_LENGTH: Final = 16 * 1024 * 1024
 """Bytes of a request line. The protocol knows no limit; memory does."""
 
-_END: Final = re.compile(rb"[\r\n\0]+")
-_ESCAPES: Final = str.maketrans(
+_LINE_END: Final = re.compile(rb"[\r\n\0]+")
+_FIELD_ESCAPES: Final = str.maketrans(
     {" ": "\\ ", "\t": "\\ ", "\\": "\\\\", "\n": "-", "\r": "", "\0": ""}
 )
-_NOTHING: Final = "N/A"
+_EMPTY_FIELD: Final = "N/A"
 
 
 @final
-class TooLong:
+class OversizedLine:
     """Stands for a line that was longer than the limit, and was thrown away."""
 
 
-TOO_LONG: Final = TooLong()
+OVERSIZED_LINE: Final = OversizedLine()
 
 
 @final
-class Lines:
+class LineSplitter:
     """Makes lines of data that comes in pieces."""
 
-    def __init__(self, limit: int = LONGEST_LINE) -> None:
-        self._limit = limit
-        self._begun = bytearray()
-        self._too_long = self._odd = False
+    def __init__(self, max_length: int = MAX_LINE_LENGTH) -> None:
+        self._max_length = max_length
+        self._partial_line = bytearray()
+        self._too_long = self._open_escape = False
 
-    def feed(self, data: bytes) -> list[bytes | TooLong]:
+    def feed_data(self, data: bytes) -> list[bytes | OversizedLine]:
         """Take the next piece; give the lines that end in it, without their ends."""
-        found: list[bytes | TooLong] = []
+        found: list[bytes | OversizedLine] = []
         start = after = 0
-        for end in _END.finditer(data):
+        for end in _LINE_END.finditer(data):
             at = end.start()
-            if data[at] and self._is_odd(data[after:at], begins=after == 0):
+            if data[at] and self._ends_in_escape(data[after:at], continues_previous=after == 0):
                 at += 1  # the first of them is literal
             after = end.end()
             if at < after:
-                self._keep(data[start:at])
-                found += self._ended()
+                self._append_piece(data[start:at])
+                found += self._finish_line()
                 start = after
         if data:
-            self._odd = self._is_odd(data[after:], begins=after == 0)
-        self._keep(data[start:])
+            self._open_escape = self._ends_in_escape(data[after:], continues_previous=after == 0)
+        self._append_piece(data[start:])
         return found
 
-    def _is_odd(self, piece: bytes, *, begins: bool) -> bool:
-        """Say whether an odd number of backslashes ends here; `begins`: what came before counts."""
+    def _ends_in_escape(self, piece: bytes, *, continues_previous: bool) -> bool:
+        """Say whether an odd number of backslashes ends here; `continues_previous`: what came before counts."""
         count = len(piece) - len(piece.rstrip(b"\\"))
-        return (count + (begins and self._odd and count == len(piece))) % 2 == 1
+        return (count + (continues_previous and self._open_escape and count == len(piece))) % 2 == 1
 
-    def _keep(self, piece: bytes) -> None:
-        if len(self._begun) + len(piece) > self._limit:
+    def _append_piece(self, piece: bytes) -> None:
+        if len(self._partial_line) + len(piece) > self._max_length:
             self._too_long = True
-            self._begun.clear()
+            self._partial_line.clear()
         if not self._too_long:
-            self._begun += piece
+            self._partial_line += piece
 
-    def _ended(self) -> list[bytes | TooLong]:
-        line, too_long = bytes(self._begun), self._too_long
-        self._begun.clear()
-        self._too_long = self._odd = False
+    def _finish_line(self) -> list[bytes | OversizedLine]:
+        line, too_long = bytes(self._partial_line), self._too_long
+        self._partial_line.clear()
+        self._too_long = self._open_escape = False
         if too_long:
-            return [TOO_LONG]
+            return [OVERSIZED_LINE]
         return [line] if line else []
 
 
-def words(line: bytes) -> list[str]:
+def split_line(line: bytes) -> list[str]:
     """Give the words of a line, with the escapes undone."""
     if b"\\" not in line:
         return [word.decode("utf-8", "surrogateescape") for word in line.split(b" ") if word]
     # A line holds no NUL, so NUL can stand for what is escaped: this runs at memory's speed.
     marked = line.replace(b"\\\\", b"\0b").replace(b"\\ ", b"\0s")
-    return [_unmarked(word) for word in marked.split(b" ") if word]
+    return [_decode_word(word) for word in marked.split(b" ") if word]
 
 
-def _unmarked(word: bytes) -> str:
+def _decode_word(word: bytes) -> str:
     plain = word.replace(b"\\", b"").replace(b"\0s", b" ").replace(b"\0b", b"\\")
     return plain.decode("utf-8", "surrogateescape")
 
 
-def field(text: str) -> bytes:
+def encode_field(text: str) -> bytes:
     r"""Give a text as one word of a reply: it is one for every client, whatever the text is.
 
     Blank and tab become `\ `, a backslash two, a line feed `-`; CR and NUL go. An empty text, which
     would be no word, is `N/A`.
     """
-    escaped = text.translate(_ESCAPES) or _NOTHING
+    escaped = text.translate(_FIELD_ESCAPES) or _EMPTY_FIELD
     try:
         return escaped.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a surrogate pair
         return escaped.encode("utf-8", "replace")
 
 
-def line(*fields: str) -> bytes:
+def encode_line(*fields: str) -> bytes:
     """Give a line of a reply that has exactly these fields."""
-    return b" ".join(map(field, fields)) + b"\r\n"
+    return b" ".join(map(encode_field, fields)) + b"\r\n"

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.settings import Settings
 
-NAME: Final = "osprofile-blahpd"
-_MEANINGLESS: Final = (signal.SIGUSR1, signal.SIGUSR2)
-_ANCESTOR: Final = "_CONDOR_ANCESTOR_"
+PROGRAM_NAME: Final = "osprofile-blahpd"
+_IGNORED_SIGNALS: Final = (signal.SIGUSR1, signal.SIGUSR2)
+_CONDOR_ANCESTOR_PREFIX: Final = "_CONDOR_ANCESTOR_"
 """By such variables HTCondor finds the processes of its own that it kills when it restarts: a job of a
 machine without a batch system is none of them, and lives on."""
-EPILOG: Final = """\
+HELP_EPILOG: Final = """\
 Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
 configuration directory, then from --config FILE; options go before them."""
 
@@ -33,22 +33,24 @@ def main() -> NoReturn:
     """Run as this process, with its command line, and end it."""
     from osprofile.errors import OSProfileError
 
-    for name in [name for name in os.environ if name.startswith(_ANCESTOR)]:
+    for name in [name for name in os.environ if name.startswith(_CONDOR_ANCESTOR_PREFIX)]:
         del os.environ[name]
-    for number in _MEANINGLESS:  # a handler, which no job inherits as it would "ignored"
+    for number in _IGNORED_SIGNALS:  # a handler, which no job inherits as it would "ignored"
         signal.signal(number, lambda *_: None)
     try:
-        settings, dry_run = _settings(sys.argv[1:])
-        _log_to(settings)
+        settings, dry_run = _read_configuration(sys.argv[1:])
+        _configure_logging(settings)
     except OSProfileError as error:
-        sys.stderr.write(f"{NAME}: {error}\n")
+        sys.stderr.write(f"{PROGRAM_NAME}: {error}\n")
         sys.exit(error.exit_code)
-    from osprofile.executors.pipes import take_stdio
+    from osprofile.executors.pipes import detach_stdio
 
     try:
-        stdin, stdout = take_stdio()
+        stdin, stdout = detach_stdio()
     except OSError as error:
-        sys.stderr.write(f"{NAME}: standard input and output are needed: {error.strerror}\n")
+        sys.stderr.write(
+            f"{PROGRAM_NAME}: standard input and output are needed: {error.strerror}\n"
+        )
         sys.exit(2)
     from osprofile.executors.blah.server import Server
 
@@ -58,16 +60,19 @@ def main() -> NoReturn:
     sys.exit(asyncio.run(serve()))
 
 
-def _settings(words: Sequence[str]) -> tuple[Settings, bool]:
+def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
     """Give the settings that files and the command line say, and whether to run nothing."""
     import argparse
 
     from osprofile import __version__
     from osprofile.errors import SettingError
-    from osprofile.executors.blah.settings import Settings, default_files, read
+    from osprofile.executors.blah.settings import Settings, list_config_files, read_settings
 
     parser = argparse.ArgumentParser(
-        prog=NAME, description="BLAH's daemon over OS Profiles.", epilog=EPILOG, allow_abbrev=False
+        prog=PROGRAM_NAME,
+        description="BLAH's daemon over OS Profiles.",
+        epilog=HELP_EPILOG,
+        allow_abbrev=False,
     )
     add: Any = parser.add_argument
     add(
@@ -82,17 +87,17 @@ def _settings(words: Sequence[str]) -> tuple[Settings, bool]:
     add("--config", metavar="FILE", help="further settings")
     add("--log", metavar="FILE", help="append the log to FILE [default: standard error]")
     add("--dry-run", action="store_true", help="show each script on standard error, submit nothing")
-    add("--version", action="version", version=f"{NAME} {__version__}")
-    given = parser.parse_args(words)
+    add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
+    given = parser.parse_args(arguments)
     settings = Settings()
-    for path in default_files():
+    for path in list_config_files():
         if os.path.exists(path):
-            settings = read(path, settings)
+            settings = read_settings(path, settings)
     if given.config:
-        settings = read(given.config, settings)
+        settings = read_settings(given.config, settings)
     pairs = dict(word.partition("=")[::2] for word in given.map)
     try:
-        settings = settings.with_map(pairs)
+        settings = settings.with_grid_types(pairs)
     except SettingError as error:
         error.message = f"--map: {error.message}"
         raise
@@ -103,7 +108,7 @@ def _settings(words: Sequence[str]) -> tuple[Settings, bool]:
     ), given.dry_run
 
 
-def _log_to(settings: Settings) -> None:
+def _configure_logging(settings: Settings) -> None:
     """Have what is logged appended to the log file, or written to stderr."""
     from osprofile.errors import SettingError
 

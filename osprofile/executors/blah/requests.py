@@ -16,22 +16,22 @@ from osprofile.executors.blah.results import (
 
 # In the background
 
-_R_co = TypeVar("_R_co", bound=AnyResult, covariant=True)
+_ResultT_co = TypeVar("_ResultT_co", bound=AnyResult, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Request(Generic[_R_co]):
+class Request(Generic[_ResultT_co]):
     """A command that works in the background. Hand its result to `Connection.finish`, once.
 
-    `reqid` is the client's; two requests are the same one only if they are one object.
+    `request_id` is the client's; two requests are the same one only if they are one object.
     """
 
-    result: ClassVar[type[AnyResult]]
-    reqid: str
+    result_class: ClassVar[type[AnyResult]]
+    request_id: str
 
-    def failed(self, text: str, code: int = 1) -> _R_co:
+    def make_failure(self, text: str, code: int = 1) -> _ResultT_co:
         """Give the result that this request gets if it failed, whatever its kind is."""
-        return self.result.failed(text, code)  # type: ignore[return-value]  # each class says which
+        return self.result_class.failure(text, code)  # type: ignore[return-value]  # each class says which
 
 
 @final
@@ -39,7 +39,7 @@ class Request(Generic[_R_co]):
 class Submit(Request[SubmitResult]):
     """BLAH_JOB_SUBMIT: `ad` is the text of the submit ad."""
 
-    result = SubmitResult
+    result_class = SubmitResult
     ad: str
 
 
@@ -48,7 +48,7 @@ class Submit(Request[SubmitResult]):
 class Status(Request[StatusResult]):
     """BLAH_JOB_STATUS of one job."""
 
-    result = StatusResult
+    result_class = StatusResult
     job_id: str
 
 
@@ -57,7 +57,7 @@ class Status(Request[StatusResult]):
 class Cancel(Request[Result]):
     """BLAH_JOB_CANCEL of one job. That of an ended or unknown job should succeed (page)."""
 
-    result = Result
+    result_class = Result
     job_id: str
 
 
@@ -66,7 +66,7 @@ class Cancel(Request[Result]):
 class Hold(Request[Result]):
     """BLAH_JOB_HOLD of one job."""
 
-    result = Result
+    result_class = Result
     job_id: str
 
 
@@ -75,7 +75,7 @@ class Hold(Request[Result]):
 class Resume(Request[Result]):
     """BLAH_JOB_RESUME of one job: to what it was before it was held."""
 
-    result = Result
+    result_class = Result
     job_id: str
 
 
@@ -84,7 +84,7 @@ class Resume(Request[Result]):
 class Signal(Request[SignalResult]):
     """BLAH_JOB_SIGNAL: `signal` is a signal's number, for a job that runs."""
 
-    result = SignalResult
+    result_class = SignalResult
     job_id: str
     signal: int
 
@@ -94,7 +94,7 @@ class Signal(Request[SignalResult]):
 class RefreshProxy(Request[Result]):
     """BLAH_JOB_REFRESH_PROXY: for jobs that are idle, running or held. `Proxy renewed`."""
 
-    result = Result
+    result_class = Result
     job_id: str
     path: str
 
@@ -104,7 +104,7 @@ class RefreshProxy(Request[Result]):
 class SendProxy(Request[Result]):
     """BLAH_JOB_SEND_PROXY_TO_WORKER_NODE."""
 
-    result = Result
+    result_class = Result
     job_id: str
     path: str
     node: str
@@ -115,7 +115,7 @@ class SendProxy(Request[Result]):
 class Ping(Request[Result]):
     """BLAH_PING: succeeds if the batch system `lrms` answers."""
 
-    result = Result
+    result_class = Result
     lrms: str
 
 
@@ -124,7 +124,7 @@ class Ping(Request[Result]):
 class HostPort(Request[Result]):
     """BLAH_GET_HOSTPORT: the text is `lrms/host:port` of the daemons that watch logs."""
 
-    result = Result
+    result_class = Result
 
 
 @final
@@ -132,7 +132,7 @@ class HostPort(Request[Result]):
 class StatusAll(Request[AdsResult]):
     """BLAH_JOB_STATUS_ALL."""
 
-    result = AdsResult
+    result_class = AdsResult
 
 
 @final
@@ -140,7 +140,7 @@ class StatusAll(Request[AdsResult]):
 class StatusSelect(Request[AdsResult]):
     """BLAH_JOB_STATUS_SELECT: of the jobs whose status ads make `expression` true."""
 
-    result = AdsResult
+    result_class = AdsResult
     expression: str
 
 
@@ -217,7 +217,7 @@ class Quit:
     """QUIT. It is answered already; nothing that came behind it is read."""
 
 
-Immediate: TypeAlias = (
+ImmediateRequest: TypeAlias = (
     SetSudoId | SetSudoOff | SetGlexecDn | SetGlexecOff | CacheProxy | UseCachedProxy | UncacheProxy
 )
 """Must be answered by `Connection.answer` before the next request is taken."""

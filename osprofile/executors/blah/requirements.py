@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import (
-    Chain,
     Evaluator,
     Expression,
     Literal,
+    OperatorChain,
     Reference,
     unparse,
 )
-from osprofile.executors.blah.classad.writer import constant
+from osprofile.executors.blah.classad.writer import format_constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SUFFIX: Final = {
+_FIELD_SUFFIXES: Final = {
     "==": "",
     "=?=": "",
     "is": "",
@@ -30,16 +30,18 @@ _SUFFIX: Final = {
     "<=": "_MAX",
     "<": "_MAX",
 }
-_MIRRORED: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
-_STEP: Final = {">": 1, "<": -1}
+_MIRRORED_OPERATORS: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
+_STRICT_BOUND_OFFSETS: Final = {">": 1, "<": -1}
 
 
-def fields_of(node: Expression, evaluator: Evaluator) -> tuple[dict[str, str], list[str]]:
+def translate_requirements(
+    node: Expression, evaluator: Evaluator
+) -> tuple[dict[str, str], list[str]]:
     """Give what an expression demands, by the names of fields, and the warnings."""
     found: dict[str, str] = {}
     warnings = []
-    for conjunct in _conjuncts(node):
-        demand = _demand(conjunct, evaluator)
+    for conjunct in _split_conjuncts(node):
+        demand = _translate_comparison(conjunct, evaluator)
         if demand is None:
             if conjunct != Literal(value=True):
                 warnings.append(f"CERequirements: {unparse(conjunct)!r} cannot be translated")
@@ -48,32 +50,36 @@ def fields_of(node: Expression, evaluator: Evaluator) -> tuple[dict[str, str], l
     return found, warnings
 
 
-def _conjuncts(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Chain) and node.rest[0][0] == "&&":
+def _split_conjuncts(node: Expression) -> Iterator[Expression]:
+    if isinstance(node, OperatorChain) and node.rest[0][0] == "&&":
         for part in (node.first, *(operand for _, operand in node.rest)):
-            yield from _conjuncts(part)
+            yield from _split_conjuncts(part)
     else:
         yield node
 
 
-def _demand(node: Expression, evaluator: Evaluator) -> tuple[str, str] | None:
+def _translate_comparison(node: Expression, evaluator: Evaluator) -> tuple[str, str] | None:
     """Give the field and the value of one comparison."""
-    if not isinstance(node, Chain) or len(node.rest) != 1:
+    if not isinstance(node, OperatorChain) or len(node.rest) != 1:
         return None
     left, (operator, right) = node.first, node.rest[0]
     if not isinstance(left, Reference):
-        left, operator, right = right, _MIRRORED.get(operator, operator), left
-    if not isinstance(left, Reference) or operator not in _SUFFIX:
+        left, operator, right = right, _MIRRORED_OPERATORS.get(operator, operator), left
+    if not isinstance(left, Reference) or operator not in _FIELD_SUFFIXES:
         return None
-    text = _bound(operator, right, evaluator)
-    return None if text is None else (left.name.upper() + _SUFFIX[operator], text)
+    text = _evaluate_bound(operator, right, evaluator)
+    return None if text is None else (left.name.upper() + _FIELD_SUFFIXES[operator], text)
 
 
-def _bound(operator: str, node: Expression, evaluator: Evaluator) -> str | None:
+def _evaluate_bound(operator: str, node: Expression, evaluator: Evaluator) -> str | None:
     value = evaluator.evaluate(node)
-    if operator in _STEP:
+    if operator in _STRICT_BOUND_OFFSETS:
         whole = isinstance(value, int) and not isinstance(value, bool)
-        return str(value + _STEP[operator]) if whole and isinstance(value, int) else None
+        return (
+            str(value + _STRICT_BOUND_OFFSETS[operator])
+            if whole and isinstance(value, int)
+            else None
+        )
     if isinstance(value, str):
         return value
-    return constant(value) if isinstance(value, bool | int | float) else None
+    return format_constant(value) if isinstance(value, bool | int | float) else None

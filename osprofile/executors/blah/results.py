@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NO_ERROR: Final = "No error"
 NOT_AVAILABLE: Final = "N/A"
-MALFORMED_ID: Final = 255
+MALFORMED_ID_CODE: Final = 255
 """The code of a result about a job id that is none."""
 
 IDLE, RUNNING, REMOVED, COMPLETED, HELD = 1, 2, 3, 4, 5
@@ -33,22 +33,22 @@ STATUS_NAMES: Final = {
 """The numbers of BLAH's states, with their names in messages."""
 
 
-def told_error(error: OSProfileError) -> str:
+def format_error(error: OSProfileError) -> str:
     """Give an error on one line, for a result's text: HTCondor shows it to the user.
 
-    Where in the site's profile the rule stands is for the log (`logged`).
+    Where in the site's profile the rule stands is for the log (`format_log_entry`).
     """
     hint = f" ({error.hint})" if error.hint else ""
-    return one_line(f"{error.message}{hint}")
+    return join_lines(f"{error.message}{hint}")
 
 
-def logged(error: OSProfileError) -> str:
+def format_log_entry(error: OSProfileError) -> str:
     """Return an error on one line, with its place, for the log."""
-    place = one_line(str(error.place)) + ": " if error.place else ""
-    return place + told_error(error)
+    place = join_lines(str(error.location)) + ": " if error.location else ""
+    return place + format_error(error)
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """Give a text of several lines as one, for people; what a terminal acts on is U+FFFD."""
     lines = (" ".join(line.split()) for line in text.splitlines())
     joined = "; ".join(line for line in lines if line)
@@ -72,7 +72,7 @@ class Result:
         return str(self.code), self.text
 
     @classmethod
-    def failed(cls, text: str, code: int = 1) -> Result:
+    def failure(cls, text: str, code: int = 1) -> Result:
         """Give the result of a failure."""
         return cls(code, text)
 
@@ -92,19 +92,19 @@ class SubmitResult:
         return str(self.code), self.text, self.job_id
 
     @classmethod
-    def submitted(cls, job_id: str) -> SubmitResult:
+    def success(cls, job_id: str) -> SubmitResult:
         """Give the result of a submission."""
         return cls(0, NO_ERROR, job_id)
 
     @classmethod
-    def failed(cls, text: str, code: int = 1) -> SubmitResult:
+    def failure(cls, text: str, code: int = 1) -> SubmitResult:
         """Give the result of a failure; HTCondor makes the text the reason for holding the job."""
         return cls(code, text)
 
     @classmethod
-    def refused(cls, error: OSProfileError) -> SubmitResult:
+    def from_error(cls, error: OSProfileError) -> SubmitResult:
         """Give the result of a submission that an error ended."""
-        text = told_error(error)
+        text = format_error(error)
         is_syntax = isinstance(error, ClassAdError)
         return cls(1, f"Error parsing classad: {text}" if is_syntax else text)
 
@@ -125,12 +125,12 @@ class StatusResult:
         return str(self.code), self.text, str(self.status), self.ad
 
     @classmethod
-    def told(cls, status: int, ad: str) -> StatusResult:
+    def success(cls, status: int, ad: str) -> StatusResult:
         """Give the result for a job whose status is known."""
         return cls(0, "No Error", status, ad)
 
     @classmethod
-    def failed(cls, text: str, code: int = 1) -> StatusResult:
+    def failure(cls, text: str, code: int = 1) -> StatusResult:
         """Give the result for a job of which nothing is known."""
         return cls(code, text)
 
@@ -150,12 +150,12 @@ class AdsResult:
         return str(self.code), self.text, self.ads
 
     @classmethod
-    def told(cls, ads: Iterable[str]) -> AdsResult:
+    def success(cls, ads: Iterable[str]) -> AdsResult:
         """Give the result with these ads, of which there may be none."""
         return cls(0, NO_ERROR, f"[{';'.join(ads)}]")
 
     @classmethod
-    def failed(cls, text: str, code: int = 1) -> AdsResult:
+    def failure(cls, text: str, code: int = 1) -> AdsResult:
         """Give the result of a failure."""
         return cls(code, text)
 
@@ -175,17 +175,17 @@ class SignalResult:
         return str(self.code), self.text, str(self.status)
 
     @classmethod
-    def sent(cls, status: int) -> SignalResult:
+    def success(cls, status: int) -> SignalResult:
         """Give the result of a signal that was sent."""
         return cls(0, NO_ERROR, status)
 
     @classmethod
-    def failed(cls, text: str, code: int = 1) -> SignalResult:
+    def failure(cls, text: str, code: int = 1) -> SignalResult:
         """Give the result of a failure."""
         return cls(code, text)
 
 
-def in_state(status: int, job_id: str, *, code: int = 1) -> Result:
+def make_state_result(status: int, job_id: str, *, code: int = 1) -> Result:
     """Give the result for a job whose state does not allow what was asked for.
 
     As in `Job Removed jobId pbs/20250101/7`. HOLD of a held job is no failure: its code is 0.

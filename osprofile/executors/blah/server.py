@@ -13,18 +13,20 @@ import signal
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.executors.blah import requests as r
-from osprofile.executors.blah.lanes import Lanes
-from osprofile.executors.blah.protocol import USUAL_COMMANDS, Connection
-from osprofile.executors.blah.sites import Sites
-from osprofile.executors.blah.work import Worker
-from osprofile.executors.pipes import MOST_UNREAD, Input, Output
+from osprofile.executors.blah.batch_systems import BatchSystems
+from osprofile.executors.blah.protocol import DEFAULT_COMMANDS, Connection
+from osprofile.executors.blah.request_handler import RequestHandler
+from osprofile.executors.blah.request_queue import RequestQueue
+from osprofile.executors.pipes import MAX_UNREAD_BYTES, PipeReader, PipeWriter
 
 if TYPE_CHECKING:
     from osprofile.executors.blah.settings import Settings
 
 log: Final = logging.getLogger("osprofile.blah")
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-_PROXY_CACHE: Final = frozenset({"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"})
+_EXIT_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+_PROXY_CACHE_COMMANDS: Final = frozenset(
+    {"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"}
+)
 
 
 @final
@@ -36,95 +38,95 @@ class Server:
     ) -> None:
         self._settings = settings
         self._connection = Connection(
-            USUAL_COMMANDS | (_PROXY_CACHE if settings.proxy_cache else frozenset()),
+            DEFAULT_COMMANDS | (_PROXY_CACHE_COMMANDS if settings.proxy_cache else frozenset()),
             window=settings.window,
         )
-        self._sites = Sites(settings)
-        self._worker = Worker(self._sites, settings, dry_run=dry_run)
-        self._input = Input(stdin, self._take)
-        self._output = Output(stdout, self._hang_up)
-        self._lanes = Lanes(self._work, self._may_start)
+        self._batch_systems = BatchSystems(settings)
+        self._request_handler = RequestHandler(self._batch_systems, settings, dry_run=dry_run)
+        self._input = PipeReader(stdin, self._receive_data)
+        self._output = PipeWriter(stdout, self._stop_serving)
+        self._request_queue = RequestQueue(self._handle_request, self._has_result_room)
         self._stopping = asyncio.Event()
-        self._resuming: asyncio.Task[None] | None = None
+        self._resume_task: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
         """Serve until QUIT, the end of stdin or a signal; give the exit code."""
         loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, self._signalled, number)
-        self._send()
-        self._input.resume()
+        for number in _EXIT_SIGNALS:
+            loop.add_signal_handler(number, self._handle_signal, number)
+        self._send_output()
+        self._input.resume_reading()
         try:
             await self._stopping.wait()
-            self._input.pause()
-            await self._end()
+            self._input.pause_reading()
+            await self._shut_down()
         finally:
-            await self._sites.close()
-            for number in _SIGNALS:
+            await self._batch_systems.close()
+            for number in _EXIT_SIGNALS:
                 loop.remove_signal_handler(number)
         return 0
 
-    async def _end(self) -> None:
+    async def _shut_down(self) -> None:
         """Close the pipe, then let submissions come to their end; what only asks is broken off."""
-        self._lanes.drop_all_but(r.Submit)
+        self._request_queue.cancel_all_except(r.Submit)
         try:
             async with asyncio.timeout(self._settings.linger):
                 await self._output.close()
-                await self._lanes.finish()
+                await self._request_queue.wait_until_idle()
         except TimeoutError:
-            log.warning("%d submissions are cut off", self._lanes.cut())
-        self._lanes.cut()
-        await self._lanes.finish()
+            log.warning("%d submissions are cut off", self._request_queue.cancel_all())
+        self._request_queue.cancel_all()
+        await self._request_queue.wait_until_idle()
 
-    def _signalled(self, number: int) -> None:
+    def _handle_signal(self, number: int) -> None:
         log.info("received signal %d", number)
         if self._stopping.is_set():  # once more: at once
-            self._lanes.cut()
+            self._request_queue.cancel_all()
         self._stopping.set()
 
-    def _hang_up(self) -> None:
+    def _stop_serving(self) -> None:
         """End: the client is gone."""
         self._stopping.set()
 
     # Requests and results
 
-    def _take(self, data: bytes) -> None:
+    def _receive_data(self, data: bytes) -> None:
         self._connection.receive_data(data)
         while (event := self._connection.next_request()) is not None:
-            self._handle(event)
-        self._send()
-        self._lanes.start()
+            self._dispatch_event(event)
+        self._send_output()
+        self._request_queue.start_waiting()
         if not data:
             log.info("the end of stdin")
-            self._hang_up()
+            self._stop_serving()
 
-    def _handle(self, event: r.AnyRequest | r.Immediate | r.Quit) -> None:
+    def _dispatch_event(self, event: r.AnyRequest | r.ImmediateRequest | r.Quit) -> None:
         if isinstance(event, r.Request):
-            self._lanes.add(event)
+            self._request_queue.add_request(event)
         elif isinstance(event, r.Quit):
             log.info("QUIT")
-            self._hang_up()
+            self._stop_serving()
         else:
-            self._connection.answer(self._worker.answer(event))
+            self._connection.answer_request(self._request_handler.handle_immediate(event))
 
-    async def _work(self, request: r.AnyRequest) -> None:
-        result = await self._worker.result_of(request)
-        self._connection.finish(request, result)
-        self._send()
+    async def _handle_request(self, request: r.AnyRequest) -> None:
+        result = await self._request_handler.handle_request(request)
+        self._connection.finish_request(request, result)
+        self._send_output()
 
-    def _may_start(self) -> bool:
+    def _has_result_room(self) -> bool:
         """Say whether there is room for more results; at the end nobody fetches them."""
-        return self._connection.unfetched < MOST_UNREAD or self._stopping.is_set()
+        return self._connection.unfetched_bytes < MAX_UNREAD_BYTES or self._stopping.is_set()
 
-    def _send(self) -> None:
+    def _send_output(self) -> None:
         """Send what there is; read no more as long as the client does not read."""
         self._output.send(self._connection.data_to_send())
-        if self._output.unsent > MOST_UNREAD and self._resuming is None:
-            self._input.pause()
-            self._resuming = asyncio.ensure_future(self._resume())
+        if self._output.unsent_bytes > MAX_UNREAD_BYTES and self._resume_task is None:
+            self._input.pause_reading()
+            self._resume_task = asyncio.ensure_future(self._resume_when_flushed())
 
-    async def _resume(self) -> None:
+    async def _resume_when_flushed(self) -> None:
         await self._output.flush()
-        self._resuming = None
+        self._resume_task = None
         if not self._stopping.is_set():
-            self._input.resume()
+            self._input.resume_reading()

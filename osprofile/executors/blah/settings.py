@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import SettingError, nearest, shown
-from osprofile.executors.blah.jobids import NAME
-from osprofile.executors.blah.protocol import WINDOW
+from osprofile.errors import SettingError, quote_value, suggest_names
+from osprofile.executors.blah.job_id import PROFILE_NAME
+from osprofile.executors.blah.protocol import DEFAULT_WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SYSTEM: Final = "/etc/osprofile/blahpd.toml"
-_LARGEST: Final = 10**9
+SYSTEM_CONFIG_FILE: Final = "/etc/osprofile/blahpd.toml"
+_MAX_NUMBER: Final = 10**9
 
 
 @final
@@ -47,7 +47,7 @@ class Settings:
     store: str = ""
     log: str = ""
     log_level: str = "info"
-    window: int = WINDOW
+    window: int = DEFAULT_WINDOW
     at_once: int = 8
     held_as_idle: bool = False
     proxy_required: bool = False
@@ -58,18 +58,18 @@ class Settings:
     grace: float = 60.0
     linger: float = 2.0
 
-    def with_map(self, pairs: Mapping[str, str]) -> Settings:
+    def with_grid_types(self, pairs: Mapping[str, str]) -> Settings:
         """Give the settings with further GridTypes."""
-        return replace(self, map=_table("map", {**self.map, **pairs}))
+        return replace(self, map=_validate_table("map", {**self.map, **pairs}))
 
 
-def default_files() -> list[str]:
+def list_config_files() -> list[str]:
     """Give the files that are read if they exist, each going before the one in front of it."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return [SYSTEM, os.path.join(home, "osprofile", "blahpd.toml")]
+    return [SYSTEM_CONFIG_FILE, os.path.join(home, "osprofile", "blahpd.toml")]
 
 
-def read(path: str, settings: Settings) -> Settings:
+def read_settings(path: str, settings: Settings) -> Settings:
     """Give settings as a file changes them. `SettingError` says what is wrong in it."""
     try:
         with open(path, "rb") as file:
@@ -84,76 +84,82 @@ def read(path: str, settings: Settings) -> Settings:
     changes = {}
     for name, value in found.items():
         if name not in names:
-            hint = nearest(name, names) or f"known: {', '.join(names)}"
-            raise SettingError(f"{path}: there is no setting {shown(name)}", hint=hint)
+            hint = suggest_names(name, names) or f"known: {', '.join(names)}"
+            raise SettingError(f"{path}: there is no setting {quote_value(name)}", hint=hint)
         try:
-            changes[name] = _MAKERS[type(getattr(settings, name))](name, value)
+            changes[name] = _TYPE_VALIDATORS[type(getattr(settings, name))](name, value)
         except SettingError as error:
             error.message = f"{path}: {error.message}"
             raise
     return replace(settings, **changes)
 
 
-def _text(name: str, value: object) -> str:
+def _validate_text(name: str, value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise SettingError(f"{name} = {value!r} is no text")
-    if name == "log_level" and value not in LEVELS:
-        raise SettingError(f"{name} = {value!r}", hint=f"one of {', '.join(LEVELS)}")
+    if name == "log_level" and value not in LOG_LEVELS:
+        raise SettingError(f"{name} = {value!r}", hint=f"one of {', '.join(LOG_LEVELS)}")
     return value
 
 
-def _flag(name: str, value: object) -> bool:
+def _validate_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise SettingError(f"{name} = {value!r}", hint="true or false")
     return value
 
 
-def _count(name: str, value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _LARGEST:
+def _validate_count(name: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_NUMBER:
         raise SettingError(f"{name} = {value!r} is no number of 1 or more")
     return value
 
 
-def _seconds(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _LARGEST:
+def _validate_seconds(name: str, value: object) -> float:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= _MAX_NUMBER
+    ):
         raise SettingError(f"{name} = {value!r} is no number of seconds")
     return float(value)
 
 
-def _texts(name: str, value: object) -> tuple[str, ...]:
+def _validate_text_list(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise SettingError(f"{name} = {value!r} is no list", hint=f'as in: {name} = ["a", "b"]')
-    return tuple(_text(name, item) for item in value)
+    return tuple(_validate_text(name, item) for item in value)
 
 
-def _table(name: str, value: object) -> Mapping[str, str]:
+def _validate_table(name: str, value: object) -> Mapping[str, str]:
     if not isinstance(value, dict):
-        hint = f"as in: {name} = {_EXAMPLES[name]}"
+        hint = f"as in: {name} = {_TABLE_EXAMPLES[name]}"
         raise SettingError(f"{name} = {value!r} is no table", hint=hint)
     for key, item in value.items():
-        _text(f"{name}: {key}", item)
+        _validate_text(f"{name}: {key}", item)
         for word in (key, item) if name == "map" else ():
-            if not NAME.match(word):
+            if not PROFILE_NAME.match(word):
                 hint = "a letter or digit, then letters, digits, _ . -"
                 raise SettingError(f"{name}: {word!r} is no name", hint=hint)
-        if name == "extra_submit_args" and not _OPTION.match(f"{key} {item}"):
-            hint = f"an option, and a field or FIELD=VALUE, as in: {name} = {_EXAMPLES[name]}"
+        if name == "extra_submit_args" and not _OPTION_ENTRY.match(f"{key} {item}"):
+            hint = f"an option, and a field or FIELD=VALUE, as in: {name} = {_TABLE_EXAMPLES[name]}"
             raise SettingError(f"{name}: {key!r} = {item!r}", hint=hint)
     return MappingProxyType(dict(value))
 
 
-_EXAMPLES: Final = {
+_TABLE_EXAMPLES: Final = {
     "map": '{ pbs = "torque" }',
     "extra_submit_args": '{ "--qos" = "QOS", "--exclusive" = "SHARED=no" }',
     "context": '{ "SSH:HOST" = "me@login" }',
 }
-_OPTION: Final = re.compile(r"(?s)--?[A-Za-z0-9][A-Za-z0-9_.-]* [A-Za-z_][A-Za-z0-9_.-]*(?:=.*)?\Z")
-LEVELS: Final = ("debug", "info", "warning", "error")
-_MAKERS: Final[dict[type, Any]] = {
-    str: _text,
-    bool: _flag,
-    int: _count,
-    float: _seconds,
-    tuple: _texts,
-    MappingProxyType: _table,
+_OPTION_ENTRY: Final = re.compile(
+    r"(?s)--?[A-Za-z0-9][A-Za-z0-9_.-]* [A-Za-z_][A-Za-z0-9_.-]*(?:=.*)?\Z"
+)
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+_TYPE_VALIDATORS: Final[dict[type, Any]] = {
+    str: _validate_text,
+    bool: _validate_flag,
+    int: _validate_count,
+    float: _validate_seconds,
+    tuple: _validate_text_list,
+    MappingProxyType: _validate_table,
 }

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from osprofile.executors.blah.attributes import Submission
-    from osprofile.target.job import JobDescription
+    from osprofile.jobs.description import JobDescription
 
-PROXY: Final = ".gpe_proxy"
+PROXY_FILE_NAME: Final = ".gpe_proxy"
 """The user's proxy, in the job's working directory."""
 
-SCRIPT: Final = r"""
+STAGING_SCRIPT: Final = r"""
 die() { printf 'the job cannot go on: %s\n' "$1" >&2; kill -s KILL "$$"; exit 1; }
 run() { # PROGRAM ARGUMENT...: in place of this shell
   if [ "$stage" = y ]; then
@@ -122,23 +122,26 @@ there and where they go, the program and its arguments. What cannot be brought e
 as what cannot begin does."""
 
 
-def staged(submission: Submission, directory: str, *, proxied: bool) -> JobDescription:
+def build_staged_job(submission: Submission, directory: str, *, has_proxy: bool) -> JobDescription:
     """Give the job that runs a submission's program where, and with the files that, it asks for.
 
     One that brings or leaves files runs in `directory`, its own; any other where its client is.
-    `proxied`: there is going to be a proxy.
+    `has_proxy`: there is going to be a proxy.
     """
     description = replace(submission.description, directory=directory)
-    if proxied:
-        environment = {**description.environment, "X509_USER_PROXY": f"{directory}/{PROXY}"}
+    if has_proxy:
+        environment = {
+            **description.environment,
+            "X509_USER_PROXY": f"{directory}/{PROXY_FILE_NAME}",
+        }
         description = replace(description, environment=environment)
     brings = bool(submission.inputs or submission.outputs)
     iwd = "" if brings or not submission.iwd else submission.iwd
-    if description.executable is None or not (iwd or brings or submission.stage_cmd):
+    if description.executable is None or not (iwd or brings or submission.stages_executable):
         return description
     arguments = (
-        "-c", SCRIPT, "sh", iwd, "y" if submission.stage_cmd else "",
-        submission.iwd if brings and submission.takes_new_files and submission.iwd else "",
+        "-c", STAGING_SCRIPT, "sh", iwd, "y" if submission.stages_executable else "",
+        submission.iwd if brings and submission.returns_new_files and submission.iwd else "",
         str(len(submission.inputs)), *submission.inputs,
         str(len(submission.outputs)), *(name for pair in submission.outputs for name in pair),
         description.executable, *description.arguments,

@@ -12,23 +12,23 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import AttributeRefusedError, OSProfileError, shown
-from osprofile.target.job import FIELD_OF, JobDescription
+from osprofile.errors import AttributeRefusedError, OSProfileError, quote_value
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_RUN_IN: Final = 'cd && cd -- "$1" || exit 125; shift; exec "$@"'
+_RUN_IN_DIRECTORY: Final = 'cd && cd -- "$1" || exit 125; shift; exec "$@"'
 """Runs a program in a directory below the home directory."""
-_MOST: Final = 999_999_999
-_MOST_AUTH_NUMBER: Final = 2**31 - 1
+_MAX_NUMBER: Final = 999_999_999
+_MAX_AUTH_NUMBER: Final = 2**31 - 1
 _DEFAULT_PROFILE: Final = "linux"
 
-_APPLICATIONS: Final[Mapping[str, str | None]] = MappingProxyType(
+_BACKEND_APPLICATIONS: Final[Mapping[str, str | None]] = MappingProxyType(
     {"NORMAL": None, "MPI": "MPI", "BLACS": "BLACS"}
 )
 """By backend, the profile's application that starts it; None is its default one."""
-SEVERAL: Final = "Processes"
+MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application for several processes of backend NORMAL."""
 
 
@@ -43,7 +43,7 @@ def auth_number_path(directory: str) -> str:
 
 
 @final
-class Place(NamedTuple):
+class Destination(NamedTuple):
     """Where a job goes: jobs of equal places share one target system.
 
     `hostname` as the client gave it; `port` 0 is the default; `polling` 0 leaves the interval to us.
@@ -58,40 +58,40 @@ class Place(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Order:
+class JobRequest:
     """A job that was asked for.
 
-    `executable` is a path here if it is `staged`, else on the target system. `run_in` is where it
+    `executable` is a path here if it is `is_staged`, else on the target system. `run_directory` is where it
     runs there, which other jobs may share: an absolute path, or one below the home directory; None:
     in the job's own working directory. `stdout` and `stderr` are files here that
     get its output; None: nobody wants it. `auth_number` is a secret that the executable finds in a
-    file; empty: there is none. `job` lacks what depends on the working directory.
+    file; empty: there is none. `base_description` lacks what depends on the working directory.
     """
 
-    place: Place
+    destination: Destination
     executable: str
-    staged: bool
-    run_in: str | None
+    is_staged: bool
+    run_directory: str | None
     stdout: str | None
     stderr: str | None
-    job: JobDescription
+    base_description: JobDescription
     auth_number: str = ""
 
-    def description(self, directory: str) -> JobDescription:
+    def build_description(self, directory: str) -> JobDescription:
         """Give the job for a working directory of the target system."""
         executable = self.executable
-        if self.staged:
+        if self.is_staged:
             executable = staged_path(executable, directory)
-        arguments, fields = tuple(self.job.arguments), {}
+        arguments, fields = tuple(self.base_description.arguments), {}
         if self.auth_number:
             arguments = (*arguments, f"--authNumberFile={auth_number_path(directory)}")
-        if self.run_in is not None and posixpath.isabs(self.run_in):
-            fields = {"DIRECTORY": self.run_in}
-        elif self.run_in is not None:
-            arguments = ("-c", _RUN_IN, "sh", self.run_in, executable, *arguments)
+        if self.run_directory is not None and posixpath.isabs(self.run_directory):
+            fields = {"DIRECTORY": self.run_directory}
+        elif self.run_directory is not None:
+            arguments = ("-c", _RUN_IN_DIRECTORY, "sh", self.run_directory, executable, *arguments)
             executable = "/bin/sh"
         return replace(
-            self.job,
+            self.base_description,
             executable=executable,
             arguments=arguments,
             directory=directory,
@@ -105,241 +105,245 @@ class Order:
 
 @final
 @dataclass(slots=True)
-class _Given:
+class _ParsedAttributes:
     """The attributes of one JOB_CREATE, read; by name, in the types that their readers give."""
 
-    one: dict[str, object] = field(default_factory=dict)
+    values: dict[str, object] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)
     profile: str = ""
 
-    def text(self, name: str) -> str:
+    def get_text(self, name: str) -> str:
         """Give a text; empty if it is not there."""
-        return str(self.one.get(name, ""))
+        return str(self.values.get(name, ""))
 
-    def number(self, name: str) -> int:
+    def get_number(self, name: str) -> int:
         """Give a number; 0 if it is not there."""
-        value = self.one.get(name, 0)
+        value = self.values.get(name, 0)
         return value if isinstance(value, int) else 0
 
-    def flag(self, name: str) -> bool:
+    def get_flag(self, name: str) -> bool:
         """Give a flag; False if it is not there."""
-        return bool(self.one.get(name, False))
+        return bool(self.values.get(name, False))
 
 
-_Reader = Callable[[_Given, str, str], None]
+_AttributeReader = Callable[[_ParsedAttributes, str, str], None]
 
 
 @final
 class Attribute(NamedTuple):
     """A row of the table: how a value is read, and of what in a JobDescription it becomes a part.
 
-    `becomes` is empty for what is no part of it.
+    `description_field` is empty for what is no part of it.
     """
 
-    read: _Reader
+    read_value: _AttributeReader
     mandatory: bool = False
-    becomes: str = ""
+    description_field: str = ""
 
 
-def _refused(name: str, message: str, hint: str = "") -> AttributeRefusedError:
+def _make_refusal(name: str, message: str, hint: str = "") -> AttributeRefusedError:
     return AttributeRefusedError(f"attribute {name}: {message}", attribute=name, hint=hint)
 
 
-def _text(given: _Given, name: str, value: str) -> None:
-    given.one[name] = value
+def _read_text(parsed: _ParsedAttributes, name: str, value: str) -> None:
+    parsed.values[name] = value
 
 
-def _some_text(given: _Given, name: str, value: str) -> None:
+def _read_nonempty_text(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value:
-        raise _refused(name, "it has no value")
-    given.one[name] = value
+        raise _make_refusal(name, "it has no value")
+    parsed.values[name] = value
 
 
-def _path(given: _Given, name: str, value: str) -> None:
+def _read_path(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value.startswith("/") or value.endswith("/"):
-        raise _refused(name, f"{shown(value)} is no absolute path of a file")
-    given.one[name] = value
+        raise _make_refusal(name, f"{quote_value(value)} is no absolute path of a file")
+    parsed.values[name] = value
 
 
-def _number(given: _Given, name: str, value: str) -> None:
+def _read_number(parsed: _ParsedAttributes, name: str, value: str) -> None:
     digits = value.strip()
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 18 or int(digits) > _MOST:
-        raise _refused(name, f"{shown(value)} is no number from 0 to {_MOST}")
-    given.one[name] = int(digits)
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 18 or int(digits) > _MAX_NUMBER:
+        raise _make_refusal(name, f"{quote_value(value)} is no number from 0 to {_MAX_NUMBER}")
+    parsed.values[name] = int(digits)
 
 
-def _count(given: _Given, name: str, value: str) -> None:
-    _number(given, name, value)
-    if given.one[name] == 0:
-        raise _refused(name, "at least one process is needed")
+def _read_count(parsed: _ParsedAttributes, name: str, value: str) -> None:
+    _read_number(parsed, name, value)
+    if parsed.values[name] == 0:
+        raise _make_refusal(name, "at least one process is needed")
 
 
-def _port(given: _Given, name: str, value: str) -> None:
-    _number(given, name, value)
-    if given.number(name) > 65535:
-        raise _refused(name, f"{value} is no port: at most 65535, and 0 for the default")
+def _read_port(parsed: _ParsedAttributes, name: str, value: str) -> None:
+    _read_number(parsed, name, value)
+    if parsed.get_number(name) > 65535:
+        raise _make_refusal(name, f"{value} is no port: at most 65535, and 0 for the default")
 
 
-def _auth_number(given: _Given, name: str, value: str) -> None:
+def _read_auth_number(parsed: _ParsedAttributes, name: str, value: str) -> None:
     digits = value.strip()
     plain = digits.isascii() and digits.isdigit() and len(digits) <= 10
-    if not plain or int(digits) > _MOST_AUTH_NUMBER:
+    if not plain or int(digits) > _MAX_AUTH_NUMBER:
         # the value is a secret, and an error is logged
-        raise _refused(name, f"it is no number from 0 to {_MOST_AUTH_NUMBER}")
-    given.one[name] = digits
+        raise _make_refusal(name, f"it is no number from 0 to {_MAX_AUTH_NUMBER}")
+    parsed.values[name] = digits
 
 
-def _flag(given: _Given, name: str, value: str) -> None:
+def _read_flag(parsed: _ParsedAttributes, name: str, value: str) -> None:
     word = value.strip().lower()
     if word not in {"true", "false"}:
-        raise _refused(name, f"{shown(value)} is neither true nor false")
-    given.one[name] = word == "true"
+        raise _make_refusal(name, f"{quote_value(value)} is neither true nor false")
+    parsed.values[name] = word == "true"
 
 
-def _backend(given: _Given, name: str, value: str) -> None:
-    if value.strip().upper() not in _APPLICATIONS:
-        raise _refused(name, f"{shown(value)} is none of {', '.join(_APPLICATIONS)}")
-    given.one[name] = value.strip().upper()
+def _read_backend(parsed: _ParsedAttributes, name: str, value: str) -> None:
+    if value.strip().upper() not in _BACKEND_APPLICATIONS:
+        raise _make_refusal(
+            name, f"{quote_value(value)} is none of {', '.join(_BACKEND_APPLICATIONS)}"
+        )
+    parsed.values[name] = value.strip().upper()
 
 
-def _argument(given: _Given, name: str, value: str) -> None:
-    given.one[name] = True
-    given.arguments.append(value)
+def _read_argument(parsed: _ParsedAttributes, name: str, value: str) -> None:
+    parsed.values[name] = True
+    parsed.arguments.append(value)
 
 
-def _variable(given: _Given, name: str, value: str) -> None:  # noqa: ARG001  # a reader as the others
+def _read_variable(parsed: _ParsedAttributes, name: str, value: str) -> None:  # noqa: ARG001  # a reader as the others
     variable, _, content = value.partition("=")
-    given.environment[variable] = content
+    parsed.environment[variable] = content
 
 
-def _profile(given: _Given, name: str, value: str) -> None:
+def _read_profile(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value.strip():
-        raise _refused(name, "it names no profile")
-    given.profile = value.strip()
+        raise _make_refusal(name, "it names no profile")
+    parsed.profile = value.strip()
 
 
-def _option(given: _Given, name: str, value: str) -> None:
+def _read_option(parsed: _ParsedAttributes, name: str, value: str) -> None:
     key, _, rest = value.strip().partition(" ")
     if key == "profile":
-        _profile(given, name, rest)
+        _read_profile(parsed, name, rest)
 
 
 ATTRIBUTES: Final[Mapping[str, Attribute]] = MappingProxyType(
     {
         # where
-        "hostname": Attribute(_some_text, mandatory=True),
-        "port": Attribute(_port, mandatory=True),
-        "jobmanager": Attribute(_text),
-        "subject": Attribute(_text),
-        "profile": Attribute(_profile),
-        "option": Attribute(_option),
-        "invoke_server_option": Attribute(_option),
-        "status_polling": Attribute(_number, mandatory=True),
+        "hostname": Attribute(_read_nonempty_text, mandatory=True),
+        "port": Attribute(_read_port, mandatory=True),
+        "jobmanager": Attribute(_read_text),
+        "subject": Attribute(_read_text),
+        "profile": Attribute(_read_profile),
+        "option": Attribute(_read_option),
+        "invoke_server_option": Attribute(_read_option),
+        "status_polling": Attribute(_read_number, mandatory=True),
         # what
-        "executable_path": Attribute(_path, mandatory=True, becomes="executable"),
-        "argument": Attribute(_argument, mandatory=True, becomes="arguments"),
-        "environment": Attribute(_variable, becomes="environment"),
-        "tmp_dir": Attribute(_text, becomes="environment"),
-        "backend": Attribute(_backend, mandatory=True, becomes="application"),
-        "count": Attribute(_count, mandatory=True, becomes="processes"),
-        "host_count": Attribute(_number, becomes="nodes"),
-        "max_time": Attribute(_number, becomes="walltime"),
-        "max_wall_time": Attribute(_number, becomes="walltime"),
-        "max_cpu_time": Attribute(_number, becomes="cputime"),
-        "min_memory": Attribute(_number, becomes="memory"),
-        "max_memory": Attribute(_number, becomes="memory"),
-        "queue_name": Attribute(_text, becomes="queue"),
-        "project": Attribute(_text, becomes="project"),
+        "executable_path": Attribute(_read_path, mandatory=True, description_field="executable"),
+        "argument": Attribute(_read_argument, mandatory=True, description_field="arguments"),
+        "environment": Attribute(_read_variable, description_field="environment"),
+        "tmp_dir": Attribute(_read_text, description_field="environment"),
+        "backend": Attribute(_read_backend, mandatory=True, description_field="application"),
+        "count": Attribute(_read_count, mandatory=True, description_field="processes"),
+        "host_count": Attribute(_read_number, description_field="nodes"),
+        "max_time": Attribute(_read_number, description_field="walltime"),
+        "max_wall_time": Attribute(_read_number, description_field="walltime"),
+        "max_cpu_time": Attribute(_read_number, description_field="cputime"),
+        "min_memory": Attribute(_read_number, description_field="memory"),
+        "max_memory": Attribute(_read_number, description_field="memory"),
+        "queue_name": Attribute(_read_text, description_field="queue"),
+        "project": Attribute(_read_text, description_field="project"),
         # files
-        "staging": Attribute(_flag, mandatory=True),
-        "auth_number": Attribute(_auth_number),
-        "work_directory": Attribute(_text),
-        "redirect_enable": Attribute(_flag, mandatory=True),
-        "stdout_file": Attribute(_text),
-        "stderr_file": Attribute(_text),
+        "staging": Attribute(_read_flag, mandatory=True),
+        "auth_number": Attribute(_read_auth_number),
+        "work_directory": Attribute(_read_text),
+        "redirect_enable": Attribute(_read_flag, mandatory=True),
+        "stdout_file": Attribute(_read_text),
+        "stderr_file": Attribute(_read_text),
         # of no meaning here
-        "client_name": Attribute(_text, mandatory=True),
-        "refresh_credential": Attribute(_text, mandatory=True),
+        "client_name": Attribute(_read_text, mandatory=True),
+        "refresh_credential": Attribute(_read_text, mandatory=True),
     }
 )
-MANDATORY: Final = tuple(name for name, row in ATTRIBUTES.items() if row.mandatory)
+MANDATORY_ATTRIBUTES: Final = tuple(name for name, row in ATTRIBUTES.items() if row.mandatory)
 
 
-def order_of(attributes: Iterable[tuple[str, str]]) -> Order:
+def parse_job_request(attributes: Iterable[tuple[str, str]]) -> JobRequest:
     """Give what the attributes of a JOB_CREATE ask for; `AttributeRefusedError` names the wrong one."""
-    given = _Given()
+    given = _ParsedAttributes()
     for name, value in attributes:
         row = ATTRIBUTES.get(name)
         if row is not None:
-            _check_text(name, value)
-            row.read(given, name, value)
-    missing = [name for name in MANDATORY if name not in given.one]
+            _validate_text(name, value)
+            row.read_value(given, name, value)
+    missing = [name for name in MANDATORY_ATTRIBUTES if name not in given.values]
     if missing:
-        message = f"mandatory, and missing{_too(missing[1:])}"
-        raise _refused(missing[0], message)
-    return _order(given)
+        message = f"mandatory, and missing{_format_others(missing[1:])}"
+        raise _make_refusal(missing[0], message)
+    return _build_job_request(given)
 
 
-def _too(names: list[str]) -> str:
+def _format_others(names: list[str]) -> str:
     return f" (as are {', '.join(names)})" if names else ""
 
 
-def _check_text(name: str, value: str) -> None:
+def _validate_text(name: str, value: str) -> None:
     if "\0" in value:
-        raise _refused(name, "it has a NUL byte in it")
+        raise _make_refusal(name, "it has a NUL byte in it")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise _refused(name, f"{shown(value)} is no UTF-8") from None
+        raise _make_refusal(name, f"{quote_value(value)} is no UTF-8") from None
 
 
-def _order(given: _Given) -> Order:
-    staged, redirected = given.flag("staging"), given.flag("redirect_enable")
-    executable = given.text("executable_path")
-    run_in = given.text("work_directory") or None
+def _build_job_request(parsed: _ParsedAttributes) -> JobRequest:
+    staged, redirected = parsed.get_flag("staging"), parsed.get_flag("redirect_enable")
+    executable = parsed.get_text("executable_path")
+    run_in = parsed.get_text("work_directory") or None
     if run_in is None and not staged:
         run_in = posixpath.dirname(executable)
-    return Order(
-        place=Place(
-            given.text("jobmanager") or given.profile or _DEFAULT_PROFILE,
-            given.text("hostname"),
-            given.number("port"),
-            given.text("subject"),
-            given.number("status_polling"),
+    return JobRequest(
+        destination=Destination(
+            parsed.get_text("jobmanager") or parsed.profile or _DEFAULT_PROFILE,
+            parsed.get_text("hostname"),
+            parsed.get_number("port"),
+            parsed.get_text("subject"),
+            parsed.get_number("status_polling"),
         ),
         executable=executable,
-        staged=staged,
-        run_in=run_in,
-        stdout=(given.text("stdout_file") or None) if redirected else None,
-        stderr=(given.text("stderr_file") or None) if redirected else None,
-        job=_job(given),
-        auth_number=given.text("auth_number"),
+        is_staged=staged,
+        run_directory=run_in,
+        stdout=(parsed.get_text("stdout_file") or None) if redirected else None,
+        stderr=(parsed.get_text("stderr_file") or None) if redirected else None,
+        base_description=_build_description(parsed),
+        auth_number=parsed.get_text("auth_number"),
     )
 
 
-def _job(given: _Given) -> JobDescription:
-    count, backend = given.number("count"), given.text("backend")
+def _build_description(parsed: _ParsedAttributes) -> JobDescription:
+    count, backend = parsed.get_number("count"), parsed.get_text("backend")
     parallel = count > 1 or backend != "NORMAL"
-    minutes = given.number("max_wall_time") or given.number("max_time")
-    environment = dict(given.environment)
-    if given.text("tmp_dir"):
-        environment.setdefault("TMPDIR", given.text("tmp_dir"))
+    minutes = parsed.get_number("max_wall_time") or parsed.get_number("max_time")
+    environment = dict(parsed.environment)
+    if parsed.get_text("tmp_dir"):
+        environment.setdefault("TMPDIR", parsed.get_text("tmp_dir"))
     return JobDescription(
-        arguments=tuple(given.arguments),
+        arguments=tuple(parsed.arguments),
         environment=environment,
-        application=(_APPLICATIONS[backend] or SEVERAL) if parallel else None,
+        application=(_BACKEND_APPLICATIONS[backend] or MULTI_PROCESS_APPLICATION)
+        if parallel
+        else None,
         processes=count if parallel else None,
-        nodes=given.number("host_count") or None,
+        nodes=parsed.get_number("host_count") or None,
         walltime=minutes * 60 or None,
-        cputime=given.number("max_cpu_time") * 60 or None,
-        memory=max(given.number("min_memory"), given.number("max_memory")) or None,
-        queue=given.text("queue_name") or None,
-        project=given.text("project") or None,
+        cputime=parsed.get_number("max_cpu_time") * 60 or None,
+        memory=max(parsed.get_number("min_memory"), parsed.get_number("max_memory")) or None,
+        queue=parsed.get_text("queue_name") or None,
+        project=parsed.get_text("project") or None,
     )
 
 
-def attributes_of(field_name: str) -> tuple[str, ...]:
+def attributes_for_field(field_name: str) -> tuple[str, ...]:
     """Give the attributes that a field of the profile comes from; none for any other field."""
     if field_name in {"SSH:HOST", "USER_NAME"}:
         return ("hostname",)
@@ -347,10 +351,12 @@ def attributes_of(field_name: str) -> tuple[str, ...]:
         return ("port",)
     if field_name == "DIRECTORY":
         return ("work_directory",)
-    becomes = next((a for a, name in FIELD_OF.items() if name == field_name), None)
-    return tuple(name for name, row in ATTRIBUTES.items() if becomes and row.becomes == becomes)
+    becomes = next((a for a, name in FIELD_BY_ATTRIBUTE.items() if name == field_name), None)
+    return tuple(
+        name for name, row in ATTRIBUTES.items() if becomes and row.description_field == becomes
+    )
 
 
-def sentence(error: OSProfileError) -> str:
+def format_error(error: OSProfileError) -> str:
     """Give an error on one line, its hint behind it."""
     return f"{error.message} ({error.hint})" if error.hint else error.message

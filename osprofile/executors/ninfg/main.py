@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, NoReturn
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NAME: Final = "ng_invoke_server.osprofile"
+PROGRAM_NAME: Final = "ng_invoke_server.osprofile"
 USAGE: Final = f"""\
-usage: {NAME} [-l LOGFILE]
+usage: {PROGRAM_NAME} [-l LOGFILE]
 
 The Ninf-G Invoke Server over OS Profiles, to be started by a Ninf-G client. The profile of a job is
 the attribute jobmanager, else the option "profile NAME", else linux.
@@ -31,9 +31,9 @@ the attribute jobmanager, else the option "profile NAME", else linux.
 
 def main() -> NoReturn:
     """Run as this process, with its command line, and end it."""
-    log_file = _log_file(sys.argv[1:])
-    _close_others()
-    handles = _take_pipes(log_file)
+    log_file = _parse_log_file(sys.argv[1:])
+    _close_inherited_files()
+    handles = _move_standard_pipes(log_file)
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO if log_file else logging.WARNING,
@@ -42,32 +42,32 @@ def main() -> NoReturn:
     from osprofile.executors.ninfg.server import Server
 
     async def serve() -> int:
-        return await Server(*handles).run()
+        return await Server(*handles).serve_client()
 
     sys.exit(asyncio.run(serve()))
 
 
-def _log_file(words: Sequence[str]) -> str | None:
+def _parse_log_file(argv: Sequence[str]) -> str | None:
     """Give the value of -l; ends the process for anything else."""
-    if words in (["-h"], ["--help"]):
+    if argv in (["-h"], ["--help"]):
         sys.stdout.write(USAGE)
         sys.exit(0)
-    if words == ["--version"]:
+    if argv == ["--version"]:
         from osprofile import __version__
 
-        sys.stdout.write(f"{NAME} {__version__}\n")
+        sys.stdout.write(f"{PROGRAM_NAME} {__version__}\n")
         sys.exit(0)
-    if not words:
+    if not argv:
         return None
-    if len(words) == 2 and words[0] == "-l":
-        return words[1]
-    if len(words) == 1 and words[0].startswith("-l") and len(words[0]) > 2:
-        return words[0][2:]
-    sys.stderr.write(f"{NAME}: wrong usage: {' '.join(words)}\n{USAGE}")
+    if len(argv) == 2 and argv[0] == "-l":
+        return argv[1]
+    if len(argv) == 1 and argv[0].startswith("-l") and len(argv[0]) > 2:
+        return argv[0][2:]
+    sys.stderr.write(f"{PROGRAM_NAME}: wrong usage: {' '.join(argv)}\n{USAGE}")
     sys.exit(2)
 
 
-def _close_others() -> None:
+def _close_inherited_files() -> None:
     """Close all that the client left open but the three pipes."""
     try:
         numbers = [int(name) for name in os.listdir("/dev/fd")]
@@ -79,13 +79,15 @@ def _close_others() -> None:
                 os.close(number)
 
 
-def _take_pipes(log_file: str | None) -> tuple[int, int, int]:
+def _move_standard_pipes(log_file: str | None) -> tuple[int, int, int]:
     """Move the pipes to descriptors that no child gets; put a log, or nothing, in their places."""
     try:
         log = os.open(log_file or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         stdin, stdout, stderr = (os.dup(number) for number in range(3))
     except OSError as error:
-        sys.stderr.write(f"{NAME}: {error.filename or 'stdin, stdout, stderr'}: {error.strerror}\n")
+        sys.stderr.write(
+            f"{PROGRAM_NAME}: {error.filename or 'stdin, stdout, stderr'}: {error.strerror}\n"
+        )
         sys.exit(2)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, number in ((nothing, 0), (log, 1), (log, 2)):

@@ -20,20 +20,20 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import JobNotFoundError, shown
+from osprofile.errors import JobNotFoundError, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-MOST_LINE: Final = 256 * 1024
+MAX_LINE_SIZE: Final = 256 * 1024
 """Bytes of a line; Linux passes no longer argument on to a program than half of that."""
-MOST_ATTRIBUTES: Final = 8 * 1024 * 1024
+MAX_ATTRIBUTES_SIZE: Final = 8 * 1024 * 1024
 """Bytes of all attributes of a job; Linux takes 2 MiB of arguments and environment by default."""
-MOST_TEXT: Final = 800
+MAX_TEXT_SIZE: Final = 800
 """Bytes of an error's text: with its line it stays below the 1023 bytes that the client keeps."""
-_REQUEST_ID: Final = re.compile(r"[0-9]{1,18}")
-_INVISIBLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_ENDS: Final = frozenset({b"JOB_CREATE_END", b"JOB_CREATE_DONE"})
+_REQUEST_ID_PATTERN: Final = re.compile(r"[0-9]{1,18}")
+_CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_CREATE_END_LINES: Final = frozenset({b"JOB_CREATE_END", b"JOB_CREATE_DONE"})
 """The second is the seed's name for the first."""
 
 
@@ -47,7 +47,7 @@ class Status(StrEnum):
     FAILED = "FAILED"
 
 
-_FORWARD: Final[Mapping[Status | None, frozenset[Status]]] = {
+_NEXT_STATUSES: Final[Mapping[Status | None, frozenset[Status]]] = {
     None: frozenset(Status),
     Status.PENDING: frozenset({Status.ACTIVE, Status.DONE, Status.FAILED}),
     Status.ACTIVE: frozenset({Status.DONE, Status.FAILED}),
@@ -100,41 +100,46 @@ class BadRequest(NamedTuple):
 
 
 Request = QueryFeatures | JobCreate | JobStatus | JobDestroy | Exit | BadRequest
-_PLAIN: Final[Mapping[bytes, Request]] = {b"QUERY_FEATURES": QueryFeatures(), b"EXIT": Exit()}
-_ABOUT_A_JOB: Final[Mapping[bytes, type[JobStatus | JobDestroy]]] = {
+_SIMPLE_REQUESTS: Final[Mapping[bytes, Request]] = {
+    b"QUERY_FEATURES": QueryFeatures(),
+    b"EXIT": Exit(),
+}
+_JOB_REQUESTS: Final[Mapping[bytes, type[JobStatus | JobDestroy]]] = {
     b"JOB_STATUS": JobStatus,
     b"JOB_DESTROY": JobDestroy,
 }
-_KNOWN: Final = "QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"
+_REQUEST_NAMES: Final = "QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"
 
 
 @final
-class _Creating:
+class _PartialJobCreate:
     """A JOB_CREATE whose attributes arrive."""
 
     def __init__(self, argument: bytes) -> None:
-        self._id = _text(argument)
+        self._id = _decode_text(argument)
         self._attributes: list[tuple[str, str]] = []
         self._size = 0
         self._error = ""
-        if not _REQUEST_ID.fullmatch(self._id):
-            self.refuse(f"JOB_CREATE needs a request id, a decimal number, not {shown(self._id)}")
+        if not _REQUEST_ID_PATTERN.fullmatch(self._id):
+            self.set_error(
+                f"JOB_CREATE needs a request id, a decimal number, not {quote_value(self._id)}"
+            )
 
-    def refuse(self, error: str) -> None:
+    def set_error(self, error: str) -> None:
         """Have the request answered by F; of several errors the first counts."""
         self._error = self._error or error
         self._attributes.clear()
 
-    def add(self, line: bytes) -> None:
+    def add_attribute(self, line: bytes) -> None:
         """Take the line of one attribute."""
         self._size += len(line)
-        if self._size > MOST_ATTRIBUTES:
-            self.refuse(f"the attributes of a job are longer than {MOST_ATTRIBUTES} bytes")
+        if self._size > MAX_ATTRIBUTES_SIZE:
+            self.set_error(f"the attributes of a job are longer than {MAX_ATTRIBUTES_SIZE} bytes")
         if not self._error:
             key, _, value = line.partition(b" ")
-            self._attributes.append((_text(key), _text(value)))
+            self._attributes.append((_decode_text(key), _decode_text(value)))
 
-    def request(self) -> Request:
+    def build_request(self) -> Request:
         """Give the request, which is complete."""
         return BadRequest(self._error) if self._error else JobCreate(self._id, (*self._attributes,))
 
@@ -144,81 +149,85 @@ class RequestReader:
     """Turns what arrives on stdin into requests."""
 
     def __init__(self) -> None:
-        self._rest = b""
-        self._too_long = False
-        self._creating: _Creating | None = None
+        self._partial_line = b""
+        self._skips_line = False
+        self._partial_create: _PartialJobCreate | None = None
 
-    def receive(self, data: bytes) -> Iterator[Request]:
+    def receive_data(self, data: bytes) -> Iterator[Request]:
         """Take bytes as they come, and give the requests that are complete with them."""
         *lines, rest = data.split(b"\n")
         for line in lines:
-            whole, self._rest = self._rest + line, b""
-            request = self._overlong() if self._is_too_long(whole) else self._line(whole)
-            self._too_long = False
+            whole, self._partial_line = self._partial_line + line, b""
+            request = (
+                self._reject_long_line() if self._is_too_long(whole) else self._handle_line(whole)
+            )
+            self._skips_line = False
             if request is not None:
                 yield request
-        self._rest += rest
-        if self._is_too_long(self._rest):
-            self._rest, self._too_long = b"", True
+        self._partial_line += rest
+        if self._is_too_long(self._partial_line):
+            self._partial_line, self._skips_line = b"", True
 
     def _is_too_long(self, line: bytes) -> bool:
-        return self._too_long or len(line) > MOST_LINE
+        return self._skips_line or len(line) > MAX_LINE_SIZE
 
-    def _overlong(self) -> Request | None:
-        error = f"a line is longer than {MOST_LINE} bytes"
-        if self._creating is None:
+    def _reject_long_line(self) -> Request | None:
+        error = f"a line is longer than {MAX_LINE_SIZE} bytes"
+        if self._partial_create is None:
             return BadRequest(error)
-        self._creating.refuse(error)
+        self._partial_create.set_error(error)
         return None
 
-    def _line(self, line: bytes) -> Request | None:
+    def _handle_line(self, line: bytes) -> Request | None:
         line = line.removesuffix(b"\r")
-        if self._creating is None:
-            return self._request(line)
-        if line.rstrip() not in _ENDS:
-            self._creating.add(line)
+        if self._partial_create is None:
+            return self._parse_request(line)
+        if line.rstrip() not in _CREATE_END_LINES:
+            self._partial_create.add_attribute(line)
             return None
-        created, self._creating = self._creating, None
-        return created.request()
+        created, self._partial_create = self._partial_create, None
+        return created.build_request()
 
-    def _request(self, line: bytes) -> Request | None:
+    def _parse_request(self, line: bytes) -> Request | None:
         word, _, argument = line.strip().partition(b" ")
         argument = argument.strip()
         if word == b"JOB_CREATE":
-            self._creating = _Creating(argument)
+            self._partial_create = _PartialJobCreate(argument)
             return None
-        if word in _ABOUT_A_JOB:
+        if word in _JOB_REQUESTS:
             if argument:
-                return _ABOUT_A_JOB[word](_text(argument))
-            return BadRequest(f"{_text(word)} needs a job id")
-        if word in _PLAIN and not argument:
-            return _PLAIN[word]
-        return BadRequest(f"unknown request {shown(_text(line))}: it must be {_KNOWN}")
+                return _JOB_REQUESTS[word](_decode_text(argument))
+            return BadRequest(f"{_decode_text(word)} needs a job id")
+        if word in _SIMPLE_REQUESTS and not argument:
+            return _SIMPLE_REQUESTS[word]
+        return BadRequest(
+            f"unknown request {quote_value(_decode_text(line))}: it must be {_REQUEST_NAMES}"
+        )
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
 # Replies
 
 
-def succeeded() -> bytes:
+def format_success() -> bytes:
     """Give the reply to what was accepted."""
     return b"S\r\n"
 
 
-def failed(text: str) -> bytes:
+def format_failure(text: str) -> bytes:
     """Give the reply to what was not; the text is cut to a line of MOST_TEXT bytes."""
-    return b"F %s\r\n" % _line_of(text)
+    return b"F %s\r\n" % _sanitize_text(text)
 
 
-def in_state(status: Status) -> bytes:
+def format_status(status: Status) -> bytes:
     """Give the reply to JOB_STATUS."""
     return b"S %s\r\n" % status.encode()
 
 
-def features() -> bytes:
+def format_features() -> bytes:
     """Give the reply to QUERY_FEATURES."""
     words = ("QUERY_FEATURES", "JOB_CREATE", "JOB_STATUS", "JOB_DESTROY", "EXIT")
     lines = (
@@ -231,11 +240,11 @@ def features() -> bytes:
     return b"".join(b"%s\r\n" % line.encode() for line in lines)
 
 
-def _line_of(text: str) -> bytes:
+def _sanitize_text(text: str) -> bytes:
     """Give text that is safe in a line: no control characters, not too long."""
-    data = _INVISIBLE.sub(" ", text).strip().encode("utf-8", "replace")
-    if len(data) > MOST_TEXT:
-        data = data[: MOST_TEXT - 3].decode("utf-8", "ignore").encode() + b"..."
+    data = _CONTROL_CHARACTERS.sub(" ", text).strip().encode("utf-8", "replace")
+    if len(data) > MAX_TEXT_SIZE:
+        data = data[: MAX_TEXT_SIZE - 3].decode("utf-8", "ignore").encode() + b"..."
     return data
 
 
@@ -247,41 +256,45 @@ class Conversation:
     """
 
     def __init__(self) -> None:
-        self._told: dict[str, Status | None] = {}
-        self._over = False
+        self._last_statuses: dict[str, Status | None] = {}
+        self._is_over = False
 
     def __contains__(self, job_id: str) -> bool:
-        return job_id in self._told
+        return job_id in self._last_statuses
 
     @property
     def is_over(self) -> bool:
         """Whether EXIT was received, or the client is gone."""
-        return self._over
+        return self._is_over
 
-    def exit(self) -> None:
+    def end_notifications(self) -> None:
         """Tell nothing any more."""
-        self._over = True
+        self._is_over = True
 
-    def created(self, request_id: str, job_id: str) -> bytes:
+    def notify_created(self, request_id: str, job_id: str) -> bytes:
         """Tell the id of a job; its states can be told from now on."""
-        self._told[job_id] = None
-        return b"" if self._over else f"CREATE_NOTIFY {request_id} S {job_id}\r\n".encode()
+        self._last_statuses[job_id] = None
+        return b"" if self._is_over else f"CREATE_NOTIFY {request_id} S {job_id}\r\n".encode()
 
-    def changed(self, job_id: str, status: Status, text: str = "") -> bytes:
+    def notify_status(self, job_id: str, status: Status, text: str = "") -> bytes:
         """Tell a job's state; raises `JobNotFoundError` for one that was not created."""
-        if status not in _FORWARD[self._last(job_id)]:
+        if status not in _NEXT_STATUSES[self._get_last_status(job_id)]:
             return b""
-        self._told[job_id] = status
-        if self._over:
+        self._last_statuses[job_id] = status
+        if self._is_over:
             return b""
-        return b"STATUS_NOTIFY %s %s %s\r\n" % (job_id.encode(), status.encode(), _line_of(text))
+        return b"STATUS_NOTIFY %s %s %s\r\n" % (
+            job_id.encode(),
+            status.encode(),
+            _sanitize_text(text),
+        )
 
-    def status(self, job_id: str) -> Status:
+    def get_status(self, job_id: str) -> Status:
         """Give the state that was told last; raises `JobNotFoundError`."""
-        return self._last(job_id) or Status.PENDING
+        return self._get_last_status(job_id) or Status.PENDING
 
-    def _last(self, job_id: str) -> Status | None:
+    def _get_last_status(self, job_id: str) -> Status | None:
         try:
-            return self._told[job_id]
+            return self._last_statuses[job_id]
         except KeyError:
-            raise JobNotFoundError(f"there is no job {shown(job_id)}") from None
+            raise JobNotFoundError(f"there is no job {quote_value(job_id)}") from None

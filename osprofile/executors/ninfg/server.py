@@ -1,7 +1,7 @@
 """The Invoke Server: a client on three pipes in front, target systems behind.
 
 Requests are answered one after the other, in their order. A job goes its own way beside
-(`job.Job`); what it tells passes through the conversation, which knows what the client may hear.
+(`base_description.Job`); what it tells passes through the conversation, which knows what the client may hear.
 """
 
 from __future__ import annotations
@@ -16,84 +16,86 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import AttributeRefusedError, OSProfileError
 from osprofile.executors.ninfg import protocol
-from osprofile.executors.ninfg.attributes import order_of, sentence
+from osprofile.executors.ninfg.attributes import format_error, parse_job_request
 from osprofile.executors.ninfg.job import Job
-from osprofile.executors.ninfg.place import Site, is_this_host, opened
-from osprofile.executors.pipes import MOST_UNREAD, Input, Output
+from osprofile.executors.ninfg.job_target import JobTarget, is_this_host, open_output_file
+from osprofile.executors.pipes import MAX_UNREAD_BYTES, PipeReader, PipeWriter
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
-    from osprofile.executors.ninfg.attributes import Order, Place
+    from osprofile.executors.ninfg.attributes import Destination, JobRequest
     from osprofile.executors.ninfg.protocol import Request, Status
 
 log: Final = logging.getLogger("osprofile.ninfg")
-PATIENCE: Final = 3600.0
+SHUTDOWN_TIMEOUT: Final = 3600.0
 """Seconds after which a server that is to exit gives up jobs that it cannot end."""
-MOST_WAITING: Final = 1000
+MAX_QUEUED_REQUESTS: Final = 1000
 """Requests that wait for their answers before no more are read."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @final
 class Server:
-    """One client's server; `stdin`, `stdout` and `stderr` are descriptors. `run` once."""
+    """One client's server; `stdin`, `stdout` and `stderr` are descriptors. `serve_client` once."""
 
     def __init__(self, stdin: int, stdout: int, stderr: int) -> None:
         self._conversation = protocol.Conversation()
         self._reader = protocol.RequestReader()
         self._requests: asyncio.Queue[Request | None] = asyncio.Queue()
-        self._input = Input(stdin, self._take)
-        self._replies, self._notifies = (Output(h, self._hang_up) for h in (stdout, stderr))
+        self._input = PipeReader(stdin, self._queue_requests)
+        self._replies, self._notifies = (
+            PipeWriter(h, self._stop_serving) for h in (stdout, stderr)
+        )
         self._repository = Repository()
-        self._here: dict[str, bool] = {}
-        self._sites: dict[Place, Site] = {}
-        self._listening: list[asyncio.Task[None]] = []
+        self._local_hosts: dict[str, bool] = {}
+        self._targets: dict[Destination, JobTarget] = {}
+        self._event_tasks: list[asyncio.Task[None]] = []
         self._jobs: dict[str, Job] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._numbers = itertools.count(1)
+        self._job_tasks: set[asyncio.Task[None]] = set()
+        self._job_numbers = itertools.count(1)
         self._stopping = asyncio.Event()
-        self._given_up = asyncio.Event()
+        self._giving_up = asyncio.Event()
 
-    async def run(self) -> int:
+    async def serve_client(self) -> int:
         """Serve until EXIT, the end of stdin or a signal; give the exit code.
 
         It is 0 if all jobs have ended, 1 if some had to be given up.
         """
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
-            loop.add_signal_handler(number, self._signalled, number)
-        self._input.resume()
-        answering = asyncio.ensure_future(self._answer_all())
+            loop.add_signal_handler(number, self._handle_signal, number)
+        self._input.resume_reading()
+        answering = asyncio.ensure_future(self._answer_requests())
         try:
             await self._stopping.wait()
-            self._input.pause()
-            return await self._end()
+            self._input.pause_reading()
+            return await self._end_all_jobs()
         finally:
             answering.cancel()
-            for task in (*self._listening, answering):
+            for task in (*self._event_tasks, answering):
                 task.cancel()
-            await asyncio.gather(*self._listening, answering, return_exceptions=True)
-            for site in self._sites.values():
+            await asyncio.gather(*self._event_tasks, answering, return_exceptions=True)
+            for site in self._targets.values():
                 await site.system.close()
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
 
-    async def _end(self) -> int:
+    async def _end_all_jobs(self) -> int:
         """End all jobs and wait until they are gone."""
         log.info("ending %d jobs", len(self._jobs))
         for job in list(self._jobs.values()):
             job.abandon()
-        given_up = asyncio.ensure_future(self._given_up.wait())
-        if self._tasks:
-            going = asyncio.ensure_future(asyncio.wait(self._tasks))
+        given_up = asyncio.ensure_future(self._giving_up.wait())
+        if self._job_tasks:
+            going = asyncio.ensure_future(asyncio.wait(self._job_tasks))
             await asyncio.wait(
-                (going, given_up), timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED
+                (going, given_up), timeout=SHUTDOWN_TIMEOUT, return_when=asyncio.FIRST_COMPLETED
             )
             going.cancel()
         given_up.cancel()
         for job in self._jobs.values():
             log.error("job %s (%s) is left behind", job.name, job.job_id or "not submitted")
-        for task in self._tasks:
+        for task in self._job_tasks:
             task.cancel()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1):
@@ -103,150 +105,154 @@ class Server:
 
     # What makes it end
 
-    def _signalled(self, number: int) -> None:
+    def _handle_signal(self, number: int) -> None:
         """End; the client, which is still there, hears what becomes of its jobs."""
         log.info("received signal %d", number)
         if self._stopping.is_set():
-            self._given_up.set()
+            self._giving_up.set()
         self._stopping.set()
 
-    def _hang_up(self) -> None:
+    def _stop_serving(self) -> None:
         """End: the client is gone, or has sent EXIT."""
-        self._conversation.exit()
+        self._conversation.end_notifications()
         self._stopping.set()
 
     # Requests
 
-    def _take(self, data: bytes) -> None:
-        for request in self._reader.receive(data):
+    def _queue_requests(self, data: bytes) -> None:
+        for request in self._reader.receive_data(data):
             self._requests.put_nowait(request)
         if not data:
             self._requests.put_nowait(None)
-        if self._requests.qsize() > MOST_WAITING:
-            self._input.pause()
+        if self._requests.qsize() > MAX_QUEUED_REQUESTS:
+            self._input.pause_reading()
 
-    async def _answer_all(self) -> None:
+    async def _answer_requests(self) -> None:
         while not self._stopping.is_set():
             request = await self._requests.get()
             if request is None:
                 log.info("the end of stdin")
-                self._hang_up()
+                self._stop_serving()
                 return
             try:
-                await self._answer(request)
+                await self._answer_request(request)
             except Exception as error:
                 log.exception("a fault of osprofile's")
-                self._fail(f"internal error: {type(error).__name__}: {error}")
-            while self._replies.unsent + self._notifies.unsent > MOST_UNREAD:
+                self._reply_failure(f"internal error: {type(error).__name__}: {error}")
+            while self._replies.unsent_bytes + self._notifies.unsent_bytes > MAX_UNREAD_BYTES:
                 await self._replies.flush()
                 await self._notifies.flush()
-            if self._requests.qsize() <= MOST_WAITING and not self._stopping.is_set():
-                self._input.resume()
+            if self._requests.qsize() <= MAX_QUEUED_REQUESTS and not self._stopping.is_set():
+                self._input.resume_reading()
 
-    async def _answer(self, request: Request) -> None:
-        log.info("request %s", _shown(request))
+    async def _answer_request(self, request: Request) -> None:
+        log.info("request %s", _format_for_log(request))
         match request:
             case protocol.JobCreate():
-                await self._create(request)
+                await self._create_job(request)
             case protocol.JobStatus(job_id):
-                self._ask(job_id)
+                self._reply_status(job_id)
             case protocol.JobDestroy(job_id):
-                self._destroy(job_id)
+                self._destroy_job(job_id)
             case protocol.QueryFeatures():
-                self._replies.send(protocol.features())
+                self._replies.send(protocol.format_features())
             case protocol.BadRequest(error):
-                self._fail(error)
+                self._reply_failure(error)
             case protocol.Exit():
-                self._replies.send(protocol.succeeded())
-                self._hang_up()
+                self._replies.send(protocol.format_success())
+                self._stop_serving()
 
-    def _fail(self, text: str) -> None:
+    def _reply_failure(self, text: str) -> None:
         log.info("reply F %s", text)
-        self._replies.send(protocol.failed(text))
+        self._replies.send(protocol.format_failure(text))
 
-    async def _create(self, request: protocol.JobCreate) -> None:
+    async def _create_job(self, request: protocol.JobCreate) -> None:
         try:
-            order = order_of(request.attributes)
-            site = await self._site(order.place)
+            order = parse_job_request(request.attributes)
+            site = await self._get_target(order.destination)
             if self._stopping.is_set():
-                self._fail("the server is exiting")
+                self._reply_failure("the server is exiting")
                 return
             directory = site.new_directory()
-            site.check(order, directory)
-            _check_files(order)
+            site.validate_request(order, directory)
+            _check_local_files(order)
         except OSProfileError as error:
-            self._fail(sentence(error))
+            self._reply_failure(format_error(error))
             return
-        name = f"{os.getpid()}.{next(self._numbers):08d}"
-        self._replies.send(protocol.succeeded())
-        self._notifies.send(self._conversation.created(request.request_id, name))
-        job = Job(name, order, site, directory, lambda *told: self._tell(name, *told))
+        name = f"{os.getpid()}.{next(self._job_numbers):08d}"
+        self._replies.send(protocol.format_success())
+        self._notifies.send(self._conversation.notify_created(request.request_id, name))
+        job = Job(name, order, site, directory, lambda *told: self._notify_status(name, *told))
         self._jobs[name] = job
-        task = asyncio.ensure_future(self._follow(job, site))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task = asyncio.ensure_future(self._run_job(job, site))
+        self._job_tasks.add(task)
+        task.add_done_callback(self._job_tasks.discard)
 
-    async def _follow(self, job: Job, site: Site) -> None:
+    async def _run_job(self, job: Job, target: JobTarget) -> None:
         """Go a job's way with it."""
-        await job.run(site.jobs.__setitem__)
-        site.forget(job.job_id)
+        await job.run_to_end(target.jobs.__setitem__)
+        target.forget_job(job.job_id)
         self._jobs.pop(job.name, None)
 
-    def _ask(self, job_id: str) -> None:
+    def _reply_status(self, job_id: str) -> None:
         if job_id in self._conversation:
-            self._replies.send(protocol.in_state(self._conversation.status(job_id)))
+            self._replies.send(protocol.format_status(self._conversation.get_status(job_id)))
         else:
-            self._fail(f"there is no job {job_id}")
+            self._reply_failure(f"there is no job {job_id}")
 
-    def _destroy(self, job_id: str) -> None:
+    def _destroy_job(self, job_id: str) -> None:
         if job_id not in self._conversation:
-            self._fail(f"there is no job {job_id}")
+            self._reply_failure(f"there is no job {job_id}")
             return
-        self._replies.send(protocol.succeeded())
+        self._replies.send(protocol.format_success())
         if job_id in self._jobs:
             self._jobs[job_id].destroy()
 
-    def _tell(self, name: str, status: Status, text: str) -> None:
-        notify = self._conversation.changed(name, status, text)
+    def _notify_status(self, name: str, status: Status, text: str) -> None:
+        notify = self._conversation.notify_status(name, status, text)
         if notify:
             log.info("notify %s", notify.decode().rstrip())
         self._notifies.send(notify)
 
     # Places
 
-    async def _site(self, place: Place) -> Site:
+    async def _get_target(self, destination: Destination) -> JobTarget:
         """Give a place, opened when its first job comes; raises `AttributeRefusedError`."""
-        if place not in self._sites:
-            if place.hostname not in self._here:
-                self._here[place.hostname] = await asyncio.to_thread(is_this_host, place.hostname)
-            site = Site(place, self._repository, here=self._here[place.hostname])
-            self._sites[place] = site
-            self._listening.append(asyncio.ensure_future(_listen(site)))
-        return self._sites[place]
+        if destination not in self._targets:
+            if destination.hostname not in self._local_hosts:
+                self._local_hosts[destination.hostname] = await asyncio.to_thread(
+                    is_this_host, destination.hostname
+                )
+            site = JobTarget(
+                destination, self._repository, is_local=self._local_hosts[destination.hostname]
+            )
+            self._targets[destination] = site
+            self._event_tasks.append(asyncio.ensure_future(_forward_events(site)))
+        return self._targets[destination]
 
 
-async def _listen(site: Site) -> None:
+async def _forward_events(target: JobTarget) -> None:
     """Hand on what a target system says about its jobs."""
-    async for event in site.system.events():
-        if event.job_id in site.jobs:
-            site.jobs[event.job_id].hear(event.status)
+    async for event in target.system.events():
+        if event.job_id in target.jobs:
+            target.jobs[event.job_id].update_status(event.status)
 
 
-def _check_files(order: Order) -> None:
+def _check_local_files(request: JobRequest) -> None:
     """Refuse what cannot be read or written here, while it can still be said at once."""
-    if order.staged and not os.access(order.executable, os.R_OK):
-        message = f"attribute executable_path: {order.executable} cannot be read here"
+    if request.is_staged and not os.access(request.executable, os.R_OK):
+        message = f"attribute executable_path: {request.executable} cannot be read here"
         raise AttributeRefusedError(message, attribute="executable_path", hint="see staging")
-    for name, file in {"stdout_file": order.stdout, "stderr_file": order.stderr}.items():
+    for name, file in {"stdout_file": request.stdout, "stderr_file": request.stderr}.items():
         try:
             if file:
-                opened(file).close()
+                open_output_file(file).close()
         except (OSError, ValueError) as error:
             message = f"attribute {name}: {file} cannot be written here: {error}"
             raise AttributeRefusedError(message, attribute=name) from None
 
 
-def _shown(request: Request) -> str:
+def _format_for_log(request: Request) -> str:
     """Give a request for the log: of what may be a secret, only the name."""
     if not isinstance(request, protocol.JobCreate):
         return str(request)

@@ -1,7 +1,7 @@
 """The agent: a client in front, a target system behind.
 
 The conversation's rules are `protocol.Connection`'s, what the client knows is `model.Model`'s, what
-is there is `view.View`'s. Commands are obeyed in their order; submissions and terminations go their
+is there is `view.SystemView`'s. Commands are obeyed in their order; submissions and terminations go their
 own way beside, as many as the connection lets wait. What changes while the client is slow is told in
 one update when it has taken the last one, and no command is read as long as it leaves much unread:
 so memory has its bounds whatever the client does. Jobs live on when the agent ends.
@@ -16,25 +16,25 @@ import signal
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError
-from osprofile.executors.ptp.commands import Command, CommandKind, Discarded, Signal
+from osprofile.executors.ptp.commands import Command, CommandKind, DiscardedCommand, InputState
 from osprofile.executors.ptp.errors import LocalError, PTPError, RemoteError
 from osprofile.executors.ptp.events import (
     Answer,
-    Define,
+    AttributeDefinitions,
+    CommandError,
     Element,
-    Error,
     ErrorCode,
-    Level,
     Message,
+    MessageLevel,
     Ok,
     Shutdown,
 )
-from osprofile.executors.ptp.filters import SECONDS, Filter, filter_of
-from osprofile.executors.ptp.jobs import Jobs, fault, sentence
+from osprofile.executors.ptp.filters import MATCH_TIME_LIMIT, Filter, parse_filter
+from osprofile.executors.ptp.job_commands import JobCommands, format_error, log_internal_error
+from osprofile.executors.ptp.job_output import OutputFollower
 from osprofile.executors.ptp.model import Model
-from osprofile.executors.ptp.output import Outputs
 from osprofile.executors.ptp.protocol import Connection
-from osprofile.executors.ptp.view import INTERVAL, View
+from osprofile.executors.ptp.system_view import POLL_INTERVAL, SystemView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Sequence
@@ -42,27 +42,27 @@ if TYPE_CHECKING:
     from osprofile.executors.ptp.channel import Channel
     from osprofile.executors.ptp.elements import Node
     from osprofile.executors.ptp.events import Event
-    from osprofile.executors.ptp.form import Form
-    from osprofile.target.system import TargetSystem
+    from osprofile.executors.ptp.form import SubmissionForm
+    from osprofile.jobs.target_system import TargetSystem
 
 log: Final = logging.getLogger("osprofile.ptp")
-MOST_UNSENT: Final = 1024 * 1024
+MAX_UNSENT_BYTES: Final = 1024 * 1024
 """Bytes that the client may leave unread before no more commands are read."""
-FIRST_LOOK: Final = 10.0
+FIRST_POLL_TIMEOUT: Final = 10.0
 """Seconds for which the first events wait for all of the machine; then they tell what is known."""
-LAST_WORDS: Final = 2.0
+FINAL_FLUSH_TIMEOUT: Final = 2.0
 """Seconds that a client has at the end to take what is unsent."""
-FINISHING: Final = 10.0
+FINISH_TIMEOUT: Final = 10.0
 """Seconds that submissions and terminations have at the end."""
-_STREAMS: Final = frozenset({"stdout", "stderr"})
+_OUTPUT_STREAMS: Final = frozenset({"stdout", "stderr"})
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @final
 class Agent:
-    """One client's agent; `run` once.
+    """One client's agent; `serve_client` once.
 
-    `user` is whose jobs these are; `interval` (s) is that of `View`. `seed_commands` is that of
+    `user` is whose jobs these are; `interval` (s) is that of `SystemView`. `seed_commands` is that of
     `Connection`.
     """
 
@@ -70,292 +70,296 @@ class Agent:
         self,
         channel: Channel,
         target: TargetSystem,
-        form: Form,
+        form: SubmissionForm,
         *,
         user: str = "",
-        interval: float = INTERVAL,
+        interval: float = POLL_INTERVAL,
         seed_commands: bool = False,
     ) -> None:
         self._channel, self._target, self._form = channel, target, form
         self._connection = Connection(seed_commands=seed_commands)
-        self._view = View(
+        self._view = SystemView(
             target,
-            self._changed,
-            self._warn,
-            lambda record: jobs.follow(record),  # noqa: PLW0108  # which is made with the view
+            self._mark_changed,
+            self._warn_client,
+            lambda record: jobs.follow_output(record),  # noqa: PLW0108  # which is made with the view
             user=user,
             interval=interval,
         )
-        self._outputs = Outputs(target, self._tell_output, self._output_told)
-        jobs = Jobs(target, form, self._view, self._outputs, self._key_of)
-        self._tidy = jobs.tidy
-        self._jobs = {
-            CommandKind.SUBMIT_JOB: jobs.submit,
-            CommandKind.TERMINATE_JOB: jobs.terminate,
-            CommandKind.CHANGE_JOB: jobs.change,
-            CommandKind.MOVE_JOB: jobs.move,
+        self._outputs = OutputFollower(target, self._send_output, self._handle_output_end)
+        jobs = JobCommands(target, form, self._view, self._outputs, self._find_key)
+        self._remove_job_files = jobs.remove_job_files
+        self._job_handlers = {
+            CommandKind.SUBMIT_JOB: jobs.submit_job,
+            CommandKind.TERMINATE_JOB: jobs.terminate_job,
+            CommandKind.CHANGE_JOB: jobs.change_job,
+            CommandKind.MOVE_JOB: jobs.move_job,
         }
-        self._at_once = {
-            CommandKind.INIT: self._init,
-            CommandKind.MODEL_DEF: self._define,
-            CommandKind.START_EVENTS: self._start,
-            CommandKind.QUIT: self._quit,
-            CommandKind.FILTER_EVENTS: self._filter,
-            CommandKind.SET_FILTERS: self._set_filters,
-            CommandKind.CLEAR_FILTERS: self._clear_filters,
+        self._command_handlers = {
+            CommandKind.INIT: self._handle_init,
+            CommandKind.MODEL_DEF: self._handle_model_def,
+            CommandKind.START_EVENTS: self._handle_start_events,
+            CommandKind.QUIT: self._handle_quit,
+            CommandKind.FILTER_EVENTS: self._handle_filter_events,
+            CommandKind.SET_FILTERS: self._handle_set_filters,
+            CommandKind.CLEAR_FILTERS: self._handle_clear_filters,
         }
         self._model = Model(0)
-        self._told_nodes: Sequence[Node] | None = None
-        self._muted: set[str] = set()
-        self._is_told = False
-        self._dirty, self._wanted = asyncio.Event(), asyncio.Event()
-        self._work: set[asyncio.Task[None]] = set()
+        self._sent_nodes: Sequence[Node] | None = None
+        self._muted_streams: set[str] = set()
+        self._model_was_sent = False
+        self._model_changed, self._events_wanted = asyncio.Event(), asyncio.Event()
+        self._background_tasks: set[asyncio.Task[None]] = set()
 
-    async def run(self) -> int:
+    async def serve_client(self) -> int:
         """Serve until QUIT, the end of the input, or a signal; give the exit code.
 
         It is 1 where the connection broke, or the client broke the protocol.
         """
         loop = asyncio.get_running_loop()
-        reading = asyncio.ensure_future(self._read_all())
+        reading = asyncio.ensure_future(self._read_commands())
         for number in _SIGNALS:
             loop.add_signal_handler(number, reading.cancel)
-        lasting = [asyncio.ensure_future(self._lasting(work)) for work in self._loops()]
+        lasting = [asyncio.ensure_future(self._keep_running(work)) for work in self._list_loops()]
         try:
             return await reading
         except asyncio.CancelledError:
             log.info("ended by a signal")
             return 0
         finally:
-            await self._end(lasting)
+            await self._end_session(lasting)
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
 
-    def _loops(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
-        view, wanted = self._view, self._wanted
+    def _list_loops(self) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+        view, wanted = self._view, self._events_wanted
         return [
-            view.hear,
-            lambda: view.look_on(wanted),
-            lambda: self._outputs.read_on(wanted),
-            self._tell_on,
+            view.follow_events,
+            lambda: view.poll_repeatedly(wanted),
+            lambda: self._outputs.read_repeatedly(wanted),
+            self._send_updates,
         ]
 
-    async def _lasting(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _keep_running(self, loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Keep something going, whatever happens to it."""
         while True:
             try:
-                await work()
+                await loop()
             except OSProfileError as error:
                 log.warning("%s", error)
             except Exception as error:  # noqa: BLE001  # the session goes on
-                fault(error)
+                log_internal_error(error)
             else:
                 return
             await asyncio.sleep(1)
 
-    async def _end(self, lasting: Sequence[asyncio.Task[None]]) -> None:
+    async def _end_session(self, loop_tasks: Sequence[asyncio.Task[None]]) -> None:
         """Let the client have the last words, and what is under way come to its end."""
-        for task in lasting:
+        for task in loop_tasks:
             task.cancel()
-        await asyncio.gather(*lasting, return_exceptions=True)
+        await asyncio.gather(*loop_tasks, return_exceptions=True)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_WORDS):
+            async with asyncio.timeout(FINAL_FLUSH_TIMEOUT):
                 await self._channel.flush()
         await self._channel.close()
-        if self._work:
-            await asyncio.wait(self._work, timeout=FINISHING)
-        for task in self._work:
+        if self._background_tasks:
+            await asyncio.wait(self._background_tasks, timeout=FINISH_TIMEOUT)
+        for task in self._background_tasks:
             task.cancel()
-        await asyncio.gather(*self._work, return_exceptions=True)
+        await asyncio.gather(*self._background_tasks, return_exceptions=True)
         await self._target.close()
 
     # In
 
-    async def _read_all(self) -> int:
+    async def _read_commands(self) -> int:
         while True:
             data = await self._channel.receive()
             self._connection.receive_data(data)
             try:
-                going = self._take_all()
+                going = self._handle_received()
             except RemoteError as error:
                 log.error("the session cannot go on: %s", error)  # noqa: TRY400
                 return 1
             if not going:
                 return int(self._channel.is_broken)
-            while self._channel.unsent > MOST_UNSENT:
+            while self._channel.unsent > MAX_UNSENT_BYTES:
                 await self._channel.flush()
             await asyncio.sleep(0)
 
-    def _take_all(self) -> bool:
+    def _handle_received(self) -> bool:
         """Obey what came; say whether more may come."""
         while True:
             event = self._connection.next_event()
-            if event is Signal.NEED_DATA:
+            if event is InputState.NEED_DATA:
                 return True
-            if event is Signal.CLOSED:
+            if event is InputState.CLOSED:
                 return False
-            if isinstance(event, Discarded):
+            if isinstance(event, DiscardedCommand):
                 log.warning("discarded: %s", event.reason)
                 self._channel.send(event.reply)
             elif isinstance(event, Command):
                 log.info("command %s, transaction %d", event.kind, event.tid)
-                self._obey(event)
+                self._dispatch_command(event)
 
-    def _obey(self, command: Command) -> None:
-        if command.kind in self._jobs:
-            self._begin(self._beside(self._jobs[command.kind](command)))
+    def _dispatch_command(self, command: Command) -> None:
+        if command.kind in self._job_handlers:
+            self._start_background(self._run_and_answer(self._job_handlers[command.kind](command)))
         else:
-            self._at_once.get(command.kind, self._agree)(command)
+            self._command_handlers.get(command.kind, self._acknowledge_command)(command)
         if self._connection.wants_events:
-            self._wanted.set()
+            self._events_wanted.set()
         else:
-            self._wanted.clear()
+            self._events_wanted.clear()
 
-    def _agree(self, command: Command) -> None:
+    def _acknowledge_command(self, command: Command) -> None:
         """Answer what asks for nothing that this agent does otherwise."""
-        self._answer(Ok(command.tid))
+        self._send_answer(Ok(command.tid))
 
-    def _init(self, command: Command) -> None:
+    def _handle_init(self, command: Command) -> None:
         self._model = Model(self._connection.base_id or 0)
-        self._answer(Ok(command.tid))
+        self._send_answer(Ok(command.tid))
 
-    def _define(self, command: Command) -> None:
+    def _handle_model_def(self, command: Command) -> None:
         try:
-            self._send(Define(command.tid, self._form.definitions))
+            self._send_event(AttributeDefinitions(command.tid, self._form.definitions))
         except LocalError as error:
             log.error("the form cannot be told: %s", error)  # noqa: TRY400
-            self._answer(Error(command.tid, ErrorCode.INTERNAL, str(error)))
+            self._send_answer(CommandError(command.tid, ErrorCode.INTERNAL, str(error)))
         else:
-            self._answer(Ok(command.tid))
+            self._send_answer(Ok(command.tid))
 
-    def _start(self, _command: Command) -> None:
-        self._model.restart()
-        self._outputs.restart()
-        self._told_nodes, self._is_told = None, False
-        self._dirty.set()
+    def _handle_start_events(self, _command: Command) -> None:
+        self._model.forget_sent_elements()
+        self._outputs.restart_all()
+        self._sent_nodes, self._model_was_sent = None, False
+        self._model_changed.set()
 
-    def _quit(self, command: Command) -> None:
-        self._answer(Shutdown(command.tid))
+    def _handle_quit(self, command: Command) -> None:
+        self._send_answer(Shutdown(command.tid))
 
-    def _filter(self, command: Command) -> None:
-        self._refilter(command, None)
+    def _handle_filter_events(self, command: Command) -> None:
+        self._apply_filter(command, None)
 
-    def _set_filters(self, command: Command) -> None:
+    def _handle_set_filters(self, command: Command) -> None:
         """Mute outputs; what is a filter's holds for machines and queues if it names no element."""
-        streams = _STREAMS.intersection(command.arguments)
-        self._muted |= streams
+        streams = _OUTPUT_STREAMS.intersection(command.arguments)
+        self._muted_streams |= streams
         if not command.attributes:
-            self._answer(Ok(command.tid))
+            self._send_answer(Ok(command.tid))
         else:
-            self._refilter(command, Filter(self._model.base_id, children=True))
+            self._apply_filter(command, Filter(self._model.base_id, children=True))
 
-    def _clear_filters(self, command: Command) -> None:
+    def _handle_clear_filters(self, command: Command) -> None:
         """Mute the named outputs no longer; without a name, let no filter hold any more."""
-        streams = _STREAMS.intersection(command.arguments)
-        self._muted -= streams or _STREAMS
+        streams = _OUTPUT_STREAMS.intersection(command.arguments)
+        self._muted_streams -= streams or _OUTPUT_STREAMS
         if not streams:
-            self._model.unfilter()
-            self._dirty.set()
-        self._answer(Ok(command.tid))
+            self._model.clear_filters()
+            self._model_changed.set()
+        self._send_answer(Ok(command.tid))
 
-    def _refilter(self, command: Command, default: Filter | None) -> None:
+    def _apply_filter(self, command: Command, default: Filter | None) -> None:
         """Take a filter, or say what is wrong with it; the session goes on."""
         try:
-            self._model.filter(filter_of(command.arguments, default))
+            self._model.set_filter(parse_filter(command.arguments, default))
         except OSProfileError as error:
             log.info("transaction %d: no filter: %s", command.tid, error)
-            self._answer(Error(command.tid, ErrorCode.FILTER, sentence(error)))
+            self._send_answer(CommandError(command.tid, ErrorCode.FILTER, format_error(error)))
         else:
-            self._dirty.set()
-            self._answer(Ok(command.tid))
+            self._model_changed.set()
+            self._send_answer(Ok(command.tid))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something beside; at the end of the session it is waited for."""
         task = asyncio.ensure_future(work)
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
+        self._background_tasks.add(task)
+        task.add_done_callback(self._background_tasks.discard)
 
-    async def _beside(self, work: Coroutine[Any, Any, Answer]) -> None:
+    async def _run_and_answer(self, work: Coroutine[Any, Any, Answer]) -> None:
         """Do what takes a while, and answer; a new job is told of before its command is answered."""
         answer = await work
-        if self._is_told and self._dirty.is_set() and self._connection.wants_events:
-            self._update()
-        self._answer(answer)
+        if self._model_was_sent and self._model_changed.is_set() and self._connection.wants_events:
+            self._send_model_update()
+        self._send_answer(answer)
 
-    def _key_of(self, element: Element, id_: str) -> str | None:
-        return self._model.key_of(element, id_)
+    def _find_key(self, element: Element, id_: str) -> str | None:
+        return self._model.find_key(element, id_)
 
     # Out
 
-    def _send(self, event: Event) -> None:
+    def _send_event(self, event: Event) -> None:
         self._channel.send(self._connection.send(event))
 
-    def _answer(self, event: Event) -> None:
+    def _send_answer(self, event: Event) -> None:
         """Answer a command; where the session is over, nobody waits for that."""
         try:
-            self._send(event)
+            self._send_event(event)
         except LocalError as error:
             log.info("not told: %s", error)
 
-    def _warn(self, text: str) -> None:
+    def _warn_client(self, text: str) -> None:
         """Tell the client what it should know, if it listens."""
-        if self._wanted.is_set():
-            self._answer(Message(Level.WARNING, text))
+        if self._events_wanted.is_set():
+            self._send_answer(Message(MessageLevel.WARNING, text))
 
-    def _changed(self) -> None:
-        self._dirty.set()
+    def _mark_changed(self) -> None:
+        self._model_changed.set()
 
-    async def _tell_on(self) -> None:
+    async def _send_updates(self) -> None:
         """Tell what changed, whenever the client has taken what it was told before."""
         while True:
-            await self._wanted.wait()
+            await self._events_wanted.wait()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FIRST_LOOK):
-                    await self._view.ready.wait()
-            await self._dirty.wait()
+                async with asyncio.timeout(FIRST_POLL_TIMEOUT):
+                    await self._view.first_poll_done.wait()
+            await self._model_changed.wait()
             await self._channel.flush()
             if self._connection.wants_events:
-                self._update()
+                self._send_model_update()
 
-    def _update(self) -> None:
-        self._dirty.clear()
+    def _send_model_update(self) -> None:
+        self._model_changed.clear()
         nodes, jobs = self._view.nodes, self._view.jobs
         try:
-            for step in self._model.steps(jobs):
-                events = self._model.update(
+            for step in self._model.plan_updates(jobs):
+                events = self._model.update_elements(
                     machine=self._view.machine,
-                    nodes=None if nodes is self._told_nodes else nodes,
+                    nodes=None if nodes is self._sent_nodes else nodes,
                     queues=self._view.queues,
                     jobs=step,
                 )
                 for event in events:
-                    self._send(event)
+                    self._send_event(event)
         except PTPError as error:
             log.error("not told: %s", error)  # noqa: TRY400
             return
-        self._told_nodes, self._is_told = nodes, True
-        if self._model.gave_up():
-            self._warn(f"the filters take more than {SECONDS:g} s: there are none any more")
-            self._dirty.set()
+        self._sent_nodes, self._model_was_sent = nodes, True
+        if self._model.drop_slow_filters():
+            self._warn_client(
+                f"the filters take more than {MATCH_TIME_LIMIT:g} s: there are none any more"
+            )
+            self._model_changed.set()
         for job in jobs:
             if job.state == "COMPLETED":
-                self._outputs.ended(job.key)
+                self._outputs.mark_ended(job.key)
 
-    async def _tell_output(self, job_id: str, stream: str, text: str) -> bool:
+    async def _send_output(self, job_id: str, stream: str, text: str) -> bool:
         """Tell what a job wrote; False where it cannot be told now."""
         await self._channel.flush()
-        if not self._connection.wants_events or stream in self._muted:
+        if not self._connection.wants_events or stream in self._muted_streams:
             return False
-        events = self._model.output(job_id, [0], **{stream: text})
+        events = self._model.build_output_events(job_id, [0], **{stream: text})
         for event in events:
-            self._send(event)
+            self._send_event(event)
         return bool(events)
 
-    def _output_told(self, job_id: str, directory: str, paths: Collection[str]) -> None:
-        self._begin(self._tidy_when_taken(job_id, directory, paths))
+    def _handle_output_end(self, job_id: str, directory: str, paths: Collection[str]) -> None:
+        self._start_background(self._remove_files_after_flush(job_id, directory, paths))
 
-    async def _tidy_when_taken(self, job_id: str, directory: str, paths: Collection[str]) -> None:
+    async def _remove_files_after_flush(
+        self, job_id: str, directory: str, paths: Collection[str]
+    ) -> None:
         """Remove what an ended job left, when the client has taken what was told of it."""
         await self._channel.flush()
         if not self._channel.is_broken:
-            await self._tidy(job_id, directory, paths)
+            await self._remove_job_files(job_id, directory, paths)

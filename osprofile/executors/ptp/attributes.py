@@ -16,21 +16,21 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import shown, told
+from osprofile.errors import quote_name, quote_value
 from osprofile.executors.ptp.errors import LocalError
-from osprofile.executors.ptp.wire import ascii_text
+from osprofile.executors.ptp.wire import escape_non_ascii
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-Value = str | int | float | bool
+AttributeValue = str | int | float | bool
 """What an attribute may have for a value; text stands for any of them."""
 
-LARGEST_INTEGER: Final = 2**31 - 1
+MAX_INTEGER: Final = 2**31 - 1
 """The client's INTEGER is signed and has 32 bits; BIGINTEGER has no end."""
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}\Z")
-_ID: Final = re.compile(r"[^=\s]+\Z")
+_INTEGER_PATTERN: Final = re.compile(r"[+-]?[0-9]{1,4000}\Z")
+_ID_PATTERN: Final = re.compile(r"[^=\s]+\Z")
 
 
 @final
@@ -66,99 +66,105 @@ class AttributeDefinition:
     maximum: float | None = None
     values: tuple[str, ...] = ()
 
-    def check(self, value: Value) -> str:
+    def validate_value(self, value: AttributeValue) -> str:
         """Give a value as text; raise `LocalError` where the definition forbids it."""
-        text = ascii_text(_text(value))
-        wrong = _RULES[self.type](self, text)
+        text = escape_non_ascii(_format_value(value))
+        wrong = _VALUE_CHECKS[self.type](self, text)
         if wrong:
-            raise LocalError(f"attribute {told(self.id)}: {shown(text)} {wrong}")
+            raise LocalError(f"attribute {quote_name(self.id)}: {quote_value(text)} {wrong}")
         return text
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give what ATTR_DEF says of it: how many arguments follow, and these.
 
         Raises `LocalError` for a type that the original client refuses or reads by half, and for a
         default that the definition itself forbids.
         """
-        if self.type in _NEVER_DEFINED:
-            raise LocalError(f"attribute {told(self.id)}: the client reads no {self.type} here")
-        if not _ID.match(self.id) or not self.id.isascii():
-            raise LocalError(f"{shown(self.id)} is no id of an attribute", hint="no '=', no blank")
+        if self.type in _UNDEFINABLE_TYPES:
+            raise LocalError(
+                f"attribute {quote_name(self.id)}: the client reads no {self.type} here"
+            )
+        if not _ID_PATTERN.match(self.id) or not self.id.isascii():
+            raise LocalError(
+                f"{quote_value(self.id)} is no id of an attribute", hint="no '=', no blank"
+            )
         texts = [self.id, self.type.value, self.name or self.id, self.description]
-        texts += ["true" if self.display else "false", self.check(self.default)]
+        texts += ["true" if self.display else "false", self.validate_value(self.default)]
         if self.minimum is not None and self.maximum is not None:
-            texts += [_number(self, self.minimum), _number(self, self.maximum)]
+            texts += [_format_limit(self, self.minimum), _format_limit(self, self.maximum)]
         texts += self.values
-        return [str(len(texts)), *map(ascii_text, texts)]
+        return [str(len(texts)), *map(escape_non_ascii, texts)]
 
 
-def _text(value: Value) -> str:
+def _format_value(value: AttributeValue) -> str:
     if isinstance(value, str):
         return str(value)  # of a StrEnum, too
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _number(definition: AttributeDefinition, limit: float) -> str:
+def _format_limit(definition: AttributeDefinition, limit: float) -> str:
     return repr(float(limit)) if definition.type is AttributeType.DOUBLE else str(int(limit))
 
 
-def _outside(definition: AttributeDefinition, number: float) -> str:
+def _check_limits(definition: AttributeDefinition, number: float) -> str:
     low, high = definition.minimum, definition.maximum
     if (low is not None and number < low) or (high is not None and number > high):
         return f"is outside {low} to {high}"
     return ""
 
 
-def _any(_definition: AttributeDefinition, _text: str) -> str:
+def _accept_any(_definition: AttributeDefinition, _text: str) -> str:
     return ""
 
 
-def _big_integer(definition: AttributeDefinition, text: str) -> str:
-    return _outside(definition, int(text)) if _INTEGER.match(text) else "is no integer"
+def _check_big_integer(definition: AttributeDefinition, text: str) -> str:
+    return _check_limits(definition, int(text)) if _INTEGER_PATTERN.match(text) else "is no integer"
 
 
-def _integer(definition: AttributeDefinition, text: str) -> str:
-    if _INTEGER.match(text) and not -LARGEST_INTEGER <= int(text) <= LARGEST_INTEGER:
+def _check_integer(definition: AttributeDefinition, text: str) -> str:
+    if _INTEGER_PATTERN.match(text) and not -MAX_INTEGER <= int(text) <= MAX_INTEGER:
         return "does not fit into 32 bits"
-    return _big_integer(definition, text)
+    return _check_big_integer(definition, text)
 
 
-def _double(definition: AttributeDefinition, text: str) -> str:
+def _check_double(definition: AttributeDefinition, text: str) -> str:
     try:
         number = float(text)
     except ValueError:
         return "is no number"
-    return _outside(definition, number) if math.isfinite(number) else "is not finite"
+    return _check_limits(definition, number) if math.isfinite(number) else "is not finite"
 
 
-def _boolean(_definition: AttributeDefinition, text: str) -> str:
+def _check_boolean(_definition: AttributeDefinition, text: str) -> str:
     return "" if text in {"true", "false"} else "is neither true nor false"
 
 
-def _enumerated(definition: AttributeDefinition, text: str) -> str:
+def _check_enumerated(definition: AttributeDefinition, text: str) -> str:
     return "" if text in definition.values else f"is none of {' '.join(definition.values)}"
 
 
-def _never(_definition: AttributeDefinition, _text: str) -> str:
+def _reject_always(_definition: AttributeDefinition, _text: str) -> str:
     return "would be split into characters by the client: it is never sent"
 
 
-_RULES: Final[Mapping[AttributeType, Callable[[AttributeDefinition, str], str]]] = MappingProxyType(
-    {
-        AttributeType.ARRAY: _never,
-        AttributeType.BIGINTEGER: _big_integer,
-        AttributeType.BOOLEAN: _boolean,
-        AttributeType.DATE: _any,
-        AttributeType.DOUBLE: _double,
-        AttributeType.ENUMERATED: _enumerated,
-        AttributeType.INTEGER: _integer,
-        AttributeType.STRING: _any,
-    }
+_VALUE_CHECKS: Final[Mapping[AttributeType, Callable[[AttributeDefinition, str], str]]] = (
+    MappingProxyType(
+        {
+            AttributeType.ARRAY: _reject_always,
+            AttributeType.BIGINTEGER: _check_big_integer,
+            AttributeType.BOOLEAN: _check_boolean,
+            AttributeType.DATE: _accept_any,
+            AttributeType.DOUBLE: _check_double,
+            AttributeType.ENUMERATED: _check_enumerated,
+            AttributeType.INTEGER: _check_integer,
+            AttributeType.STRING: _accept_any,
+        }
+    )
 )
 """By type, what is wrong with a value, or nothing."""
-_NEVER_DEFINED: Final = frozenset({AttributeType.ARRAY, AttributeType.DATE})
+_UNDEFINABLE_TYPES: Final = frozenset({AttributeType.ARRAY, AttributeType.DATE})
 
-_ENUMERATIONS: Final = {
+_ENUMERATED_VALUES: Final = {
     "jobState": "STARTING RUNNING SUSPENDED COMPLETED",
     "machineState": "UP DOWN ALERT ERROR UNKNOWN",
     "messageLevel": "FATAL ERROR WARNING INFO DEBUG UNDEFINED",
@@ -167,7 +173,7 @@ _ENUMERATIONS: Final = {
     "queueState": "NORMAL STOPPED",
     "rmState": "STARTING STARTED STOPPING STOPPED SUSPENDED ERROR",
 }
-_OTHERS: Final = {
+_IDS_BY_TYPE: Final = {
     AttributeType.ARRAY: "debugArgs env progArgs",
     AttributeType.BOOLEAN: "debug debugStopInMain filterChildren launchedByPTP",
     AttributeType.INTEGER: (
@@ -182,55 +188,55 @@ _OTHERS: Final = {
 }
 
 
-def _predefined() -> Iterable[AttributeDefinition]:
-    for id_, values in _ENUMERATIONS.items():
+def _list_predefined() -> Iterable[AttributeDefinition]:
+    for id_, values in _ENUMERATED_VALUES.items():
         kind = AttributeType.ENUMERATED
         yield AttributeDefinition(id=id_, type=kind, values=tuple(values.split()))
-    for kind, ids in _OTHERS.items():
+    for kind, ids in _IDS_BY_TYPE.items():
         for id_ in ids.split():
             yield AttributeDefinition(id=id_, type=kind)
     # -1 would lose the event
-    kind, limit = AttributeType.INTEGER, LARGEST_INTEGER
+    kind, limit = AttributeType.INTEGER, MAX_INTEGER
     yield AttributeDefinition(id="errorCode", type=kind, minimum=0, maximum=limit)
 
 
 PREDEFINED: Final[Mapping[str, AttributeDefinition]] = MappingProxyType(
-    {definition.id: definition for definition in _predefined()}
+    {definition.id: definition for definition in _list_predefined()}
 )
 """What the original client knows without ATTR_DEF; to define one of these has no effect on it."""
 
 
-def encode(id_: str, value: Value) -> str:
+def encode_attribute(id_: str, value: AttributeValue) -> str:
     """Give `ID=value` as the wire carries it.
 
     What is not US-ASCII is escaped. Raises `LocalError` for what the client would drop: a value
     that a predefined attribute cannot have, an array, an id that is none.
     """
-    kind = _KINDS.get(id_)
+    kind = _PREDEFINED_TYPES.get(id_)
     if kind is AttributeType.STRING and isinstance(value, str):  # first, as it is the most
         text = f"{id_}={value}"
-        return text if text.isascii() else ascii_text(text)
+        return text if text.isascii() else escape_non_ascii(text)
     if kind is AttributeType.ENUMERATED:
-        return _encode_word(id_, value)
-    if kind is None and not _ID.match(id_):
-        raise LocalError(f"{shown(id_)} is no id of an attribute", hint="no '=', no blank")
+        return _encode_enumerated(id_, value)
+    if kind is None and not _ID_PATTERN.match(id_):
+        raise LocalError(f"{quote_value(id_)} is no id of an attribute", hint="no '=', no blank")
     if kind is None or kind is AttributeType.STRING:
-        return ascii_text(f"{id_}={_text(value)}")
-    if type(value) is int and 0 <= value <= LARGEST_INTEGER and kind is AttributeType.INTEGER:
+        return escape_non_ascii(f"{id_}={_format_value(value)}")
+    if type(value) is int and 0 <= value <= MAX_INTEGER and kind is AttributeType.INTEGER:
         return f"{id_}={value}"  # none of these has narrower limits
-    return f"{id_}={PREDEFINED[id_].check(value)}"
+    return f"{id_}={PREDEFINED[id_].validate_value(value)}"
 
 
-_KINDS: Final = {id_: definition.type for id_, definition in PREDEFINED.items()}
+_PREDEFINED_TYPES: Final = {id_: definition.type for id_, definition in PREDEFINED.items()}
 
 
 @lru_cache(maxsize=256)
-def _encode_word(id_: str, value: Value) -> str:
+def _encode_enumerated(id_: str, value: AttributeValue) -> str:
     """Remember the few words that there are: a model says each of them for thousands of nodes."""
-    return f"{id_}={PREDEFINED[id_].check(value)}"
+    return f"{id_}={PREDEFINED[id_].validate_value(value)}"
 
 
-def decode(argument: str) -> tuple[str, str] | None:
+def decode_attribute(argument: str) -> tuple[str, str] | None:
     """Give id and value of an argument `ID=value`; None for an argument that is no attribute."""
     id_, separator, value = argument.partition("=")
     return (id_, value) if separator and id_ else None

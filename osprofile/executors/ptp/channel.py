@@ -13,20 +13,20 @@ import socket
 from typing import Final, Protocol, final
 
 from osprofile.errors import TargetError
-from osprofile.executors.pipes import Input, Output
+from osprofile.executors.pipes import PipeReader, PipeWriter
 
-CONNECTING: Final = 30.0
+CONNECT_TIMEOUT: Final = 30.0
 """Seconds that a connection may take."""
-LINGERING: Final = 2.0
+LINGER_TIMEOUT: Final = 2.0
 """Seconds for which a closing connection waits for the client to take the last of it."""
-_BLOCK: Final = 64 * 1024
+_BLOCK_SIZE: Final = 64 * 1024
 
 
 class NoClientError(TargetError):
     """The client cannot be reached."""
 
 
-async def connect(host: str, port: int) -> socket.socket:
+async def connect_to_client(host: str, port: int) -> socket.socket:
     """Connect to a client that listens; raises `NoClientError`."""
     loop = asyncio.get_running_loop()
     reason: Exception | str = "it has no address"
@@ -42,7 +42,7 @@ async def connect(host: str, port: int) -> socket.socket:
             continue
         opened.setblocking(False)
         try:
-            async with asyncio.timeout(CONNECTING):
+            async with asyncio.timeout(CONNECT_TIMEOUT):
                 await loop.sock_connect(opened, address)
         except OSError as error:  # TimeoutError is one
             opened.close()
@@ -83,27 +83,27 @@ class Channel(Protocol):
 
 
 @final
-class Pipes:
+class PipeChannel:
     """A channel over two descriptors, which may be anything that a process can be started with."""
 
     def __init__(self, stdin: int, stdout: int) -> None:
         self._handles = (stdin, stdout)
         self._received: asyncio.Queue[bytes] = asyncio.Queue()
-        self._input = Input(stdin, self._take)
-        self._output = Output(stdout, self._hang_up)
+        self._input = PipeReader(stdin, self._queue_received)
+        self._output = PipeWriter(stdout, self._mark_broken)
         self.is_broken = False
 
     @property
     def unsent(self) -> int:
         """How many bytes the client has not taken yet."""
-        return self._output.unsent
+        return self._output.unsent_bytes
 
     async def receive(self) -> bytes:
         """Wait for bytes; none at all mean that no more come."""
         if self.is_broken:
             return b""
         if self._received.empty():
-            self._input.resume()
+            self._input.resume_reading()
         return await self._received.get()
 
     def send(self, data: bytes) -> None:
@@ -116,25 +116,25 @@ class Pipes:
 
     async def close(self) -> None:
         """End it; what is not sent is lost."""
-        self._input.pause()
+        self._input.pause_reading()
         loop = asyncio.get_running_loop()
         loop.remove_writer(self._handles[1])
         for handle in self._handles:
             with contextlib.suppress(OSError):
                 os.close(handle)
 
-    def _take(self, data: bytes) -> None:
-        self._input.pause()
+    def _queue_received(self, data: bytes) -> None:
+        self._input.pause_reading()
         self._received.put_nowait(data)
 
-    def _hang_up(self) -> None:
+    def _mark_broken(self) -> None:
         self.is_broken = True
-        self._input.pause()
+        self._input.pause_reading()
         self._received.put_nowait(b"")
 
 
 @final
-class Connected:
+class SocketChannel:
     """A channel over a connected socket, which is made non-blocking: it is ours alone."""
 
     def __init__(self, connected: socket.socket) -> None:
@@ -143,8 +143,8 @@ class Connected:
         self._loop = asyncio.get_running_loop()
         self._unsent = bytearray()
         self._is_waiting = False
-        self._emptied = asyncio.Event()
-        self._emptied.set()
+        self._all_sent = asyncio.Event()
+        self._all_sent.set()
         self.is_broken = False
 
     @property
@@ -155,22 +155,22 @@ class Connected:
     async def receive(self) -> bytes:
         """Wait for bytes; none at all mean that no more come."""
         try:
-            return await self._loop.sock_recv(self._socket, _BLOCK)
+            return await self._loop.sock_recv(self._socket, _BLOCK_SIZE)
         except OSError:
-            self._break()
+            self._mark_broken()
             return b""
 
     def send(self, data: bytes) -> None:
         """Send bytes, now or as soon as the client takes them; nothing where it is gone."""
         if data and not self.is_broken:
             self._unsent += data
-            self._emptied.clear()
+            self._all_sent.clear()
             if not self._is_waiting:
-                self._write()
+                self._write_unsent()
 
     async def flush(self) -> None:
         """Wait until all is sent, or the client gone."""
-        await self._emptied.wait()
+        await self._all_sent.wait()
 
     async def close(self) -> None:
         """End it; what is not sent is lost.
@@ -178,40 +178,40 @@ class Connected:
         The client reads to the end first: a socket that is closed with something unread in it takes
         back what the client has not read yet.
         """
-        self._wait(wanted=False)
+        self._watch_writable(enabled=False)
         with contextlib.suppress(OSError, TimeoutError):
             if not self.is_broken:
                 self._socket.shutdown(socket.SHUT_WR)
-                async with asyncio.timeout(LINGERING):
-                    while await self._loop.sock_recv(self._socket, _BLOCK):
+                async with asyncio.timeout(LINGER_TIMEOUT):
+                    while await self._loop.sock_recv(self._socket, _BLOCK_SIZE):
                         pass
         self._socket.close()
 
-    def _write(self) -> None:
+    def _write_unsent(self) -> None:
         try:
             while self._unsent:
                 with memoryview(self._unsent) as view:
-                    sent = self._socket.send(view[:_BLOCK])
+                    sent = self._socket.send(view[:_BLOCK_SIZE])
                 del self._unsent[:sent]
         except BlockingIOError:
             pass
         except OSError:
-            self._break()
-        self._wait(wanted=bool(self._unsent))
+            self._mark_broken()
+        self._watch_writable(enabled=bool(self._unsent))
         if not self._unsent:
-            self._emptied.set()
+            self._all_sent.set()
 
-    def _wait(self, *, wanted: bool) -> None:
-        """Have `_write` called when the socket takes more, or no longer."""
-        if wanted != self._is_waiting:
-            self._is_waiting = wanted
-            if wanted:
-                self._loop.add_writer(self._socket, self._write)
+    def _watch_writable(self, *, enabled: bool) -> None:
+        """Have `_write_unsent` called when the socket takes more, or no longer."""
+        if enabled != self._is_waiting:
+            self._is_waiting = enabled
+            if enabled:
+                self._loop.add_writer(self._socket, self._write_unsent)
             else:
                 self._loop.remove_writer(self._socket)
 
-    def _break(self) -> None:
+    def _mark_broken(self) -> None:
         self.is_broken = True
         self._unsent.clear()
-        self._wait(wanted=False)
-        self._emptied.set()
+        self._watch_writable(enabled=False)
+        self._all_sent.set()

@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.ptp.attributes import decode
+from osprofile.executors.ptp.attributes import decode_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,16 +86,16 @@ class Command:
     @property
     def attributes(self) -> tuple[tuple[str, str], ...]:
         """Ids and values, in order; what is no attribute is left out."""
-        return tuple(pair for pair in map(decode, self.arguments) if pair is not None)
+        return tuple(pair for pair in map(decode_attribute, self.arguments) if pair is not None)
 
-    def value(self, id_: str) -> str:
+    def get_value(self, id_: str) -> str:
         """Give the value of an attribute, the first one's; empty if there is none."""
         return next((value for key, value in self.attributes if key == id_), "")
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Discarded:
+class DiscardedCommand:
     """What the client sent and what is not obeyed: for the log.
 
     `reply` is to be sent as it is. It is empty but for INIT with a version that is not ours, and for a
@@ -108,7 +108,7 @@ class Discarded:
 
 
 @final
-class Signal(Enum):
+class InputState(Enum):
     """What `next_event` gives where there is neither."""
 
     NEED_DATA = "NEED_DATA"

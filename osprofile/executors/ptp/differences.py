@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
     from osprofile.executors.ptp.elements import Process
 
-_NOT_EMPTIED: Final = "processNodeId"  # an unknown node ends the client
+_NEVER_EMPTIED: Final = "processNodeId"  # an unknown node ends the client
 
 
-def note_change(
+def record_change(
     changes: dict[tuple[str, ...], list[int]],
     id_: int,
     before: tuple[str, ...],
     now: tuple[str, ...],
 ) -> None:
     """Put an element to the others that changed in the same way, if it did."""
-    differing = changed(before, now)
+    differing = diff_attributes(before, now)
     if differing:
         changes.setdefault(differing, []).append(id_)
 
 
-def changed(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+def diff_attributes(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
     """Give the attributes that have another value now; a text that is gone is emptied."""
     known = set(before)
     other = [attribute for attribute in now if attribute not in known]
@@ -39,10 +39,10 @@ def changed(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _can_be_emptied(id_: str) -> bool:
-    return id_ != _NOT_EMPTIED and PREDEFINED[id_].type is AttributeType.STRING
+    return id_ != _NEVER_EMPTIED and PREDEFINED[id_].type is AttributeType.STRING
 
 
-def changed_processes(
+def diff_processes(
     before: tuple[Process | None, ...],
     now: tuple[Process | None, ...],
     attributes: Mapping[Process, tuple[str, ...]],
@@ -54,18 +54,18 @@ def changed_processes(
             pairs.setdefault((old, new), []).append(rank)
     changes: dict[tuple[str, ...], list[int]] = {}
     for (old, new), ranks in pairs.items():
-        differing = changed(attributes[old], attributes[new])
+        differing = diff_attributes(attributes[old], attributes[new])
         if differing:
             changes.setdefault(differing, []).extend(ranks)
     return changes
 
 
-def process_texts(rank: int, attributes: tuple[str, ...]) -> tuple[str, ...]:
+def encode_process(rank: int, attributes: tuple[str, ...]) -> tuple[str, ...]:
     """Give all attributes of a process, which is named by its rank."""
     state, *others = attributes
     return (f"name={rank}", state, f"processIndex={rank}", *others)
 
 
-def at(processes: Sequence[Process | None], rank: int) -> Process | None:
+def get_process(processes: Sequence[Process | None], rank: int) -> Process | None:
     """Give the process of a rank; None where it is not told, or there is none."""
     return processes[rank] if rank < len(processes) else None

@@ -11,14 +11,14 @@ import signal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.events.event import JobState, JobStatus
-from osprofile.executors.endings import why_not_run
-from osprofile.executors.ptp.attributes import LARGEST_INTEGER, encode
+from osprofile.executors.ptp.attributes import MAX_INTEGER, encode_attribute
+from osprofile.executors.start_failure import describe_start_failure
+from osprofile.jobs.state import JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from osprofile.executors.ptp.attributes import Value
+    from osprofile.executors.ptp.attributes import AttributeValue
 
 STARTING, RUNNING, SUSPENDED, COMPLETED = "STARTING", "RUNNING", "SUSPENDED", "COMPLETED"
 
@@ -44,9 +44,9 @@ class Machine(NamedTuple):
     name: str
     state: str = "UP"
 
-    def attributes(self) -> tuple[str, ...]:
+    def encode_attributes(self) -> tuple[str, ...]:
         """Give the attributes as the wire carries them."""
-        return _encoded((("name", self.name), ("machineState", self.state)))
+        return _encode_pairs((("name", self.name), ("machineState", self.state)))
 
 
 @final
@@ -58,7 +58,7 @@ class Node(NamedTuple):
     status: str = ""
     number: int | None = None
 
-    def attributes(self) -> tuple[str, ...]:
+    def encode_attributes(self) -> tuple[str, ...]:
         """Give the attributes as the wire carries them."""
         pairs = (
             ("name", self.name),
@@ -66,7 +66,7 @@ class Node(NamedTuple):
             ("nodeStatus", self.status),
             ("nodeNumber", self.number),
         )
-        return _encoded(pairs)
+        return _encode_pairs(pairs)
 
 
 @final
@@ -77,10 +77,10 @@ class Queue(NamedTuple):
     state: str = "NORMAL"
     status: str = ""
 
-    def attributes(self) -> tuple[str, ...]:
+    def encode_attributes(self) -> tuple[str, ...]:
         """Give the attributes as the wire carries them."""
         pairs = (("name", self.name), ("queueState", self.state), ("queueStatus", self.status))
-        return _encoded(pairs)
+        return _encode_pairs(pairs)
 
 
 @final
@@ -97,14 +97,14 @@ class Process(NamedTuple):
     pid: int | None = None
     status: str = ""
 
-    def check(self) -> None:
-        """Raise `LocalError` for what `attributes` would raise it."""
-        encode("processState", self.state)
+    def validate_attributes(self) -> None:
+        """Raise `LocalError` for what `encode_attributes` would raise it."""
+        encode_attribute("processState", self.state)
         for id_, number in (("processExitCode", self.exit_code), ("processPID", self.pid)):
             if number is not None:
-                encode(id_, number)
+                encode_attribute(id_, number)
 
-    def attributes(self, node_id: int | None) -> tuple[str, ...]:
+    def encode_attributes(self, node_id: int | None) -> tuple[str, ...]:
         """Give the attributes as the wire carries them; the node by its element id."""
         pairs = (
             ("processState", self.state),
@@ -114,7 +114,7 @@ class Process(NamedTuple):
             ("processSignalName", self.signal),
             ("processStatus", self.status),
         )
-        return _encoded(pairs)
+        return _encode_pairs(pairs)
 
 
 @final
@@ -147,7 +147,7 @@ class Job(NamedTuple):
             processes=tuple(processes),
         )
 
-    def attributes(self) -> tuple[str, ...]:
+    def encode_attributes(self) -> tuple[str, ...]:
         """Give the attributes as the wire carries them; those of the processes are not among them."""
         pairs = (
             ("jobSubId", self.sub_id),
@@ -158,34 +158,36 @@ class Job(NamedTuple):
             ("userId", self.user),
             ("jobNumProcs", len(self.processes) or None),
         )
-        return _encoded(pairs)
+        return _encode_pairs(pairs)
 
 
-def _encoded(pairs: Iterable[tuple[str, Value | None]]) -> tuple[str, ...]:
+def _encode_pairs(pairs: Iterable[tuple[str, AttributeValue | None]]) -> tuple[str, ...]:
     """Encode what has a value: empty text and None are left out."""
-    return tuple([encode(id_, value) for id_, value in pairs if value is not None and value != ""])
+    return tuple(
+        [encode_attribute(id_, value) for id_, value in pairs if value is not None and value != ""]
+    )
 
 
-def job_of(
+def job_from_status(
     status: JobStatus,
     *,
     queue: str,
     name: str = "",
     sub_id: str = "",
     user: str = "",
-    count: int = 1,
-    before: Job | None = None,
+    process_count: int = 1,
+    previous: Job | None = None,
 ) -> Job:
-    """Give the job that a status tells of, with `count` processes.
+    """Give the job that a status tells of, with `process_count` processes.
 
-    `before` is the job as it was told last: an UNKNOWN state leaves its state as it was. The
+    `previous` is the job as it was told last: an UNKNOWN state leaves its state as it was. The
     processes are spread over the hosts in blocks, and end as the job does; before it runs, it has
     none.
     """
-    state = PTP_STATES.get(status.state) or (before.state if before else STARTING)
-    word = status.word if status.state is JobState.UNKNOWN else status.state.value
-    not_run = why_not_run(status)
-    started = state in {RUNNING, COMPLETED} or bool(before and before.processes)
+    state = PTP_STATES.get(status.state) or (previous.state if previous else STARTING)
+    word = status.native_state if status.state is JobState.UNKNOWN else status.state.value
+    not_run = describe_start_failure(status)
+    started = state in {RUNNING, COMPLETED} or bool(previous and previous.processes)
     return Job(
         key=status.job_id,
         queue=queue,
@@ -195,29 +197,29 @@ def job_of(
         message=status.reason or not_run,
         sub_id=sub_id,
         user=user,
-        processes=_processes(status, state, count) if started else (),
-        has_run=_has_run(status) or bool(before and before.has_run),
+        processes=_build_processes(status, state, process_count) if started else (),
+        has_run=_has_ever_run(status) or bool(previous and previous.has_run),
     )
 
 
-def _has_run(status: JobStatus) -> bool:
+def _has_ever_run(status: JobStatus) -> bool:
     """Say whether a job runs or has run: one that was removed, or is lost, may have waited until then."""
     ran = status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
     return ran or bool(status.started or status.exit_code is not None or status.signal)
 
 
-def _processes(status: JobStatus, state: str, count: int) -> tuple[Process, ...]:
+def _build_processes(status: JobStatus, state: str, count: int) -> tuple[Process, ...]:
     hosts = status.hosts or (None,)
     ended = state == COMPLETED
     code = status.exit_code if ended else None
-    name = signal_name(status.signal) if ended and status.signal is not None else ""
+    name = format_signal_name(status.signal) if ended and status.signal is not None else ""
     kinds = [Process(state, host, code, name) for host in hosts]
     return tuple([kinds[rank * len(kinds) // count] for rank in range(count)])
 
 
-def signal_name(number: int) -> str:
+def format_signal_name(number: int) -> str:
     """Give a signal's name, as in SIGKILL; SIG and the number where it has none here."""
     try:
         return signal.Signals(number).name
     except ValueError:
-        return f"SIG{number % (LARGEST_INTEGER + 1)}"
+        return f"SIG{number % (MAX_INTEGER + 1)}"

@@ -11,7 +11,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, final
 
-from osprofile.executors.ptp.attributes import encode
+from osprofile.executors.ptp.attributes import encode_attribute
 from osprofile.executors.ptp.errors import LocalError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Element(StrEnum):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class EventNumbers:
     """An element's event numbers; None for an event that nobody implemented."""
 
     new: int | None
@@ -43,14 +43,14 @@ class Numbers:
     remove: int | None
 
 
-EVENTS: Final[Mapping[Element, Numbers]] = MappingProxyType(
+EVENT_NUMBERS: Final[Mapping[Element, EventNumbers]] = MappingProxyType(
     {
-        Element.JOB: Numbers(220, 230, 241),
-        Element.MACHINE: Numbers(221, 231, 242),
-        Element.NODE: Numbers(222, 232, 243),
-        Element.PROCESS: Numbers(223, 233, 244),
-        Element.QUEUE: Numbers(224, 234, 245),
-        Element.RM: Numbers(None, 235, None),
+        Element.JOB: EventNumbers(220, 230, 241),
+        Element.MACHINE: EventNumbers(221, 231, 242),
+        Element.NODE: EventNumbers(222, 232, 243),
+        Element.PROCESS: EventNumbers(223, 233, 244),
+        Element.QUEUE: EventNumbers(224, 234, 245),
+        Element.RM: EventNumbers(None, 235, None),
     }
 )
 OK, MESSAGE, ERROR, SHUTDOWN = 0, 1, 5, 6
@@ -70,7 +70,7 @@ class ErrorCode:
     FILTER = 1210
 
 
-class Level(StrEnum):
+class MessageLevel(StrEnum):
     """How grave a message is."""
 
     FATAL = "FATAL"
@@ -81,8 +81,8 @@ class Level(StrEnum):
 
 
 @final
-class Group(NamedTuple):
-    """Elements that have the same attributes, each given as `encode` gives it.
+class ElementGroup(NamedTuple):
+    """Elements that have the same attributes, each given as `encode_attribute` gives it.
 
     `ids` are element ids, of processes the ranks inside their job; a number is one of them.
     """
@@ -101,7 +101,7 @@ class Event:
         """The event's number."""
         raise NotImplementedError
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give the arguments; raise `LocalError` for what the client would not take."""
         return []
 
@@ -136,7 +136,7 @@ class Shutdown(Answer):
 
 @final
 @dataclass(frozen=True, slots=True)
-class Error(Answer):
+class CommandError(Answer):
     """INIT, MODEL_DEF or a filter could not be done; for a job's the client would give us up."""
 
     tid: int
@@ -145,9 +145,9 @@ class Error(Answer):
 
     number: ClassVar[int] = ERROR
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give [count] errorCode= errorMsg=."""
-        return _counted(errorCode=self.code, errorMsg=self.text)
+        return _format_attributes(errorCode=self.code, errorMsg=self.text)
 
 
 @final
@@ -162,9 +162,9 @@ class SubmitJobError(Answer):
 
     number: ClassVar[int] = SUBMITJOB_ERROR
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give [count] jobSubId= errorCode= errorMsg=."""
-        return _counted(jobSubId=self.sub_id, errorCode=self.code, errorMsg=self.text)
+        return _format_attributes(jobSubId=self.sub_id, errorCode=self.code, errorMsg=self.text)
 
 
 @final
@@ -179,14 +179,14 @@ class TerminateJobError(Answer):
 
     number: ClassVar[int] = TERMINATEJOB_ERROR
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give [count] jobId= errorCode= errorMsg=."""
-        return _counted(jobId=self.job_id, errorCode=self.code, errorMsg=self.text)
+        return _format_attributes(jobId=self.job_id, errorCode=self.code, errorMsg=self.text)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Define(Answer):
+class AttributeDefinitions(Answer):
     """ATTR_DEF: what attributes mean; `tid` is that of MODEL_DEF."""
 
     tid: int
@@ -194,11 +194,11 @@ class Define(Answer):
 
     number: ClassVar[int] = ATTR_DEF
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give NUM_DEFS {NUM_ARGS ID TYPE NAME DESC DISPLAY DEFAULT extra...}."""
         texts = [str(len(self.definitions))]
         for definition in self.definitions:
-            texts += definition.arguments()
+            texts += definition.format_arguments()
         return texts
 
 
@@ -207,16 +207,18 @@ class Define(Answer):
 class Message(Event):
     """Something for the client's log; `tid` is an open command's (None: that of START_EVENTS)."""
 
-    level: Level
+    level: MessageLevel
     text: str
     code: int = 0
     tid: int | None = None
 
     number: ClassVar[int] = MESSAGE
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give [count] messageLevel= messageCode= messageText=."""
-        return _counted(messageLevel=self.level, messageCode=self.code, messageText=self.text)
+        return _format_attributes(
+            messageLevel=self.level, messageCode=self.code, messageText=self.text
+        )
 
 
 class ModelEvent(Event):
@@ -227,45 +229,45 @@ class ModelEvent(Event):
 
 @final
 @dataclass(frozen=True, slots=True)
-class New(ModelEvent):
+class NewElements(ModelEvent):
     """Elements that were not there; `parent` is an element id."""
 
     element: Element
     parent: int
-    groups: Sequence[Group]
+    groups: Sequence[ElementGroup]
 
     @property
     def number(self) -> int:
         """The event's number."""
-        return _implemented(EVENTS[self.element].new, f"NEW_{self.element}")
+        return _require_number(EVENT_NUMBERS[self.element].new, f"NEW_{self.element}")
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give PARENT_ID NUM_RANGES {RANGE NUM_ATTRS k=v...}."""
-        return [str(self.parent), *_grouped(self.groups)]
+        return [str(self.parent), *_format_groups(self.groups)]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Change(ModelEvent):
+class ChangedElements(ModelEvent):
     """New values of elements' attributes; `job` is the element id of the processes' job."""
 
     element: Element
-    groups: Sequence[Group]
+    groups: Sequence[ElementGroup]
     job: int | None = None
 
     @property
     def number(self) -> int:
         """The event's number."""
-        return EVENTS[self.element].change
+        return EVENT_NUMBERS[self.element].change
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give NUM_RANGES {RANGE NUM_ATTRS k=v...}, of processes after JOB_ID."""
-        return [*_job(self.element, self.job), *_grouped(self.groups)]
+        return [*_format_job_id(self.element, self.job), *_format_groups(self.groups)]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Remove(ModelEvent):
+class RemovedElements(ModelEvent):
     """Elements that are there no more; `job` is the element id of the processes' job."""
 
     element: Element
@@ -275,48 +277,51 @@ class Remove(ModelEvent):
     @property
     def number(self) -> int:
         """The event's number."""
-        return _implemented(EVENTS[self.element].remove, f"REMOVE_{self.element}")
+        return _require_number(EVENT_NUMBERS[self.element].remove, f"REMOVE_{self.element}")
 
-    def arguments(self) -> list[str]:
+    def format_arguments(self) -> list[str]:
         """Give RANGE, of processes after JOB_ID."""
-        return [*_job(self.element, self.job), _range(self.ids)]
+        return [*_format_job_id(self.element, self.job), _format_range(self.ids)]
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class RemoveAll(ModelEvent):
+class AllElementsRemoved(ModelEvent):
     """The model is empty."""
 
     number: ClassVar[int] = REMOVE_ALL
 
 
-def _counted(**attributes: str | int) -> list[str]:
+def _format_attributes(**attributes: str | int) -> list[str]:
     """Give attributes with their count before them, as the original C agents do."""
-    return [str(len(attributes)), *(encode(id_, value) for id_, value in attributes.items())]
+    return [
+        str(len(attributes)),
+        *(encode_attribute(id_, value) for id_, value in attributes.items()),
+    ]
 
 
-def _grouped(groups: Sequence[Group]) -> list[str]:
+def _format_groups(groups: Sequence[ElementGroup]) -> list[str]:
     texts = [str(len(groups))]
     for ids, attributes in groups:
-        texts.append(str(ids) if isinstance(ids, int) else _range(ids))
+        texts.append(str(ids) if isinstance(ids, int) else _format_range(ids))
         texts.append(str(len(attributes)))
         texts += attributes
     return texts
 
 
-def _range(ids: RangeSet) -> str:
+def _format_range(ids: RangeSet) -> str:
     if not ids.spans:
         raise LocalError("an empty range set: the client takes none")
     return str(ids)
 
 
-def _job(element: Element, job: int | None) -> list[str]:
+def _format_job_id(element: Element, job: int | None) -> list[str]:
     if (element is Element.PROCESS) is (job is None):
         raise LocalError("the processes of a job, and nothing else, need the job's id")
     return [] if job is None else [str(job)]
 
 
-def _implemented(number: int | None, name: str) -> int:
+def _require_number(number: int | None, name: str) -> int:
     if number is None:
         raise LocalError(f"no client knows {name}")
     return number

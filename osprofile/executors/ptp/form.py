@@ -13,16 +13,22 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
-from osprofile.errors import NotFoundError, ValueRefusedError, shown
+from osprofile.errors import NotFoundError, ValueRefusedError, quote_value
 from osprofile.executors.ptp.attributes import (
-    LARGEST_INTEGER,
+    MAX_INTEGER,
     PREDEFINED,
     AttributeDefinition,
     AttributeType,
-    decode,
+    decode_attribute,
 )
-from osprofile.incarnation.fields import is_integer, is_limited, is_number, range_text, within
-from osprofile.target.job import FIELD_OF, JobDescription
+from osprofile.incarnation.field_rules import (
+    format_range,
+    is_integer,
+    is_number,
+    is_numeric_field,
+    is_within_limits,
+)
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,21 +36,21 @@ if TYPE_CHECKING:
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Field, Profile
 
-WITHIN: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
+RUN_IN_DIRECTORY: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
 """How a program is run in the client's working directory where the profile has no field for that:
 arguments of `sh`, before the directory, the program and its arguments. A job's own directory is
 fresh for each job; the client's is not."""
 
-DIRECTORY: Final = "DIRECTORY"
+DIRECTORY_FIELD: Final = "DIRECTORY"
 """The field for where a program runs: an absolute path, which other jobs may share."""
 
-SEVERAL: Final = "Processes"
+MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application for several processes, where the one that jobs run by starts one."""
 
-_FORM_FIRST: Final = ("queue", "processes", "nodes", "walltime")
+_FORM_PREFERRED: Final = ("queue", "processes", "nodes", "walltime")
 """What a client sends in the protocol's own attributes whether its user chose it or not."""
 
-_PREFIX: Final = "profile_"
+_FIELD_ID_PREFIX: Final = "profile_"
 """Stands before a field's name that the protocol has for something else."""
 
 
@@ -64,7 +70,7 @@ class Submission:
 
 
 @final
-class Form:
+class SubmissionForm:
     """The attributes of one profile, in both directions."""
 
     def __init__(self, profile: Profile, application: str | None = None) -> None:
@@ -72,134 +78,152 @@ class Form:
 
         Raises `NotFoundError`, `InvalidProfileError`.
         """
-        from osprofile.incarnation.plan import plan_of
+        from osprofile.incarnation.plan import get_plan
 
-        plan = plan_of(profile, "START", "", application)
+        plan = get_plan(profile, "START", "", application)
         self._application = application
-        self._starts_several = _starts_several(plan)
-        self._several = None
-        if application is None and not self._starts_several:
+        self._default_starts_several = _starts_several_processes(plan)
+        self._multi_process_application = None
+        if application is None and not self._default_starts_several:
             with contextlib.suppress(NotFoundError):
-                several = _starts_several(plan_of(profile, "START", "", SEVERAL))
-                self._several = SEVERAL if several else None
+                several = _starts_several_processes(
+                    get_plan(profile, "START", "", MULTI_PROCESS_APPLICATION)
+                )
+                self._multi_process_application = MULTI_PROCESS_APPLICATION if several else None
         self._fields = {
-            _id_of(name): field
-            for name, field in sorted(plan.declared.items())
+            _choose_attribute_id(name): field
+            for name, field in sorted(plan.declarations.items())
             if name in plan.settable
         }
         self.definitions: tuple[AttributeDefinition, ...] = tuple(
-            definition_of(field, id_) for id_, field in self._fields.items()
+            build_definition(field, id_) for id_, field in self._fields.items()
         )
         """What ATTR_DEF tells, one for each settable field."""
-        self._not_given = {
-            d.id: {"", d.default} if _zero_is_nothing(self._fields[d.id]) else {""}
+        self._empty_values = {
+            d.id: {"", d.default} if _zero_means_unset(self._fields[d.id]) else {""}
             for d in self.definitions
         }
 
-    def submission(
-        self, arguments: Iterable[str], queue_of: Callable[[str], str | None]
+    def parse_submission(
+        self, arguments: Iterable[str], find_queue: Callable[[str], str | None]
     ) -> Submission:
         """Give the job that the arguments of SUBMIT_JOB describe.
 
-        `queue_of` gives the queue's name for an element id, None for the profile's default queue.
+        `find_queue` gives the queue's name for an element id, None for the profile's default queue.
         Where the form and the protocol's own attribute differ about the queue, the time or a
         number, the form is right. Raises `ValueRefusedError` for a number that is none and for a
         variable without a value; whatever else is wrong, the engine finds at the submission.
         """
-        pairs = [pair for pair in map(decode, arguments) if pair is not None]
-        own = _Own(queue_of)
+        pairs = [pair for pair in map(decode_attribute, arguments) if pair is not None]
+        own = _ProtocolAttributes(find_queue)
         fields: dict[str, str] = {}
         ignored = []
         for id_, value in pairs:
-            if id_ in OWN:
-                OWN[id_](own, id_, value)
+            if id_ in PROTOCOL_ATTRIBUTES:
+                PROTOCOL_ATTRIBUTES[id_](own, id_, value)
             elif id_ in self._fields:
                 fields[id_] = value
             else:
                 ignored.append(id_)
-        in_field = own.takes_directory(field.name for field in self._fields.values())
-        description = own.description(wrapped=not in_field)
-        given = {FIELD_OF[name] for name in FIELD_OF if getattr(description, name)}
-        chosen = {self._fields[i].name: v for i, v in fields.items() if self._is_given(i, v, given)}
-        before: dict[str, Any] = {own: None for own in _FORM_FIRST if FIELD_OF[own] in chosen}
+        in_field = own.can_use_directory_field(field.name for field in self._fields.values())
+        description = own.build_description(change_directory=not in_field)
+        given = {
+            FIELD_BY_ATTRIBUTE[name] for name in FIELD_BY_ATTRIBUTE if getattr(description, name)
+        }
+        chosen = {
+            self._fields[i].name: v for i, v in fields.items() if self._is_filled_in(i, v, given)
+        }
+        before: dict[str, Any] = {
+            own: None for own in _FORM_PREFERRED if FIELD_BY_ATTRIBUTE[own] in chosen
+        }
         if in_field:
-            chosen.setdefault(DIRECTORY, own.texts["directory"])
+            chosen.setdefault(DIRECTORY_FIELD, own.texts["directory"])
         if "JOB_NAME" in chosen:  # the record shows it
             before["name"] = chosen.pop("JOB_NAME")
         description = replace(description, application=self._application, fields=chosen, **before)
-        if self._several is not None and self._processes(description) > 1:
-            description = replace(description, application=self._several)
+        if (
+            self._multi_process_application is not None
+            and self._parse_process_count(description) > 1
+        ):
+            description = replace(description, application=self._multi_process_application)
         return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
 
-    def process_count(self, description: JobDescription) -> int:
+    def count_processes(self, description: JobDescription) -> int:
         """Return how many processes a job will have: PROCESSES, or one if they are not started here."""
-        starts = self._starts_several or description.application == self._several is not None
-        return self._processes(description) if starts else 1
+        starts = (
+            self._default_starts_several
+            or description.application == self._multi_process_application is not None
+        )
+        return self._parse_process_count(description) if starts else 1
 
-    def _processes(self, description: JobDescription) -> int:
-        text = self.value(description, "PROCESSES")
+    def _parse_process_count(self, description: JobDescription) -> int:
+        text = self.get_field_value(description, "PROCESSES")
         return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else 1
 
-    def value(self, description: JobDescription, name: str) -> str:
+    def get_field_value(self, description: JobDescription, name: str) -> str:
         """Give the value that a field has for a job; empty where the profile has no such field."""
-        own = next((getattr(description, a) for a, n in FIELD_OF.items() if n == name), None)
+        own = next(
+            (getattr(description, a) for a, n in FIELD_BY_ATTRIBUTE.items() if n == name), None
+        )
         field = next((f for f in self._fields.values() if f.name == name), None)
         default = field.default if field is not None else ""
         return str(description.fields.get(name) or own or default or "")
 
-    def _is_given(self, id_: str, value: str, given: set[str]) -> bool:
+    def _is_filled_in(self, id_: str, value: str, protocol_fields: set[str]) -> bool:
         """Say whether a form's value means anything.
 
         It does not where it was left empty, nor where the protocol's own attribute says the same
         thing and the form only has what stood in it from the beginning.
         """
         field = self._fields[id_]
-        if value in self._not_given[id_]:
+        if value in self._empty_values[id_]:
             return False
-        return field.name not in given or value != (field.default or "")
+        return field.name not in protocol_fields or value != (field.default or "")
 
 
-def _starts_several(plan: Plan) -> bool:
+def _starts_several_processes(plan: Plan) -> bool:
     """Say whether START's application starts a job's program PROCESSES times: it uses that field."""
-    from osprofile.incarnation.plan import plan_of
+    from osprofile.incarnation.plan import get_plan
 
     if plan.application is None:
         return False
-    return "PROCESSES" in plan_of(plan.profile, plan.application.template, "", None).uses
+    return "PROCESSES" in get_plan(plan.profile, plan.application.template, "", None).uses
 
 
-def _id_of(name: str) -> str:
-    return f"{_PREFIX}{name}" if name in PREDEFINED or name in OWN else name
+def _choose_attribute_id(name: str) -> str:
+    return (
+        f"{_FIELD_ID_PREFIX}{name}" if name in PREDEFINED or name in PROTOCOL_ATTRIBUTES else name
+    )
 
 
 # From a field to a definition
 
 
-def definition_of(field: Field, id_: str | None = None) -> AttributeDefinition:
+def build_definition(field: Field, id_: str | None = None) -> AttributeDefinition:
     """Give the definition of a settable field: type, limits, default and description.
 
     A number's attribute needs a number as its default. Where the field may stay empty and its Min
     is above 0, 0 says "not given"; where it is not, the attribute is a STRING, whose description
     has the limits.
     """
-    kind = _type_of(field)
+    kind = _choose_type(field)
     description = [field.description]
     limits: dict[str, Any] = {}
-    if kind in _NUMBERS:
-        limits = _limits(field)
-        if _zero_is_nothing(field):
-            description.append(f"{_range_sentence(field)}; 0: not given.")
-    elif range_text(field):
-        description.append(f"{_range_sentence(field)}.")
+    if kind in _NUMBER_TYPES:
+        limits = _get_limits(field)
+        if _zero_means_unset(field):
+            description.append(f"{_format_range(field)}; 0: not given.")
+    elif format_range(field):
+        description.append(f"{_format_range(field)}.")
     values = [tag.name for tag in field.tags]
     if kind is AttributeType.ENUMERATED:
         values += [] if field.default in values else [field.default or ""]
         limits["values"] = tuple(values)
     elif values and kind is AttributeType.STRING:
         description.append(f"Known: {', '.join(values)}.")
-    default = "0" if _zero_is_nothing(field) else field.default or ""
+    default = "0" if _zero_means_unset(field) else field.default or ""
     return AttributeDefinition(
-        id=id_ or _id_of(field.name),
+        id=id_ or _choose_attribute_id(field.name),
         type=kind,
         name=field.name.replace("_", " ").capitalize(),
         description=" ".join(filter(None, description)),
@@ -208,62 +232,64 @@ def definition_of(field: Field, id_: str | None = None) -> AttributeDefinition:
     )
 
 
-def _range_sentence(field: Field) -> str:
-    text = range_text(field)
+def _format_range(field: Field) -> str:
+    text = format_range(field)
     return f"{text[:1].upper()}{text[1:]}"
 
 
-_NUMBERS: Final = frozenset({AttributeType.INTEGER, AttributeType.BIGINTEGER, AttributeType.DOUBLE})
+_NUMBER_TYPES: Final = frozenset(
+    {AttributeType.INTEGER, AttributeType.BIGINTEGER, AttributeType.DOUBLE}
+)
 
 
-def _type_of(field: Field) -> AttributeType:
+def _choose_type(field: Field) -> AttributeType:
     names = {tag.name for tag in field.tags}
-    if field.type == "integer" or is_limited(field):
-        numeric = not names and (_zero_is_nothing(field) or _default_fits(field))
-        return _number_type(field) if numeric else AttributeType.STRING
+    if field.type == "integer" or is_numeric_field(field):
+        numeric = not names and (_zero_means_unset(field) or _is_default_valid(field))
+        return _choose_number_type(field) if numeric else AttributeType.STRING
     if not field.default or not names:
         return AttributeType.STRING
     closed = names == {"true", "false"} and field.default in names
     return AttributeType.BOOLEAN if closed else AttributeType.ENUMERATED
 
 
-def _default_fits(field: Field) -> bool:
+def _is_default_valid(field: Field) -> bool:
     """Say whether a number's default is one that the field itself takes."""
     default = field.default or ""
     good = is_integer(default) if field.type == "integer" and default else is_number(default)
-    return good and within(default, field.minimum, field.maximum)
+    return good and is_within_limits(default, field.minimum, field.maximum)
 
 
-def _number_type(field: Field) -> AttributeType:
+def _choose_number_type(field: Field) -> AttributeType:
     if field.type != "integer":
         return AttributeType.DOUBLE
-    small = field.maximum is not None and field.maximum <= LARGEST_INTEGER
+    small = field.maximum is not None and field.maximum <= MAX_INTEGER
     return AttributeType.INTEGER if small else AttributeType.BIGINTEGER
 
 
-def _zero_is_nothing(field: Field) -> bool:
+def _zero_means_unset(field: Field) -> bool:
     """Say whether 0 can stand for a number that is not given."""
-    is_number = field.type == "integer" or is_limited(field)
+    is_number = field.type == "integer" or is_numeric_field(field)
     return is_number and not field.tags and not field.default and (field.minimum or 0) > 0
 
 
-def _limits(field: Field) -> dict[str, Any]:
+def _get_limits(field: Field) -> dict[str, Any]:
     """Give MIN and MAX, of which ATTR_DEF has both or neither."""
     low, high = field.minimum, field.maximum
     if low is None or high is None:
         return {}
-    return {"minimum": 0 if _zero_is_nothing(field) else low, "maximum": high}
+    return {"minimum": 0 if _zero_means_unset(field) else low, "maximum": high}
 
 
 # From the protocol's own attributes to a job
 
 
 @final
-class _Own:
+class _ProtocolAttributes:
     """What the protocol's own attributes say of a job."""
 
-    def __init__(self, queue_of: Callable[[str], str | None]) -> None:
-        self._queue_of = queue_of
+    def __init__(self, find_queue: Callable[[str], str | None]) -> None:
+        self._find_queue = find_queue
         self.texts: dict[str, str] = {}
         self.numbers: dict[str, Any] = {}
         self.arguments: list[str] = []
@@ -274,47 +300,47 @@ class _Own:
     def sub_id(self) -> str:
         return self.texts.get("sub_id", "")
 
-    def text(self, name: str, value: str) -> None:
+    def set_text(self, name: str, value: str) -> None:
         if value:
             self.texts[name] = value
 
-    def number(self, name: str, id_: str, value: str, factor: int = 1) -> None:
+    def set_number(self, name: str, id_: str, value: str, factor: int = 1) -> None:
         """Take a number; an empty value and 0 are what a form has that was not filled in."""
         if value.strip("0") == "":
             return
         if not (value.isascii() and value.isdigit() and len(value) <= 18):
-            message = f"attribute {id_}: {shown(value)} is no number"
-            raise ValueRefusedError(message, field=FIELD_OF[name], hint="digits only")
+            message = f"attribute {id_}: {quote_value(value)} is no number"
+            raise ValueRefusedError(message, field=FIELD_BY_ATTRIBUTE[name], hint="digits only")
         self.numbers[name] = int(value) * factor
 
-    def queue(self, value: str) -> None:
+    def set_queue(self, value: str) -> None:
         """Take a queue's element id."""
-        name = self._queue_of(value)
+        name = self._find_queue(value)
         if name:
             self.texts.setdefault("queue", name)
 
-    def variable(self, value: str) -> None:
+    def add_variable(self, value: str) -> None:
         """Take one environment variable."""
         name, separator, text = value.partition("=")
         if not separator:
-            message = f"attribute env: {shown(value)} is no environment variable"
+            message = f"attribute env: {quote_value(value)} is no environment variable"
             raise ValueRefusedError(message, field="ENVIRONMENT", hint="NAME=value")
         self.environment[name] = text
 
-    def takes_directory(self, fields: Iterable[str]) -> bool:
+    def can_use_directory_field(self, fields: Iterable[str]) -> bool:
         """Say whether the directory can be the value of a field, being one of these."""
-        return self.texts.get("directory", "").startswith("/") and DIRECTORY in fields
+        return self.texts.get("directory", "").startswith("/") and DIRECTORY_FIELD in fields
 
-    def description(self, *, wrapped: bool) -> JobDescription:
-        """Give the job; `wrapped`: a shell goes to the directory first."""
+    def build_description(self, *, change_directory: bool) -> JobDescription:
+        """Give the job; `change_directory`: a shell goes to the directory first."""
         executable = self.texts.get("executable")
         path = self.texts.get("path")
         if executable and path and not executable.startswith("/"):
             executable = f"{path.rstrip('/')}/{executable}"
         arguments = tuple(self.arguments)
         directory = self.texts.get("directory")
-        if wrapped and directory and executable and not executable.startswith("-"):
-            arguments = (*WITHIN, directory, executable, *arguments)
+        if change_directory and directory and executable and not executable.startswith("-"):
+            arguments = (*RUN_IN_DIRECTORY, directory, executable, *arguments)
             executable = "sh"
         return JobDescription(
             executable=executable,
@@ -325,38 +351,40 @@ class _Own:
         )
 
 
-def _text_of(name: str) -> Callable[[_Own, str, str], None]:
-    return lambda own, _id, value: own.text(name, value)
+def _make_text_setter(name: str) -> Callable[[_ProtocolAttributes, str, str], None]:
+    return lambda own, _id, value: own.set_text(name, value)
 
 
-def _number_of(name: str, factor: int = 1) -> Callable[[_Own, str, str], None]:
-    return lambda own, id_, value: own.number(name, id_, value, factor)
+def _make_number_setter(
+    name: str, factor: int = 1
+) -> Callable[[_ProtocolAttributes, str, str], None]:
+    return lambda own, id_, value: own.set_number(name, id_, value, factor)
 
 
-def _debug(own: _Own, _id: str, value: str) -> None:
+def _set_debug(own: _ProtocolAttributes, _id: str, value: str) -> None:
     own.debug = own.debug or value == "true"
 
 
-def _nothing(_own: _Own, _id: str, _value: str) -> None:
+def _ignore_value(_own: _ProtocolAttributes, _id: str, _value: str) -> None:
     """Take what says nothing about how to run a job."""
 
 
-OWN: Final[Mapping[str, Callable[[Any, str, str], None]]] = MappingProxyType(
+PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[Any, str, str], None]]] = MappingProxyType(
     {
-        "jobSubId": _text_of("sub_id"),
+        "jobSubId": _make_text_setter("sub_id"),
         "queueId": lambda own, _id, value: own.queue(value),
-        "jobPartition": _text_of("queue"),
-        "execName": _text_of("executable"),
-        "execPath": _text_of("path"),
-        "workingDir": _text_of("directory"),
+        "jobPartition": _make_text_setter("queue"),
+        "execName": _make_text_setter("executable"),
+        "execPath": _make_text_setter("path"),
+        "workingDir": _make_text_setter("directory"),
         "progArgs": lambda own, _id, value: own.arguments.append(value),
         "env": lambda own, _id, value: own.variable(value),
-        "jobNumProcs": _number_of("processes"),
-        "jobNumNodes": _number_of("nodes"),
-        "jobTimeLimit": _number_of("walltime", 60),  # minutes
-        "debug": _debug,
-        "debugStopInMain": _nothing,
-        "launchedByPTP": _nothing,
+        "jobNumProcs": _make_number_setter("processes"),
+        "jobNumNodes": _make_number_setter("nodes"),
+        "jobTimeLimit": _make_number_setter("walltime", 60),  # minutes
+        "debug": _set_debug,
+        "debugStopInMain": _ignore_value,
+        "launchedByPTP": _ignore_value,
     }
 )
 """The attributes of SUBMIT_JOB that the protocol itself has, and what each says of the job."""

@@ -19,76 +19,81 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osprofile.executors.ptp.channel import Channel
+    from osprofile.jobs.store import Store
     from osprofile.profile.model import Profile
-    from osprofile.target.store import Store
 
-NAME: Final = "osprofile-ptp-proxy"
-PORT: Final = 12345
-_LEVELS: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
+PROGRAM_NAME: Final = "osprofile-ptp-proxy"
+DEFAULT_PORT: Final = 12345
+_LOG_LEVELS: Final = (logging.WARNING, logging.INFO, logging.DEBUG)
 
 log: Final = logging.getLogger("osprofile.ptp")
 
 
 def main() -> NoReturn:
     """Run as this process, with its command line, and end it."""
-    given = _parser().parse_args()
+    given = _build_parser().parse_args()
     logging.basicConfig(
         stream=sys.stderr,
-        level=_LEVELS[min(max(given.debug, 0), len(_LEVELS) - 1)],
-        format=f"{NAME}: %(levelname)s: %(message)s",
+        level=_LOG_LEVELS[min(max(given.debug, 0), len(_LOG_LEVELS) - 1)],
+        format=f"{PROGRAM_NAME}: %(levelname)s: %(message)s",
     )
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
-        code = asyncio.run(_serve(given))
+        code = asyncio.run(_serve_client(given))
     except InvalidProfileError as error:
-        code = _failed(error, 3)
+        code = _report_failure(error, 3)
     except NotFoundError as error:
-        code = _failed(error, 2)
+        code = _report_failure(error, 2)
     except OSProfileError as error:
-        code = _failed(error, 1)
+        code = _report_failure(error, 1)
     except KeyboardInterrupt:
         code = 130
     except Exception as error:  # noqa: BLE001  # no traceback ever reaches a user
-        code = _failed(f"internal error: {type(error).__name__}: {error}", 1)
+        code = _report_failure(f"internal error: {type(error).__name__}: {error}", 1)
     sys.exit(code)
 
 
-def _failed(error: object, code: int) -> int:
-    sys.stderr.write(f"{NAME}: {error}\n")
+def _report_failure(error: object, code: int) -> int:
+    sys.stderr.write(f"{PROGRAM_NAME}: {error}\n")
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     from osprofile import __version__
 
     parser = argparse.ArgumentParser(
-        prog=NAME,
+        prog=PROGRAM_NAME,
         allow_abbrev=False,
         description="The Eclipse PTP resource-manager proxy over an OS Profile. Eclipse starts it.",
     )
     add = parser.add_argument
     add("--proxy", choices=("tcp", "stdio"), default="tcp", help="how to reach the client")
     add("--host", default="localhost", help="where the client listens (%(default)s)")
-    add("--port", type=_port, default=PORT, help="the client's port (%(default)s)")
+    add("--port", type=_parse_port, default=DEFAULT_PORT, help="the client's port (%(default)s)")
     add("--debug", type=int, nargs="?", const=1, default=0, metavar="N", help="1: log; 2: more")
     add("--profile", required=True, metavar="NAME", help="the profile, or the path of its file")
     add("--profiles", action="append", default=[], metavar="DIR", help="look for profiles here")
     add("--application", metavar="NAME[/VERSION]", help="what jobs run by (the profile's default)")
-    add("--interval", type=_seconds, metavar="S", help="seconds between two looks at the machine")
+    add(
+        "--interval",
+        type=_parse_seconds,
+        metavar="S",
+        help="seconds between two looks at the machine",
+    )
     seed = "commands 7, 8, 9 are MOVE_JOB, CHANGE_JOB, LIST_FILTERS; no client has them so"
     add("--seed-commands", action="store_true", help=seed)
-    add("--version", action="version", version=f"{NAME} {__version__}")
+    add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
     return parser
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     port = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
     if not 0 < port < 65536:
         raise argparse.ArgumentTypeError(f"{text!r} is no port: 1 to 65535")
     return port
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
@@ -98,37 +103,37 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-async def _serve(given: argparse.Namespace) -> int:
+async def _serve_client(options: argparse.Namespace) -> int:
     """Serve one client to the end."""
     from osprofile.executors.ptp.agent import Agent
-    from osprofile.executors.ptp.form import Form
-    from osprofile.executors.ptp.view import INTERVAL
-    from osprofile.incarnation.context import user_name
-    from osprofile.target.pace import Timing
-    from osprofile.target.system import TargetSystem
+    from osprofile.executors.ptp.form import SubmissionForm
+    from osprofile.executors.ptp.system_view import POLL_INTERVAL
+    from osprofile.incarnation.context import get_user_name
+    from osprofile.jobs.target_system import TargetSystem
+    from osprofile.jobs.timing import Timing
 
-    profile = _profile(given.profile, given.profiles)
-    form = Form(profile, given.application)
-    interval = given.interval or INTERVAL
-    store = _store()
-    timing = Timing(fastest=min(0.5, interval), slowest=interval)
+    profile = _load_profile(options.profile, options.profiles)
+    form = SubmissionForm(profile, options.application)
+    interval = options.interval or POLL_INTERVAL
+    store = _open_store()
+    timing = Timing(min_poll_interval=min(0.5, interval), max_poll_interval=interval)
     try:
         target = TargetSystem(profile, store=store, timing=timing)
-        channel = await _channel(given)
+        channel = await _open_channel(options)
         agent = Agent(
             channel,
             target,
             form,
-            user=user_name(),
+            user=get_user_name(),
             interval=interval,
-            seed_commands=given.seed_commands,
+            seed_commands=options.seed_commands,
         )
-        return await agent.run()
+        return await agent.serve_client()
     finally:
         store.close()
 
 
-def _profile(name: str, directories: Sequence[str]) -> Profile:
+def _load_profile(name: str, directories: Sequence[str]) -> Profile:
     from osprofile.profile.repository import Repository
 
     repository = Repository(directories)
@@ -136,25 +141,25 @@ def _profile(name: str, directories: Sequence[str]) -> Profile:
     return repository.load_file(name) if is_path else repository.load(name)
 
 
-def _store() -> Store:
+def _open_store() -> Store:
     """Give the user's record, or one in memory where that cannot be used."""
-    from osprofile.target.store import Store, default_path
+    from osprofile.jobs.store import Store, default_store_path
 
     try:
-        return Store(default_path())
+        return Store(default_store_path())
     except StoreError as error:
         log.warning("going on without a record: %s", error)
         return Store()
 
 
-async def _channel(given: argparse.Namespace) -> Channel:
-    from osprofile.executors.ptp.channel import Connected, Pipes, connect
+async def _open_channel(options: argparse.Namespace) -> Channel:
+    from osprofile.executors.ptp.channel import PipeChannel, SocketChannel, connect_to_client
 
-    if given.proxy == "tcp":
-        return Connected(await connect(given.host, given.port))
-    from osprofile.executors.pipes import take_stdio
+    if options.proxy == "tcp":
+        return SocketChannel(await connect_to_client(options.host, options.port))
+    from osprofile.executors.pipes import detach_stdio
 
-    return Pipes(*take_stdio())
+    return PipeChannel(*detach_stdio())
 
 
 if __name__ == "__main__":

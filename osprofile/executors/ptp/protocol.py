@@ -27,20 +27,20 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import shown
+from osprofile.errors import quote_value
 from osprofile.executors.ptp.commands import (
     COMMANDS,
     SEED_COMMANDS,
     Command,
     CommandKind,
-    Discarded,
-    Signal,
+    DiscardedCommand,
+    InputState,
 )
 from osprofile.executors.ptp.errors import LocalError, RemoteError
 from osprofile.executors.ptp.events import (
     Answer,
-    Define,
-    Error,
+    AttributeDefinitions,
+    CommandError,
     ErrorCode,
     Event,
     Message,
@@ -50,8 +50,8 @@ from osprofile.executors.ptp.events import (
     SubmitJobError,
     TerminateJobError,
 )
-from osprofile.executors.ptp.ranges import LARGEST_ID
-from osprofile.executors.ptp.wire import MAX_COMMAND, Reader, encode
+from osprofile.executors.ptp.ranges import MAX_ID
+from osprofile.executors.ptp.wire import MAX_COMMAND_SIZE, FrameReader, encode_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -61,11 +61,11 @@ if TYPE_CHECKING:
 VERSION: Final = "2.0"
 """The version of the wire protocol (the first argument of INIT)."""
 
-MAX_OPEN: Final = 1000
+MAX_OPEN_COMMANDS: Final = 1000
 """How many commands may wait for their answers; more submissions and the like are refused. A client's
 user gives a command or two at a time; each waiting submission is a job's script in memory."""
 
-MAX_UNREADABLE: Final = 5
+MAX_UNREADABLE_FRAMES: Final = 5
 """How many frames that cannot be read a session may have: as many as the original client takes."""
 
 
@@ -84,56 +84,56 @@ class Phase(Enum):
     CLOSED = "CLOSED"
 
 
-_K = CommandKind
-_QUIT: Final = {_K.QUIT: Phase.QUITTING}
-_WHILE_NORMAL: Final = frozenset(_K) - {_K.INIT, _K.MODEL_DEF, _K.START_EVENTS}
+_Kind = CommandKind
+_QUIT_ONLY: Final = {_Kind.QUIT: Phase.QUITTING}
+_NORMAL_COMMANDS: Final = frozenset(_Kind) - {_Kind.INIT, _Kind.MODEL_DEF, _Kind.START_EVENTS}
 
-LEGAL: Final[Mapping[Phase, Mapping[CommandKind, Phase]]] = MappingProxyType(
+ALLOWED_COMMANDS: Final[Mapping[Phase, Mapping[CommandKind, Phase]]] = MappingProxyType(
     {
-        Phase.CONNECTED: {_K.INIT: Phase.INITIALIZE, **_QUIT},
-        Phase.INITIALIZE: _QUIT,
-        Phase.INITIALIZED: {_K.MODEL_DEF: Phase.DISCOVERY, **_QUIT},
-        Phase.DISCOVERY: _QUIT,
-        Phase.SUSPENDED: {_K.START_EVENTS: Phase.NORMAL, **_QUIT},
+        Phase.CONNECTED: {_Kind.INIT: Phase.INITIALIZE, **_QUIT_ONLY},
+        Phase.INITIALIZE: _QUIT_ONLY,
+        Phase.INITIALIZED: {_Kind.MODEL_DEF: Phase.DISCOVERY, **_QUIT_ONLY},
+        Phase.DISCOVERY: _QUIT_ONLY,
+        Phase.SUSPENDED: {_Kind.START_EVENTS: Phase.NORMAL, **_QUIT_ONLY},
         Phase.NORMAL: {
-            **dict.fromkeys(_WHILE_NORMAL, Phase.NORMAL),
-            _K.STOP_EVENTS: Phase.STOPPING,
-            **_QUIT,
+            **dict.fromkeys(_NORMAL_COMMANDS, Phase.NORMAL),
+            _Kind.STOP_EVENTS: Phase.STOPPING,
+            **_QUIT_ONLY,
         },
-        Phase.STOPPING: _QUIT,
+        Phase.STOPPING: _QUIT_ONLY,
         Phase.QUITTING: {},
         Phase.CLOSED: {},
     }
 )
 """By phase, the commands that are taken, and the phase that each leads to."""
 
-ANSWERED: Final[Mapping[tuple[Phase, CommandKind, type[Answer]], Phase]] = MappingProxyType(
+NEXT_PHASES: Final[Mapping[tuple[Phase, CommandKind, type[Answer]], Phase]] = MappingProxyType(
     {
-        (Phase.INITIALIZE, _K.INIT, Ok): Phase.INITIALIZED,
-        (Phase.INITIALIZE, _K.INIT, Error): Phase.CONNECTED,
-        (Phase.DISCOVERY, _K.MODEL_DEF, Ok): Phase.SUSPENDED,
-        (Phase.DISCOVERY, _K.MODEL_DEF, Error): Phase.INITIALIZED,
-        (Phase.STOPPING, _K.STOP_EVENTS, Ok): Phase.SUSPENDED,
-        (Phase.QUITTING, _K.QUIT, Shutdown): Phase.CLOSED,
+        (Phase.INITIALIZE, _Kind.INIT, Ok): Phase.INITIALIZED,
+        (Phase.INITIALIZE, _Kind.INIT, CommandError): Phase.CONNECTED,
+        (Phase.DISCOVERY, _Kind.MODEL_DEF, Ok): Phase.SUSPENDED,
+        (Phase.DISCOVERY, _Kind.MODEL_DEF, CommandError): Phase.INITIALIZED,
+        (Phase.STOPPING, _Kind.STOP_EVENTS, Ok): Phase.SUSPENDED,
+        (Phase.QUITTING, _Kind.QUIT, Shutdown): Phase.CLOSED,
     }
 )
 """By phase, command and its answer, the next phase; any other answer changes none."""
 
-_EITHER: Final = frozenset({Ok, Error})
-_OK: Final = frozenset({Ok})
-ANSWERS: Final[Mapping[CommandKind, frozenset[type[Answer]]]] = MappingProxyType(
+_OK_OR_ERROR: Final = frozenset({Ok, CommandError})
+_OK_ONLY: Final = frozenset({Ok})
+ALLOWED_ANSWERS: Final[Mapping[CommandKind, frozenset[type[Answer]]]] = MappingProxyType(
     {
-        **dict.fromkeys(CommandKind, _OK),
-        _K.QUIT: frozenset({Shutdown}),
-        _K.INIT: _EITHER,
-        _K.MODEL_DEF: _EITHER,
-        _K.START_EVENTS: frozenset(),  # its OK comes with that of STOP_EVENTS, or SHUTDOWN
-        _K.SUBMIT_JOB: frozenset({Ok, SubmitJobError}),
-        _K.TERMINATE_JOB: frozenset({Ok, TerminateJobError}),
-        _K.FILTER_EVENTS: _EITHER,
-        _K.SET_FILTERS: _EITHER,
-        _K.MOVE_JOB: _EITHER,
-        _K.CHANGE_JOB: _EITHER,
+        **dict.fromkeys(CommandKind, _OK_ONLY),
+        _Kind.QUIT: frozenset({Shutdown}),
+        _Kind.INIT: _OK_OR_ERROR,
+        _Kind.MODEL_DEF: _OK_OR_ERROR,
+        _Kind.START_EVENTS: frozenset(),  # its OK comes with that of STOP_EVENTS, or SHUTDOWN
+        _Kind.SUBMIT_JOB: frozenset({Ok, SubmitJobError}),
+        _Kind.TERMINATE_JOB: frozenset({Ok, TerminateJobError}),
+        _Kind.FILTER_EVENTS: _OK_OR_ERROR,
+        _Kind.SET_FILTERS: _OK_OR_ERROR,
+        _Kind.MOVE_JOB: _OK_OR_ERROR,
+        _Kind.CHANGE_JOB: _OK_OR_ERROR,
     }
 )
 """By command, the events that complete it: one of them, once."""
@@ -151,18 +151,18 @@ class Connection:
         self,
         *,
         seed_commands: bool = False,
-        max_command: int = MAX_COMMAND,
-        max_open: int = MAX_OPEN,
+        max_command: int = MAX_COMMAND_SIZE,
+        max_open: int = MAX_OPEN_COMMANDS,
     ) -> None:
         self._commands = SEED_COMMANDS if seed_commands else COMMANDS
-        self._reader = Reader(max_command)
+        self._reader = FrameReader(max_command)
         self._max_open = max_open
         self._phase = Phase.CONNECTED
-        self._open: dict[int, CommandKind] = {}
-        self._start: int | None = None
-        self._paused = False
-        self._held: list[bytes] = []
-        self._unreadable = 0
+        self._open_commands: dict[int, CommandKind] = {}
+        self._start_tid: int | None = None
+        self._events_paused = False
+        self._held_frames: list[bytes] = []
+        self._unreadable_count = 0
         self.base_id: int | None = None
         """The resource manager's own element id, from INIT: the model's ids are above it."""
 
@@ -174,12 +174,12 @@ class Connection:
     @property
     def wants_events(self) -> bool:
         """Whether events of the model may be sent, and the client has not asked for a pause."""
-        return self._phase is Phase.NORMAL and not self._paused
+        return self._phase is Phase.NORMAL and not self._events_paused
 
     @property
-    def open(self) -> Mapping[int, CommandKind]:
+    def open_commands(self) -> Mapping[int, CommandKind]:
         """The commands that have no answer yet, by transaction."""
-        return MappingProxyType(self._open)
+        return MappingProxyType(self._open_commands)
 
     # In
 
@@ -188,63 +188,67 @@ class Connection:
         if self._phase is not Phase.CLOSED:
             self._reader.receive_data(data)
 
-    def next_event(self) -> Command | Discarded | Signal:
+    def next_event(self) -> Command | DiscardedCommand | InputState:
         """Give what came next.
 
         Raises `RemoteError` where the session cannot go on: the connection is to be closed.
         """
         if self._phase is Phase.CLOSED:
-            return Signal.CLOSED
+            return InputState.CLOSED
         try:
             frame = self._reader.next_frame()
         except RemoteError as error:
-            self._unreadable += 1
-            if error.fatal or self._unreadable >= MAX_UNREADABLE:
+            self._unreadable_count += 1
+            if error.fatal or self._unreadable_count >= MAX_UNREADABLE_FRAMES:
                 self._phase = Phase.CLOSED
                 raise
-            return Discarded(str(error))
+            return DiscardedCommand(str(error))
         if frame is not None:
-            return self._taken(frame)
-        return Signal.CLOSED if self._reader.ended else Signal.NEED_DATA
+            return self._accept_frame(frame)
+        return InputState.CLOSED if self._reader.has_ended else InputState.NEED_DATA
 
-    def _taken(self, frame: Frame) -> Command | Discarded:
+    def _accept_frame(self, frame: Frame) -> Command | DiscardedCommand:
         """Take a command, or say why not."""
         kind = self._commands.get(frame.id)
-        phase = LEGAL[self._phase].get(kind) if kind else None
+        phase = ALLOWED_COMMANDS[self._phase].get(kind) if kind else None
         if kind is None:
-            return Discarded(f"no command has the number {frame.id:04x}", frame.tid)
+            return DiscardedCommand(f"no command has the number {frame.id:04x}", frame.tid)
         if phase is None:
-            return Discarded(f"{kind} is out of phase in {self._phase.value}", frame.tid)
-        if frame.tid in self._open and kind is not CommandKind.QUIT:
-            message = f"{kind}: transaction {frame.tid} is {self._open[frame.tid]}, and open"
-            return Discarded(message, frame.tid)
+            return DiscardedCommand(f"{kind} is out of phase in {self._phase.value}", frame.tid)
+        if frame.tid in self._open_commands and kind is not CommandKind.QUIT:
+            message = (
+                f"{kind}: transaction {frame.tid} is {self._open_commands[frame.tid]}, and open"
+            )
+            return DiscardedCommand(message, frame.tid)
         command = Command(kind, frame.tid, frame.args)
-        if len(self._open) >= self._max_open and kind in _REFUSALS:
-            reason = f"{kind}: {len(self._open)} commands wait already (try again later)"
-            answer = _REFUSALS[kind](command, reason)
-            return Discarded(reason, frame.tid, _encoded(answer, frame.tid))
-        if kind is CommandKind.INIT and (reason := self._initialized(command)):
-            event = Error(frame.tid, ErrorCode.VERSION, reason)
-            return Discarded(reason, frame.tid, _encoded(event, frame.tid))
-        self._begin(command, phase)
+        if len(self._open_commands) >= self._max_open and kind in _BUSY_ANSWERS:
+            reason = f"{kind}: {len(self._open_commands)} commands wait already (try again later)"
+            answer = _BUSY_ANSWERS[kind](command, reason)
+            return DiscardedCommand(reason, frame.tid, _encode_event(answer, frame.tid))
+        if kind is CommandKind.INIT and (reason := self._accept_init(command)):
+            event = CommandError(frame.tid, ErrorCode.VERSION, reason)
+            return DiscardedCommand(reason, frame.tid, _encode_event(event, frame.tid))
+        self._open_transaction(command, phase)
         return command
 
-    def _initialized(self, command: Command) -> str:
+    def _accept_init(self, command: Command) -> str:
         """Take INIT's arguments, or say what is wrong with them."""
-        version, base = command.value("version"), command.value("baseId")
+        version, base = command.get_value("version"), command.get_value("baseId")
         if version != VERSION:
-            return f"INIT asks for version {shown(version)} of the protocol; this is {VERSION}"
-        if not (base.isascii() and base.isdigit() and len(base) <= 10 and int(base) < LARGEST_ID):
-            return f"INIT gives the base id {shown(base)}, which is no number below {LARGEST_ID}"
+            return (
+                f"INIT asks for version {quote_value(version)} of the protocol; this is {VERSION}"
+            )
+        if not (base.isascii() and base.isdigit() and len(base) <= 10 and int(base) < MAX_ID):
+            return f"INIT gives the base id {quote_value(base)}, which is no number below {MAX_ID}"
         self.base_id = int(base)
         return ""
 
-    def _begin(self, command: Command, phase: Phase) -> None:
+    def _open_transaction(self, command: Command, phase: Phase) -> None:
         self._phase = phase
-        self._open[command.tid] = command.kind
+        self._open_commands[command.tid] = command.kind
         if command.kind is CommandKind.START_EVENTS:
-            self._start = command.tid
-        self._paused = _PAUSES.get(command.kind, self._paused)
+            self._start_tid = command.tid
+        self._events_paused = _PAUSE_COMMANDS.get(command.kind, self._events_paused)
 
     # Out
 
@@ -257,78 +261,78 @@ class Connection:
         what the client would not take now.
         """
         if isinstance(event, Answer):
-            return self._answer(event)
-        tid = self._tid_of(event)
-        return self._out(_encoded(event, tid))
+            return self._send_answer(event)
+        tid = self._find_transaction(event)
+        return self._release_frames(_encode_event(event, tid))
 
-    def _tid_of(self, event: Event) -> int:
+    def _find_transaction(self, event: Event) -> int:
         """Give the transaction of an event that answers no command."""
         tid = event.tid if isinstance(event, Message) else None
         if isinstance(event, ModelEvent) and self._phase is not Phase.NORMAL:
-            raise LocalError(f"{_name(event)} is out of phase in {self._phase.value}")
-        tid = self._start if tid is None else tid
-        if tid is None or tid not in self._open:
-            raise LocalError(f"{_name(event)}: transaction {tid} is not open")
+            raise LocalError(f"{_event_name(event)} is out of phase in {self._phase.value}")
+        tid = self._start_tid if tid is None else tid
+        if tid is None or tid not in self._open_commands:
+            raise LocalError(f"{_event_name(event)}: transaction {tid} is not open")
         return tid
 
-    def _answer(self, event: Answer) -> bytes:
-        kind = self._open.get(event.tid)
+    def _send_answer(self, event: Answer) -> bytes:
+        kind = self._open_commands.get(event.tid)
         if isinstance(event, Shutdown) and self._phase is Phase.QUITTING:
             kind = CommandKind.QUIT  # whose transaction may be that of an older command
         if kind is None:
-            raise LocalError(f"{_name(event)}: transaction {event.tid} is not open")
-        frame = _encoded(event, event.tid)
-        if kind is CommandKind.MODEL_DEF and isinstance(event, Define):
-            return self._out(frame)
-        if type(event) not in ANSWERS[kind]:
-            raise LocalError(f"{_name(event)} does not answer {kind}")
-        if kind in _ENDS_EVENTS and self._start is not None:
-            if self._open.pop(self._start) is CommandKind.START_EVENTS:
-                frame = _encoded(Ok(self._start), self._start) + frame
-            self._start = None
-        self._open.pop(event.tid, None)
-        data = self._out(frame)
-        self._phase = ANSWERED.get((self._phase, kind, type(event)), self._phase)
+            raise LocalError(f"{_event_name(event)}: transaction {event.tid} is not open")
+        frame = _encode_event(event, event.tid)
+        if kind is CommandKind.MODEL_DEF and isinstance(event, AttributeDefinitions):
+            return self._release_frames(frame)
+        if type(event) not in ALLOWED_ANSWERS[kind]:
+            raise LocalError(f"{_event_name(event)} does not answer {kind}")
+        if kind in _EVENT_ENDING_COMMANDS and self._start_tid is not None:
+            if self._open_commands.pop(self._start_tid) is CommandKind.START_EVENTS:
+                frame = _encode_event(Ok(self._start_tid), self._start_tid) + frame
+            self._start_tid = None
+        self._open_commands.pop(event.tid, None)
+        data = self._release_frames(frame)
+        self._phase = NEXT_PHASES.get((self._phase, kind, type(event)), self._phase)
         return data
 
-    def _out(self, frame: bytes) -> bytes:
+    def _release_frames(self, frame: bytes) -> bytes:
         if self._phase is Phase.CLOSED:
             raise LocalError("nothing can be sent after SHUTDOWN")
         if self._phase is Phase.SUSPENDED:
-            self._held.append(frame)
+            self._held_frames.append(frame)
             return b""
-        data = b"".join([*self._held, frame])
-        self._held.clear()
+        data = b"".join([*self._held_frames, frame])
+        self._held_frames.clear()
         return data
 
 
-def _error(command: Command, reason: str) -> Answer:
-    return Error(command.tid, ErrorCode.INTERNAL, reason)
+def _make_error(command: Command, reason: str) -> Answer:
+    return CommandError(command.tid, ErrorCode.INTERNAL, reason)
 
 
-_REFUSALS: Final[Mapping[CommandKind, Callable[[Command, str], Answer]]] = MappingProxyType(
+_BUSY_ANSWERS: Final[Mapping[CommandKind, Callable[[Command, str], Answer]]] = MappingProxyType(
     {
-        _K.SUBMIT_JOB: lambda command, reason: SubmitJobError(
-            command.tid, command.value("jobSubId"), reason
+        _Kind.SUBMIT_JOB: lambda command, reason: SubmitJobError(
+            command.tid, command.get_value("jobSubId"), reason
         ),
-        _K.TERMINATE_JOB: lambda command, reason: TerminateJobError(
-            command.tid, command.value("jobId"), reason
+        _Kind.TERMINATE_JOB: lambda command, reason: TerminateJobError(
+            command.tid, command.get_value("jobId"), reason
         ),
-        _K.MOVE_JOB: _error,
-        _K.CHANGE_JOB: _error,
+        _Kind.MOVE_JOB: _make_error,
+        _Kind.CHANGE_JOB: _make_error,
     }
 )
 """The commands that take a while, and the answer to one that is not taken."""
-_PAUSES: Final = MappingProxyType(
-    {_K.SUSPEND_EVENTS: True, _K.RESUME_EVENTS: False, _K.START_EVENTS: False}
+_PAUSE_COMMANDS: Final = MappingProxyType(
+    {_Kind.SUSPEND_EVENTS: True, _Kind.RESUME_EVENTS: False, _Kind.START_EVENTS: False}
 )
 """Whether the client wants no events for a while, after a command."""
-_ENDS_EVENTS: Final = frozenset({_K.STOP_EVENTS, _K.QUIT})
+_EVENT_ENDING_COMMANDS: Final = frozenset({_Kind.STOP_EVENTS, _Kind.QUIT})
 
 
-def _encoded(event: Event, tid: int) -> bytes:
-    return encode(event.number, tid, event.arguments())
+def _encode_event(event: Event, tid: int) -> bytes:
+    return encode_frame(event.number, tid, event.format_arguments())
 
 
-def _name(event: Event) -> str:
+def _event_name(event: Event) -> str:
     return type(event).__name__

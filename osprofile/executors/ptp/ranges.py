@@ -11,16 +11,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self, final
 
-from osprofile.errors import shown
+from osprofile.errors import quote_value
 from osprofile.executors.ptp.errors import LocalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LARGEST_ID: Final = 2**31 - 1
+MAX_ID: Final = 2**31 - 1
 """The original client holds ids and ranks in signed 32-bit integers."""
 
-_RANGE: Final = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?(,|\Z)")
+_RANGE_PATTERN: Final = re.compile(r"([0-9]{1,19})(?:-([0-9]{1,19}))?(,|\Z)")
 
 
 @final
@@ -34,15 +34,15 @@ class RangeSet:
     spans: tuple[tuple[int, int], ...] = ()
 
     @classmethod
-    def of(cls, numbers: Iterable[int]) -> Self:
+    def from_numbers(cls, numbers: Iterable[int]) -> Self:
         """Give the set of these numbers, in any order; `LocalError` for one that is no id."""
         if isinstance(numbers, range) and numbers.step == 1:
             found = [(numbers.start, numbers.stop - 1)] if numbers else []
         else:
-            found = list(_runs(sorted(set(numbers))))
-        if found and not (found[0][0] >= 0 and found[-1][1] <= LARGEST_ID):
+            found = list(_find_spans(sorted(set(numbers))))
+        if found and not (found[0][0] >= 0 and found[-1][1] <= MAX_ID):
             wrong = found[0][0] if found[0][0] < 0 else found[-1][1]
-            raise LocalError(f"{wrong} is no id", hint=f"0 to {LARGEST_ID}")
+            raise LocalError(f"{wrong} is no id", hint=f"0 to {MAX_ID}")
         return cls(tuple(found))
 
     @classmethod
@@ -54,17 +54,17 @@ class RangeSet:
         spans = []
         at = 0
         while True:
-            match = _RANGE.match(text, at)
-            low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, LARGEST_ID + 1)
-            if match is None or max(low, high) > LARGEST_ID:
+            match = _RANGE_PATTERN.match(text, at)
+            low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, MAX_ID + 1)
+            if match is None or max(low, high) > MAX_ID:
                 message = (
-                    f"character {at + 1} of {shown(text)}: no N or LOW-HIGH up to {LARGEST_ID}"
+                    f"character {at + 1} of {quote_value(text)}: no N or LOW-HIGH up to {MAX_ID}"
                 )
                 raise ValueError(message)
             if low <= high:
                 spans.append((low, high))
             if not match[3]:
-                return cls(tuple(_merged(sorted(spans))))
+                return cls(tuple(_merge_spans(sorted(spans))))
             at = match.end()
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class RangeSet:
         return isinstance(number, int) and any(low <= number <= high for low, high in self.spans)
 
 
-def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+def _find_spans(numbers: list[int]) -> Iterator[tuple[int, int]]:
     """Give the spans of sorted numbers without repetition."""
     if not numbers:
         return
@@ -94,7 +94,7 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
     yield first, last
 
 
-def _merged(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _merge_spans(spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Join sorted spans that overlap or touch."""
     if not spans:
         return

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import Problem
 from osprofile.lint.rules import documents, fields, scripts, waivers
-from osprofile.lint.rules.rule import Rule, document
+from osprofile.lint.rules.rule import Rule, complete_example
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from osprofile.source import Place
+    from osprofile.source import Location
 
-__all__ = ["RULES", "UNLOADABLE", "Rule", "document", "is_code", "problem"]
+__all__ = ["RULES", "UNLOADABLE", "Rule", "complete_example", "is_rule_code", "make_problem"]
 
 RULES: Final[Mapping[str, Rule]] = {
     rule.code: rule for rule in (*documents.RULES, *fields.RULES, *scripts.RULES, *waivers.RULES)
@@ -27,11 +27,11 @@ UNLOADABLE: Final = frozenset(
 """The codes of what keeps a profile from loading: they can be neither waived nor ignored."""
 
 
-def is_code(word: str) -> bool:
+def is_rule_code(word: str) -> bool:
     """Say whether a word is a code of this table, or has the form of one of shellcheck's."""
     return word in RULES or re.fullmatch("SC[0-9]{4}", word) is not None
 
 
-def problem(code: str, message: str, place: Place, hint: str = "") -> Problem:
+def make_problem(code: str, message: str, location: Location, hint: str = "") -> Problem:
     """Make a problem of a code's severity."""
-    return Problem(code, message, place, hint, RULES[code].severity)
+    return Problem(code, message, location, hint, RULES[code].severity)

@@ -6,145 +6,148 @@ from typing import Final
 
 from osprofile.lint.rules.rule import (
     Rule,
-    application,
-    fixed,
-    profile,
-    static,
-    template,
-    variations,
+    format_application,
+    format_fixed_field,
+    format_profile,
+    format_static_script,
+    format_template,
+    format_variations,
 )
 
-_STORAGE: Final = '<osp:Storage name="HOME" template="HOME"/>'
-_HOME: Final = template("/home/<USER_NAME>", name="HOME")
-_STATE: Final = (
+_STORAGE_XML: Final = '<osp:Storage name="HOME" template="HOME"/>'
+_HOME_TEMPLATE: Final = format_template("/home/<USER_NAME>", name="HOME")
+_STATE_FIELD: Final = (
     '<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag></idb:Field>'
 )
-_STATUS: Final = (fixed("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"), _STATE)
+_STATUS_FIELDS: Final = (
+    format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"),
+    _STATE_FIELD,
+)
 
 RULES: Final = (
     Rule(
         "OSP101", "error", "the file cannot be read as a profile",
         "A profile is UTF-8, at most 8 MiB large, and its elements nest at most 32 deep.",
-        '<?xml version="1.0" encoding="iso-8859-1"?>\n' + profile(""),
-        '<?xml version="1.0" encoding="UTF-8"?>\n' + profile(""),
+        '<?xml version="1.0" encoding="iso-8859-1"?>\n' + format_profile(""),
+        '<?xml version="1.0" encoding="UTF-8"?>\n' + format_profile(""),
     ),
     Rule(
         "OSP102", "error", "not well-formed XML",
         "Most often a bare < or & of a script: script text belongs into CDATA.",
         '<idb:Template name="T"><idb:Invocation><idb:Body>cmd < in</idb:Body></idb:Invocation>'
         "</idb:Template>",
-        template("cmd < in", name="T"),
+        format_template("cmd < in", name="T"),
     ),
     Rule(
         "OSP103", "error", "a document type declaration",
         "Entities are not expanded, so that no document can read files or grow without bound.",
-        "<!DOCTYPE x>\n" + profile(""),
-        profile(""),
+        "<!DOCTYPE x>\n" + format_profile(""),
+        format_profile(""),
     ),
     Rule(
         "OSP104", "error", "not valid by the schema",
         "An element or attribute is missing, misspelled, in the wrong place, or has a bad value.",
         '<idb:Template name="T"><idb:Body>true</idb:Body></idb:Template>',
-        template("true", name="T"),
+        format_template("true", name="T"),
     ),
     Rule(
         "OSP105", "error", "two things of one kind with the same name",
         "Names of templates, storages and applications are unique in a document, those of "
         "variations and fields in a template.",
-        _HOME + "\n" + _HOME + "\n" + _STORAGE,
-        _HOME + "\n" + _STORAGE,
+        _HOME_TEMPLATE + "\n" + _HOME_TEMPLATE + "\n" + _STORAGE_XML,
+        _HOME_TEMPLATE + "\n" + _STORAGE_XML,
     ),
     Rule(
         "OSP106", "error", "UspaceRoot is not absolute, or Delimiter is empty",
         "The working directories of jobs are made below UspaceRoot, whatever the current "
         "directory is.",
-        profile("", 'name="example" extends="base"').replace(">/var", ">var"),
-        profile("", 'name="example" extends="base"'),
+        format_profile("", 'name="example" extends="base"').replace(">/var", ">var"),
+        format_profile("", 'name="example" extends="base"'),
     ),
     Rule(
         "OSP107", "error", "a static script's file name is not allowed",
         "The name has letters, digits, dot, underscore and hyphen, and begins with a letter or a "
         "digit: so it needs no quoting and leaves no directory.",
-        static("T", "../list", "ls"),
-        static("T", "list", "ls"),
+        format_static_script("T", "../list", "ls"),
+        format_static_script("T", "list", "ls"),
     ),
     Rule(
         "OSP108", "error", "a name that nothing could use",
         "A profile's name is that of its file or folder and can be named in a request; a field's "
         "name must be one that a replacement can name.",
-        template("true", '<idb:Field name="1ST" isSettable="false"/>', name="T"),
-        template("echo '<FIRST/'/'\\\\''>'", fixed("FIRST", "1"), name="T"),
+        format_template("true", '<idb:Field name="1ST" isSettable="false"/>', name="T"),
+        format_template("echo '<FIRST/'/'\\\\''>'", format_fixed_field("FIRST", "1"), name="T"),
     ),
     Rule(
         "OSP109", "warning", "the file's lines end with CR LF",
         "XML reads CR LF as LF, so nothing breaks; other tools that read the file may keep the CR.",
-        profile("").replace("\n", "\r\n"),
-        profile(""),
+        format_profile("").replace("\n", "\r\n"),
+        format_profile(""),
     ),
     Rule(
         "OSP110", "error", "a carriage return in a script",
         "Batch systems refuse scripts with CR LF, and a shell takes the CR as a part of a word.",
         '<idb:Template name="HOLD"><idb:Invocation><idb:Body>true&#13;\ntrue</idb:Body>'
         "</idb:Invocation></idb:Template>",
-        template("true\ntrue"),
+        format_template("true\ntrue"),
     ),
     Rule(
         "OSP201", "error", "the profile extends one that does not exist",
         "The parent is looked up by name on the search path, never by path.",
-        profile("", 'name="example" extends="bass"'),
-        profile("", 'name="example" extends="base"'),
+        format_profile("", 'name="example" extends="bass"'),
+        format_profile("", 'name="example" extends="base"'),
     ),
     Rule(
         "OSP202", "error", "profiles extend each other",
         "The chain of parents must end. A profile may extend its own name: that is the next "
         "profile of that name on the search path.",
-        profile("", 'name="example" extends="loop"'),
-        profile("", 'name="example" extends="base"'),
+        format_profile("", 'name="example" extends="loop"'),
+        format_profile("", 'name="example" extends="base"'),
     ),
     Rule(
         "OSP203", "error", "a storage or application names a template that does not exist",
         "The template may be inherited, but the resolved profile must have it.",
-        _STORAGE,
-        _HOME + "\n" + _STORAGE,
+        _STORAGE_XML,
+        _HOME_TEMPLATE + "\n" + _STORAGE_XML,
     ),
     Rule(
         "OSP204", "error", "a required template is missing",
         "START, JOB_PROLOGUE, JOB_EPILOGUE, GET_JOB_STATUS, HOLD, RESUME, ABORT, DELETE, LIST, "
         "BIN and SHELL are what running jobs takes; most profiles inherit most of them.",
-        profile(
-            template("hostname", name="T") + "\n" + application("Executable", "T"),
+        format_profile(
+            format_template("hostname", name="T") + "\n" + format_application("Executable", "T"),
             'name="example"',
         ),
-        profile(""),
+        format_profile(""),
     ),
     Rule(
         "OSP205", "error", "a required variation is missing",
         "LIST has FILE and DIR; BIN the default one, STATIC_SCRIPT and RUN_STATIC_SCRIPT; SHELL "
         "the default one and SSH; the others the default one. A template replaces the inherited "
         "one whole.",
-        variations("SHELL", {"": "sh -s"}),
-        variations("SHELL", {"": "sh -s", "SSH": "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"}),
+        format_variations("SHELL", {"": "sh -s"}),
+        format_variations("SHELL", {"": "sh -s", "SSH": "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"}),
     ),
     Rule(
         "OSP206", "warning", "a recommended variation is missing",
         "With GET_JOB_STATUS's variation ALL, one call of the batch system serves every job that "
         "is watched, instead of one call a job.",
-        template("qstat", *_STATUS, name="GET_JOB_STATUS"),
-        variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS),
+        format_template("qstat", *_STATUS_FIELDS, name="GET_JOB_STATUS"),
+        format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS),
     ),
     Rule(
         "OSP207", "warning", "there is no application Executable",
         "It is what START runs where a request names no application.",
-        profile("", 'name="example" extends="parts"'),
-        profile(
-            template("hostname", name="T") + "\n" + application("Executable", "T"),
+        format_profile("", 'name="example" extends="parts"'),
+        format_profile(
+            format_template("hostname", name="T") + "\n" + format_application("Executable", "T"),
             'name="example" extends="parts"',
         ),
     ),
     Rule(
         "OSP208", "error", "a storage or application uses a template without a default variation",
         "Its path, or its part of the job's script, is the template's variation without a name.",
-        variations("HOME", {"X": "/home/<USER_NAME>"}) + "\n" + _STORAGE,
-        _HOME + "\n" + _STORAGE,
+        format_variations("HOME", {"X": "/home/<USER_NAME>"}) + "\n" + _STORAGE_XML,
+        _HOME_TEMPLATE + "\n" + _STORAGE_XML,
     ),
 )  # fmt: skip

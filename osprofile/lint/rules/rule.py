@@ -17,7 +17,7 @@ class Rule:
     """What a code means.
 
     `summary` is one line, `why` says what goes wrong otherwise and what to do. `wrong` has this
-    problem and `right` none: both are documents, or what `document` makes one of.
+    problem and `right` none: both are documents, or what `complete_example` makes one of.
     """
 
     code: str
@@ -28,15 +28,17 @@ class Rule:
     right: str
 
 
-def document(example: str) -> str:
+def complete_example(example: str) -> str:
     """Give an example's whole document; a part stands in a profile that extends `base`.
 
     `base` is any complete profile, such as the bundled ones.
     """
-    return example if example.startswith(("<?xml", "<osp:Profile", "<!")) else profile(example)
+    return (
+        example if example.startswith(("<?xml", "<osp:Profile", "<!")) else format_profile(example)
+    )
 
 
-def profile(content: str, attributes: str = 'name="example" extends="base"') -> str:
+def format_profile(content: str, attributes: str = 'name="example" extends="base"') -> str:
     """Give a document with some content."""
     return f"""\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
@@ -50,7 +52,7 @@ def profile(content: str, attributes: str = 'name="example" extends="base"') -> 
 """
 
 
-def template(body: str, *fields: str, name: str = "HOLD") -> str:
+def format_template(body: str, *fields: str, name: str = "HOLD") -> str:
     """Give a template with one body and some fields."""
     lines = "".join(f"\n  {field}" for field in fields)
     return f"""\
@@ -59,7 +61,7 @@ def template(body: str, *fields: str, name: str = "HOLD") -> str:
 </idb:Template>"""
 
 
-def variations(name: str, bodies: Mapping[str, str], *fields: str) -> str:
+def format_variations(name: str, bodies: Mapping[str, str], *fields: str) -> str:
     """Give a template with some variations, each with a body."""
     lines = [
         f'  <idb:Invocation name="{variation}"><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>'
@@ -69,7 +71,7 @@ def variations(name: str, bodies: Mapping[str, str], *fields: str) -> str:
     return "\n".join([f'<idb:Template name="{name}">', *lines, "</idb:Template>"])
 
 
-def static(name: str, file: str, body: str, arguments: str = "") -> str:
+def format_static_script(name: str, file: str, body: str, arguments: str = "") -> str:
     """Give a template with a static script; `arguments` as XML has it in an attribute."""
     return f"""\
 <idb:Template name="{name}">
@@ -77,17 +79,17 @@ def static(name: str, file: str, body: str, arguments: str = "") -> str:
 </idb:Template>"""
 
 
-def bin_template(run: str) -> str:
+def format_bin_template(run_body: str) -> str:
     """Give BIN with the body of RUN_STATIC_SCRIPT."""
     bodies = {
         "": '"$HOME"/bin',
         "STATIC_SCRIPT": '"$HOME"/bin/<FILE_NAME>',
-        "RUN_STATIC_SCRIPT": run,
+        "RUN_STATIC_SCRIPT": run_body,
     }
-    return variations("BIN", bodies)
+    return format_variations("BIN", bodies)
 
 
-def application(name: str, template: str) -> str:
+def format_application(name: str, template: str) -> str:
     """Give an application in version 1."""
     return (
         f'<osp:Application name="{name}" template="{template}">'
@@ -96,13 +98,13 @@ def application(name: str, template: str) -> str:
     )
 
 
-def field(name: str, content: str = "", attributes: str = "") -> str:
+def format_field(name: str, content: str = "", attributes: str = "") -> str:
     """Give a settable field with a Description."""
     described = "<idb:Description>What it is.</idb:Description>"
     return f'<idb:Field name="{name}"{attributes}>{described}{content}</idb:Field>'
 
 
-def fixed(name: str, value: str) -> str:
+def format_fixed_field(name: str, value: str) -> str:
     """Give a field with a fixed value."""
     shown = f"<idb:Value><![CDATA[{value}]]></idb:Value>"
     return f'<idb:Field name="{name}" isSettable="false">{shown}</idb:Field>'

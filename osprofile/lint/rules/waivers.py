@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from osprofile.lint.rules.rule import Rule, field, fixed, template
+from osprofile.lint.rules.rule import Rule, format_field, format_fixed_field, format_template
 
-_UNUSED: Final = template("true", field("WHY"))
-_BECAUSE: Final = "our sites read WHY from the profile itself"
+_UNUSED_FIELD: Final = format_template("true", format_field("WHY"))
+_EXAMPLE_REASON: Final = "our sites read WHY from the profile itself"
 
 RULES: Final = (
     Rule(
         "OSP701", "warning", "a waiver of a problem that is not there",
         "A comment <!-- lint-waive CODE: REASON --> covers the element that follows it, or the line "
         "that it ends. One that covers nothing would hide the problem if it came back.",
-        f"  <!-- lint-waive OSP302: {_BECAUSE} -->\n" + template("hold -n <N>", fixed("N", "1")),
-        f"  <!-- lint-waive OSP302: {_BECAUSE} -->\n" + _UNUSED,
+        f"  <!-- lint-waive OSP302: {_EXAMPLE_REASON} -->\n" + format_template("hold -n <N>", format_fixed_field("N", "1")),
+        f"  <!-- lint-waive OSP302: {_EXAMPLE_REASON} -->\n" + _UNUSED_FIELD,
     ),
     Rule(
         "OSP702", "error", "a waiver that is not clear",
         "A waiver names codes, each a rule of this table or of shellcheck (SC2086), and gives a "
         "reason, for those who come after its author. What keeps a profile from loading cannot be "
         "waived.",
-        "  <!-- lint-waive OSP302 -->\n" + template("true"),
-        f"  <!-- lint-waive OSP302: {_BECAUSE} -->\n" + _UNUSED,
+        "  <!-- lint-waive OSP302 -->\n" + format_template("true"),
+        f"  <!-- lint-waive OSP302: {_EXAMPLE_REASON} -->\n" + _UNUSED_FIELD,
     ),
 )  # fmt: skip

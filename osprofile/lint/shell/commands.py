@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.lint.shell.position import EXPANSION, GAP
+from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ WRAPPERS: Final = {
 }
 """Commands that run the command in their operands, with their options that take a value."""
 
-_NO_OPTIONS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
+_OPTIONLESS_COMMANDS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
 SHELLS: Final = frozenset(
     {"sh", "ash", "bash", "dash", "ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "posh", "rbash",
      "yash", "zsh"}
@@ -37,19 +37,19 @@ _INTERPRETERS: Final = {
 }  # fmt: skip
 """Interpreters of other languages, without their versions, and their options that take a program."""
 
-_INPUT: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_STDIN_NAMES: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _SSH_COMMANDS: Final = ("proxycommand", "localcommand", "knownhostscommand")
-_AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
-_WITH_VALUE: Final = {
-    **dict.fromkeys(_AWKS, "Fvf"),
+_AWK_NAMES: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_VALUE_OPTIONS: Final = {
+    **dict.fromkeys(_AWK_NAMES, "Fvf"),
     **dict.fromkeys(SHELLS, "oO"),
     "sed": "efl",
     "ssh": "BbcDEeFIiJLlmOopQRSWw",
 }
 """Options that take a value, of the commands that take a program's text."""
 
-_LANGUAGES: Final = {
-    **dict.fromkeys(_AWKS, "its program"),
+_CODE_LANGUAGES: Final = {
+    **dict.fromkeys(_AWK_NAMES, "its program"),
     **dict.fromkeys({*SHELLS, "eval", "trap"}, "shell commands"),
     **dict.fromkeys((".", "source"), "a file of shell commands"),
     "printf": "its format",
@@ -61,20 +61,20 @@ _LANGUAGES: Final = {
 
 @final
 @dataclass(frozen=True, slots=True)
-class Before:
+class ParsedWords:
     """The words that a command has before one of its words, sorted.
 
-    `waiting` is the option whose value comes next, `ended` says whether a `--` stood there.
+    `pending_option` is the option whose value comes next, `options_ended` says whether a `--` stood there.
     """
 
     name: str
     options: tuple[str, ...]
     operands: tuple[str, ...]
-    waiting: str
-    ended: bool
+    pending_option: str
+    options_ended: bool
 
 
-def unwrapped(words: Sequence[str]) -> Sequence[str]:
+def unwrap_command(words: Sequence[str]) -> Sequence[str]:
     """Give the words of the command that a wrapper (`nohup`, `env A=b`) runs, if they are there."""
     while words and words[0].rpartition("/")[2] in WRAPPERS:
         name = words[0].rpartition("/")[2]
@@ -89,11 +89,11 @@ def unwrapped(words: Sequence[str]) -> Sequence[str]:
     return words
 
 
-def sort(words: Sequence[str]) -> Before:
+def parse_words(words: Sequence[str]) -> ParsedWords:
     """Sort the words of a command."""
-    words = unwrapped(words)
+    words = unwrap_command(words)
     name = words[0].rpartition("/")[2] if words else ""
-    with_value = _WITH_VALUE.get(name, "")
+    with_value = _VALUE_OPTIONS.get(name, "")
     signs = {"-", "+"} if name in SHELLS else {"-"}
     options: list[str] = []
     operands: list[str] = []
@@ -108,19 +108,21 @@ def sort(words: Sequence[str]) -> Before:
             waiting = word[-1] if word[-1] in with_value and word[1] != "-" else ""
         else:
             operands.append(word)
-    return Before(name, tuple(options), tuple(operands), waiting, ended or "--" in words[1:])
+    return ParsedWords(name, tuple(options), tuple(operands), waiting, ended or "--" in words[1:])
 
 
-_WITH_COMMANDS: Final = frozenset({"flock", "runuser", "script", "su"})
+_COMMAND_OPTION_PROGRAMS: Final = frozenset({"flock", "runuser", "script", "su"})
 """Commands whose option -c takes shell commands."""
 
-_TEXT_COMMANDS: Final = frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _NO_OPTIONS
+_TEXT_COMMANDS: Final = (
+    frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _OPTIONLESS_COMMANDS
+)
 """Commands that run none of their words."""
 
 _BUILTINS: Final = frozenset({".", "source", "eval", "trap"})
 """What the shell alone can run: `.` among the words of another command is a directory."""
 
-_PRINTERS: Final = frozenset({"printf", "echo", "basename", "dirname", "expr", "readlink"})
+_PRINTING_COMMANDS: Final = frozenset({"printf", "echo", "basename", "dirname", "expr", "readlink"})
 _RUNNING_OPTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 SPECIAL_VARIABLES: Final = frozenset(
@@ -130,42 +132,44 @@ SPECIAL_VARIABLES: Final = frozenset(
 """Variables by which a shell or the system decides what is run."""
 
 
-def is_silent(words: Sequence[str]) -> bool:
+def prints_nothing(words: Sequence[str]) -> bool:
     """Return whether a command prints nothing."""
-    return sort(words).name in _NO_OPTIONS
+    return parse_words(words).name in _OPTIONLESS_COMMANDS
 
 
-def prints(words: Sequence[str]) -> bool:
+def prints_arguments(words: Sequence[str]) -> bool:
     """Return whether a command prints its words."""
-    return sort(words).name in _PRINTERS
+    return parse_words(words).name in _PRINTING_COMMANDS
 
 
-def reads_commands(words: Sequence[str]) -> str:
+def stdin_language(words: Sequence[str]) -> str:
     """Return as what code a command reads its standard input; nothing if as none."""
-    before = sort(words)
+    before = parse_words(words)
     operands = before.operands[1:] if before.operands[:1] == ("-",) else before.operands
-    from_input = not operands or operands[0] in _INPUT
-    if before.name in SHELLS and not _has(before.options, "c"):
-        return "shell commands" if from_input or _has(before.options, "s") else ""
+    from_input = not operands or operands[0] in _STDIN_NAMES
+    if before.name in SHELLS and not _has_option(before.options, "c"):
+        return "shell commands" if from_input or _has_option(before.options, "s") else ""
     if before.name in {".", "source"}:
-        return _LANGUAGES[before.name] if operands and from_input else ""
-    if letters := _INTERPRETERS.get(_unversioned(before.name)):
-        return "its program" if from_input and not _has(before.options, letters + "m") else ""
-    if before.name in {*_AWKS, "sed"}:
-        given = any(a == "-f" and b in _INPUT for a, b in pairwise(words))
-        return _LANGUAGES[before.name] if given else ""
+        return _CODE_LANGUAGES[before.name] if operands and from_input else ""
+    if letters := _INTERPRETERS.get(_strip_version(before.name)):
+        return (
+            "its program" if from_input and not _has_option(before.options, letters + "m") else ""
+        )
+    if before.name in {*_AWK_NAMES, "sed"}:
+        given = any(a == "-f" and b in _STDIN_NAMES for a, b in pairwise(words))
+        return _CODE_LANGUAGES[before.name] if given else ""
     if before.name == "ssh" and before.operands:
         remote = " ".join(before.operands[1:]).split()
-        return reads_commands(remote) if remote else _LANGUAGES["ssh"]
+        return stdin_language(remote) if remote else _CODE_LANGUAGES["ssh"]
     return "words of a command" if before.name == "xargs" else ""
 
 
-def _has(options: Sequence[str], letters: str) -> bool:
+def _has_option(options: Sequence[str], letters: str) -> bool:
     """Return whether one of some letters is among short options."""
     return any(set(letters) & set(o[1:]) for o in options if o[0] == "-" and o[1] != "-")
 
 
-def _unversioned(name: str) -> str:
+def _strip_version(name: str) -> str:
     """Return an interpreter's name without its version: python3.12."""
     return name.rstrip("0123456789.")
 
@@ -176,79 +180,87 @@ def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]
     `prefix` is what the word surely begins with. The payload of a job, whose name is itself a
     value, takes what it likes; so do a script's own functions.
     """
-    if prefix.strip(GAP + EXPANSION):
+    if prefix.strip(PLACEHOLDER_MARK + EXPANSION_MARK):
         return False
-    before = sort(words)
+    before = parse_words(words)
     if before.name == "find":  # its expression may stand behind a -- too
         return True
-    if before.ended or before.name in _NO_OPTIONS or before.name in functions:
+    if before.options_ended or before.name in _OPTIONLESS_COMMANDS or before.name in functions:
         return False
-    if before.name.startswith(GAP):
+    if before.name.startswith(PLACEHOLDER_MARK):
         return False
     # Behind a format, or behind a shell's script, nothing is an option any more.
     return not (before.operands and (before.name == "printf" or before.name in SHELLS))
 
 
-def is_program(words: Sequence[str], prefix: str = "") -> str:
+def argument_language(words: Sequence[str], prefix: str = "") -> str:
     """Say as what code the command reads the word that comes next; nothing if as none.
 
     `prefix` is what the word surely begins with.
     """
-    name = sort(words).name
+    name = parse_words(words).name
     if name in _TEXT_COMMANDS and name != "printf":
         return ""
     if prefix.startswith("--wrap=") or "--wrap" in words[-1:]:  # as several batch systems have it
         return "shell commands"
-    inner = range(1, len(words)) if name not in {*_LANGUAGES, *_TEXT_COMMANDS} else ()
+    inner = range(1, len(words)) if name not in {*_CODE_LANGUAGES, *_TEXT_COMMANDS} else ()
     for at in inner:  # a command that runs another one, as xargs and srun do
         program = words[at].rpartition("/")[2]
-        known = program in _LANGUAGES or _unversioned(program) in _INTERPRETERS
+        known = program in _CODE_LANGUAGES or _strip_version(program) in _INTERPRETERS
         if not known or program in _BUILTINS:
             continue
-        if found := is_program(words[at:], prefix):
+        if found := argument_language(words[at:], prefix):
             return found
-    return _by_option(name, words[-1] if words else "", prefix) or _own_program(words, prefix)
+    return _option_language(name, words[-1] if words else "", prefix) or _program_language(
+        words, prefix
+    )
 
 
-def _by_option(name: str, option: str, prefix: str) -> str:
+def _option_language(name: str, option: str, prefix: str) -> str:
     """Say as what code a command reads what stands behind one of its options, or is part of it."""
     if name == "find" and option in _RUNNING_OPTIONS:
         return "a command's name"
     if name == "env" and (option == "-S" or prefix.startswith(("-S", "--split-string="))):
         return "words of a command"
-    takes_commands = name in _WITH_COMMANDS or name.startswith(EXPANSION)  # "$SHELL" -c
-    given = _ends(option, "c") or option == "--command" or prefix.startswith("--command=")
+    takes_commands = name in _COMMAND_OPTION_PROGRAMS or name.startswith(
+        EXPANSION_MARK
+    )  # "$SHELL" -c
+    given = (
+        _ends_with_option(option, "c") or option == "--command" or prefix.startswith("--command=")
+    )
     return "shell commands" if takes_commands and given else ""
 
 
-def _ends(option: str, letters: str) -> bool:
+def _ends_with_option(option: str, letters: str) -> bool:
     """Return whether short options end with one of some letters, whose value comes next."""
     return len(option) > 1 and option[0] == "-" != option[1] and option[-1] in letters
 
 
-def _own_program(words: Sequence[str], prefix: str) -> str:
-    before = sort(words)
-    if before.name in _AWKS and (before.waiting == "v" or prefix.startswith("-v")):
+def _program_language(words: Sequence[str], prefix: str) -> str:
+    before = parse_words(words)
+    if before.name in _AWK_NAMES and (before.pending_option == "v" or prefix.startswith("-v")):
         return "text with backslash escapes"
     first = not before.operands
-    if letters := _INTERPRETERS.get(_unversioned(before.name)):
+    if letters := _INTERPRETERS.get(_strip_version(before.name)):
         attached = prefix[:1] == "-" and prefix[1:2] in set(letters)
-        return "its program" if first and (attached or _ends(words[-1], letters)) else ""
+        return (
+            "its program" if first and (attached or _ends_with_option(words[-1], letters)) else ""
+        )
     if before.name == "ssh":
-        return _of_ssh(before, prefix)
-    language = _LANGUAGES.get(before.name, "")
-    if not language or before.waiting:
-        return language if before.name == "sed" and before.waiting == "e" else ""
+        return _ssh_language(before, prefix)
+    language = _CODE_LANGUAGES.get(before.name, "")
+    if not language or before.pending_option:
+        return language if before.name == "sed" and before.pending_option == "e" else ""
     reads = first or before.name == "eval"
     if before.name in SHELLS:
-        reads = first and _has(before.options, "c")
-    elif before.name in _AWKS or before.name == "sed":
+        reads = first and _has_option(before.options, "c")
+    elif before.name in _AWK_NAMES or before.name == "sed":
         reads = first and not any(o.startswith(("-e", "-f")) for o in before.options)
     return language if reads else ""
 
 
-def _of_ssh(before: Before, prefix: str) -> str:
-    if before.waiting == "o" or (prefix.startswith("-o") and not before.operands):
+def _ssh_language(parsed: ParsedWords, prefix: str) -> str:
+    if parsed.pending_option == "o" or (prefix.startswith("-o") and not parsed.operands):
         option = prefix.removeprefix("-o").lstrip().casefold()
         return "a command" if not option or option.startswith(_SSH_COMMANDS) else ""
-    return _LANGUAGES["ssh"] if before.operands and not before.waiting else ""
+    return _CODE_LANGUAGES["ssh"] if parsed.operands and not parsed.pending_option else ""

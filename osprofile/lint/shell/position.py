@@ -23,16 +23,16 @@ Role = Literal[
 """What the word of a hole is: `delimiter` of a here-document, `pattern` or `subject` of a `case`,
 one of the `list` of a `for`; `text` is in no word: in a comment, a here-document, arithmetic."""
 
-GAP: Final = "\uffff"
+PLACEHOLDER_MARK: Final = "\uffff"
 """Stands for a hole in the text of a word; XML has no such character."""
 
-EXPANSION: Final = "\ufffe"
+EXPANSION_MARK: Final = "\ufffe"
 """Stands for `$x`, `$(...)`, ... in the text of a word."""
 
 BLANKS: Final = frozenset(" \t")
-META: Final = frozenset(" \t\n;&|<>()")
+METACHARACTERS: Final = frozenset(" \t\n;&|<>()")
 MAX_DEPTH: Final = 60
-MAX_WORDS: Final = 200
+MAX_COMMAND_WORDS: Final = 200
 """A command's words that are remembered: more would make a long one slow."""
 
 
@@ -42,7 +42,7 @@ class Command:
     """A simple command while it is read: its words so far, and the command that its output goes into."""
 
     words: list[str] = field(default_factory=list)
-    into: Command | None = None
+    output_command: Command | None = None
 
 
 @final
@@ -51,11 +51,11 @@ class Position:
     """Where a hole stands.
 
     `words` are the words of its command before its own, `prefix` what its own word has before it;
-    both without quotes, `GAP` and `EXPANSION` for what is not known. In a here-document `delimiter`
+    both without quotes, `PLACEHOLDER_MARK` and `EXPANSION_MARK` for what is not known. In a here-document `delimiter`
     ends it and `line` is the hole's line. `backquoted`: inside `...`, where quotes do not protect.
-    `computed`: in a command whose output is computed with. `scope` is the function that it is in,
-    `command` its simple command, `outer` where the output of that goes by `$(...)`, `readers` the
-    commands whose standard input the here-document is, `at` the offset of the item.
+    `feeds_arithmetic`: in a command whose output is computed with. `scope` is the function that it is in,
+    `command` its simple command, `output_position` where the output of that goes by `$(...)`, `reading_commands` the
+    commands whose standard input the here-document is, `offset` the offset of the item.
     """
 
     quote: Quote
@@ -65,12 +65,12 @@ class Position:
     delimiter: str | None = None
     line: str = ""
     backquoted: bool = False
-    computed: bool = False
+    feeds_arithmetic: bool = False
     scope: str = field(default="", compare=False)
     command: Command | None = field(default=None, compare=False)
-    outer: Position | None = field(default=None, compare=False)
-    readers: tuple[Command, ...] = field(default=(), compare=False)
-    at: int = field(default=0, compare=False)
+    output_position: Position | None = field(default=None, compare=False)
+    reading_commands: tuple[Command, ...] = field(default=(), compare=False)
+    offset: int = field(default=0, compare=False)
 
 
 @final
@@ -92,10 +92,10 @@ class Word:
 class HereDocument:
     """A here-document: what ends it, whether tabs are stripped, whether its text is literal.
 
-    `readers` are the simple commands whose standard input it is.
+    `reading_commands` are the simple commands whose standard input it is.
     """
 
     delimiter: str
-    strip: bool
-    literal: bool
-    readers: tuple[Command, ...] = ()
+    strip_tabs: bool
+    is_literal: bool
+    reading_commands: tuple[Command, ...] = ()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.events.event import JobState, JobStatus
-from osprofile.target.store import Store, default_path
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.store import Store, default_store_path
 from tests.cli.job.conftest import PATIENCE, template
 
 if TYPE_CHECKING:
@@ -405,8 +405,8 @@ def test_one_unknown_job_among_several(machine: Machine) -> None:
 def test_a_job_on_several_targets_is_asked_for_by_none(machine: Machine) -> None:
     job_id = machine.submit("sleep", "100")
     near = ("-p", "here", "--host", "me@near:22")
-    store = Store(default_path())
-    store.adopt("here@me@near:22", JobStatus(job_id, JobState.RUNNING))
+    store = Store(default_store_path())
+    store.adopt_job("here@me@near:22", JobStatus(job_id, JobState.RUNNING))
     store.close()
     for verb in ("status", "abort"):
         ended = machine.run("job", verb, job_id)
@@ -572,8 +572,8 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     (machine.root / "gate-before").touch()
     process = machine.start("job", "submit", "-p", "gated", "true")
     machine.hung()
-    store = Store(default_path())
-    (begun,) = store.all()
+    store = Store(default_store_path())
+    (begun,) = store.list_all_jobs()
     store.close()
     refused = machine.run("job", "forget", begun.directory)
     assert refused.code == 1

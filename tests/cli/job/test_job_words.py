@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import osprofile
 from osprofile.cli import common, main, options
-from osprofile.cli.job import rows, words
-from osprofile.cli.job.waiting import exit_code_of, overall
+from osprofile.cli.job import quantities, rows
+from osprofile.cli.job.waiter import combine_exit_codes, exit_code_from_status
 from osprofile.errors import OSProfileError
-from osprofile.events.event import JobState, JobStatus
-from osprofile.target import names
-from osprofile.target.store import Record, Store
+from osprofile.jobs import target_names
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.store import JobRecord, Store
 from tests.cli.conftest import completions
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def test_help_tells_options_exit_codes_and_examples(incarnate: Incarnate, verb: 
     assert (ended.code, ended.err) == (0, "")
     assert "Exit codes: " in ended.out
     assert f"Examples:\n    incarnate {verb}" in ended.out
-    for parameter in options.parameters(main.load(verb)):
+    for parameter in options.read_parameters(main.load_verb(verb)):
         if isinstance(parameter.spec, options.Option):
             assert all(flag in ended.out for flag in parameter.spec.flags)
 
@@ -58,7 +58,7 @@ def test_the_command_s_help_lists_job(incarnate: Incarnate) -> None:
 def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both give a verb the same arguments for the same words."""
     seen: list[dict[str, object]] = []
-    function = main.load(verb)
+    function = main.load_verb(verb)
 
     def record(**arguments: object) -> int:
         seen.append(arguments)
@@ -66,12 +66,14 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
 
     record.__annotations__ = function.__annotations__
     record.__kwdefaults__ = function.__kwdefaults__  # type: ignore[assignment]
-    monkeypatch.setattr(main, "load", lambda _verb: record)
+    monkeypatch.setattr(main, "load_verb", lambda _verb: record)
     given_words = []
-    for parameter in options.parameters(function):
+    for parameter in options.read_parameters(function):
         if isinstance(parameter.spec, options.Option):
-            value = () if parameter.switch else ("x=1",)
-            for flag in parameter.spec.flags if parameter.many else parameter.spec.flags[-1:]:
+            value = () if parameter.is_switch else ("x=1",)
+            for flag in (
+                parameter.spec.flags if parameter.is_repeatable else parameter.spec.flags[-1:]
+            ):
                 given_words += [flag, *value]
     lines = [
         [],
@@ -90,9 +92,9 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     for line in lines:
-        quick = options.parse(function, line, environment)
+        quick = options.parse_arguments(function, line, environment)
         assert quick is not None
-        main._with_typer([*verb.split(), *line])
+        main._run_typer([*verb.split(), *line])
         assert seen.pop() == quick
         if verb == "job submit" and "-b" in line and "--" not in line[:1]:
             assert "-b" in quick["command"]  # type: ignore[operator]
@@ -100,7 +102,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
 
 def test_words_behind_the_executable_are_its_own() -> None:
     line = ["-n", "2", "prog", "--json", "-p", "x", "--", "--help"]
-    quick = options.parse(main.load("job submit"), line, {})
+    quick = options.parse_arguments(main.load_verb("job submit"), line, {})
     assert quick is not None
     assert (quick["processes"], quick["json"], quick["profile"]) == ("2", False, None)
     assert quick["command"] == ["prog", "--json", "-p", "x", "--", "--help"]
@@ -138,8 +140,8 @@ def test_job_wins_over_a_template_of_that_name(incarnate: Incarnate, site: Path)
     ],
 )  # fmt: skip
 def test_times(text: str, seconds: int) -> None:
-    assert words.seconds("--walltime", text) == seconds
-    assert words.patience("--timeout", text) == seconds if seconds else True
+    assert quantities.parse_duration("--walltime", text) == seconds
+    assert quantities.parse_timeout("--timeout", text) == seconds if seconds else True
 
 
 @pytest.mark.parametrize(
@@ -151,18 +153,18 @@ def test_times(text: str, seconds: int) -> None:
 )  # fmt: skip
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(common.UsageError, match=r"--walltime .*: a time is needed"):
-        words.seconds("--walltime", text)
+        quantities.parse_duration("--walltime", text)
 
 
 def test_patience_is_above_zero_and_may_have_decimals() -> None:
-    assert words.patience("--timeout", "1.5") == 1.5
-    assert words.patience("--timeout", None) is None
+    assert quantities.parse_timeout("--timeout", "1.5") == 1.5
+    assert quantities.parse_timeout("--timeout", None) is None
     for text in ("0", "0.0", "0s", "00:00:00"):
         with pytest.raises(common.UsageError, match="above 0"):
-            words.patience("--timeout", text)
+            quantities.parse_timeout("--timeout", text)
     for text in ("nan", "inf", "1.", ".5", "-1.5"):
         with pytest.raises(common.UsageError):
-            words.patience("--timeout", text)
+            quantities.parse_timeout("--timeout", text)
 
 
 @pytest.mark.parametrize("option", ["--nodes", "--processes", "--cpus", "--memory"])
@@ -187,13 +189,13 @@ PORTS = st.integers(1, 65535).map(str)
 @given(host=HOSTS, port=st.none() | PORTS)
 def test_a_target_s_name_tells_its_context(host: str, port: str | None) -> None:
     context = {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}
-    name = names.target_name(osprofile.load("linux"), {**context, "USER_NAME": "u"})
-    assert names.context_of_target(name) == ("linux", context)
+    name = target_names.format_target_name(osprofile.load("linux"), {**context, "USER_NAME": "u"})
+    assert target_names.parse_target_name(name) == ("linux", context)
 
 
 def test_a_local_target_s_name() -> None:
-    assert names.target_name(osprofile.load("pbs"), {"SSH:PORT": "22"}) == "pbs"
-    assert names.context_of_target("pbs") == ("pbs", {})
+    assert target_names.format_target_name(osprofile.load("pbs"), {"SSH:PORT": "22"}) == "pbs"
+    assert target_names.parse_target_name("pbs") == ("pbs", {})
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,7 @@ def test_a_local_target_s_name() -> None:
 )  # fmt: skip
 def test_hosts(place: str, host: str, port: str | None) -> None:
     expected = {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}
-    assert names.host_context(place) == expected
+    assert target_names.parse_host_context(place) == expected
 
 
 def status(state: JobState = JobState.DONE, **known: object) -> JobStatus:
@@ -229,7 +231,7 @@ def status(state: JobState = JobState.DONE, **known: object) -> JobStatus:
     ],
 )
 def test_exit_code_of_an_end(found: JobStatus, code: int, words: str) -> None:
-    told, why = exit_code_of(found)
+    told, why = exit_code_from_status(found)
     assert told == code
     assert words in why
     assert bool(words) == bool(why)
@@ -240,7 +242,7 @@ def test_exit_code_of_an_end(found: JobStatus, code: int, words: str) -> None:
     [((), 0), ((0, 0), 0), ((0, 3, 1), 3), ((125, 3), 125), ((3, 124), 124), ((0, 124, 0), 124)],
 )
 def test_exit_code_of_several(codes: tuple[int, ...], code: int) -> None:
-    assert overall(codes) == code
+    assert combine_exit_codes(codes) == code
 
 
 HOSTILE = "\x1b[31m[bold red]x[/]\x07\x9b2J\u202e\n\ttail\udcff"
@@ -248,8 +250,8 @@ HOSTILE = "\x1b[31m[bold red]x[/]\x07\x9b2J\u202e\n\ttail\udcff"
 
 def test_a_table_has_nothing_that_a_terminal_would_act_on() -> None:
     found = JobStatus("\x1b]0;t\x07", JobState.UNKNOWN, HOSTILE, hosts=(HOSTILE,), reason=HOSTILE)
-    record = Record(1, "linux", "/w", None, HOSTILE, None, None, found)
-    text = rows.table([rows.Row("linux", found, record)])
+    record = JobRecord(1, "linux", "/w", None, HOSTILE, None, None, found)
+    text = rows.format_table([rows.JobRow("linux", found, record)])
     assert text.count("\n") == 1
     assert all(c == "\n" or c.isprintable() for c in text)
     assert text.count("[bold red]x[/]") == 4
@@ -260,7 +262,7 @@ def test_a_table_has_nothing_that_a_terminal_would_act_on() -> None:
 def test_json_has_nothing_that_a_terminal_would_act_on(
     capfdbinary: pytest.CaptureFixture[bytes], reason: str
 ) -> None:
-    rows.put([rows.Row("linux", status(JobState.FAILED, reason=reason))], json=True)
+    rows.print_rows([rows.JobRow("linux", status(JobState.FAILED, reason=reason))], json=True)
     text = capfdbinary.readouterr().out.decode()
     assert all(c == "\n" or c.isprintable() for c in text)
     assert json.loads(text)[0]["reason"] == (reason or None)
@@ -268,35 +270,40 @@ def test_json_has_nothing_that_a_terminal_would_act_on(
 
 def test_a_narrow_terminal_gets_reasons_on_lines_of_their_own() -> None:
     long = status(JobState.FAILED, reason="over " * 20 + "now")
-    text = rows.table([rows.Row("linux", long), rows.Row("linux", status(exit_code=0))], columns=60)
+    text = rows.format_table(
+        [rows.JobRow("linux", long), rows.JobRow("linux", status(exit_code=0))], columns=60
+    )
     lines = text.splitlines()
     assert [line.split()[0] for line in lines] == ["JOB", "7", "over", "7"]
     assert lines[2] == f"    {long.reason}"
     assert "REASON" not in lines[0]
-    wide = rows.table([rows.Row("linux", long)], columns=400)
+    wide = rows.format_table([rows.JobRow("linux", long)], columns=400)
     assert wide.splitlines()[1].endswith(f"  {long.reason}")
 
 
 def test_wide_characters_keep_the_columns_straight() -> None:
     found = [
-        rows.Row(
-            "linux", status(exit_code=0), Record(1, "linux", "/w", None, n, None, None, status())
+        rows.JobRow(
+            "linux", status(exit_code=0), JobRecord(1, "linux", "/w", None, n, None, None, status())
         )
         for n in ("日本", "abcd", "e\u0301bcd")
     ]
-    cells = [rows._width(line.partition("linux")[0]) for line in rows.table(found).splitlines()[1:]]
+    cells = [
+        rows._count_columns(line.partition("linux")[0])
+        for line in rows.format_table(found).splitlines()[1:]
+    ]
     assert len(set(cells)) == 1
 
 
 @pytest.mark.parametrize("state", [*JobState, rows.CUT, rows.SUBMITTING])
 def test_each_state_has_a_colour(state: str) -> None:
-    record = Record(1, "linux", "/w", "k", "", "x", None, JobStatus("", JobState.QUEUED))
+    record = JobRecord(1, "linux", "/w", "k", "", "x", None, JobStatus("", JobState.QUEUED))
     unsubmitted = state if state in {rows.CUT, rows.SUBMITTING} else ""
     found = JobStatus("", JobState.QUEUED if unsubmitted else JobState(state))
-    row = rows.Row("linux", found, record, unsubmitted)
+    row = rows.JobRow("linux", found, record, unsubmitted)
     assert row.state == state
-    assert f"m{state}" in rows.table([row], coloured=True)
-    assert "\x1b" not in rows.table([row])
+    assert f"m{state}" in rows.format_table([row], coloured=True)
+    assert "\x1b" not in rows.format_table([row])
 
 
 def in_python(code: str) -> set[str]:
@@ -304,7 +311,7 @@ def in_python(code: str) -> set[str]:
     return set(done.stdout.split("MODULES ")[1].split())
 
 
-HEAVY = {"asyncio", "sqlite3", "rich", "osprofile.target.system"}
+HEAVY = {"asyncio", "sqlite3", "rich", "osprofile.jobs.target_system"}
 
 
 @pytest.mark.parametrize(
@@ -335,16 +342,16 @@ def test_ids_of_live_jobs_are_offered(home: Path, monkeypatch: pytest.MonkeyPatc
 
     path = home / "jobs.db"
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "none"))
-    assert list(completion.offers("jobs", {}, "")) == []
+    assert list(completion.list_suggestions("jobs", {}, "")) == []
     assert not (home / "none").exists()
     store = Store(str(path))
-    store.adopt("linux", JobStatus("11", JobState.RUNNING))
-    store.adopt("pbs", JobStatus("12", JobState.DONE))
-    store.begin("pbs", "/w", script="x")
+    store.adopt_job("linux", JobStatus("11", JobState.RUNNING))
+    store.adopt_job("pbs", JobStatus("12", JobState.DONE))
+    store.begin_submission("pbs", "/w", script="x")
     store.close()
-    assert list(completion.offers("jobs", {"store": str(path)}, "1")) == [("11", "linux")]
+    assert list(completion.list_suggestions("jobs", {"store": str(path)}, "1")) == [("11", "linux")]
     path.write_text("no database")
-    assert list(completion.offers("jobs", {"store": str(path)}, "1")) == []
+    assert list(completion.list_suggestions("jobs", {"store": str(path)}, "1")) == []
 
 
 @pytest.mark.parametrize(
@@ -362,10 +369,10 @@ def test_completion(line: str, offers: set[str], tmp_path: Path) -> None:
 
 
 def test_an_error_names_its_job_and_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
-    from osprofile.cli.job.session import Failures
+    from osprofile.cli.job.session import ErrorReporter
 
-    failures, error = Failures(), OSProfileError("no answer")
-    failures.add(error, "pbs")
-    failures.add(error, "pbs")
+    failures, error = ErrorReporter(), OSProfileError("no answer")
+    failures.report_error(error, "pbs")
+    failures.report_error(error, "pbs")
     assert capfd.readouterr().err == "incarnate: pbs: no answer\n"
     assert failures.exit_code == 1

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.events import days, tail
-from osprofile.events.sources import NAMES, find
-from osprofile.events.sources.base import Options
+from osprofile.events import daily_log, tail
+from osprofile.events.sources import SOURCE_NAMES, find_source
+from osprofile.events.sources.base import SourceOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,18 +97,18 @@ WRITERS: dict[str, tuple[str, Callable[[int], str]]] = {
 def _fast(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> None:
     """Look for the next file at every reading; write logs in Greenwich."""
     zone("UTC")
-    monkeypatch.setattr(tail, "_AGAIN", 0.0)
-    monkeypatch.setattr(days, "_AGAIN", 0.0)
+    monkeypatch.setattr(tail, "_RECHECK_INTERVAL", 0.0)
+    monkeypatch.setattr(daily_log, "_RESCAN_INTERVAL", 0.0)
 
 
 def opened(name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False) -> Source:
     path = directory if name in FILES else directory / "log"
-    return find(name)(Options(name, since, extended, (str(path),), {}))
+    return find_source(name)(SourceOptions(name, since, extended, (str(path),), {}))
 
 
 def drain(source: Source) -> str:
     text = ""
-    while (more := source.read()) is not None:
+    while (more := source.read_events()) is not None:
         text += more
     return text
 
@@ -144,9 +144,9 @@ def test_blocks_of_any_size_tell_the_same(
     write(name, tmp_path, "".join(map(writer, range(300))))
     expected = drain(opened(name, tmp_path))
     assert expected.count("\n") == 300 * {"pbs": 3, "lsf": 3}.get(name, 2)
-    monkeypatch.setattr(tail.File.__init__, "__defaults__", (997,))
-    monkeypatch.setattr(tail.Chain.__init__, "__defaults__", (1, None, 997))
-    monkeypatch.setattr(days.Days.__init__, "__defaults__", (997,))
+    monkeypatch.setattr(tail.FollowedFile.__init__, "__defaults__", (997,))
+    monkeypatch.setattr(tail.RotatedLog.__init__, "__defaults__", (1, None, 997))
+    monkeypatch.setattr(daily_log.DailyLog.__init__, "__defaults__", (997,))
     assert drain(opened(name, tmp_path)) == expected
 
 
@@ -191,7 +191,7 @@ def test_a_timestamp(kind: str, tmp_path: Path) -> None:
     assert drain(opened(name, tmp_path, WHEN + 50)) == "".join(lines)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SOURCE_NAMES)
 @given(data=st.binary(max_size=300))
 def test_any_bytes(name: str, data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     directory = tmp_path_factory.mktemp("fuzz")
@@ -285,8 +285,8 @@ def test_what_begins_without_a_timestamp(tmp_path: Path) -> None:
 def test_condor_several_logs_text_and_xml(tmp_path: Path) -> None:
     write("condor", tmp_path, condor(1), "one")
     write("condor", tmp_path, condor_xml(0) + condor_xml(2), "two")
-    options = Options("condor", 0, False, (), {"log_path": f"{tmp_path}/one,{tmp_path}/two"})
-    source = find("condor")(options)
+    options = SourceOptions("condor", 0, False, (), {"log_path": f"{tmp_path}/one,{tmp_path}/two"})
+    source = find_source("condor")(options)
     assert {line.split(";")[2] for line in drain(source).split("\n")[:-1]} == {
         "000.000.000",
         "001.000.000",

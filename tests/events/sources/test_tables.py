@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from osprofile.events.sources import find
-from osprofile.events.sources.base import Options
+from osprofile.events.sources import find_source
+from osprofile.events.sources.base import SourceOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -493,9 +493,11 @@ def _greenwich(zone: Callable[[str], None]) -> None:
 def told(case: Case, directory: Path, *, extended: bool) -> str:
     (directory / FILES.get(case.source, "log")).write_bytes(case.log.encode("latin-1"))
     path = directory if case.source in FILES else directory / "log"
-    source = find(case.source)(Options(case.source, 1_000_000, extended, (str(path),), {}))
+    source = find_source(case.source)(
+        SourceOptions(case.source, 1_000_000, extended, (str(path),), {})
+    )
     lines = ""
-    while (text := source.read()) is not None:
+    while (text := source.read_events()) is not None:
         lines += text
     events = [line.split(";") for line in lines.split("\n")[:-1]]
     assert {e[0] for e in events} <= {"001"}

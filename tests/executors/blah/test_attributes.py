@@ -12,24 +12,30 @@ from hypothesis import strategies as st
 import osprofile
 from osprofile.errors import AttributeRefusedError, ClassAdError, OSProfileError
 from osprofile.executors.blah.attributes import (
-    MUST_BE_KEPT,
-    TABLE,
+    ATTRIBUTE_RULES,
+    NON_IGNORABLE_ATTRIBUTES,
     Proxy,
     Submission,
     in_directory,
-    submission_of,
+    submission_from_ad,
 )
 from osprofile.executors.blah.classad import write_ad
-from osprofile.executors.blah.framing import words
-from osprofile.executors.blah.submitad import LONGEST_AD, SubmitAd
-from osprofile.target.job import FIELD_OF, JobDescription, request_of
+from osprofile.executors.blah.framing import split_line
+from osprofile.executors.blah.submit_ad import MAX_AD_LENGTH, SubmitAd
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription, build_request
 from tests.executors.blah.test_protocol import SUBMIT, SUBMIT_AD
 
-SETTABLE = frozenset(FIELD_OF.values()) | {"GPUNUMBER", "FOO", "FOO_MIN", "FOO_MAX", "CEID"}
+SETTABLE = frozenset(FIELD_BY_ATTRIBUTE.values()) | {
+    "GPUNUMBER",
+    "FOO",
+    "FOO_MIN",
+    "FOO_MAX",
+    "CEID",
+}
 
 
 def submission(text: str, settable: frozenset[str] = SETTABLE, **more: bool) -> Submission:
-    return submission_of(SubmitAd.read(text), settable, **more)
+    return submission_from_ad(SubmitAd.parse(text), settable, **more)
 
 
 def job(attributes: str) -> JobDescription:
@@ -38,10 +44,10 @@ def job(attributes: str) -> JobDescription:
 
 # Page, "HTCondor's gridmanager (25.x), from its wire".
 def test_the_pages_submission() -> None:
-    ad = words(SUBMIT)[2]
+    ad = split_line(SUBMIT)[2]
     assert ad == SUBMIT_AD
     assert submission(ad) == Submission(
-        gridtype="slurm",
+        grid_type="slurm",
         description=JobDescription(
             executable="/home/u/job.sh",
             arguments=("a", "b", "c"),
@@ -63,7 +69,7 @@ WIRE_ARGUMENTS = rb"""[\ Cmd\ =\ "/c";\ gridtype\ =\ "slurm";\ Arguments\ =\ "on
 
 def test_the_pages_arguments_and_environment() -> None:
     """ClassAd escapes lie inside line escapes."""
-    (ad,) = words(WIRE_ARGUMENTS)
+    (ad,) = split_line(WIRE_ARGUMENTS)
     found = submission(ad).description
     assert found.arguments == (
         "one", "two words", "it's", '"dq"', "back\\slash", "$HOME", "*", ";", "a&b",
@@ -82,9 +88,9 @@ SEED = r"""[\ Cmd\ =\ "/usr/bin/test.sh";\ Args\ =\ "'X=3:Y=2'";\ Env\ =\ "VAR1=
 
 
 def test_the_seeds_submission() -> None:
-    (ad,) = words(SEED.encode())
+    (ad,) = split_line(SEED.encode())
     assert submission(ad) == Submission(
-        gridtype="pbs",
+        grid_type="pbs",
         description=JobDescription(
             executable="/usr/bin/test.sh",
             arguments=("'X=3:Y=2'",),
@@ -268,15 +274,15 @@ SITES_OPTIONS = {
 
 def test_options_that_the_site_takes_are_fields() -> None:
     text = '[ Cmd = "/c"; GridType = "pbs"; BatchExtraSubmitArgs = "--foo=\'a b\' --one" ]'
-    found = submission_of(SubmitAd.read(text), SETTABLE, options=SITES_OPTIONS)
+    found = submission_from_ad(SubmitAd.parse(text), SETTABLE, accepted_options=SITES_OPTIONS)
     assert found.description.fields == {"FOO": "a b", "GPUNUMBER": "1"}
-    assert found.sources["FOO"] == "BatchExtraSubmitArgs, option --foo"
+    assert found.attribute_by_field["FOO"] == "BatchExtraSubmitArgs, option --foo"
 
 
 def test_a_profile_that_takes_all_options_gets_them_as_they_are() -> None:
     text = '[ Cmd = "/c"; GridType = "pbs"; BatchExtraSubmitArgs = "--foo \'a" ]'
     settable = SETTABLE | {"BATCHEXTRASUBMITARGS"}
-    found = submission_of(SubmitAd.read(text), settable, options=SITES_OPTIONS)
+    found = submission_from_ad(SubmitAd.parse(text), settable, accepted_options=SITES_OPTIONS)
     assert found.description.fields == {"BATCHEXTRASUBMITARGS": "--foo 'a"}
 
 
@@ -298,7 +304,7 @@ def test_a_profile_that_takes_all_options_gets_them_as_they_are() -> None:
 def test_the_error_names_the_option(given: str, why: str, hint: str) -> None:
     text = f'[ Cmd = "/c"; GridType = "pbs"; BatchExtraSubmitArgs = "{given}" ]'
     with pytest.raises(AttributeRefusedError) as caught:
-        submission_of(SubmitAd.read(text), SETTABLE, options=SITES_OPTIONS)
+        submission_from_ad(SubmitAd.parse(text), SETTABLE, accepted_options=SITES_OPTIONS)
     assert caught.value.message == f"attribute BatchExtraSubmitArgs: {why}"
     assert caught.value.hint == hint
 
@@ -329,7 +335,7 @@ def test_a_proxy_may_be_demanded() -> None:
 
 
 def test_which_attributes_must_be_kept() -> None:
-    for name in set(MUST_BE_KEPT) - {"BatchExtraSubmitArgs"}:
+    for name in set(NON_IGNORABLE_ATTRIBUTES) - {"BatchExtraSubmitArgs"}:
         ad = f'[ Cmd = "/c"; GridType = "pbs"; {name} = true ]'
         with pytest.raises(AttributeRefusedError, match=name) as caught:
             submission(ad, frozenset())
@@ -369,7 +375,7 @@ COMMANDS = {
 @pytest.mark.parametrize("attributes", COMMANDS)
 def test_commands(attributes: str) -> None:
     found = submission(f'[ {attributes}; GridType = "pbs" ]')
-    assert (found.description.executable, found.stage_cmd) == COMMANDS[attributes]
+    assert (found.description.executable, found.stages_executable) == COMMANDS[attributes]
 
 
 FILES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
@@ -401,9 +407,9 @@ def test_the_key_is_what_the_client_calls_the_job() -> None:
 
 def test_what_is_no_ad() -> None:
     with pytest.raises(ClassAdError, match="the old syntax is not read"):
-        SubmitAd.read('Cmd = "/c"')
-    with pytest.raises(ClassAdError, match=f"longer than {LONGEST_AD} characters"):
-        SubmitAd.read(f'[ Cmd = "{"x" * LONGEST_AD}" ]')
+        SubmitAd.parse('Cmd = "/c"')
+    with pytest.raises(ClassAdError, match=f"longer than {MAX_AD_LENGTH} characters"):
+        SubmitAd.parse(f'[ Cmd = "{"x" * MAX_AD_LENGTH}" ]')
 
 
 def test_in_a_directory() -> None:
@@ -413,8 +419,8 @@ def test_in_a_directory() -> None:
 
 def test_the_table_gives_attributes_of_a_job() -> None:
     known = set(JobDescription.__dataclass_fields__)
-    assert {rule.gives for rule in TABLE} <= known
-    names = [rule.name.lower() for rule in TABLE]
+    assert {rule.job_attribute for rule in ATTRIBUTE_RULES} <= known
+    names = [rule.attribute.lower() for rule in ATTRIBUTE_RULES]
     assert len(set(names)) == len(names)
 
 
@@ -439,7 +445,7 @@ def test_hostile_values_reach_the_program_unchanged() -> None:
     found = submission(ad).description
     assert found.arguments == tuple(HOSTILE)
     assert found.environment == {f"V{n}": word for n, word in enumerate(HOSTILE)}
-    request = request_of(found)
+    request = build_request(found)
     script = f"{request['ENVIRONMENT']}\nprintf '%s\\0' {request['ARGUMENTS']}\nprintenv -0 V0 V6"
     done = subprocess.run(["sh", "-c", script], capture_output=True, check=True)
     shown = done.stdout.decode().split("\0")
@@ -452,7 +458,7 @@ def test_a_job_of_the_gridmanagers_fits_each_profile(name: str) -> None:
     found = submission(SUBMIT_AD)
     context = osprofile.new_context(profile)
     start = osprofile.incarnate(
-        profile, "START", fields=request_of(found.description), context=context
+        profile, "START", fields=build_request(found.description), context=context
     )
     assert "/home/u/job.sh" in start.text
 
@@ -464,7 +470,7 @@ VALUES = st.one_of(
     st.booleans(),
 )
 NAMES = st.sampled_from(
-    [rule.name for rule in TABLE]
+    [rule.attribute for rule in ATTRIBUTE_RULES]
     + ["Iwd", "StageCmd", "TransferInput", "TransferOutput", "TransferOutputRemaps", "Foo",
        "CERequirements", "SMPGranularity", "HostSMPSize", "WholeNodes", "JobDirectory", "Other"]
 )  # fmt: skip
@@ -475,6 +481,6 @@ def test_any_ad_is_a_job_or_an_error_of_ours(attributes: dict[str, Any]) -> None
     ad = write_ad({"GridType": "pbs", "Cmd": "/c", **attributes})
     try:
         found = submission(ad)
-        request_of(found.description)
+        build_request(found.description)
     except OSProfileError as error:
         assert error.message  # noqa: PT017  # many are refused

@@ -12,12 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from osprofile.executors.blah.attributes import MUST_BE_KEPT, TABLE, submission_of
-from osprofile.executors.blah.settings import Settings, read
-from osprofile.executors.blah.submitad import SubmitAd
+from osprofile.executors.blah.attributes import (
+    ATTRIBUTE_RULES,
+    NON_IGNORABLE_ATTRIBUTES,
+    submission_from_ad,
+)
+from osprofile.executors.blah.settings import Settings, read_settings
+from osprofile.executors.blah.submit_ad import SubmitAd
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
 from osprofile.lint.linter import lint_profile
 from osprofile.profile.repository import Repository
-from osprofile.target.job import FIELD_OF, request_of
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 
 TEXT = (Path(__file__).parents[3] / "docs" / "htcondor.md").read_text()
@@ -57,8 +61,10 @@ def test_every_attribute_stands_there_with_its_field() -> None:
         for cells in rows(text.partition("\n### ")[0])
         for name in re.findall(r"`(\w+)`", cells[0])
     ]
-    assert shown == [(rule.name, FIELD_OF[rule.gives]) for rule in TABLE]
-    for name in MUST_BE_KEPT:
+    assert shown == [
+        (rule.attribute, FIELD_BY_ATTRIBUTE[rule.job_attribute]) for rule in ATTRIBUTE_RULES
+    ]
+    for name in NON_IGNORABLE_ATTRIBUTES:
         assert f"`{name}`" in text
 
 
@@ -67,19 +73,19 @@ def test_every_submit_command_gives_its_field() -> None:
     found = rows(section("### Submit commands"))
     assert len(found) > 5
     options = {"--qos": "QOS"}
-    settable = {*FIELD_OF.values(), "QOS", "GPUNUMBER"}
+    settable = {*FIELD_BY_ATTRIBUTE.values(), "QOS", "GPUNUMBER"}
     for _, attribute, expected in found:
         field, value = (cell.strip("`") for cell in expected.split(" = "))
         text = f'[ Cmd = "/c"; gridtype = "slurm"; {attribute.strip("`")} ]'
-        submission = submission_of(SubmitAd.read(text), settable, options=options)
-        assert request_of(submission.description)[field] == value
+        submission = submission_from_ad(SubmitAd.parse(text), settable, accepted_options=options)
+        assert build_request(submission.description)[field] == value
 
 
 @pytest.mark.parametrize("text", blocks("toml"))
 def test_each_file_of_settings_is_read(text: str, tmp_path: Path) -> None:
     path = tmp_path / "blahpd.toml"
     path.write_text(text)
-    assert read(str(path), Settings()) != Settings()
+    assert read_settings(str(path), Settings()) != Settings()
 
 
 @pytest.mark.parametrize("text", blocks("sh"))

@@ -6,7 +6,7 @@ The page's list "What is wrong with the real daemon", by its numbers:
     long lines: test_hostile.test_lines_of_ten_megabytes
  2  test_a_site_script_that_prints_nothing, test_what_a_site_script_says_is_one_field
  3  test_hostile.test_a_value_wherever_it_can_stand, test_each_attribute_with_each_value
- 4  tests/target/test_process.py: the end of a script is awaited by its descriptor, without a race
+ 4  tests/jobs/test_process.py: the end of a script is awaited by its descriptor, without a race
  5  test_hostile (as 3), test_daemon.test_files_are_brought_and_left
  6  test_hostile (as 3), test_ids_that_leave_their_place
  7  test_states_are_true, test_an_answer_after_a_cancel; on the real Slurm: tests/lab/test_blah.py
@@ -46,13 +46,13 @@ import pytest
 from tests.executors.blah.client import command, fields
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
 from tests.executors.blah.living import BANNER, Living
-from tests.target.conftest import toy
-from tests.target.test_log import EVENTS, SEG
+from tests.jobs.conftest import toy
+from tests.jobs.test_event_log import EVENTS, SEG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from tests.target.conftest import Toy
+    from tests.jobs.conftest import Toy
 
 __all__ = ["toy"]
 LONG = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.executors.blah.framing import TOO_LONG, Lines, TooLong, field, line, words
+from osprofile.executors.blah.framing import (
+    OVERSIZED_LINE,
+    LineSplitter,
+    OversizedLine,
+    encode_field,
+    encode_line,
+    split_line,
+)
 from tests.executors.blah.client import command, escaped, fields
 
 # Page, "Framing and escaping": CR, LF and NUL each end a line; any `\c` is c.
@@ -35,16 +42,16 @@ LINES: dict[str, tuple[bytes, list[bytes]]] = {
 @pytest.mark.parametrize("name", LINES)
 def test_lines_cut_at_every_byte(name: str) -> None:
     data, expected = LINES[name]
-    assert Lines().feed(data) == expected
-    one_by_one = Lines()
+    assert LineSplitter().feed_data(data) == expected
+    one_by_one = LineSplitter()
     assert [
-        found for at in range(len(data)) for found in one_by_one.feed(data[at : at + 1])
+        found for at in range(len(data)) for found in one_by_one.feed_data(data[at : at + 1])
     ] == expected
     for first in range(len(data) + 1):
         for second in range(first, len(data) + 1):
-            lines = Lines()
+            lines = LineSplitter()
             pieces = (data[:first], data[first:second], data[second:])
-            assert [found for piece in pieces for found in lines.feed(piece)] == expected
+            assert [found for piece in pieces for found in lines.feed_data(piece)] == expected
 
 
 def reference(data: bytes) -> list[bytes]:
@@ -70,23 +77,23 @@ def reference(data: bytes) -> list[bytes]:
 )
 def test_any_data_in_any_pieces(parts: list[bytes], cuts: list[int]) -> None:
     data = b"".join(parts)
-    lines = Lines()
+    lines = LineSplitter()
     edges = [0, *sorted(cut for cut in cuts if cut <= len(data)), len(data)]
-    found: list[bytes | TooLong] = []
+    found: list[bytes | OversizedLine] = []
     for start, end in pairwise(edges):
-        found += lines.feed(data[start:end])
+        found += lines.feed_data(data[start:end])
     expected = reference(data)
     # a backslash that is last may yet escape what comes
     assert found == expected
 
 
-LONG: dict[str, tuple[bytes, list[bytes | TooLong]]] = {
+LONG: dict[str, tuple[bytes, list[bytes | OversizedLine]]] = {
     "just not": (b"12345678\n", [b"12345678"]),
-    "one too many": (b"123456789\nab\n", [TOO_LONG, b"ab"]),
-    "much too many": (b"1234567890" * 9 + b"\r\nab\n", [TOO_LONG, b"ab"]),
-    "with an escaped end in it": (b"123456\\\n89\nab\n", [TOO_LONG, b"ab"]),
-    "that ends in a backslash": (b"123456789\\\n1\nab\n", [TOO_LONG, b"ab"]),
-    "two": (b"123456789\n123456789\n", [TOO_LONG, TOO_LONG]),
+    "one too many": (b"123456789\nab\n", [OVERSIZED_LINE, b"ab"]),
+    "much too many": (b"1234567890" * 9 + b"\r\nab\n", [OVERSIZED_LINE, b"ab"]),
+    "with an escaped end in it": (b"123456\\\n89\nab\n", [OVERSIZED_LINE, b"ab"]),
+    "that ends in a backslash": (b"123456789\\\n1\nab\n", [OVERSIZED_LINE, b"ab"]),
+    "two": (b"123456789\n123456789\n", [OVERSIZED_LINE, OVERSIZED_LINE]),
 }
 
 
@@ -94,9 +101,9 @@ LONG: dict[str, tuple[bytes, list[bytes | TooLong]]] = {
 def test_a_line_that_is_too_long_is_thrown_away(name: str) -> None:
     data, expected = LONG[name]
     for size in range(1, len(data) + 1):
-        lines = Lines(8)
+        lines = LineSplitter(8)
         pieces = [data[at : at + size] for at in range(0, len(data), size)]
-        assert [found for piece in pieces for found in lines.feed(piece)] == expected
+        assert [found for piece in pieces for found in lines.feed_data(piece)] == expected
 
 
 # Page, the client escapes blank, backslash, CR and LF; a tab it leaves.
@@ -116,7 +123,7 @@ WORDS = {
 @pytest.mark.parametrize("name", WORDS)
 def test_words(name: str) -> None:
     data, expected = WORDS[name]
-    assert words(data) == expected
+    assert split_line(data) == expected
 
 
 TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1)
@@ -125,15 +132,15 @@ HARD = st.text(" \\\t\r\nab'\"$*", min_size=1)
 
 @given(st.lists(HARD | TEXT, min_size=1))
 def test_what_the_client_writes_is_read(arguments: list[str]) -> None:
-    (found,) = Lines().feed(command(*arguments))
+    (found,) = LineSplitter().feed_data(command(*arguments))
     assert isinstance(found, bytes)
-    assert words(found) == arguments
+    assert split_line(found) == arguments
 
 
 @given(st.lists(HARD | TEXT | st.text(), min_size=1))
 def test_what_is_written_arrives_with_as_many_fields(arguments: list[str]) -> None:
     """A backslash arrives as one: it is doubled, because clients undo any escape."""
-    data = line(*arguments)
+    data = encode_line(*arguments)
     assert data.endswith(b"\r\n")
     assert not set(b"\r\n\0") & set(data[:-2])
     found = fields(data[:-2])
@@ -161,7 +168,7 @@ FIELDS = [
 @pytest.mark.parametrize(("text", "expected"), FIELDS)
 def test_fields_to_the_byte(text: str, expected: bytes) -> None:
     # Page: the server escapes blank and tab as `\ `, turns LF into `-`, drops CR.
-    assert field(text) == expected
+    assert encode_field(text) == expected
 
 
 def test_the_clients_own_escaping_is_what_the_page_shows() -> None:

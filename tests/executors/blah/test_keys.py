@@ -18,12 +18,12 @@ import pytest
 
 from tests.executors.blah.client import command
 from tests.executors.blah.gridmanager import DAEMON, GridManager, ad
-from tests.target.conftest import toy
+from tests.jobs.conftest import toy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
-    from tests.target.conftest import Toy
+    from tests.jobs.conftest import Toy
 
 __all__ = ["toy"]
 SETTINGS = "fastest = 0.1\nslowest = 0.3\nmax_age = 0.05\ngrace = 0.5\n"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from osprofile.errors import ClassAdError, OSProfileError
 from osprofile.executors.blah import requests as r
-from osprofile.executors.blah.protocol import COMMANDS, USUAL_COMMANDS, Connection
+from osprofile.executors.blah.protocol import ALL_COMMANDS, DEFAULT_COMMANDS, Connection
 from osprofile.executors.blah.results import (
     IDLE,
     REMOVED,
@@ -18,9 +18,9 @@ from osprofile.executors.blah.results import (
     SignalResult,
     StatusResult,
     SubmitResult,
-    in_state,
-    one_line,
-    told_error,
+    format_error,
+    join_lines,
+    make_state_result,
 )
 from tests.executors.blah.client import Client, command, fields
 
@@ -109,14 +109,14 @@ ASKED: list[tuple[tuple[str, ...], r.Request[AnyResult]]] = [
 
 @pytest.mark.parametrize(("sent", "expected"), ASKED, ids=lambda v: repr(v)[:40])
 def test_asked(sent: tuple[str, ...], expected: r.Request[AnyResult]) -> None:
-    client = Client(Connection(COMMANDS))
+    client = Client(Connection(ALL_COMMANDS))
     (event,) = client.events(command(*sent))
     assert repr(event) == repr(expected)
     assert client.said() == [b"S"]
     assert isinstance(event, r.Request)
-    client.connection.finish(event, event.failed("no"))
+    client.connection.finish_request(event, event.make_failure("no"))
     (_, result) = client.say(b"RESULTS\n")
-    assert fields(result)[:3] == [event.reqid, "1", "no"]
+    assert fields(result)[:3] == [event.request_id, "1", "no"]
 
 
 def test_several_jobs_in_one_argument() -> None:
@@ -137,31 +137,31 @@ def test_several_jobs_in_one_argument() -> None:
 
 # Page, "Replies": the results to the byte, and how many fields the client counts.
 RESULTS: list[tuple[tuple[str, ...], AnyResult, bytes, int]] = [
-    (("BLAH_JOB_SUBMIT", "1", AD), SubmitResult.submitted("pbs/20250101/778241608"),
+    (("BLAH_JOB_SUBMIT", "1", AD), SubmitResult.success("pbs/20250101/778241608"),
      b"1 0 No\\ error pbs/20250101/778241608", 4),
-    (("BLAH_JOB_SUBMIT", "1", "x"), SubmitResult.failed("Error parsing classad"),
+    (("BLAH_JOB_SUBMIT", "1", "x"), SubmitResult.failure("Error parsing classad"),
      b"1 1 Error\\ parsing\\ classad N/A", 4),
-    (("BLAH_JOB_STATUS", "2", "id"), StatusResult.told(1, '[ JobStatus = 1; BatchJobId = "778241608" ]'),
+    (("BLAH_JOB_STATUS", "2", "id"), StatusResult.success(1, '[ JobStatus = 1; BatchJobId = "778241608" ]'),
      b'2 0 No\\ Error 1 [\\ JobStatus\\ =\\ 1;\\ BatchJobId\\ =\\ "778241608"\\ ]', 5),
     (("BLAH_JOB_STATUS", "6", "id"),
-     StatusResult.told(4, '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]'),
+     StatusResult.success(4, '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]'),
      b'6 0 No\\ Error 4 [\\ ExitCode\\ =\\ 0;\\ JobStatus\\ =\\ 4;\\ BatchJobId\\ =\\ "1078850800"\\ ]', 5),
-    (("BLAH_JOB_STATUS", "1", "id"), StatusResult.failed("no such job"), b"1 1 no\\ such\\ job 0 N/A", 5),
-    (("BLAH_JOB_STATUS", "2", "id"), StatusResult.failed("Malformed", 255), b"2 255 Malformed 0 N/A", 5),
+    (("BLAH_JOB_STATUS", "1", "id"), StatusResult.failure("no such job"), b"1 1 no\\ such\\ job 0 N/A", 5),
+    (("BLAH_JOB_STATUS", "2", "id"), StatusResult.failure("Malformed", 255), b"2 255 Malformed 0 N/A", 5),
     (("BLAH_JOB_CANCEL", "8", "id"), Result(), b"8 0 No\\ error", 3),
     (("BLAH_JOB_REFRESH_PROXY", "6", "id", "f"), Result(text="Proxy renewed"), b"6 0 Proxy\\ renewed", 3),
-    (("BLAH_JOB_HOLD", "5", "id"), in_state(5, "pbs/20250101/7", code=0),
+    (("BLAH_JOB_HOLD", "5", "id"), make_state_result(5, "pbs/20250101/7", code=0),
      b"5 0 Job\\ Held\\ jobId\\ pbs/20250101/7", 3),
-    (("BLAH_JOB_HOLD", "10", "id"), in_state(REMOVED, "pbs/20250101/7"),
+    (("BLAH_JOB_HOLD", "10", "id"), make_state_result(REMOVED, "pbs/20250101/7"),
      b"10 1 Job\\ Removed\\ jobId\\ pbs/20250101/7", 3),
-    (("BLAH_JOB_RESUME", "7", "id"), in_state(IDLE, "pbs/20250101/7"),
+    (("BLAH_JOB_RESUME", "7", "id"), make_state_result(IDLE, "pbs/20250101/7"),
      b"7 1 Job\\ Idle\\ jobId\\ pbs/20250101/7", 3),
-    (("BLAH_JOB_STATUS_ALL", "1"), AdsResult.told(["[ a = 1 ]", "[ b = 2 ]"]),
+    (("BLAH_JOB_STATUS_ALL", "1"), AdsResult.success(["[ a = 1 ]", "[ b = 2 ]"]),
      b"1 0 No\\ error [[\\ a\\ =\\ 1\\ ];[\\ b\\ =\\ 2\\ ]]", 4),
-    (("BLAH_JOB_STATUS_ALL", "1"), AdsResult.told([]), b"1 0 No\\ error []", 4),
-    (("BLAH_JOB_STATUS_SELECT", "1", "("), AdsResult.failed("no"), b"1 1 no N/A", 4),
-    (("BLAH_JOB_SIGNAL", "1", "id", "9"), SignalResult.sent(2), b"1 0 No\\ error 2", 4),
-    (("BLAH_JOB_SIGNAL", "1", "id", "9"), SignalResult.failed("no"), b"1 1 no 0", 4),
+    (("BLAH_JOB_STATUS_ALL", "1"), AdsResult.success([]), b"1 0 No\\ error []", 4),
+    (("BLAH_JOB_STATUS_SELECT", "1", "("), AdsResult.failure("no"), b"1 1 no N/A", 4),
+    (("BLAH_JOB_SIGNAL", "1", "id", "9"), SignalResult.success(2), b"1 0 No\\ error 2", 4),
+    (("BLAH_JOB_SIGNAL", "1", "id", "9"), SignalResult.failure("no"), b"1 1 no 0", 4),
 ]  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def test_results(sent: tuple[str, ...], result: AnyResult, expected: bytes, coun
     client = Client()
     (request,) = client.events(command(*sent))
     assert isinstance(request, r.Request)
-    client.connection.finish(request, result)
+    client.connection.finish_request(request, result)
     assert client.say(b"RESULTS\r\n") == [b"S", b"S 1", expected]
     assert len(fields(expected)) == count
     assert client.say(b"RESULTS\r\n") == [b"S 0"]
@@ -191,7 +191,7 @@ def test_a_result_has_as_many_fields_whatever_it_says(
         "SUBMIT": SubmitResult(number, text, more),
         "STATUS": StatusResult(number, text, number, more),
     }
-    client.connection.finish(request, results.get(kind, Result(number, text)))
+    client.connection.finish_request(request, results.get(kind, Result(number, text)))
     assert [len(fields(said)) for said in client.say(b"RESULTS\n")] == [1, 2, KINDS[kind]]
 
 
@@ -200,12 +200,12 @@ def test_a_result_of_another_kind_is_refused() -> None:
     (request,) = client.events(command("BLAH_JOB_STATUS", "1", "x"))
     assert isinstance(request, r.Status)
     with pytest.raises(TypeError, match=r"Status needs a StatusResult, not Result\("):
-        client.connection.finish(request, Result())
-    client.connection.finish(request, StatusResult.failed("no"))
+        client.connection.finish_request(request, Result())
+    client.connection.finish_request(request, StatusResult.failure("no"))
     with pytest.raises(ValueError, match="Status 1 is not outstanding"):
-        client.connection.finish(request, StatusResult.failed("no"))
+        client.connection.finish_request(request, StatusResult.failure("no"))
     with pytest.raises(ValueError, match="Ping 1 is not outstanding"):
-        client.connection.finish(r.Ping("1", "x"), Result())
+        client.connection.finish_request(r.Ping("1", "x"), Result())
 
 
 def pings(client: Client, *reqids: str) -> list[r.Request[Result]]:
@@ -219,7 +219,7 @@ def test_results_come_in_the_order_of_completion() -> None:
     requests = pings(client, "1", "2", "2", "3")
     client.said()
     for at in (2, 0, 3, 1):
-        client.connection.finish(requests[at], Result(text=f"n{at}"))
+        client.connection.finish_request(requests[at], Result(text=f"n{at}"))
     assert client.say(b"RESULTS\n") == [b"S 4", b"2 0 n2", b"1 0 n0", b"3 0 n3", b"2 0 n1"]
 
 
@@ -228,20 +228,20 @@ def test_async_mode_to_the_letter() -> None:
     client = Client()
     first, second, third, fourth, fifth = pings(client, *"12345")
     client.said()
-    client.connection.finish(first, Result())
+    client.connection.finish_request(first, Result())
     assert client.said() == []  # the default is off
     assert client.say(b"ASYNC_MODE_ON\n") == [b"S Async\\ mode\\ on"]  # no word of what is pending
-    client.connection.finish(second, Result())
+    client.connection.finish_request(second, Result())
     assert client.said() == [b"R"]
-    client.connection.finish(third, Result())
+    client.connection.finish_request(third, Result())
     assert client.said() == []  # once between successive RESULTS
     assert client.say(b"RESULTS\n")[0] == b"S 3"
     assert client.say(b"RESULTS\n") == [b"S 0"]
-    client.connection.finish(fourth, Result())
+    client.connection.finish_request(fourth, Result())
     assert client.said() == [b"R"]
     assert client.say(b"RESULTS\n")[0] == b"S 1"
     assert client.say(b"ASYNC_MODE_OFF\n") == [b"S Async\\ mode\\ off"]
-    client.connection.finish(fifth, Result())
+    client.connection.finish_request(fifth, Result())
     assert client.said() == []
 
 
@@ -252,7 +252,7 @@ def test_the_seeds_example_of_async_mode() -> None:
     two = client.events(b"BLAH_JOB_CANCEL 00002 124.bbq.mi.infn.it\r\n")
     for request in (*one, *two):
         assert isinstance(request, r.Cancel)
-        client.connection.finish(request, Result())
+        client.connection.finish_request(request, Result())
     assert client.said() == [b"S", b"S", b"R"]
     assert client.say(b"RESULTS\n") == [b"S 2", b"00001 0 No\\ error", b"00002 0 No\\ error"]
 
@@ -261,10 +261,10 @@ def test_r_is_told_once_though_the_mode_is_switched() -> None:
     client = Client()
     requests = pings(client, "1", "2")
     client.say(b"ASYNC_MODE_ON\n")
-    client.connection.finish(requests[0], Result())
+    client.connection.finish_request(requests[0], Result())
     assert client.said() == [b"R"]
     client.say(b"ASYNC_MODE_OFF\nASYNC_MODE_ON\n")
-    client.connection.finish(requests[1], Result())
+    client.connection.finish_request(requests[1], Result())
     assert client.said() == []
 
 
@@ -274,9 +274,9 @@ def test_the_window() -> None:
     requests = pings(client, "1", "2", "3", "4")
     assert len(requests) == 3
     assert client.said() == [b"S", b"S", b"S", b"F Threads\\ limit\\ reached"]
-    assert (client.connection.outstanding, client.connection.unfinished) == (3, 3)
-    client.connection.finish(requests[0], Result())
-    assert (client.connection.outstanding, client.connection.unfinished) == (3, 2)
+    assert (client.connection.outstanding_count, client.connection.unfinished_count) == (3, 3)
+    client.connection.finish_request(requests[0], Result())
+    assert (client.connection.outstanding_count, client.connection.unfinished_count) == (3, 2)
     assert client.say(command("BLAH_PING", "5", "x")) == [b"F Threads\\ limit\\ reached"]
     assert client.say(b"RESULTS\n")[0] == b"S 1"
     assert client.say(command("BLAH_PING", "5", "x")) == [b"S"]
@@ -296,11 +296,11 @@ def test_the_window_counts_bytes_too() -> None:
     answers = [client.say(b"BLAH_JOB_SUBMIT %d %b\n" % (n, ad)) for n in (1, 2, 3)]
     assert answers == [[b"S"], [b"S"], [b"F Threads\\ limit\\ reached"]]
     # but one that is alone is taken, and those that are done do not count
-    client = Client(Connection(longest_line=64 * 1024 * 1024))
+    client = Client(Connection(max_line_length=64 * 1024 * 1024))
     for _ in range(2):
         (request,) = client.events(b"BLAH_JOB_SUBMIT 1 " + b"x" * 40_000_000 + b"\n")
         assert isinstance(request, r.Submit)
-        client.connection.finish(request, SubmitResult.failed("no"))
+        client.connection.finish_request(request, SubmitResult.failure("no"))
         assert len(client.say(b"RESULTS\n")) == 3
 
 
@@ -309,16 +309,16 @@ def test_results_that_are_not_fetched_count_as_bytes() -> None:
     for number in range(1, 4):
         (request,) = client.events(b"BLAH_JOB_STATUS_ALL %d\n" % number)
         assert isinstance(request, r.StatusAll)
-        client.connection.finish(request, AdsResult.told(["x" * 11_200_000]))
-    assert 33_600_000 < client.connection.unfetched < 33_600_200
+        client.connection.finish_request(request, AdsResult.success(["x" * 11_200_000]))
+    assert 33_600_000 < client.connection.unfetched_bytes < 33_600_200
     assert client.said() == [b"S"] * 3
     assert client.say(b"BLAH_JOB_STATUS_ALL 4\n") == [b"F Threads\\ limit\\ reached"]
     assert len(client.say(b"RESULTS\n")) == 4
-    assert client.connection.unfetched == 0
+    assert client.connection.unfetched_bytes == 0
     assert client.say(b"BLAH_JOB_STATUS_ALL 4\n") == [b"S"]
 
 
-IMMEDIATE: list[tuple[tuple[str, ...], r.Immediate]] = [
+IMMEDIATE: list[tuple[tuple[str, ...], r.ImmediateRequest]] = [
     (("BLAH_SET_SUDO_ID", "u"), r.SetSudoId("u")),
     (("BLAH_SET_SUDO_OFF",), r.SetSudoOff()),
     (("BLAH_SET_GLEXEC_DN", "p", "c", "0"), r.SetGlexecDn("p", "c", "0")),
@@ -331,10 +331,10 @@ IMMEDIATE: list[tuple[tuple[str, ...], r.Immediate]] = [
 
 @pytest.mark.parametrize(("sent", "expected"), IMMEDIATE)
 def test_what_is_answered_at_once_keeps_the_order(
-    sent: tuple[str, ...], expected: r.Immediate
+    sent: tuple[str, ...], expected: r.ImmediateRequest
 ) -> None:
     # Page, "Commands": what is configured is listed
-    connection = Connection(COMMANDS)
+    connection = Connection(ALL_COMMANDS)
     client = Client(connection)
     assert sent[0].encode() in client.say(b"COMMANDS\n")[0].split()
     connection.receive_data(b"RESULTS\n" + command(*sent) + b"VERSION\n")
@@ -342,11 +342,11 @@ def test_what_is_answered_at_once_keeps_the_order(
     with pytest.raises(RuntimeError, match="is not answered yet"):
         connection.next_request()
     assert client.said() == [b"S 0"]
-    connection.answer(r.Reply("F", "proxyId not found"))
+    connection.answer_request(r.Reply("F", "proxyId not found"))
     assert connection.next_request() is None
     assert client.said() == [b"F proxyId\\ not\\ found", b"S " + BANNER]
     with pytest.raises(RuntimeError, match="nothing to answer"):
-        connection.answer(r.Reply("S", ""))
+        connection.answer_request(r.Reply("S", ""))
 
 
 def test_quit_is_told_once() -> None:
@@ -359,7 +359,7 @@ def test_quit_is_told_once() -> None:
 
 def test_a_line_without_end() -> None:
     # Page, fault 1: a line over 1 MiB ends the real daemon
-    client = Client(Connection(longest_line=1000))
+    client = Client(Connection(max_line_length=1000))
     assert client.say(b"BLAH_JOB_SUBMIT 1 " + b"x" * 5000) == []
     assert client.say(b"x" * 5000 + b"\r\nVERSION\r\n") == [b"E Line\\ too\\ long", b"S " + BANNER]
     ten = b"x" * 10_000_000
@@ -373,7 +373,7 @@ def test_ten_thousand_in_one_write() -> None:
     requests = pings(client, *map(str, range(1, 10_001)))
     assert client.said() == [b"S"] * 10_000
     for request in requests:
-        client.connection.finish(request, Result())
+        client.connection.finish_request(request, Result())
     assert len(client.say(b"RESULTS\n")) == 10_001
 
 
@@ -387,18 +387,18 @@ def test_a_session_of_the_gridmanagers() -> None:
     assert client.say(b"ASYNC_MODE_ON\r\n") == [b"S Async\\ mode\\ on"]
     (ping,) = client.events(b"BLAH_PING 2 slurm\r\n")
     assert isinstance(ping, r.Ping)
-    client.connection.finish(ping, Result())
+    client.connection.finish_request(ping, Result())
     assert client.said() == [b"S", b"R"]
     assert client.say(b"RESULTS\r\n") == [b"S 1", b"2 0 No\\ error"]
     client.connection.receive_data(SUBMIT)  # the command and its end in two writes
     assert client.connection.next_request() is None
     (submit,) = client.events(b"\r\n")
     assert isinstance(submit, r.Submit)
-    assert (submit.reqid, submit.ad) == ("3", SUBMIT_AD)
+    assert (submit.request_id, submit.ad) == ("3", SUBMIT_AD)
     (status,) = client.events(b"BLAH_JOB_STATUS 4 slurm/20261121/1406\r\n")
     assert isinstance(status, r.Status)
     ad = '[ JobStatus = 2; BatchJobId = "1406" ]'
-    client.connection.finish(status, StatusResult.told(2, ad))
+    client.connection.finish_request(status, StatusResult.success(2, ad))
     assert client.said() == [b"S", b"S", b"R"]
     assert client.say(b"RESULTS\r\n") == [
         b"S 1",
@@ -406,11 +406,11 @@ def test_a_session_of_the_gridmanagers() -> None:
     ]
 
 
-@given(st.binary(max_size=80) | st.lists(st.sampled_from(sorted(COMMANDS)) | st.text()).map(
+@given(st.binary(max_size=80) | st.lists(st.sampled_from(sorted(ALL_COMMANDS)) | st.text()).map(
     lambda found: " ".join(found).encode("utf-8", "replace") + b"\n"
 ))  # fmt: skip
 def test_any_bytes_are_answered_line_by_line(data: bytes) -> None:
-    connection = Connection(USUAL_COMMANDS)
+    connection = Connection(DEFAULT_COMMANDS)
     client = Client(connection)
     client.events(data)
     assert all(said[:1] in {b"S", b"E", b"F"} for said in client.said())
@@ -427,12 +427,12 @@ ONE_LINE = {
 
 @pytest.mark.parametrize("text", ONE_LINE)
 def test_one_line(text: str) -> None:
-    assert one_line(text) == ONE_LINE[text]
+    assert join_lines(text) == ONE_LINE[text]
 
 
 def test_an_error_as_a_result() -> None:
     error = OSProfileError("sbatch said:\n no", hint="try again")
-    assert told_error(error) == "sbatch said:; no (try again)"
-    assert SubmitResult.refused(error) == SubmitResult(1, "sbatch said:; no (try again)")
-    refused = SubmitResult.refused(ClassAdError("no", "[", 1, expected="]"))
+    assert format_error(error) == "sbatch said:; no (try again)"
+    assert SubmitResult.from_error(error) == SubmitResult(1, "sbatch said:; no (try again)")
+    refused = SubmitResult.from_error(ClassAdError("no", "[", 1, expected="]"))
     assert refused.text == "Error parsing classad: line 1, column 2: no, but ] was expected"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.executors.blah.attributes import submission_of
-from osprofile.executors.blah.staging import staged
-from osprofile.executors.blah.submitad import SubmitAd
-from osprofile.target.job import FIELD_OF
+from osprofile.executors.blah.attributes import submission_from_ad
+from osprofile.executors.blah.staging import build_staged_job
+from osprofile.executors.blah.submit_ad import SubmitAd
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE
 from tests.executors.blah.gridmanager import ad
 
 if TYPE_CHECKING:
@@ -49,8 +49,10 @@ class Place:
         written = ad(
             Cmd="/bin/sh", Arguments=f"-c '{quoted}'", gridtype="linux", Iwd=str(self.iwd), **attributes
         )  # fmt: skip
-        submission = submission_of(SubmitAd.read(written), frozenset(FIELD_OF.values()))
-        job = staged(submission, str(self.there), proxied=False)
+        submission = submission_from_ad(
+            SubmitAd.parse(written), frozenset(FIELD_BY_ATTRIBUTE.values())
+        )
+        job = build_staged_job(submission, str(self.there), has_proxy=False)
         return subprocess.Popen(
             [*self.shell, *job.arguments],
             cwd=self.there,

@@ -9,29 +9,29 @@ from hypothesis import strategies as st
 from osprofile.errors import AttributeRefusedError
 from osprofile.executors.ninfg.attributes import (
     ATTRIBUTES,
-    MANDATORY,
-    Order,
-    Place,
-    attributes_of,
-    order_of,
+    MANDATORY_ATTRIBUTES,
+    Destination,
+    JobRequest,
+    attributes_for_field,
+    parse_job_request,
 )
-from osprofile.target.job import FIELD_OF, JobDescription
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
 from tests.executors.ninfg.client import PLAIN, attributes
 
 
-def order(*more: tuple[str, str], **changed: str | list[str] | None) -> Order:
-    return order_of(attributes(*more, **changed))
+def order(*more: tuple[str, str], **changed: str | list[str] | None) -> JobRequest:
+    return parse_job_request(attributes(*more, **changed))
 
 
 def test_the_plain_job() -> None:
-    assert order() == Order(
-        place=Place("linux", "localhost"),
+    assert order() == JobRequest(
+        destination=Destination("linux", "localhost"),
         executable="/bin/true",
-        staged=False,
-        run_in="/",
+        is_staged=False,
+        run_directory="/",
         stdout=None,
         stderr=None,
-        job=JobDescription(arguments=(PLAIN["argument"],), environment={}),
+        base_description=JobDescription(arguments=(PLAIN["argument"],), environment={}),
     )
 
 
@@ -56,9 +56,9 @@ MEANINGS = [
 @pytest.mark.parametrize(("name", "value", "attribute", "wanted"), MEANINGS)
 def test_meanings(name: str, value: str, attribute: str, wanted: object) -> None:
     pairs = [*attributes(), (name, value)]
-    assert getattr(order_of(pairs).job, attribute) == wanted
-    assert ATTRIBUTES[name].becomes == attribute
-    assert name in attributes_of(FIELD_OF[attribute])
+    assert getattr(parse_job_request(pairs).base_description, attribute) == wanted
+    assert ATTRIBUTES[name].description_field == attribute
+    assert name in attributes_for_field(FIELD_BY_ATTRIBUTE[attribute])
 
 
 @pytest.mark.parametrize(
@@ -67,18 +67,20 @@ def test_meanings(name: str, value: str, attribute: str, wanted: object) -> None
      ("MPI", "4", "MPI", 4), ("BLACS", "2", "BLACS", 2), ("mpi", "2", "MPI", 2)],
 )  # fmt: skip
 def test_backends(backend: str, count: str, application: str | None, processes: int | None) -> None:
-    job = order(backend=backend, count=count).job
+    job = order(backend=backend, count=count).base_description
     assert (job.application, job.processes) == (application, processes)
 
 
 def test_of_two_times_the_wall_time_counts_and_of_two_memories_the_larger() -> None:
-    job = order(max_time="5", max_wall_time="2", min_memory="10", max_memory="20").job
+    job = order(max_time="5", max_wall_time="2", min_memory="10", max_memory="20").base_description
     assert (job.walltime, job.memory) == (120, 20)
-    assert order(min_memory="30", max_memory="20").job.memory == 30
+    assert order(min_memory="30", max_memory="20").base_description.memory == 30
 
 
 def test_a_variable_goes_before_tmp_dir() -> None:
-    assert order(environment="TMPDIR=/x", tmp_dir="/y").job.environment == {"TMPDIR": "/x"}
+    assert order(environment="TMPDIR=/x", tmp_dir="/y").base_description.environment == {
+        "TMPDIR": "/x"
+    }
 
 
 @pytest.mark.parametrize(
@@ -97,19 +99,19 @@ def test_a_variable_goes_before_tmp_dir() -> None:
 )
 def test_profiles(more: list[tuple[str, str]], changed: dict[str, str], profile: str) -> None:
     """Issue, 1: jobmanager, else an option, else linux."""
-    assert order(*more, **changed).place.profile == profile
+    assert order(*more, **changed).destination.profile == profile
 
 
 def test_places() -> None:
-    place = order(hostname="h", port="2222", subject="/CN=x", status_polling="7").place
-    assert place == Place("linux", "h", 2222, "/CN=x", 7)
+    place = order(hostname="h", port="2222", subject="/CN=x", status_polling="7").destination
+    assert place == Destination("linux", "h", 2222, "/CN=x", 7)
 
 
 def test_an_auth_number_is_a_file_and_no_argument() -> None:
     """The executable takes --authNumberFile, and reads one line of that file."""
     found = order(auth_number="2147483647")
     assert found.auth_number == "2147483647"
-    assert found.description("/d").arguments == (
+    assert found.build_description("/d").arguments == (
         PLAIN["argument"],
         "--authNumberFile=/d/auth_number",
     )
@@ -118,10 +120,10 @@ def test_an_auth_number_is_a_file_and_no_argument() -> None:
 
 def test_where_it_runs() -> None:
     """Page: the executable's directory, when staging is false."""
-    assert order(work_directory=None).run_in == "/bin"
-    assert order(work_directory="").run_in == "/bin"
-    assert order(work_directory=None, staging="true").run_in is None
-    assert order(work_directory="d", staging="true").run_in == "d"
+    assert order(work_directory=None).run_directory == "/bin"
+    assert order(work_directory="").run_directory == "/bin"
+    assert order(work_directory=None, staging="true").run_directory is None
+    assert order(work_directory="d", staging="true").run_directory == "d"
 
 
 def test_descriptions() -> None:
@@ -133,17 +135,19 @@ def test_descriptions() -> None:
         stderr_file="/here/e",
         argument=["a", "b c"],
     )
-    made = asked.description("/there/1")
+    made = asked.build_description("/there/1")
     assert (made.executable, made.arguments) == ("/there/1/bin/true", ("a", "b c"))
     assert (made.directory, made.stdout, made.stderr) == ("/there/1", "stdout", "stderr")
-    one = order(redirect_enable="true", stdout_file="/o", stderr_file="/o").description("/d")
+    one = order(redirect_enable="true", stdout_file="/o", stderr_file="/o").build_description("/d")
     assert (one.stdout, one.stderr) == ("stdout", "stdout")
-    none = order(redirect_enable="false", stdout_file="/o", stderr_file="/o").description("/d")
+    none = order(redirect_enable="false", stdout_file="/o", stderr_file="/o").build_description(
+        "/d"
+    )
     assert (none.stdout, none.stderr) == ("/dev/null", "/dev/null")
-    only = order(redirect_enable="true", stderr_file="/o").description("/d")
+    only = order(redirect_enable="true", stderr_file="/o").build_description("/d")
     assert (only.stdout, only.stderr) == ("/dev/null", "stderr")
     assert (only.executable, only.fields) == ("/bin/true", {"DIRECTORY": "/"})
-    home = order(work_directory="a b").description("/d")
+    home = order(work_directory="a b").build_description("/d")
     assert (home.executable, home.fields) == ("/bin/sh", {})
     assert home.arguments[2:] == ("sh", "a b", "/bin/true", PLAIN["argument"])
 
@@ -178,7 +182,7 @@ BAD = [
 @pytest.mark.parametrize(("name", "value", "message"), BAD)
 def test_bad_values(name: str, value: str, message: str) -> None:
     with pytest.raises(AttributeRefusedError) as caught:
-        order_of([*attributes(), (name, value)])
+        parse_job_request([*attributes(), (name, value)])
     assert caught.value.message == f"attribute {name}: {message}"
     assert caught.value.attribute == name
 
@@ -188,14 +192,14 @@ def test_mandatory_is_what_the_seed_says() -> None:
         "hostname", "port", "client_name", "executable_path", "backend", "count", "staging",
         "argument", "redirect_enable", "status_polling", "refresh_credential",
     }  # fmt: skip
-    assert {*MANDATORY} == table
+    assert {*MANDATORY_ATTRIBUTES} == table
 
 
 def test_fields_of_a_target_that_are_no_part_of_a_job() -> None:
-    assert attributes_of("SSH:HOST") == ("hostname",)
-    assert attributes_of("SSH:PORT") == ("port",)
-    assert attributes_of("DIRECTORY") == ("work_directory",)
-    assert attributes_of("UNHEARD_OF") == ()
+    assert attributes_for_field("SSH:HOST") == ("hostname",)
+    assert attributes_for_field("SSH:PORT") == ("port",)
+    assert attributes_for_field("DIRECTORY") == ("work_directory",)
+    assert attributes_for_field("UNHEARD_OF") == ()
 
 
 @given(st.lists(st.tuples(st.sampled_from([*ATTRIBUTES, "other"]), st.text())))
@@ -203,7 +207,7 @@ def test_any_values(pairs: list[tuple[str, str]]) -> None:
     """A job, or an error that names an attribute."""
     refused = None
     try:
-        assert order_of([*attributes(), *pairs]).description("/d").arguments
+        assert parse_job_request([*attributes(), *pairs]).build_description("/d").arguments
     except AttributeRefusedError as error:
         refused = error
     if refused is not None:

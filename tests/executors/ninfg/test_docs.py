@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from osprofile.executors.ninfg.attributes import ATTRIBUTES
-from osprofile.target.job import FIELD_OF
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE
 
 PAGE = (Path(__file__).parents[3] / "docs/ninfg.md").read_text()
 
@@ -61,7 +61,7 @@ def test_a_row_of_the_table(row: tuple[str, str, str]) -> None:
     if words:
         assert {*words[1:]} <= CLIENT[words[0].strip("<>")]
     for name in QUOTED.findall(wire):
-        assert FIELD_OF.get(ATTRIBUTES[name].becomes, "") in becomes
+        assert FIELD_BY_ATTRIBUTE.get(ATTRIBUTES[name].description_field, "") in becomes
 
 
 def test_the_table_has_each_attribute() -> None:

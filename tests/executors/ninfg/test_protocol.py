@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from osprofile.errors import JobNotFoundError
 from osprofile.executors.ninfg import protocol
 from osprofile.executors.ninfg.protocol import (
-    MOST_ATTRIBUTES,
-    MOST_LINE,
-    MOST_TEXT,
+    MAX_ATTRIBUTES_SIZE,
+    MAX_LINE_SIZE,
+    MAX_TEXT_SIZE,
     BadRequest,
     Conversation,
     Exit,
@@ -58,18 +58,19 @@ BAD = [
     (b"JOB_DESTROY\n", "JOB_DESTROY needs a job id"),
     (b"\xff\0\r\n", "unknown request '\\udcff\\x00': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
     (b"EXIT 1\r\n", "unknown request 'EXIT 1': it must be QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or EXIT"),
-    (b"x" * (MOST_LINE + 1) + b"\r\n", f"a line is longer than {MOST_LINE} bytes"),
-    (b"JOB_CREATE 1\r\na " + b"x" * MOST_LINE + b"\r\nJOB_CREATE_END\r\n", f"a line is longer than {MOST_LINE} bytes"),
+    (b"x" * (MAX_LINE_SIZE + 1) + b"\r\n", f"a line is longer than {MAX_LINE_SIZE} bytes"),
+    (b"JOB_CREATE 1\r\na " + b"x" * MAX_LINE_SIZE + b"\r\nJOB_CREATE_END\r\n", f"a line is longer than {MAX_LINE_SIZE} bytes"),
     (
-        b"JOB_CREATE 1\r\n" + (b"a " + b"x" * (MOST_LINE - 10) + b"\r\n") * (MOST_ATTRIBUTES // MOST_LINE + 2) + b"JOB_CREATE_END\r\n",
-        f"the attributes of a job are longer than {MOST_ATTRIBUTES} bytes",
+        b"JOB_CREATE 1\r\n" + b"a %s\r\n" % (b"x" * (MAX_LINE_SIZE - 10)) * (MAX_ATTRIBUTES_SIZE // MAX_LINE_SIZE + 2)
+        + b"JOB_CREATE_END\r\n",
+        f"the attributes of a job are longer than {MAX_ATTRIBUTES_SIZE} bytes",
     ),
 ]  # fmt: skip
 
 
 def read(*pieces: bytes) -> list[Request]:
     reader = RequestReader()
-    return [request for piece in pieces for request in reader.receive(piece)]
+    return [request for piece in pieces for request in reader.receive_data(piece)]
 
 
 @pytest.mark.parametrize(("data", "requests"), CASES)
@@ -89,7 +90,7 @@ def test_bad_requests(data: bytes, error: str) -> None:
 
 
 def test_the_longest_line() -> None:
-    value = "x" * (MOST_LINE - 3)
+    value = "x" * (MAX_LINE_SIZE - 3)
     data = f"JOB_CREATE 1\r\na {value}\r\nJOB_CREATE_END\r\n".encode()
     for pieces in ((data,), (data[:100000], data[100000:200000], data[200000:])):
         assert read(*pieces) == [JobCreate("1", (("a", value),))]
@@ -98,9 +99,11 @@ def test_the_longest_line() -> None:
 def test_what_is_too_long_is_not_kept() -> None:
     reader = RequestReader()
     for _ in range(100):
-        assert list(reader.receive(b"x" * 65536)) == []
-        assert len(reader._rest) <= MOST_LINE + 65536
-    assert list(reader.receive(b"\n")) == [BadRequest(f"a line is longer than {MOST_LINE} bytes")]
+        assert list(reader.receive_data(b"x" * 65536)) == []
+        assert len(reader._partial_line) <= MAX_LINE_SIZE + 65536
+    assert list(reader.receive_data(b"\n")) == [
+        BadRequest(f"a line is longer than {MAX_LINE_SIZE} bytes")
+    ]
 
 
 @given(st.lists(st.binary(max_size=30), max_size=8))
@@ -130,27 +133,27 @@ def test_one_reply_for_each_request(lines: list[bytes]) -> None:
 
 
 def test_replies() -> None:
-    assert protocol.succeeded() == b"S\r\n"
-    assert protocol.failed("no\r\nS") == b"F no S\r\n"
-    assert protocol.in_state(Status.ACTIVE) == b"S ACTIVE\r\n"
-    assert protocol.features().startswith(
+    assert protocol.format_success() == b"S\r\n"
+    assert protocol.format_failure("no\r\nS") == b"F no S\r\n"
+    assert protocol.format_status(Status.ACTIVE) == b"S ACTIVE\r\n"
+    assert protocol.format_features().startswith(
         b"SM\r\nprotocol_version 2.0\r\nfeature STAGING_AUTH_NUMBER\r\n"
     )
-    assert protocol.features().endswith(b"\r\nREPLY_END\r\n")
+    assert protocol.format_features().endswith(b"\r\nREPLY_END\r\n")
 
 
 @given(st.text())
 def test_texts_stay_on_one_line(text: str) -> None:
-    data = protocol.failed(text)
+    data = protocol.format_failure(text)
     assert data.startswith(b"F ")
     assert data.endswith(b"\r\n")
     assert not any(byte < 32 for byte in data[:-2])
-    assert len(data) <= MOST_TEXT + 4
+    assert len(data) <= MAX_TEXT_SIZE + 4
     data.decode()
 
 
 def test_long_texts_are_cut() -> None:
-    assert protocol.failed("\u00e9" * 1000) == b"F " + "\u00e9".encode() * 398 + b"...\r\n"
+    assert protocol.format_failure("\u00e9" * 1000) == b"F " + "\u00e9".encode() * 398 + b"...\r\n"
 
 
 ORDER = {None: 0, Status.PENDING: 1, Status.ACTIVE: 2, Status.DONE: 3, Status.FAILED: 3}
@@ -160,10 +163,10 @@ ORDER = {None: 0, Status.PENDING: 1, Status.ACTIVE: 2, Status.DONE: 3, Status.FA
 def test_states_go_forward(steps: tuple[Status, ...]) -> None:
     """Rules 4 and 5: every sequence of four states; what is told rises, and ends at the first end."""
     conversation = Conversation()
-    assert conversation.created("1", "7.1") == b"CREATE_NOTIFY 1 S 7.1\r\n"
+    assert conversation.notify_created("1", "7.1") == b"CREATE_NOTIFY 1 S 7.1\r\n"
     told: list[Status] = []
     for step in steps:
-        data = conversation.changed("7.1", step, "why")
+        data = conversation.notify_status("7.1", step, "why")
         if data:
             assert data == f"STATUS_NOTIFY 7.1 {step} why\r\n".encode()
             told.append(step)
@@ -171,26 +174,26 @@ def test_states_go_forward(steps: tuple[Status, ...]) -> None:
     assert ranks == sorted(set(ranks))
     ends = [step for step in steps if ORDER[step] == 3]
     assert [step for step in told if ORDER[step] == 3] == ends[:1]
-    assert conversation.status("7.1") is told[-1]
+    assert conversation.get_status("7.1") is told[-1]
 
 
 def test_nothing_after_exit() -> None:
     """Rule 6; what became of the job is known all the same."""
     conversation = Conversation()
-    conversation.created("1", "a")
-    conversation.exit()
+    conversation.notify_created("1", "a")
+    conversation.end_notifications()
     assert conversation.is_over
-    assert conversation.changed("a", Status.DONE) == b""
-    assert conversation.status("a") is Status.DONE
-    assert conversation.created("2", "b") == b""
+    assert conversation.notify_status("a", Status.DONE) == b""
+    assert conversation.get_status("a") is Status.DONE
+    assert conversation.notify_created("2", "b") == b""
 
 
 def test_a_job_that_was_not_created() -> None:
     conversation = Conversation()
     assert "a" not in conversation
     with pytest.raises(JobNotFoundError, match="there is no job 'a'"):
-        conversation.changed("a", Status.DONE)
+        conversation.notify_status("a", Status.DONE)
     with pytest.raises(JobNotFoundError):
-        conversation.status("a")
-    conversation.created("1", "a")
-    assert conversation.status("a") is Status.PENDING
+        conversation.get_status("a")
+    conversation.notify_created("1", "a")
+    assert conversation.get_status("a") is Status.PENDING

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import Reader, encode
+from osprofile.executors.ptp.wire import FrameReader, encode_frame
 
 QUIT, INIT, MODEL_DEF, START, STOP, SUBMIT, TERMINATE, FILTER, SUSPEND, RESUME = range(10)
 JOB, MACHINE, NODE, PROCESS, QUEUE = "job", "machine", "node", "process", "queue"
@@ -53,7 +53,7 @@ class Client:
     closed: bool = False
 
     def __post_init__(self) -> None:
-        self._reader = Reader(2**31)
+        self._reader = FrameReader(2**31)
         self._forget()
 
     def _forget(self) -> None:
@@ -64,7 +64,7 @@ class Client:
         """Give a command's bytes; its transaction is the lowest that is free."""
         tid = next(n for n in range(len(self.open) + 1) if n not in self.open)
         self.open[tid] = kind
-        return encode(kind, tid, arguments)
+        return encode_frame(kind, tid, arguments)
 
     def init(self) -> bytes:
         return self.command(INIT, "version=2.0", f"baseId={self.base_id}")

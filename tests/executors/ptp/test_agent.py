@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.events.event import JobState, JobStatus
-from osprofile.executors.ptp.events import Define
-from osprofile.executors.ptp.form import Form
-from osprofile.executors.ptp.wire import encode
+from osprofile.executors.ptp.events import AttributeDefinitions
+from osprofile.executors.ptp.form import SubmissionForm
+from osprofile.executors.ptp.wire import encode_frame
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.store import Store
 from osprofile.profile.repository import Repository
-from osprofile.target.store import Store
 from tests.executors.ptp.client import (
     FILTER,
     JOB,
@@ -74,7 +74,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
     host = f"name={os.uname().nodename}"
 
     def frame(number: int, *args: str) -> bytes:
-        return encode(number, 0, args)
+        return encode_frame(number, 0, args)
 
     def model(first: str) -> bytes:
         states = {"n1": first, "n2": "idle"}
@@ -91,7 +91,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
             + frame(224, "16777216", "2", *batch, *old)
         )
 
-    definitions = Form(Repository([str(place.root / "profiles")]).load("sim")).definitions
+    definitions = SubmissionForm(Repository([str(place.root / "profiles")]).load("sim")).definitions
     with place.live("sim", proxy=proxy) as live:
         client = live.client
         live.write(b"00000045 0001:00000000:00000002 0000000b:version=2.0 ")
@@ -101,7 +101,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
         said(live, b"00000017 0000:00000000:00000000")
         live.write(b"00000017 0002:00000000:00000000")
         client.open[0] = 2
-        told = encode(251, 0, Define(0, definitions).arguments())
+        told = encode_frame(251, 0, AttributeDefinitions(0, definitions).format_arguments())
         said(live, told + b"00000017 0000:00000000:00000000")
         live.write(b"00000017 0003:00000000:00000000")
         client.open[0] = 3
@@ -536,7 +536,7 @@ def statuses(place: Place) -> list[JobStatus]:
     path = place.root / "state/osprofile/jobs.db"
     assert path.exists()
     with contextlib.closing(Store(str(path))) as store:
-        return [record.status for record in store.all()]
+        return [record.status for record in store.list_all_jobs()]
 
 
 def states(place: Place) -> list[JobState]:
@@ -583,7 +583,7 @@ def test_a_job_of_the_record_stays_in_it(place: Place) -> None:
     with place.live("sim") as live:
         live.begin()
         with contextlib.closing(Store(str(place.root / "state/osprofile/jobs.db"))) as store:
-            store.adopt("sim", JobStatus("a7", JobState.QUEUED))
+            store.adopt_job("sim", JobStatus("a7", JobState.QUEUED))
         place.simulate(jobs="a7 R\na8 R\n")
         live.until(lambda: live.client.by_name(JOB).keys() == {"a7", "a8"})
         place.simulate(jobs="a7 F exit=0\na8 R\n")
@@ -596,7 +596,7 @@ def test_filters_byte_for_byte(place: Place) -> None:
     """Page, "Commands": FILTER_EVENTS id= filterChildren= <attr>Filter=<regex>."""
     place.simulate(nodes="n1 idle\nn2 down\n")
     machine, n2 = "16777217", "16777234"
-    new = encode(
+    new = encode_frame(
         222, 0, [machine, "1", n2, "4", "name=n2", "nodeState=DOWN", "nodeStatus=down",
                  "nodeNumber=1"],
     )  # fmt: skip
@@ -605,22 +605,22 @@ def test_filters_byte_for_byte(place: Place) -> None:
     def ask(*args: str) -> None:
         live.raw.clear()
         live.client.open[1] = FILTER
-        live.write(encode(7, 1, args))
+        live.write(encode_frame(7, 1, args))
 
     with place.live("sim") as live:
         live.begin()
         silent(live)
         ask(f"id={machine}", "filterChildren=true", "nodeStateFilter=^UP$")
-        said(live, ok + encode(243, 0, [n2]))
+        said(live, ok + encode_frame(243, 0, [n2]))
         ask(f"id={machine}", "filterChildren=false", "nodeStateFilter=^UP$")
         said(live, ok + new)
         ask(f"id={n2}", "nodeStatusFilter=(?i)IDLE")
-        said(live, ok + encode(243, 0, [n2]))
+        said(live, ok + encode_frame(243, 0, [n2]))
         place.simulate(nodes="n1 idle\nn2 idle\n")  # it comes to match
         args = ["name=n2", "nodeState=UP", "nodeStatus=idle", "nodeNumber=1"]
-        said(live, encode(222, 0, [machine, "1", n2, "4", *args]))
+        said(live, encode_frame(222, 0, [machine, "1", n2, "4", *args]))
         place.simulate(nodes="n1 idle\nn2 down\n")  # and no longer does
-        said(live, encode(243, 0, [n2]))
+        said(live, encode_frame(243, 0, [n2]))
         for wrong, words in (
             (("id=1", "nameFilter=x"), "attribute id: no element has the id 1"),
             (("nameFilter=x",), "no element is given (id=<its element id>)"),
@@ -629,7 +629,7 @@ def test_filters_byte_for_byte(place: Place) -> None:
         ):  # fmt: skip
             ask(*wrong)
             args = ["2", "errorCode=1210", f"errorMsg={words}"]
-            said(live, encode(5, 1, args))
+            said(live, encode_frame(5, 1, args))
         number, args = live.do(FILTER, f"id={n2}", "nameFilter=(n")
         assert (number, args[1]) == (5, "errorCode=1210")
         assert args[2].startswith("errorMsg=attribute nameFilter: ")

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from osprofile.executors.ptp.wire import encode
+from osprofile.executors.ptp.wire import encode_frame
 from tests.executors.ptp.client import JOB, NODE, START
 from tests.executors.ptp.live import AGENT
 from tests.executors.ptp.test_agent import PROXIES, shell
@@ -85,7 +85,7 @@ def test_a_cut_connection_with_much_unread(place: Place) -> None:
     """A reset, in the middle of a large frame."""
     place.simulate(nodes="".join(f"node{n} idle\n" for n in range(50_000)))
     with place.live("sim") as live:
-        live.write(live.client.init() + encode(2, 0) + encode(3, 0))
+        live.write(live.client.init() + encode_frame(2, 0) + encode_frame(3, 0))
         live.socket.recv(100)
         linger = b"\1\0\0\0\0\0\0\0"
         live.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -96,7 +96,11 @@ def test_a_cut_connection_with_much_unread(place: Place) -> None:
 
 def test_quit_in_every_phase(place: Place) -> None:
     """Seed, "QUIT": as soon as possible; page: SHUTDOWN, close, exit 0."""
-    commands = [encode(1, 0, ["version=2.0", "baseId=16777216"]), encode(2, 0), encode(3, 0)]
+    commands = [
+        encode_frame(1, 0, ["version=2.0", "baseId=16777216"]),
+        encode_frame(2, 0),
+        encode_frame(3, 0),
+    ]
     for count in range(4):
         with place.live("here") as live:
             for tid, command in enumerate(commands[:count]):
@@ -113,8 +117,12 @@ def test_quit_before_the_first_look(place: Place) -> None:
     with place.live("here") as live:
         client = live.client
         client.open = {0: 1, 1: 2, 2: 3, 3: 0}
-        commands = [encode(1, 0, ["version=2.0", "baseId=16777216"]), encode(2, 1), encode(3, 2)]
-        live.write(b"".join([*commands, encode(0, 3)]))
+        commands = [
+            encode_frame(1, 0, ["version=2.0", "baseId=16777216"]),
+            encode_frame(2, 1),
+            encode_frame(3, 2),
+        ]
+        live.write(b"".join([*commands, encode_frame(0, 3)]))
         live.read_all()
         assert client.closed
         assert live.process.wait(20) == 0
@@ -217,10 +225,10 @@ def test_garbage_ends_the_session(place: Place, proxy: str) -> None:
 
 
 FRAMES = [
-    encode(1, 0, ["version=2.0", "baseId=16777216"]), encode(2, 0), encode(3, 0), encode(4, 1),
-    encode(5, 2, ["jobSubId=x", "execName=-x"]), encode(6, 3, ["jobId=7"]), encode(7, 4),
-    encode(8, 5), encode(9, 6), encode(10, 7, ["stdout"]), encode(11, 8), encode(12, 9),
-    encode(300, 10), b"00000017 0003:0000000", b"xxxxxxxx", b"00000000", b"ffffffff ",
+    encode_frame(1, 0, ["version=2.0", "baseId=16777216"]), encode_frame(2, 0), encode_frame(3, 0), encode_frame(4, 1),
+    encode_frame(5, 2, ["jobSubId=x", "execName=-x"]), encode_frame(6, 3, ["jobId=7"]), encode_frame(7, 4),
+    encode_frame(8, 5), encode_frame(9, 6), encode_frame(10, 7, ["stdout"]), encode_frame(11, 8), encode_frame(12, 9),
+    encode_frame(300, 10), b"00000017 0003:0000000", b"xxxxxxxx", b"00000000", b"ffffffff ",
 ]  # fmt: skip
 
 
@@ -292,7 +300,7 @@ def test_commands_that_nobody_reads_the_answers_of(place: Place) -> None:
     with place.live("sim") as live:
         live.begin()
         live.socket.settimeout(2)
-        command = encode(6, 77, ["jobId=1" + "0" * 60_000])
+        command = encode_frame(6, 77, ["jobId=1" + "0" * 60_000])
         sent = 0
         try:
             while sent < 200 * MEGABYTE:

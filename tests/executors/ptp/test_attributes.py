@@ -12,9 +12,9 @@ from osprofile.executors.ptp.attributes import (
     PREDEFINED,
     AttributeDefinition,
     AttributeType,
-    Value,
-    decode,
-    encode,
+    AttributeValue,
+    decode_attribute,
+    encode_attribute,
 )
 from osprofile.executors.ptp.errors import LocalError
 
@@ -26,7 +26,7 @@ class Word(StrEnum):
 
 
 # (section, id, value, what goes over the wire)
-VALUES: list[tuple[str, str, Value, str]] = [
+VALUES: list[tuple[str, str, AttributeValue, str]] = [
     ("seed, Attribute Value", "machineState", "ALERT", "machineState=ALERT"),
     ("seed, Attribute Value", "execName", "-a 2 -b 4", "execName=-a 2 -b 4"),
     ("page, Predefined: any", "name", "vm", "name=vm"),
@@ -49,9 +49,9 @@ VALUES: list[tuple[str, str, Value, str]] = [
 
 
 @pytest.mark.parametrize(("section", "id_", "value", "text"), VALUES)
-def test_values(section: str, id_: str, value: Value, text: str) -> None:
-    assert encode(id_, value) == text, section
-    assert decode(text) == (id_, text[len(id_) + 1 :])
+def test_values(section: str, id_: str, value: AttributeValue, text: str) -> None:
+    assert encode_attribute(id_, value) == text, section
+    assert decode_attribute(text) == (id_, text[len(id_) + 1 :])
 
 
 ENUMERATIONS = [
@@ -69,10 +69,10 @@ ENUMERATIONS = [
 def test_enumerations_are_enforced(id_: str, words: str, wrong: str) -> None:
     """Protocol page, Predefined attributes; an illegal enum value would be dropped."""
     for word in words.split():
-        assert encode(id_, word) == f"{id_}={word}"
+        assert encode_attribute(id_, word) == f"{id_}={word}"
     for word in (wrong, "", "UP DOWN"):
         with pytest.raises(LocalError, match=f"attribute {id_}: .* is none of {words}"):
-            encode(id_, word)
+            encode_attribute(id_, word)
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,9 @@ def test_enumerations_are_enforced(id_: str, words: str, wrong: str) -> None:
         ("", "c", "'' is no id of an attribute"),
     ],
 )
-def test_what_is_never_sent(id_: str, value: Value, text: str) -> None:
+def test_what_is_never_sent(id_: str, value: AttributeValue, text: str) -> None:
     with pytest.raises(LocalError, match=text):
-        encode(id_, value)
+        encode_attribute(id_, value)
 
 
 def test_all_that_the_page_names_is_known() -> None:
@@ -157,7 +157,7 @@ DEFINITIONS: list[tuple[str, AttributeDefinition, list[str]]] = [
 
 @pytest.mark.parametrize(("section", "definition", "texts"), DEFINITIONS)
 def test_definitions(section: str, definition: AttributeDefinition, texts: list[str]) -> None:
-    assert definition.arguments() == texts, section
+    assert definition.format_arguments() == texts, section
 
 
 @pytest.mark.parametrize(
@@ -182,24 +182,24 @@ def test_definitions_that_the_client_would_not_take(
     definition: AttributeDefinition, text: str
 ) -> None:
     with pytest.raises(LocalError, match=text):
-        definition.arguments()
+        definition.format_arguments()
 
 
 def test_a_date_has_any_text() -> None:
-    assert AttributeDefinition(id="A", type=T.DATE).check("1 May 2010") == "1 May 2010"
+    assert AttributeDefinition(id="A", type=T.DATE).validate_value("1 May 2010") == "1 May 2010"
 
 
 @pytest.mark.parametrize("argument", ["", "3", "=x", "=", "no attribute"])
 def test_what_is_no_attribute(argument: str) -> None:
     """Protocol page, Events: arguments without '=' are skipped."""
-    assert decode(argument) is None
+    assert decode_attribute(argument) is None
 
 
 @given(st.from_regex(r"[A-Za-z][A-Za-z0-9_.:-]{0,20}", fullmatch=True), st.text())
 def test_any_text_can_be_said(id_: str, value: str) -> None:
     if id_ in PREDEFINED:
         return
-    found = decode(encode(id_, value))
+    found = decode_attribute(encode_attribute(id_, value))
     assert found is not None
     assert found[0] == id_
     assert found[1].isascii()
@@ -208,9 +208,9 @@ def test_any_text_can_be_said(id_: str, value: str) -> None:
 
 
 @given(st.sampled_from(sorted(PREDEFINED)), st.text() | st.integers() | st.booleans())
-def test_any_value_is_said_or_refused(id_: str, value: Value) -> None:
+def test_any_value_is_said_or_refused(id_: str, value: AttributeValue) -> None:
     try:
-        text = encode(id_, value)
+        text = encode_attribute(id_, value)
     except LocalError as error:
         assert id_ in str(error)  # noqa: PT017
     else:

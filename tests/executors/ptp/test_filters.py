@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from osprofile.errors import ValueRefusedError
 from osprofile.executors.ptp import filters
 from osprofile.executors.ptp.elements import Job, Machine, Node, Process, Queue
-from osprofile.executors.ptp.events import Change, Element, Group, New, Remove
-from osprofile.executors.ptp.filters import Filter, Filters, filter_of
+from osprofile.executors.ptp.events import (
+    ChangedElements,
+    Element,
+    ElementGroup,
+    NewElements,
+    RemovedElements,
+)
+from osprofile.executors.ptp.filters import Filter, Filters, parse_filter
 from osprofile.executors.ptp.ranges import RangeSet
 from osprofile.executors.ptp.wire import Frame
 from tests.executors.ptp.client import JOB, MACHINE, NODE, QUEUE, Client
@@ -23,7 +29,7 @@ UP = ("name=n1", "nodeState=UP", "nodeStatus=idle")
 
 def passes(*arguments: str, attributes: tuple[str, ...] = UP) -> bool:
     filters_ = Filters()
-    return filters_.passes(filter_of(("id=7", *arguments)), attributes)
+    return filters_.passes_filter(parse_filter(("id=7", *arguments)), attributes)
 
 
 # (what, arguments, whether UP passes)
@@ -62,31 +68,31 @@ def test_a_filter(what: str, arguments: list[str], passing: bool) -> None:
 )
 def test_what_is_refused(arguments: list[str], text: str) -> None:
     with pytest.raises(ValueRefusedError, match=text):
-        filter_of(arguments)
+        parse_filter(arguments)
 
 
 def test_limits() -> None:
     """256 elements may have filters; a new one in an old one's place is none more."""
     held = Filters()
-    for number in range(filters.MOST_FILTERS):
-        held.set(filter_of([f"id={number}", "nameFilter=x"]))
+    for number in range(filters.MAX_FILTERS):
+        held.set_filter(parse_filter([f"id={number}", "nameFilter=x"]))
     with pytest.raises(ValueRefusedError, match="256 elements have a filter already"):
-        held.set(filter_of(["id=256", "nameFilter=x"]))
-    held.set(filter_of(["id=0", "nameFilter=y"]))
-    held.set(filter_of(["id=1"]))
-    held.set(filter_of(["id=256", "nameFilter=x"]))
-    assert len(held) == filters.MOST_FILTERS
-    assert len(filter_of(["id=0", *["aFilter=" + "x" * 1024] * 32]).expressions) == 32
+        held.set_filter(parse_filter(["id=256", "nameFilter=x"]))
+    held.set_filter(parse_filter(["id=0", "nameFilter=y"]))
+    held.set_filter(parse_filter(["id=1"]))
+    held.set_filter(parse_filter(["id=256", "nameFilter=x"]))
+    assert len(held) == filters.MAX_FILTERS
+    assert len(parse_filter(["id=0", *["aFilter=" + "x" * 1024] * 32]).expressions) == 32
 
 
 def test_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """When it is over every value passes, and no filter is left."""
-    monkeypatch.setattr(filters, "SECONDS", 0.0)
+    monkeypatch.setattr(filters, "MATCH_TIME_LIMIT", 0.0)
     held = Filters()
-    held.set(filter_of(["id=7", "nameFilter=x"]))
-    held.begin()
-    assert held.accepts(7, None, lambda: UP)
-    assert held.end()
+    held.set_filter(parse_filter(["id=7", "nameFilter=x"]))
+    held.start_time_limit()
+    assert held.accepts_element(7, None, lambda: UP)
+    assert held.drop_all_if_overdue()
     assert not held
 
 
@@ -95,7 +101,7 @@ def ids(session: Session, kind: str, name: str) -> str:
 
 
 def told(session: Session, **there: object) -> list[bytes]:
-    return session.tell(session.model.update(**there))  # type: ignore[arg-type]
+    return session.tell(session.model.update_elements(**there))  # type: ignore[arg-type]
 
 
 def test_jobs_below_a_queue() -> None:
@@ -104,8 +110,8 @@ def test_jobs_below_a_queue() -> None:
     jobs = [Job(str(n), "q", f"j{n}", "STARTING", "QUEUED") for n in range(3)]
     told(session, machine=VM, queues=[Queue("q"), Queue("other")], jobs=jobs)
     queue, first = ids(session, QUEUE, "q"), session.client.id_of(JOB, "j0")
-    session.model.filter(
-        filter_of([f"id={queue}", "filterChildren=true", "jobStateFilter=RUNNING|SUSPENDED"])
+    session.model.set_filter(
+        parse_filter([f"id={queue}", "filterChildren=true", "jobStateFilter=RUNNING|SUSPENDED"])
     )
     assert told(session) == [bytes(Frame(0xF1, 0, (f"{first}-{first + 2}",)))]
     running = jobs[1]._replace(state="RUNNING", processes=(Process("RUNNING"),))
@@ -119,12 +125,12 @@ def test_jobs_below_a_queue() -> None:
     assert told(session, jobs=[jobs[0], held]) == [
         bytes(Frame(0xE6, 0, ("1", str(first + 1), "1", "jobState=SUSPENDED")))
     ]
-    assert session.model.key_of(Element.JOB, str(first)) == "0"  # it can be terminated still
-    assert session.model.key_of(Element.JOB, str(first + 2)) is None  # it is gone, untold
+    assert session.model.find_key(Element.JOB, str(first)) == "0"  # it can be terminated still
+    assert session.model.find_key(Element.JOB, str(first + 2)) is None  # it is gone, untold
     done = held._replace(state="COMPLETED")
     assert told(session, jobs=[jobs[0], done]) == [bytes(Frame(0xF1, 0, (str(first + 1),)))]
     assert told(session, jobs=[]) == []
-    assert session.model.key_of(Element.JOB, str(first)) is None
+    assert session.model.find_key(Element.JOB, str(first)) is None
 
 
 def test_what_is_below_something_hidden() -> None:
@@ -133,17 +139,19 @@ def test_what_is_below_something_hidden() -> None:
     job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING", "n"),))
     told(session, machine=VM, nodes=[Node("n")], queues=[Queue("q")], jobs=[job])
     queue, node = ids(session, QUEUE, "q"), ids(session, NODE, "n")
-    session.model.filter(filter_of([f"id={queue}", "queueStateFilter=STOPPED"]))
-    session.model.filter(filter_of([f"id={node}", "nodeStateFilter=DOWN"]))
+    session.model.set_filter(parse_filter([f"id={queue}", "queueStateFilter=STOPPED"]))
+    session.model.set_filter(parse_filter([f"id={node}", "nodeStateFilter=DOWN"]))
     assert [f[9:13] for f in told(session)] == [b"00f1", b"00f5", b"00f3"]
     told(session, queues=[Queue("q", "STOPPED")])
     (process,) = session.client.processes[session.client.id_of(JOB, "j")].values()
     assert "processNodeId" not in process  # an unknown node would end the client
     told(session, nodes=[Node("n", "DOWN")])
     assert process["processNodeId"] == node
-    session.model.filter(filter_of([f"id={BASE}", "filterChildren=true", "machineStateFilter=X"]))
+    session.model.set_filter(
+        parse_filter([f"id={BASE}", "filterChildren=true", "machineStateFilter=X"])
+    )
     assert [f[9:13] for f in told(session)] == [b"00f3", b"00f2"]
-    session.model.filter(filter_of([f"id={BASE}"]))
+    session.model.set_filter(parse_filter([f"id={BASE}"]))
     assert [f[9:13] for f in told(session)] == [b"00dd", b"00de", b"00e9"]
     assert process["processNodeId"] == node
 
@@ -154,32 +162,39 @@ def test_processes_below_a_job() -> None:
     job = Job("1", "q", "j", "RUNNING", processes=tuple(states))
     told(session, machine=VM, jobs=[job])
     id_ = session.client.id_of(JOB, "j")
-    session.model.filter(
-        filter_of([f"id={id_}", "filterChildren=true", "processStateFilter=COMPLETED"])
+    session.model.set_filter(
+        parse_filter([f"id={id_}", "filterChildren=true", "processStateFilter=COMPLETED"])
     )
-    removed = [Remove(Element.PROCESS, RangeSet(((0, 0), (2, 2))), id_)]
-    assert session.model.update() == removed
-    assert session.model.output("1", [0], stdout="x") == []
-    assert len(session.model.output("1", [0, 1], stdout="x")) == 1
+    removed = [RemovedElements(Element.PROCESS, RangeSet(((0, 0), (2, 2))), id_)]
+    assert session.model.update_elements() == removed
+    assert session.model.build_output_events("1", [0], stdout="x") == []
+    assert len(session.model.build_output_events("1", [0, 1], stdout="x")) == 1
     now = job._replace(processes=(*states[:2], Process("COMPLETED", exit_code=1)))
     attributes = ("name=2", "processState=COMPLETED", "processIndex=2", "processExitCode=1")
-    assert session.model.update(jobs=[now]) == [New(Element.PROCESS, id_, [Group(2, attributes)])]
+    assert session.model.update_elements(jobs=[now]) == [
+        NewElements(Element.PROCESS, id_, [ElementGroup(2, attributes)])
+    ]
     again = now._replace(processes=(*states[:2], Process("COMPLETED", exit_code=2)))
-    assert session.model.update(jobs=[again]) == [
-        Change(Element.PROCESS, [Group(RangeSet(((2, 2),)), ("processExitCode=2",))], id_)
+    assert session.model.update_elements(jobs=[again]) == [
+        ChangedElements(
+            Element.PROCESS, [ElementGroup(RangeSet(((2, 2),)), ("processExitCode=2",))], id_
+        )
     ]
     fewer = again._replace(processes=tuple(states[:1]))
-    assert [type(e) for e in session.model.update(jobs=[fewer])] == [Change, Remove]
+    assert [type(e) for e in session.model.update_elements(jobs=[fewer])] == [
+        ChangedElements,
+        RemovedElements,
+    ]
 
 
 def test_a_filter_of_no_element() -> None:
     session = Session()
     told(session, machine=VM, nodes=[Node("n")])
     node = ids(session, NODE, "n")
-    session.model.filter(filter_of([f"id={node}", "nameFilter=x"]))
+    session.model.set_filter(parse_filter([f"id={node}", "nameFilter=x"]))
     told(session, nodes=[])
     with pytest.raises(ValueRefusedError, match="no element has the id"):
-        session.model.filter(filter_of([f"id={node}", "nameFilter=x"]))
+        session.model.set_filter(parse_filter([f"id={node}", "nameFilter=x"]))
     told(session, nodes=[Node("n")])  # another one, of another id
     assert session.client.by_name(NODE).keys() == {"n"}
 
@@ -188,8 +203,10 @@ def test_filters_hold_when_events_start_again() -> None:
     session = Session()
     nodes = [Node("n1"), Node("n2")]
     told(session, machine=VM, nodes=nodes)
-    session.model.filter(filter_of([f"id={ids(session, NODE, 'n2')}", "nodeStateFilter=DOWN"]))
-    session.model.restart()
+    session.model.set_filter(
+        parse_filter([f"id={ids(session, NODE, 'n2')}", "nodeStateFilter=DOWN"])
+    )
+    session.model.forget_sent_elements()
     session.client._forget()
     told(session, machine=VM, nodes=nodes)
     assert session.client.by_name(NODE).keys() == {"n1"}
@@ -232,8 +249,8 @@ def refilter(session: Session, place: tuple[str, int, bool], expressions: list[s
     kind, number, children = place
     known = list(session.client.elements[kind]) if kind else [BASE]
     if known:
-        new = filter_of([f"id={known[number % len(known)]}", *expressions])
-        session.model.filter(Filter(new.id, new.expressions, children))
+        new = parse_filter([f"id={known[number % len(known)]}", *expressions])
+        session.model.set_filter(Filter(new.id, new.expressions, children))
 
 
 NUMBERS = {"processNodeId", "processExitCode", "jobNumProcs"}
@@ -270,14 +287,14 @@ def test_filtered_and_then_not_is_what_is_told_without(steps: list[Update | Refi
         else:
             refilter(filtered, *step)
             told(filtered)
-        assert filtered.model.update() == []
+        assert filtered.model.update_elements() == []
         names = {
             kind: [a["name"] for a in filtered.client.elements[kind].values()]
             for kind in (NODE, QUEUE, JOB)
         }
         for kind, found in names.items():
             assert set(found) <= {a["name"] for a in whole.client.elements[kind].values()}
-    filtered.model.unfilter()
+    filtered.model.clear_filters()
     told(filtered)
     assert by_names(filtered) == by_names(whole)
 
@@ -288,7 +305,7 @@ def by_names(session: Session) -> dict[str, object]:
     for key, value in known_of(session.client).items():
         kind, id_, *rank = key.split()
         element = Element.JOB if kind == "process" else Element[kind.upper()]
-        found[" ".join((kind, str(model.key_of(element, id_)), *rank))] = value
+        found[" ".join((kind, str(model.find_key(element, id_)), *rank))] = value
     return found
 
 
@@ -304,7 +321,7 @@ def test_filters_before_and_after_say_the_same(
         refilter(session, place, expressions)
     told(session)
     before = known_of(session.client)
-    session.model.restart()
+    session.model.forget_sent_elements()
     session.client._forget()
     told(session, machine=VM, **keep_queues(update)._asdict())
     assert known_of(session.client) == before
@@ -315,7 +332,9 @@ def test_ten_thousand_nodes_are_filtered_in_one_frame() -> None:
     nodes = [Node(f"n{n:05}", "DOWN" if n % 2 else "UP") for n in range(10_000)]
     told(session, machine=Machine("vm"), nodes=nodes)
     machine = ids(session, MACHINE, "vm")
-    session.model.filter(filter_of([f"id={machine}", "filterChildren=true", "nodeStateFilter=UP"]))
-    (event,) = session.model.update()
-    assert isinstance(event, Remove)
+    session.model.set_filter(
+        parse_filter([f"id={machine}", "filterChildren=true", "nodeStateFilter=UP"])
+    )
+    (event,) = session.model.update_elements()
+    assert isinstance(event, RemovedElements)
     assert len(event.ids) == 5000

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import osprofile
 from osprofile.errors import OSProfileError, ValueRefusedError
-from osprofile.executors.ptp.form import OWN, WITHIN, Form
+from osprofile.executors.ptp.form import PROTOCOL_ATTRIBUTES, RUN_IN_DIRECTORY, SubmissionForm
+from osprofile.jobs.description import JobDescription, build_request
 from osprofile.profile.repository import Repository
-from osprofile.target.job import JobDescription, request_of
 from tests.strategies import field, invocation, profile, template
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ QUEUES = {"16777218": "batch", "16777219": ""}
 
 
 @pytest.fixture(scope="module")
-def linux() -> Form:
-    return Form(osprofile.load("linux"))
+def linux() -> SubmissionForm:
+    return SubmissionForm(osprofile.load("linux"))
 
 
-def describe(form: Form, *arguments: str) -> JobDescription:
-    return form.submission(arguments, QUEUES.get).description
+def describe(form: SubmissionForm, *arguments: str) -> JobDescription:
+    return form.parse_submission(arguments, QUEUES.get).description
 
 
 # Definitions
@@ -38,8 +38,8 @@ def describes(content: str, attributes: str = "", name: str = "X") -> list[str]:
     """Give what ATTR_DEF says of the one field of a profile's START."""
     text = f"<idb:Description>What it is.</idb:Description>{content}"
     start = template("START", invocation(f"<{name}>"), field(name, text, attributes))
-    (definition,) = Form(profile(start)).definitions
-    return definition.arguments()
+    (definition,) = SubmissionForm(profile(start)).definitions
+    return definition.format_arguments()
 
 
 INTEGER = 'ext:type="integer"'
@@ -170,19 +170,19 @@ def test_a_field_whose_name_the_protocol_has(name: str) -> None:
     """Protocol page, Events: redefining a predefined id has no effect."""
     assert describes(EMPTY, name=name)[1] == f"profile_{name}"
     start = template("START", invocation(f"<{name}>"), field(name, EMPTY))
-    found = describe(Form(profile(start)), f"profile_{name}=v")
+    found = describe(SubmissionForm(profile(start)), f"profile_{name}=v")
     assert found.fields == {name: "v"}
 
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 def test_every_settable_field_of_the_bundled_profiles(name: str) -> None:
-    form = Form(osprofile.load(name))
+    form = SubmissionForm(osprofile.load(name))
     ids = [definition.id for definition in form.definitions]
     assert ids == sorted(ids)
     assert {"EXECUTABLE", "NODES", "QUEUE", "WALLTIME"} <= set(ids)
     assert not {"JOB_ID", "JOB_SCRIPT", "JOB_ID_PATTERN", "WORKING_DIRECTORY"} & set(ids)
     for definition in form.definitions:
-        texts = definition.arguments()
+        texts = definition.format_arguments()
         assert int(texts[0]) == len(texts) - 1
         assert all(text.isascii() for text in texts)
 
@@ -191,12 +191,12 @@ def test_every_settable_field_of_the_bundled_profiles(name: str) -> None:
 def test_a_form_left_as_it_was_is_an_ordinary_job(name: str) -> None:
     """A client may send each default back: that must be the same as to send nothing."""
     loaded = osprofile.load(name)
-    form = Form(loaded)
+    form = SubmissionForm(loaded)
     sent = [f"{definition.id}={definition.default}" for definition in form.definitions]
     context = osprofile.new_context(loaded)
     texts = [
         osprofile.incarnate(
-            loaded, "START", fields=request_of(describe(form, *arguments)), context=context
+            loaded, "START", fields=build_request(describe(form, *arguments)), context=context
         ).text
         for arguments in (sent, ["execName=/bin/date"], [*sent, "execName=/bin/date"], [])
     ]
@@ -277,7 +277,7 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
     (
         "workingDir below the job's own directory, which no field can say",
         ["workingDir=w", "execName=a.out", "progArgs=x"],
-        {"executable": "sh", "arguments": (*WITHIN, "w", "a.out", "x")},
+        {"executable": "sh", "arguments": (*RUN_IN_DIRECTORY, "w", "a.out", "x")},
     ),
     ("what looks like an option", ["workingDir=w", "execName=-x"], {"executable": "-x"}),
     ("what is for others", ["launchedByPTP=true", "debugStopInMain=true"], {}),
@@ -286,7 +286,7 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
 
 @pytest.mark.parametrize(("section", "arguments", "attributes"), JOBS)
 def test_a_job(
-    linux: Form, section: str, arguments: list[str], attributes: dict[str, object]
+    linux: SubmissionForm, section: str, arguments: list[str], attributes: dict[str, object]
 ) -> None:
     expected = JobDescription(**attributes)  # type: ignore[arg-type]
     assert describe(linux, *arguments) == expected, section
@@ -308,10 +308,10 @@ def test_a_job(
 def test_as_many_processes_are_told_as_are_started(
     application: str | None, arguments: list[str], chosen: str | None, count: int
 ) -> None:
-    form = Form(osprofile.load("linux"), application)
+    form = SubmissionForm(osprofile.load("linux"), application)
     description = describe(form, *arguments)
     assert description.application == chosen
-    assert form.process_count(description) == count
+    assert form.count_processes(description) == count
 
 
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
@@ -326,22 +326,22 @@ exec srun -n '<PROCESSES>' '<EXECUTABLE/'/'\\''>' <ARGUMENTS>]]></idb:Body></idb
 def test_a_site_whose_default_application_starts_several(tmp_path: Path) -> None:
     path = tmp_path / "site.xml"
     path.write_text(SITE)
-    form = Form(Repository().load_file(str(path)))
+    form = SubmissionForm(Repository().load_file(str(path)))
     description = describe(form, "jobNumProcs=3")
-    assert (description.application, form.process_count(description)) == (None, 3)
+    assert (description.application, form.count_processes(description)) == (None, 3)
 
 
 def test_a_profile_without_applications() -> None:
     fields = field("PROCESSES", EMPTY)
-    form = Form(profile(template("START", invocation("<PROCESSES>"), fields)))
+    form = SubmissionForm(profile(template("START", invocation("<PROCESSES>"), fields)))
     description = describe(form, "jobNumProcs=3")
-    assert (description.application, form.process_count(description)) == (None, 1)
+    assert (description.application, form.count_processes(description)) == (None, 1)
 
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 def test_the_clients_directory_is_a_field_of_the_bundled_profiles(name: str) -> None:
     """No shell around the program: what the engine refuses of it is about the program itself."""
-    found = describe(Form(osprofile.load(name)), "workingDir=/w", "execName=a")
+    found = describe(SubmissionForm(osprofile.load(name)), "workingDir=/w", "execName=a")
     assert (found.executable, found.arguments) == ("a", ())
     assert found.fields == {"DIRECTORY": "/w"}
 
@@ -354,15 +354,15 @@ def test_the_clients_directory_with_older_templates(settable: str | None) -> Non
     if settable is not None:
         fields += field("DIRECTORY", "<idb:Value>/site</idb:Value>", f'isSettable="{settable}"')
         body += " <DIRECTORY>"
-    form = Form(profile(template("START", invocation(body), fields)))
+    form = SubmissionForm(profile(template("START", invocation(body), fields)))
     found = describe(form, "workingDir=/w", "execName=a", "progArgs=x")
-    assert (found.executable, found.arguments) == ("sh", (*WITHIN, "/w", "a", "x"))
+    assert (found.executable, found.arguments) == ("sh", (*RUN_IN_DIRECTORY, "/w", "a", "x"))
     assert "DIRECTORY" not in found.fields
 
 
-def test_what_is_not_about_the_job(linux: Form) -> None:
+def test_what_is_not_about_the_job(linux: SubmissionForm) -> None:
     arguments = ["jobSubId=JOB_17952490019820", "debug=true", "foo=1", "no attribute", "foo=2"]
-    found = linux.submission(arguments, QUEUES.get)
+    found = linux.parse_submission(arguments, QUEUES.get)
     assert found.sub_id == "JOB_17952490019820"
     assert found.debug
     assert found.ignored == ("foo",)
@@ -381,16 +381,16 @@ def test_what_is_not_about_the_job(linux: Form) -> None:
         (["progArgs=a", "ARGUMENTS=b"], "ARGUMENTS", "field ARGUMENTS is given twice"),
     ],
 )
-def test_what_is_refused(linux: Form, arguments: list[str], name: str, text: str) -> None:
+def test_what_is_refused(linux: SubmissionForm, arguments: list[str], name: str, text: str) -> None:
     with pytest.raises(ValueRefusedError, match=text) as caught:
-        request_of(describe(linux, *arguments))
+        build_request(describe(linux, *arguments))
     assert caught.value.field == name
 
 
 def test_what_the_engine_refuses() -> None:
     """Issue: values that arrive are checked by the engine."""
     linux = osprofile.load("linux")
-    request = request_of(describe(Form(linux), "NODES=x; rm -rf /"))
+    request = build_request(describe(SubmissionForm(linux), "NODES=x; rm -rf /"))
     with pytest.raises(ValueRefusedError, match="field NODES"):
         osprofile.incarnate(linux, "START", fields=request, context=osprofile.new_context(linux))
 
@@ -403,17 +403,17 @@ def test_a_program_runs_in_the_clients_directory(tmp_path: Path) -> None:
     program.write_text('#!/bin/sh\npwd\nprintf "[%s]" "$@"\n')
     program.chmod(0o700)
     for path in (str(program), "./my program"):
-        words = ["sh", *WITHIN, str(directory), path, "a b", "", "$(id)"]
+        words = ["sh", *RUN_IN_DIRECTORY, str(directory), path, "a b", "", "$(id)"]
         found = subprocess.run(words, capture_output=True, text=True, check=True)
         assert found.stdout == f"{directory}\n[a b][][$(id)]"
-    words = ["sh", *WITHIN, str(tmp_path / "none"), str(program)]
+    words = ["sh", *RUN_IN_DIRECTORY, str(tmp_path / "none"), str(program)]
     assert subprocess.run(words, capture_output=True, check=False).returncode != 0
 
 
 @given(
     st.lists(
         st.tuples(
-            st.sampled_from([*OWN, "NODES", "EXECUTABLE", "x", "="]),
+            st.sampled_from([*PROTOCOL_ATTRIBUTES, "NODES", "EXECUTABLE", "x", "="]),
             st.text(st.characters(max_codepoint=127), max_size=10)
             | st.sampled_from(["0", "1", "", "16777218", "A=b", "/d"]),
         ).map("=".join),
@@ -423,7 +423,7 @@ def test_a_program_runs_in_the_clients_directory(tmp_path: Path) -> None:
 def test_any_submission_is_a_job_or_is_refused(arguments: list[str]) -> None:
     linux = osprofile.load("linux")
     try:
-        request = request_of(describe(Form(linux), *arguments))
+        request = build_request(describe(SubmissionForm(linux), *arguments))
         osprofile.incarnate(linux, "START", fields=request, context=osprofile.new_context(linux))
     except OSProfileError as error:
         assert str(error)  # noqa: PT017

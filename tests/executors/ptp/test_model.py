@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osprofile.events.event import JobState, JobStatus
-from osprofile.executors.ptp.commands import Signal
+from osprofile.executors.ptp.commands import InputState
+from osprofile.executors.ptp.element_ids import ID_SPACE_SIZE, IdAllocator
 from osprofile.executors.ptp.elements import (
     PTP_STATES,
     Job,
@@ -17,16 +17,23 @@ from osprofile.executors.ptp.elements import (
     Node,
     Process,
     Queue,
-    job_of,
-    signal_name,
+    format_signal_name,
+    job_from_status,
 )
 from osprofile.executors.ptp.errors import LocalError
-from osprofile.executors.ptp.events import Change, Element, ModelEvent, New, Ok, Remove
-from osprofile.executors.ptp.ids import IDS, Ids
-from osprofile.executors.ptp.model import MAX_GROUPS, Model
+from osprofile.executors.ptp.events import (
+    ChangedElements,
+    Element,
+    ModelEvent,
+    NewElements,
+    Ok,
+    RemovedElements,
+)
+from osprofile.executors.ptp.model import MAX_GROUPS_PER_EVENT, Model
 from osprofile.executors.ptp.protocol import Connection
-from osprofile.executors.ptp.ranges import LARGEST_ID
+from osprofile.executors.ptp.ranges import MAX_ID
 from osprofile.executors.ptp.wire import Frame
+from osprofile.jobs.state import JobState, JobStatus
 from tests.executors.ptp import client as strict
 
 BASE = 16777216
@@ -47,7 +54,7 @@ class Session:
     def say(self, data: bytes, *, answer: bool = True) -> None:
         self.connection.receive_data(data)
         found = self.connection.next_event()
-        if answer and not isinstance(found, Signal) and found.tid is not None:
+        if answer and not isinstance(found, InputState) and found.tid is not None:
             self.client.receive(self.connection.send(Ok(found.tid)))
 
     def tell(self, events: list[ModelEvent]) -> list[bytes]:
@@ -63,7 +70,7 @@ def test_the_order_of_a_first_update() -> None:
     process = Process("RUNNING", "n1")
     job = Job("1.srv", "batch", "job01", "RUNNING", processes=(process, process))
     frames = session.tell(
-        session.model.update(
+        session.model.update_elements(
             machine=VM, nodes=[Node("n1"), Node("n2")], queues=[Queue("batch")], jobs=[job]
         )
     )
@@ -113,17 +120,17 @@ def test_ten_thousand_nodes_are_one_frame() -> None:
     """Issue: 10,000 nodes in one NEW_NODE; their ids follow each other."""
     session = Session()
     nodes = [Node(f"n{number:05}", number=number) for number in range(10_000)]
-    events = session.model.update(machine=VM, nodes=nodes)
-    assert [type(event) for event in events] == [New, New]
+    events = session.model.update_elements(machine=VM, nodes=nodes)
+    assert [type(event) for event in events] == [NewElements, NewElements]
     session.tell(events)
     assert len(session.client.elements["node"]) == 10_000
     ids = sorted(session.client.elements["node"])
     assert ids == list(range(ids[0], ids[0] + 10_000))
     down = [node._replace(state="DOWN") for node in nodes]
-    (frame,) = session.tell(session.model.update(nodes=down))
+    (frame,) = session.tell(session.model.update_elements(nodes=down))
     args = ("1", f"{ids[0]}-{ids[-1]}", "1", "nodeState=DOWN")
     assert frame == bytes(Frame(0xE8, 0, args))
-    (frame,) = session.tell(session.model.update(nodes=[]))
+    (frame,) = session.tell(session.model.update_elements(nodes=[]))
     assert frame == bytes(Frame(0xF3, 0, (f"{ids[0]}-{ids[-1]}",)))
 
 
@@ -132,12 +139,12 @@ def test_a_hundred_thousand_processes_are_one_frame() -> None:
     session = Session()
     count = 100_000
     job = Job("1", "q", "big", "RUNNING", processes=(Process("RUNNING"),) * count)
-    frames = session.tell(session.model.update(jobs=[job]))
-    assert len(frames) == 2 + -(-count // MAX_GROUPS)
+    frames = session.tell(session.model.update_elements(jobs=[job]))
+    assert len(frames) == 2 + -(-count // MAX_GROUPS_PER_EVENT)
     id_ = session.client.id_of("job", "big")
     assert len(session.client.processes[id_]) == count
     done = job._replace(processes=(Process("COMPLETED", exit_code=0),) * count)
-    (frame,) = session.tell(session.model.update(jobs=[done]))
+    (frame,) = session.tell(session.model.update_elements(jobs=[done]))
     args = (str(id_), "1", "0-99999", "2", "processState=COMPLETED", "processExitCode=0")
     assert frame == bytes(Frame(0xE9, 0, args))
 
@@ -146,42 +153,42 @@ def test_nothing_new_is_nothing_said() -> None:
     model = Model(BASE)
     job = Job("1", "q", "j", processes=(Process(),) * 3)
     there = {"machine": VM, "nodes": [Node("n")], "queues": [Queue("q")], "jobs": [job]}
-    assert model.update(**there)  # type: ignore[arg-type]
-    assert model.update(**there) == []  # type: ignore[arg-type]
-    assert model.update(jobs=[Job("1", "q", "j", processes=(Process(),) * 3)]) == []
-    assert model.update() == []
+    assert model.update_elements(**there)  # type: ignore[arg-type]
+    assert model.update_elements(**there) == []  # type: ignore[arg-type]
+    assert model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(),) * 3)]) == []
+    assert model.update_elements() == []
 
 
 def test_only_what_changed_is_said() -> None:
     session = Session()
     model = session.model
     jobs = [Job(str(number), "q", f"j{number}", "STARTING", "QUEUED") for number in range(6)]
-    session.tell(model.update(jobs=jobs))
+    session.tell(model.update_elements(jobs=jobs))
     first = session.client.id_of("job", "j0")
     now = [
         job._replace(state="RUNNING", status="RUNNING") if int(job.key) < 3 else job for job in jobs
     ]
     now[5] = now[5]._replace(status="HELD", state="SUSPENDED", message="by user")
-    (frame,) = session.tell(model.update(jobs=now))
+    (frame,) = session.tell(model.update_elements(jobs=now))
     args = (
         "2", f"{first}-{first + 2}", "2", "jobState=RUNNING", "jobStatus=RUNNING",
         str(first + 5), "3", "jobState=SUSPENDED", "jobStatus=HELD", "jobStatusMessage=by user",
     )  # fmt: skip
     assert frame == bytes(Frame(0xE6, 0, args))
     now[5] = now[5]._replace(message="")
-    (frame,) = session.tell(model.update(jobs=now))
+    (frame,) = session.tell(model.update_elements(jobs=now))
     assert frame == bytes(Frame(0xE6, 0, ("1", str(first + 5), "1", "jobStatusMessage=")))
-    (frame,) = session.tell(model.update(jobs=now[3:]))
+    (frame,) = session.tell(model.update_elements(jobs=now[3:]))
     assert frame == bytes(Frame(0xF1, 0, (f"{first}-{first + 2}",)))
 
 
 def test_processes_come_and_go() -> None:
     session = Session()
     job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING"),) * 4)
-    session.tell(session.model.update(jobs=[job]))
+    session.tell(session.model.update_elements(jobs=[job]))
     id_ = session.client.id_of("job", "j")
     fewer = job._replace(processes=(Process("RUNNING"), Process("COMPLETED", signal="SIGKILL")))
-    frames = session.tell(session.model.update(jobs=[fewer]))
+    frames = session.tell(session.model.update_elements(jobs=[fewer]))
     assert frames == [
         bytes(Frame(0xE6, 0, ("1", str(id_), "1", "jobNumProcs=2"))),
         bytes(Frame(0xF4, 0, (str(id_), "2-3"))),
@@ -193,7 +200,7 @@ def test_processes_come_and_go() -> None:
             )
         ),
     ]
-    session.tell(session.model.update(jobs=[job]))
+    session.tell(session.model.update_elements(jobs=[job]))
     assert len(session.client.processes[id_]) == 4
 
 
@@ -201,24 +208,24 @@ def test_a_process_on_an_unknown_node() -> None:
     """Page, What the original client does: an unknown processNodeId is fatal."""
     session = Session()
     job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING", "late"),))
-    session.tell(session.model.update(machine=VM, nodes=[Node("n")], jobs=[job]))
+    session.tell(session.model.update_elements(machine=VM, nodes=[Node("n")], jobs=[job]))
     id_ = session.client.id_of("job", "j")
     assert "processNodeId" not in session.client.processes[id_][0]
-    session.tell(session.model.update(nodes=[Node("n"), Node("late")]))
+    session.tell(session.model.update_elements(nodes=[Node("n"), Node("late")]))
     late = session.client.id_of("node", "late")
     assert session.client.processes[id_][0]["processNodeId"] == str(late)
-    assert [type(e) for e in session.model.update(nodes=[Node("n")])] == [Remove]
-    assert session.model.output("1", [0], stdout="x")
+    assert [type(e) for e in session.model.update_elements(nodes=[Node("n")])] == [RemovedElements]
+    assert session.model.build_output_events("1", [0], stdout="x")
 
 
 def test_a_queue_that_nobody_lists() -> None:
     """Page, What the original client does: NEW_JOB in an unknown queue is dropped."""
     session = Session()
-    session.tell(session.model.update(queues=[Queue("a")], jobs=[Job("1", "hidden", "j")]))
+    session.tell(session.model.update_elements(queues=[Queue("a")], jobs=[Job("1", "hidden", "j")]))
     assert session.client.by_name("queue").keys() == {"a", "hidden"}
-    session.tell(session.model.update(queues=[]))
+    session.tell(session.model.update_elements(queues=[]))
     assert session.client.by_name("queue").keys() == {"hidden"}
-    session.tell(session.model.update(queues=[], jobs=[]))
+    session.tell(session.model.update_elements(queues=[], jobs=[]))
     assert not session.client.elements["queue"]
     assert not session.client.elements["job"]
 
@@ -226,12 +233,12 @@ def test_a_queue_that_nobody_lists() -> None:
 def test_a_job_that_moves_stays_where_it_was_told() -> None:
     session = Session()
     queues = [Queue("a"), Queue("b")]
-    session.tell(session.model.update(queues=queues, jobs=[Job("1", "a", "j")]))
+    session.tell(session.model.update_elements(queues=queues, jobs=[Job("1", "a", "j")]))
     moved = Job("1", "b", "j", "RUNNING")
-    (frame,) = session.tell(session.model.update(jobs=[moved]))
+    (frame,) = session.tell(session.model.update_elements(jobs=[moved]))
     assert frame[9:13] == b"00e6"
-    assert session.model.update(jobs=[moved]) == []
-    session.tell(session.model.update(queues=[Queue("b")]))
+    assert session.model.update_elements(jobs=[moved]) == []
+    session.tell(session.model.update_elements(queues=[Queue("b")]))
     assert session.client.by_name("queue").keys() == {"a", "b"}
 
 
@@ -243,47 +250,51 @@ def test_start_again_tells_all_again() -> None:
         "nodes": [Node("n")],
         "jobs": [Job("1", "q", "j", processes=(Process(),))],
     }
-    first = model.update(**there)  # type: ignore[arg-type]
-    id_ = model.id_of(Element.JOB, "1")
-    model.restart()
-    assert model.update() == []
-    assert model.key_of(Element.JOB, str(id_)) == "1"
-    assert model.update(**there) == first  # type: ignore[arg-type]
+    first = model.update_elements(**there)  # type: ignore[arg-type]
+    id_ = model.find_id(Element.JOB, "1")
+    model.forget_sent_elements()
+    assert model.update_elements() == []
+    assert model.find_key(Element.JOB, str(id_)) == "1"
+    assert model.update_elements(**there) == first  # type: ignore[arg-type]
 
 
 def test_names_by_id() -> None:
     """Page, Commands: jobId and queueId are element ids."""
     model = Model(BASE)
-    model.update(queues=[Queue("q")], jobs=[Job("1.srv", "q", "j")])
-    job, queue = model.id_of(Element.JOB, "1.srv"), model.id_of(Element.QUEUE, "q")
-    assert model.key_of(Element.JOB, str(job)) == "1.srv"
-    assert model.key_of(Element.QUEUE, str(queue)) == "q"
+    model.update_elements(queues=[Queue("q")], jobs=[Job("1.srv", "q", "j")])
+    job, queue = model.find_id(Element.JOB, "1.srv"), model.find_id(Element.QUEUE, "q")
+    assert model.find_key(Element.JOB, str(job)) == "1.srv"
+    assert model.find_key(Element.QUEUE, str(queue)) == "q"
     for id_ in (str(queue), "", "x", "-1", "9" * 5000, "\u0661", str(BASE)):
-        assert model.key_of(Element.JOB, id_) is None
-    model.update(jobs=[])
-    assert model.key_of(Element.JOB, str(job)) is None
-    assert model.id_of(Element.JOB, "1.srv") is None
+        assert model.find_key(Element.JOB, id_) is None
+    model.update_elements(jobs=[])
+    assert model.find_key(Element.JOB, str(job)) is None
+    assert model.find_id(Element.JOB, "1.srv") is None
 
 
 def test_output() -> None:
     """Issue 5: where the original agents put it, processStdout and processStderr."""
     session = Session()
     model = session.model
-    session.tell(model.update(jobs=[Job("1", "q", "j", "RUNNING", processes=(Process(),) * 4)]))
+    session.tell(
+        model.update_elements(jobs=[Job("1", "q", "j", "RUNNING", processes=(Process(),) * 4)])
+    )
     id_ = str(session.client.id_of("job", "j"))
     for _ in range(2):  # the same words twice are said twice
-        (frame,) = session.tell(model.output("1", range(9), stdout="caf\u00e9\n", stderr="e"))
+        (frame,) = session.tell(
+            model.build_output_events("1", range(9), stdout="caf\u00e9\n", stderr="e")
+        )
         args = (id_, "1", "0-3", "2", "processStdout=caf\\xe9\n", "processStderr=e")
         assert frame == bytes(Frame(0xE9, 0, args))
-    assert model.output("1", [7], stdout="x") == []
-    assert model.output("2", [0], stdout="x") == []
-    assert model.output("1", [0]) == []
+    assert model.build_output_events("1", [7], stdout="x") == []
+    assert model.build_output_events("2", [0], stdout="x") == []
+    assert model.build_output_events("1", [0]) == []
 
 
 def test_the_machine_keeps_its_name() -> None:
     session = Session()
-    session.tell(session.model.update(machine=VM, nodes=[Node("n")]))
-    (frame,) = session.tell(session.model.update(machine=Machine("other", "ALERT")))
+    session.tell(session.model.update_elements(machine=VM, nodes=[Node("n")]))
+    (frame,) = session.tell(session.model.update_elements(machine=Machine("other", "ALERT")))
     assert frame.endswith(b"machineState=ALERT")
     assert session.client.by_name("machine") == {"vm": {"machineState": "ALERT"}}
 
@@ -301,18 +312,18 @@ def test_the_machine_keeps_its_name() -> None:
 def test_enumerations_are_enforced(update: dict[str, object]) -> None:
     """Page, What the original client does: an illegal enum value is dropped."""
     with pytest.raises(LocalError, match="is none of"):
-        list(Model(BASE).update(**update))  # type: ignore[arg-type]
+        list(Model(BASE).update_elements(**update))  # type: ignore[arg-type]
 
 
 # Ids
 
 
 def test_ids_are_above_the_base_and_in_blocks() -> None:
-    ids = Ids(BASE)
-    assert ids.take(Element.MACHINE, 1) == range(BASE + 1, BASE + 2)
-    nodes = ids.take(Element.NODE, 10_000)
-    jobs = [ids.take(Element.JOB, 1)[0] for _ in range(4096)]
-    queues = ids.take(Element.QUEUE, 3)
+    ids = IdAllocator(BASE)
+    assert ids.allocate_ids(Element.MACHINE, 1) == range(BASE + 1, BASE + 2)
+    nodes = ids.allocate_ids(Element.NODE, 10_000)
+    jobs = [ids.allocate_ids(Element.JOB, 1)[0] for _ in range(4096)]
+    queues = ids.allocate_ids(Element.QUEUE, 3)
     assert len(nodes) == 10_000
     assert jobs == list(range(jobs[0], jobs[0] + 4096))
     assert len({*nodes, *jobs, *queues, BASE + 1}) == 10_000 + 4096 + 3 + 1
@@ -320,12 +331,12 @@ def test_ids_are_above_the_base_and_in_blocks() -> None:
 
 def test_ids_are_used_up() -> None:
     """Page, Session: baseId = n<<24, and no id of the next resource manager is taken."""
-    ids = Ids(BASE)
-    assert ids.take(Element.NODE, IDS - 1)[-1] == BASE + IDS - 1
+    ids = IdAllocator(BASE)
+    assert ids.allocate_ids(Element.NODE, ID_SPACE_SIZE - 1)[-1] == BASE + ID_SPACE_SIZE - 1
     with pytest.raises(LocalError, match="used up"):
-        ids.take(Element.JOB, 1)
+        ids.allocate_ids(Element.JOB, 1)
     with pytest.raises(LocalError, match="used up"):
-        Ids(LARGEST_ID - 5).take(Element.MACHINE, 1)
+        IdAllocator(MAX_ID - 5).allocate_ids(Element.MACHINE, 1)
 
 
 # States
@@ -346,7 +357,9 @@ def test_ids_are_used_up() -> None:
 )
 def test_states(state: JobState, told: str, status: str) -> None:
     """Page, Predefined: there is no QUEUED, STARTING plus jobStatus; design: LOST is COMPLETED."""
-    job = job_of(JobStatus("1", state, word="XX", reason="why"), queue="q", count=2)
+    job = job_from_status(
+        JobStatus("1", state, native_state="XX", reason="why"), queue="q", process_count=2
+    )
     assert (job.state, job.status, job.message, job.name) == (told, status, "why", "1")
     assert (state in PTP_STATES) is (state is not JobState.UNKNOWN)
     assert {p.state for p in job.processes} == (
@@ -355,30 +368,32 @@ def test_states(state: JobState, told: str, status: str) -> None:
 
 
 def test_an_unknown_state_changes_none() -> None:
-    running = job_of(JobStatus("1", JobState.RUNNING), queue="q")
-    unknown = JobStatus("1", JobState.UNKNOWN, word="ZZ")
-    job = job_of(unknown, queue="q", before=running)
+    running = job_from_status(JobStatus("1", JobState.RUNNING), queue="q")
+    unknown = JobStatus("1", JobState.UNKNOWN, native_state="ZZ")
+    job = job_from_status(unknown, queue="q", previous=running)
     assert (job.state, job.status) == ("RUNNING", "ZZ")
     assert job.processes == running.processes
 
 
 def test_a_running_job_that_is_held() -> None:
-    running = job_of(JobStatus("1", JobState.RUNNING), queue="q", count=2)
-    held = job_of(JobStatus("1", JobState.HELD), queue="q", count=2, before=running)
+    running = job_from_status(JobStatus("1", JobState.RUNNING), queue="q", process_count=2)
+    held = job_from_status(
+        JobStatus("1", JobState.HELD), queue="q", process_count=2, previous=running
+    )
     assert held.processes == (Process("SUSPENDED"),) * 2
 
 
 def test_processes_are_spread_over_the_hosts() -> None:
     status = JobStatus("1", JobState.DONE, exit_code=3, hosts=("a", "b"))
-    job = job_of(status, queue="q", count=5)
+    job = job_from_status(status, queue="q", process_count=5)
     assert [p.node for p in job.processes] == ["a", "a", "a", "b", "b"]
     assert {p.exit_code for p in job.processes} == {3}
-    killed = job_of(JobStatus("1", JobState.FAILED, signal=9), queue="q")
+    killed = job_from_status(JobStatus("1", JobState.FAILED, signal=9), queue="q")
     assert killed.processes == (Process("COMPLETED", signal="SIGKILL"),)
 
 
 def test_names_of_signals() -> None:
-    assert [signal_name(n) for n in (9, 15, 99)] == ["SIGKILL", "SIGTERM", "SIG99"]
+    assert [format_signal_name(n) for n in (9, 15, 99)] == ["SIGKILL", "SIGTERM", "SIG99"]
 
 
 # Any history
@@ -433,8 +448,8 @@ def test_any_history(history: list[Update]) -> None:
     there_nodes: list[Node] = []
     there_jobs: list[Job] = []
     for update in history:
-        session.tell(session.model.update(machine=VM, **update._asdict()))
-        assert session.model.update(machine=VM, **update._asdict()) == []
+        session.tell(session.model.update_elements(machine=VM, **update._asdict()))
+        assert session.model.update_elements(machine=VM, **update._asdict()) == []
         there_nodes = there_nodes if update.nodes is None else update.nodes
         there_jobs = there_jobs if update.jobs is None else update.jobs
         check_nodes(session.client, there_nodes)
@@ -449,7 +464,7 @@ def check_nodes(client: strict.Client, nodes: list[Node]) -> None:
 
 def check_jobs(session: Session, jobs: list[Job]) -> None:
     client = session.client
-    ids = {session.model.id_of(Element.JOB, job.key): job for job in jobs}
+    ids = {session.model.find_id(Element.JOB, job.key): job for job in jobs}
     assert set(ids) == set(client.elements["job"])
     known = {node["name"]: str(id_) for id_, node in client.elements["node"].items()}
     for id_, job in ids.items():
@@ -477,17 +492,21 @@ def check_jobs(session: Session, jobs: list[Job]) -> None:
 )
 def test_what_is_refused_changes_nothing(wrong: dict[str, object]) -> None:
     session = Session()
-    session.tell(session.model.update(machine=VM, nodes=[Node("n")], jobs=[Job("1", "q", "j")]))
+    session.tell(
+        session.model.update_elements(machine=VM, nodes=[Node("n")], jobs=[Job("1", "q", "j")])
+    )
     with pytest.raises(LocalError):
-        session.model.update(**wrong)  # type: ignore[arg-type]
+        session.model.update_elements(**wrong)  # type: ignore[arg-type]
     down, running = Node("n", "DOWN"), Job("1", "q", "j", "RUNNING", processes=(Process(),))
-    session.tell(session.model.update(nodes=[down], jobs=[running]))
+    session.tell(session.model.update_elements(nodes=[down], jobs=[running]))
     check_nodes(session.client, [down])
     check_jobs(session, [running])
 
 
 def test_changes_hold_something() -> None:
     model = Model(BASE)
-    model.update(jobs=[Job("1", "q", "j", processes=(Process(exit_code=1),))])
-    events = model.update(jobs=[Job("1", "q", "j", processes=(Process(),))])
-    assert all(group.attributes for e in events if isinstance(e, Change) for group in e.groups)
+    model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(exit_code=1),))])
+    events = model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(),))])
+    assert all(
+        group.attributes for e in events if isinstance(e, ChangedElements) for group in e.groups
+    )

@@ -7,39 +7,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.executors.ptp import protocol
-from osprofile.executors.ptp.attributes import AttributeDefinition, AttributeType, encode
+from osprofile.executors.ptp.attributes import AttributeDefinition, AttributeType, encode_attribute
 from osprofile.executors.ptp.commands import (
     COMMANDS,
     SEED_COMMANDS,
     Command,
     CommandKind,
-    Discarded,
-    Signal,
+    DiscardedCommand,
+    InputState,
 )
 from osprofile.executors.ptp.errors import LocalError, RemoteError
 from osprofile.executors.ptp.events import (
+    AllElementsRemoved,
     Answer,
-    Change,
-    Define,
+    AttributeDefinitions,
+    ChangedElements,
+    CommandError,
     Element,
-    Error,
+    ElementGroup,
     ErrorCode,
     Event,
-    Group,
-    Level,
     Message,
-    New,
+    MessageLevel,
+    NewElements,
     Ok,
-    Remove,
-    RemoveAll,
+    RemovedElements,
     Shutdown,
     SubmitJobError,
     TerminateJobError,
 )
-from osprofile.executors.ptp.protocol import ANSWERS, LEGAL, Connection, Phase
+from osprofile.executors.ptp.protocol import ALLOWED_ANSWERS, ALLOWED_COMMANDS, Connection, Phase
 from osprofile.executors.ptp.ranges import RangeSet
 from osprofile.executors.ptp.wire import Frame
-from osprofile.executors.ptp.wire import encode as frame
+from osprofile.executors.ptp.wire import encode_frame as frame
 from tests.executors.ptp import client as strict
 
 K = CommandKind
@@ -52,7 +52,7 @@ def ask(connection: Connection, kind: K | int, tid: int, *arguments: str) -> obj
     number = kind if isinstance(kind, int) else NUMBERS[kind]
     connection.receive_data(frame(number, tid, arguments))
     found = connection.next_event()
-    assert connection.next_event() is Signal.NEED_DATA
+    assert connection.next_event() is InputState.NEED_DATA
     return found
 
 
@@ -92,21 +92,23 @@ def wants(connection: Connection) -> bool:
 ONE = RangeSet(((16777217, 16777217),))
 
 
-def group(ids: str, **attributes: str | int) -> Group:
-    return Group(RangeSet.parse(ids), tuple(encode(k, v) for k, v in attributes.items()))
+def group(ids: str, **attributes: str | int) -> ElementGroup:
+    return ElementGroup(
+        RangeSet.parse(ids), tuple(encode_attribute(k, v) for k, v in attributes.items())
+    )
 
 
 # (section, event, its bytes in a session whose START_EVENTS has transaction 0)
 EVENTS: list[tuple[str, Event, bytes]] = [
     (
         "page, Grammar: NEW_MACHINE",
-        New(Element.MACHINE, 16777216, [group("16777217", name="vm", machineState="UP")]),
+        NewElements(Element.MACHINE, 16777216, [group("16777217", name="vm", machineState="UP")]),
         (b"0000007b 00dd:00000000:00000006 00000008:16777216 00000001:1 00000008:16777217 "
         b"00000001:2 00000007:name=vm 0000000f:machineState=UP"),
     ),
     (
         "page, Grammar: NEW_JOB",
-        New(
+        NewElements(
             Element.JOB,
             16777221,
             [group("16777222", jobSubId="JOB_17952490019820", name="job01", jobState="STARTING")],
@@ -117,7 +119,7 @@ EVENTS: list[tuple[str, Event, bytes]] = [
     ),
     (
         "page, Grammar: NEW_PROCESS",
-        New(
+        NewElements(
             Element.PROCESS,
             16777222,
             [group("0", name="0", processState="STARTING", processIndex=0)],
@@ -127,7 +129,7 @@ EVENTS: list[tuple[str, Event, bytes]] = [
     ),
     (
         "page, Grammar: CHANGE_NODE",
-        Change(Element.NODE, [group("16777218-16777219", nodeState="UP", nodeStatus="IDLE")]),
+        ChangedElements(Element.NODE, [group("16777218-16777219", nodeState="UP", nodeStatus="IDLE")]),
         (b"00000077 00e8:00000000:00000005 00000001:1 00000011:16777218-16777219 00000001:2 "
         b"0000000c:nodeState=UP 0000000f:nodeStatus=IDLE"),
     ),
@@ -141,57 +143,62 @@ def test_the_bytes_of_events(section: str, event: Event, data: bytes) -> None:
 
 # (section, event, number in hexadecimal, arguments)
 ARGUMENTS: list[tuple[str, Event, str, list[str]]] = [
-    ("page, Events: 240", RemoveAll(), "00f0", []),
-    ("page, Events: 241", Remove(Element.JOB, ONE), "00f1", ["16777217"]),
-    ("page, Events: 242", Remove(Element.MACHINE, ONE), "00f2", ["16777217"]),
-    ("page, Events: 243", Remove(Element.NODE, ONE), "00f3", ["16777217"]),
-    ("page, Events: 244", Remove(Element.PROCESS, RangeSet.parse("0-9"), 5), "00f4", ["5", "0-9"]),
-    ("page, Events: 245", Remove(Element.QUEUE, ONE), "00f5", ["16777217"]),
+    ("page, Events: 240", AllElementsRemoved(), "00f0", []),
+    ("page, Events: 241", RemovedElements(Element.JOB, ONE), "00f1", ["16777217"]),
+    ("page, Events: 242", RemovedElements(Element.MACHINE, ONE), "00f2", ["16777217"]),
+    ("page, Events: 243", RemovedElements(Element.NODE, ONE), "00f3", ["16777217"]),
+    (
+        "page, Events: 244",
+        RemovedElements(Element.PROCESS, RangeSet.parse("0-9"), 5),
+        "00f4",
+        ["5", "0-9"],
+    ),
+    ("page, Events: 245", RemovedElements(Element.QUEUE, ONE), "00f5", ["16777217"]),
     (
         "page, Events: 222",
-        New(Element.NODE, 7, [group("8", nodeState="UP"), group("9-10", nodeState="DOWN")]),
+        NewElements(Element.NODE, 7, [group("8", nodeState="UP"), group("9-10", nodeState="DOWN")]),
         "00de",
         ["7", "2", "8", "1", "nodeState=UP", "9-10", "1", "nodeState=DOWN"],
     ),
     (
         "page, Events: 224",
-        New(Element.QUEUE, 7, [group("8", queueState="NORMAL")]),
+        NewElements(Element.QUEUE, 7, [group("8", queueState="NORMAL")]),
         "00e0",
         ["7", "1", "8", "1", "queueState=NORMAL"],
     ),
     (
         "page, Events: 230",
-        Change(Element.JOB, [group("8", jobState="COMPLETED")]),
+        ChangedElements(Element.JOB, [group("8", jobState="COMPLETED")]),
         "00e6",
         ["1", "8", "1", "jobState=COMPLETED"],
     ),
     (
         "page, Events: 231",
-        Change(Element.MACHINE, [group("8", machineState="ALERT")]),
+        ChangedElements(Element.MACHINE, [group("8", machineState="ALERT")]),
         "00e7",
         ["1", "8", "1", "machineState=ALERT"],
     ),
     (
         "page, Events: 233; RANGE is ranks",
-        Change(Element.PROCESS, [group("0-99999", processState="RUNNING")], 16777222),
+        ChangedElements(Element.PROCESS, [group("0-99999", processState="RUNNING")], 16777222),
         "00e9",
         ["16777222", "1", "0-99999", "1", "processState=RUNNING"],
     ),
     (
         "page, Events: 234",
-        Change(Element.QUEUE, [group("8", queueState="STOPPED")]),
+        ChangedElements(Element.QUEUE, [group("8", queueState="STOPPED")]),
         "00ea",
         ["1", "8", "1", "queueState=STOPPED"],
     ),
     (
         "page, Events: 235",
-        Change(Element.RM, [group("16777216", rmState="STARTED")]),
+        ChangedElements(Element.RM, [group("16777216", rmState="STARTED")]),
         "00eb",
         ["1", "16777216", "1", "rmState=STARTED"],
     ),
     (
         "page, Events: 1",
-        Message(Level.WARNING, "What?", 3),
+        Message(MessageLevel.WARNING, "What?", 3),
         "0001",
         ["3", "messageLevel=WARNING", "messageCode=3", "messageText=What?"],
     ),
@@ -247,10 +254,10 @@ REPLIES: list[tuple[str, K, Answer, str, list[str]]] = [
 def test_answers(section: str, kind: K, answer: Answer, number: str, arguments: list[str]) -> None:
     connection = connected()
     assert ask(connection, kind, 1, "a=b") == Command(kind, 1, ("a=b",))
-    assert connection.open == {0: K.START_EVENTS, 1: kind}
+    assert connection.open_commands == {0: K.START_EVENTS, 1: kind}
     expected = bytes(Frame(int(number, 16), 1, tuple(arguments)))
     assert connection.send(answer) == expected, section
-    assert connection.open == {0: K.START_EVENTS}
+    assert connection.open_commands == {0: K.START_EVENTS}
     with pytest.raises(LocalError, match="transaction 1 is not open"):
         connection.send(answer)
 
@@ -269,24 +276,24 @@ def test_the_seeds_phase_example() -> None:
     assert phase_of(connection) is Phase.DISCOVERY
     expected = ["1", "8", "NODES", "INTEGER", "Nodes", "", "true", "1", "1", "64"]
     for _ in range(2):
-        sent = connection.send(Define(2, [DEFINITION]))
+        sent = connection.send(AttributeDefinitions(2, [DEFINITION]))
         assert sent == bytes(Frame(0xFB, 2, tuple(expected)))
     assert connection.send(Ok(2)) == b"00000017 0000:00000002:00000000"
     assert ask(connection, K.START_EVENTS, 3) == Command(K.START_EVENTS, 3)
     assert phase_of(connection) is Phase.NORMAL
-    assert connection.send(New(Element.MACHINE, 16777216, new))[9:22] == b"00dd:00000003"
-    assert connection.send(New(Element.NODE, 16777217, new))[9:22] == b"00de:00000003"
+    assert connection.send(NewElements(Element.MACHINE, 16777216, new))[9:22] == b"00dd:00000003"
+    assert connection.send(NewElements(Element.NODE, 16777217, new))[9:22] == b"00de:00000003"
     assert ask(connection, K.STOP_EVENTS, 4) == Command(K.STOP_EVENTS, 4)
     both = b"00000017 0000:00000003:00000000" + b"00000017 0000:00000004:00000000"
     assert connection.send(Ok(4)) == both
     assert phase_of(connection) is Phase.SUSPENDED
     assert ask(connection, K.START_EVENTS, 5) == Command(K.START_EVENTS, 5)
-    assert connection.send(New(Element.QUEUE, 16777216, new))[9:22] == b"00e0:00000005"
+    assert connection.send(NewElements(Element.QUEUE, 16777216, new))[9:22] == b"00e0:00000005"
     assert ask(connection, K.QUIT, 6) == Command(K.QUIT, 6)
     both = b"00000017 0000:00000005:00000000" + b"00000017 0006:00000006:00000000"
     assert connection.send(Shutdown(6)) == both
     assert phase_of(connection) is Phase.CLOSED
-    assert connection.next_event() is Signal.CLOSED
+    assert connection.next_event() is InputState.CLOSED
 
 
 def test_transaction_0_and_reuse() -> None:
@@ -306,7 +313,7 @@ def test_several_commands_wait() -> None:
         ask(connection, K.SUBMIT_JOB, tid)
     assert connection.send(Ok(5))[9:] == b"0000:00000005:00000000"
     assert connection.send(SubmitJobError(0xFFFFFFFF, "J", "no"))[9:22] == b"00d3:ffffffff"
-    assert connection.open == {9: K.START_EVENTS, 0: K.SUBMIT_JOB}
+    assert connection.open_commands == {9: K.START_EVENTS, 0: K.SUBMIT_JOB}
 
 
 @pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.CLOSED])
@@ -314,15 +321,15 @@ def test_several_commands_wait() -> None:
 def test_every_command_in_every_phase(phase: Phase, kind: K) -> None:
     """Seed, Protocol Phases: illegal commands are discarded, and change nothing."""
     connection = in_phase(phase)
-    before = dict(connection.open)
+    before = dict(connection.open_commands)
     found = ask(connection, kind, 77, *(INIT if kind is K.INIT else ()))
-    if kind in LEGAL[phase]:
+    if kind in ALLOWED_COMMANDS[phase]:
         assert isinstance(found, Command)
-        assert connection.phase is LEGAL[phase][kind]
+        assert connection.phase is ALLOWED_COMMANDS[phase][kind]
         return
-    assert found == Discarded(f"{kind} is out of phase in {phase.value}", 77)
+    assert found == DiscardedCommand(f"{kind} is out of phase in {phase.value}", 77)
     assert connection.phase is phase
-    assert connection.open == before
+    assert connection.open_commands == before
 
 
 def in_phase(phase: Phase) -> Connection:
@@ -340,14 +347,16 @@ def in_phase(phase: Phase) -> Connection:
 
 def test_which_commands_the_phases_take() -> None:
     """Seed, Protocol Phases: the order is INIT, MODEL_DEF, {START_EVENTS, STOP_EVENTS}."""
-    taken = {phase: sorted(set(LEGAL[phase]) - {K.QUIT}) for phase in Phase}
+    taken = {phase: sorted(set(ALLOWED_COMMANDS[phase]) - {K.QUIT}) for phase in Phase}
     assert taken[Phase.CONNECTED] == [K.INIT]
     assert taken[Phase.INITIALIZED] == [K.MODEL_DEF]
     assert taken[Phase.SUSPENDED] == [K.START_EVENTS]
     assert set(taken[Phase.NORMAL]) == set(K) - {K.QUIT, K.INIT, K.MODEL_DEF, K.START_EVENTS}
     for phase in (Phase.INITIALIZE, Phase.DISCOVERY, Phase.STOPPING, Phase.QUITTING):
         assert taken[phase] == []
-    assert all((K.QUIT in LEGAL[p]) is (p not in {Phase.QUITTING, Phase.CLOSED}) for p in Phase)
+    assert all(
+        (K.QUIT in ALLOWED_COMMANDS[p]) is (p not in {Phase.QUITTING, Phase.CLOSED}) for p in Phase
+    )
 
 
 def test_the_seeds_numbers_of_three_commands() -> None:
@@ -368,14 +377,14 @@ def test_the_seeds_numbers_of_three_commands() -> None:
             found = ask(connection, number, 1, "jobId=16777222", "queueId=16777221")
             assert isinstance(found, Command)
             assert found.kind is kind
-            assert found.value("queueId") == "16777221"
+            assert found.get_value("queueId") == "16777221"
             assert connection.send(Ok(1)) == b"00000017 0000:00000001:00000000"
 
 
 @pytest.mark.parametrize("number", [14, 100, 0xFFFF])
 def test_an_unknown_command(number: int) -> None:
     found = ask(connected(), number, 3)
-    assert found == Discarded(f"no command has the number {number:04x}", 3)
+    assert found == DiscardedCommand(f"no command has the number {number:04x}", 3)
 
 
 @pytest.mark.parametrize(
@@ -395,13 +404,13 @@ def test_a_wrong_init(arguments: tuple[str, ...], text: str) -> None:
     """Page, A good agent: refuses version != 2.0 with ERROR, which has errorCode and errorMsg."""
     connection = Connection()
     found = ask(connection, K.INIT, 0, *arguments)
-    assert isinstance(found, Discarded)
+    assert isinstance(found, DiscardedCommand)
     assert text in found.reason
     assert found.reply[8:22] == b" 0005:00000000"
     assert b" 00000001:2 0000000b:errorCode=1 " in found.reply
     assert f"errorMsg={found.reason}".encode() in found.reply
     assert connection.phase is Phase.CONNECTED
-    assert connection.open == {}
+    assert connection.open_commands == {}
     assert ask(connection, K.INIT, 0, *INIT) == Command(K.INIT, 0, INIT)
     assert connection.base_id == 16777216
 
@@ -410,10 +419,10 @@ def test_init_and_model_def_that_fail() -> None:
     """Page, A good agent: ERROR only in INIT and MODEL_DEF."""
     connection = connected(Phase.INITIALIZE)
     expected = bytes(Frame(5, 0, ("2", "errorCode=2", "errorMsg=no")))
-    assert connection.send(Error(0, 2, "no")) == expected
+    assert connection.send(CommandError(0, 2, "no")) == expected
     assert connection.phase is Phase.CONNECTED
     connection = connected(Phase.DISCOVERY)
-    assert connection.send(Error(0, 2, "no")) == expected
+    assert connection.send(CommandError(0, 2, "no")) == expected
     assert connection.phase is Phase.INITIALIZED
 
 
@@ -421,25 +430,65 @@ def test_init_and_model_def_that_fail() -> None:
 
 WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
     ("OK as the answer to QUIT", K.QUIT, Ok(1), "Ok does not answer QUIT"),
-    ("ERROR for SUBMIT", K.SUBMIT_JOB, Error(1, 1, "x"), "Error does not answer SUBMIT_JOB"),
-    ("ERROR for TERMINATE", K.TERMINATE_JOB, Error(1, 1, "x"), "Error does not answer TERMINATE"),
-    ("ERROR for START_EVENTS", K.SUBMIT_JOB, Error(0, 1, "x"), "Error does not answer START"),
+    ("ERROR for SUBMIT", K.SUBMIT_JOB, CommandError(1, 1, "x"), "Error does not answer SUBMIT_JOB"),
+    (
+        "ERROR for TERMINATE",
+        K.TERMINATE_JOB,
+        CommandError(1, 1, "x"),
+        "Error does not answer TERMINATE",
+    ),
+    (
+        "ERROR for START_EVENTS",
+        K.SUBMIT_JOB,
+        CommandError(0, 1, "x"),
+        "Error does not answer START",
+    ),
     ("a lone OK for START_EVENTS", K.SUBMIT_JOB, Ok(0), "Ok does not answer START_EVENTS"),
     ("211 for TERMINATE", K.TERMINATE_JOB, SubmitJobError(1, "J", "x"), "does not answer TERM"),
     ("212 for SUBMIT", K.SUBMIT_JOB, TerminateJobError(1, "5", "x"), "does not answer SUBMIT"),
     ("SHUTDOWN for SUBMIT", K.SUBMIT_JOB, Shutdown(1), "Shutdown does not answer SUBMIT_JOB"),
-    ("ATTR_DEF for SUBMIT", K.SUBMIT_JOB, Define(1, []), "Define does not answer SUBMIT_JOB"),
+    (
+        "ATTR_DEF for SUBMIT",
+        K.SUBMIT_JOB,
+        AttributeDefinitions(1, []),
+        "Define does not answer SUBMIT_JOB",
+    ),
     ("a TID of no open command", K.SUBMIT_JOB, Ok(7), "transaction 7 is not open"),
-    ("MESSAGE, likewise", K.SUBMIT_JOB, Message(Level.INFO, "x", tid=7), "transaction 7 is not"),
+    (
+        "MESSAGE, likewise",
+        K.SUBMIT_JOB,
+        Message(MessageLevel.INFO, "x", tid=7),
+        "transaction 7 is not",
+    ),
     ("errorCode -1", K.SUBMIT_JOB, SubmitJobError(1, "J", "x", -1), "'-1' is outside 0 to"),
-    ("model events after QUIT", K.QUIT, RemoveAll(), "RemoveAll is out of phase in QUITTING"),
-    ("model events after STOP", K.STOP_EVENTS, RemoveAll(), "out of phase in STOPPING"),
-    ("no RANGE", K.SUBMIT_JOB, Remove(Element.NODE, RangeSet()), "an empty range set"),
-    ("REMOVE_PROCESS with one argument", K.SUBMIT_JOB, Remove(Element.PROCESS, ONE), "the job's"),
-    ("REMOVE_NODE with two", K.SUBMIT_JOB, Remove(Element.NODE, ONE, 5), "need the job's id"),
-    ("CHANGE_PROCESS of no job", K.SUBMIT_JOB, Change(Element.PROCESS, []), "need the job's id"),
-    ("NEW_RM", K.SUBMIT_JOB, New(Element.RM, 1, []), "no client knows NEW_RM"),
-    ("REMOVE_RM", K.SUBMIT_JOB, Remove(Element.RM, ONE), "no client knows REMOVE_RM"),
+    (
+        "model events after QUIT",
+        K.QUIT,
+        AllElementsRemoved(),
+        "RemoveAll is out of phase in QUITTING",
+    ),
+    ("model events after STOP", K.STOP_EVENTS, AllElementsRemoved(), "out of phase in STOPPING"),
+    ("no RANGE", K.SUBMIT_JOB, RemovedElements(Element.NODE, RangeSet()), "an empty range set"),
+    (
+        "REMOVE_PROCESS with one argument",
+        K.SUBMIT_JOB,
+        RemovedElements(Element.PROCESS, ONE),
+        "the job's",
+    ),
+    (
+        "REMOVE_NODE with two",
+        K.SUBMIT_JOB,
+        RemovedElements(Element.NODE, ONE, 5),
+        "need the job's id",
+    ),
+    (
+        "CHANGE_PROCESS of no job",
+        K.SUBMIT_JOB,
+        ChangedElements(Element.PROCESS, []),
+        "need the job's id",
+    ),
+    ("NEW_RM", K.SUBMIT_JOB, NewElements(Element.RM, 1, []), "no client knows NEW_RM"),
+    ("REMOVE_RM", K.SUBMIT_JOB, RemovedElements(Element.RM, ONE), "no client knows REMOVE_RM"),
 ]
 
 
@@ -448,10 +497,10 @@ def test_what_is_never_sent(what: str, kind: K, event: Event, text: str) -> None
     """Page, What the original client does with bad or late replies."""
     connection = connected()
     ask(connection, kind, 1)
-    before = connection.phase, dict(connection.open)
+    before = connection.phase, dict(connection.open_commands)
     with pytest.raises(LocalError, match=text):
         connection.send(event)
-    assert (connection.phase, dict(connection.open)) == before, what
+    assert (connection.phase, dict(connection.open_commands)) == before, what
     right = Shutdown(1) if kind is K.QUIT else Ok(1)
     assert connection.send(right).endswith(b":00000001:00000000")
 
@@ -462,17 +511,17 @@ def test_nothing_after_shutdown() -> None:
     ask(connection, K.QUIT, 2)
     assert connection.send(Ok(1)) == b"00000017 0000:00000001:00000000"
     connection.send(Shutdown(2))
-    for event in (Ok(1), Shutdown(2), RemoveAll(), Message(Level.INFO, "x")):
+    for event in (Ok(1), Shutdown(2), AllElementsRemoved(), Message(MessageLevel.INFO, "x")):
         with pytest.raises(LocalError):
             connection.send(event)
     connection.receive_data(frame(5, 3))
-    assert connection.next_event() is Signal.CLOSED
+    assert connection.next_event() is InputState.CLOSED
 
 
 @pytest.mark.parametrize("phase", [p for p in Phase if p not in {Phase.QUITTING, Phase.CLOSED}])
 def test_quit_in_any_phase(phase: Phase) -> None:
     connection = in_phase(phase)
-    start = b"" if K.START_EVENTS not in connection.open.values() else bytes(Frame(0, 0))
+    start = b"" if K.START_EVENTS not in connection.open_commands.values() else bytes(Frame(0, 0))
     ask(connection, K.QUIT, 5)
     assert connection.send(Shutdown(5)) == start + b"00000017 0006:00000005:00000000"
     assert connection.phase is Phase.CLOSED
@@ -497,13 +546,13 @@ def test_silence_while_stopped() -> None:
     assert connection.send(Ok(3)) == both
     assert connection.send(SubmitJobError(1, "J", "late")) == b""
     with pytest.raises(LocalError):
-        connection.send(RemoveAll())
+        connection.send(AllElementsRemoved())
     assert not connection.wants_events
     ask(connection, K.START_EVENTS, 0)
-    data = connection.send(RemoveAll())
+    data = connection.send(AllElementsRemoved())
     assert data[9:22] == b"00d3:00000001"
     assert data.endswith(b"00000017 00f0:00000000:00000000")
-    assert connection.send(RemoveAll()) == b"00000017 00f0:00000000:00000000"
+    assert connection.send(AllElementsRemoved()) == b"00000017 00f0:00000000:00000000"
 
 
 def test_a_late_answer_comes_before_shutdown() -> None:
@@ -524,7 +573,7 @@ def test_a_pause() -> None:
     ask(connection, K.SUSPEND_EVENTS, 1)
     connection.send(Ok(1))
     assert not wants(connection)
-    assert connection.send(RemoveAll())
+    assert connection.send(AllElementsRemoved())
     ask(connection, K.RESUME_EVENTS, 1)
     assert wants(connection)
     connection.send(Ok(1))
@@ -541,9 +590,9 @@ def test_a_transaction_that_is_open_already() -> None:
     connection = connected()
     ask(connection, K.SUBMIT_JOB, 1)
     found = ask(connection, K.TERMINATE_JOB, 1, "jobId=5")
-    assert found == Discarded("TERMINATE_JOB: transaction 1 is SUBMIT_JOB, and open", 1)
+    assert found == DiscardedCommand("TERMINATE_JOB: transaction 1 is SUBMIT_JOB, and open", 1)
     found = ask(connection, K.SUBMIT_JOB, 0)
-    assert found == Discarded("SUBMIT_JOB: transaction 0 is START_EVENTS, and open", 0)
+    assert found == DiscardedCommand("SUBMIT_JOB: transaction 0 is START_EVENTS, and open", 0)
 
 
 def test_too_many_commands_wait() -> None:
@@ -559,14 +608,14 @@ def test_too_many_commands_wait() -> None:
     cases = [
         (K.SUBMIT_JOB, "jobSubId=J", SubmitJobError(3, "J", f"SUBMIT_JOB: {text}")),
         (K.TERMINATE_JOB, "jobId=7", TerminateJobError(3, "7", f"TERMINATE_JOB: {text}")),
-        (K.CHANGE_JOB, "jobId=7", Error(3, ErrorCode.INTERNAL, f"CHANGE_JOB: {text}")),
-        (K.MOVE_JOB, "jobId=7", Error(3, ErrorCode.INTERNAL, f"MOVE_JOB: {text}")),
+        (K.CHANGE_JOB, "jobId=7", CommandError(3, ErrorCode.INTERNAL, f"CHANGE_JOB: {text}")),
+        (K.MOVE_JOB, "jobId=7", CommandError(3, ErrorCode.INTERNAL, f"MOVE_JOB: {text}")),
     ]
     numbers = {kind: number for number, kind in SEED_COMMANDS.items()}
     for kind, argument, answer in cases:
         found = ask(connection, numbers[kind], 3, argument)
         reply = frame(answer.number, 3, answer.arguments())
-        assert found == Discarded(f"{kind}: {text}", 3, reply)
+        assert found == DiscardedCommand(f"{kind}: {text}", 3, reply)
     assert isinstance(ask(connection, K.SET_FILTERS, 3, "stdout"), Command)
     assert isinstance(ask(connection, K.QUIT, 3), Command)
 
@@ -574,16 +623,18 @@ def test_too_many_commands_wait() -> None:
 def test_messages() -> None:
     connection = connected(Phase.DISCOVERY)
     with pytest.raises(LocalError, match="transaction None is not open"):
-        connection.send(Message(Level.INFO, "x"))
-    assert connection.send(Message(Level.INFO, "x", tid=0))[9:22] == b"0001:00000000"
-    assert connected(start=4).send(Message(Level.INFO, "caf\u00e9"))[9:22] == b"0001:00000004"
+        connection.send(Message(MessageLevel.INFO, "x"))
+    assert connection.send(Message(MessageLevel.INFO, "x", tid=0))[9:22] == b"0001:00000000"
+    assert (
+        connected(start=4).send(Message(MessageLevel.INFO, "caf\u00e9"))[9:22] == b"0001:00000004"
+    )
 
 
 def test_a_bad_frame_is_discarded() -> None:
     connection = connected()
     connection.receive_data(b"00000017 0005:0000000x:00000000" + frame(5, 1))
     found = connection.next_event()
-    assert isinstance(found, Discarded)
+    assert isinstance(found, DiscardedCommand)
     assert found.reason.endswith("TID must have 8 hexadecimal digits")
     assert connection.next_event() == Command(K.SUBMIT_JOB, 1)
 
@@ -592,12 +643,12 @@ def test_five_bad_frames_end_the_session() -> None:
     """Page, What the original client does: 5 undecodable events close the session; so do we."""
     connection = connected()
     connection.receive_data(b"00000017 0005:0000000x:00000000" * 5 + frame(5, 1))
-    for _ in range(protocol.MAX_UNREADABLE - 1):
-        assert isinstance(connection.next_event(), Discarded)
+    for _ in range(protocol.MAX_UNREADABLE_FRAMES - 1):
+        assert isinstance(connection.next_event(), DiscardedCommand)
     with pytest.raises(RemoteError, match="TID must have"):
         connection.next_event()
     assert connection.phase is Phase.CLOSED
-    assert connection.next_event() is Signal.CLOSED
+    assert connection.next_event() is InputState.CLOSED
 
 
 def test_a_bad_length_ends_the_session() -> None:
@@ -613,28 +664,28 @@ def test_the_client_goes_away() -> None:
     connection.receive_data(frame(5, 1))
     connection.receive_data(b"")
     assert connection.next_event() == Command(K.SUBMIT_JOB, 1)
-    assert connection.next_event() is Signal.CLOSED
+    assert connection.next_event() is InputState.CLOSED
 
 
 def test_a_command_in_pieces() -> None:
     connection = Connection()
     data = frame(1, 0, INIT)
     for at in range(len(data)):
-        assert connection.next_event() is Signal.NEED_DATA
+        assert connection.next_event() is InputState.NEED_DATA
         connection.receive_data(data[at : at + 1])
     assert connection.next_event() == Command(K.INIT, 0, INIT)
 
 
 def test_every_command_has_an_answer() -> None:
-    assert set(ANSWERS) == set(K)
-    assert [kind for kind in K if not ANSWERS[kind]] == [K.START_EVENTS]
+    assert set(ALLOWED_ANSWERS) == set(K)
+    assert [kind for kind in K if not ALLOWED_ANSWERS[kind]] == [K.START_EVENTS]
 
 
 def test_attributes_of_a_command() -> None:
     command = Command(K.SUBMIT_JOB, 1, ("env=A=b", "no", "env=C=", "=x"))
     assert command.attributes == (("env", "A=b"), ("env", "C="))
-    assert command.value("env") == "A=b"
-    assert command.value("queueId") == ""
+    assert command.get_value("env") == "A=b"
+    assert command.get_value("queueId") == ""
 
 
 # Any client at all
@@ -665,11 +716,11 @@ def test_any_client(sent: list[bytes]) -> None:
         if step == b"answer":
             answer_all(connection, client)
         elif step == b"events" and connection.wants_events:
-            client.receive(connection.send(RemoveAll()))
+            client.receive(connection.send(AllElementsRemoved()))
         else:
             connection.receive_data(step)
         try:
-            while not isinstance(found := connection.next_event(), Signal):
+            while not isinstance(found := connection.next_event(), InputState):
                 follow(client, found)
         except RemoteError:
             assert connection.phase is Phase.CLOSED
@@ -677,7 +728,7 @@ def test_any_client(sent: list[bytes]) -> None:
     answer_all(connection, client)
 
 
-def follow(client: strict.Client, found: Command | Discarded) -> None:
+def follow(client: strict.Client, found: Command | DiscardedCommand) -> None:
     """Have the strict client know of the transactions that were taken."""
     if isinstance(found, Command):
         client.open[found.tid] = NUMBERS[found.kind]
@@ -687,9 +738,9 @@ def follow(client: strict.Client, found: Command | Discarded) -> None:
 
 
 def answer_all(connection: Connection, client: strict.Client) -> None:
-    for tid, kind in list(connection.open.items()):
+    for tid, kind in list(connection.open_commands.items()):
         if kind is K.QUIT:
             client.receive(connection.send(Shutdown(tid)))
             return
-        if kind is not K.START_EVENTS and tid in connection.open:
+        if kind is not K.START_EVENTS and tid in connection.open_commands:
             client.receive(connection.send(Ok(tid)))

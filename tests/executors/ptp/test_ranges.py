@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.executors.ptp.errors import LocalError
-from osprofile.executors.ptp.ranges import LARGEST_ID, RangeSet
+from osprofile.executors.ptp.ranges import MAX_ID, RangeSet
 
 # (text as it may come, its numbers, the shortest text)
 SETS: list[tuple[str, list[int], str]] = [
@@ -30,7 +30,7 @@ SETS: list[tuple[str, list[int], str]] = [
     ("1-2,3-4", [1, 2, 3, 4], "1-4"),
     ("1-9,2-3,5", list(range(1, 10)), "1-9"),
     ("5-5", [5], "5"),
-    (str(LARGEST_ID), [LARGEST_ID], str(LARGEST_ID)),
+    (str(MAX_ID), [MAX_ID], str(MAX_ID)),
 ]
 
 
@@ -39,7 +39,7 @@ def test_both_directions(text: str, numbers: list[int], shortest: str) -> None:
     found = RangeSet.parse(text)
     assert list(found) == numbers
     assert str(found) == shortest
-    assert RangeSet.of(reversed(numbers)) == found
+    assert RangeSet.from_numbers(reversed(numbers)) == found
     assert len(found) == len(numbers)
     assert all(number in found for number in numbers)
     assert -1 not in found
@@ -79,29 +79,29 @@ def test_what_is_no_set(text: str, character: int) -> None:
 
 
 def test_what_is_no_id() -> None:
-    for numbers in ([-1, 5], [LARGEST_ID + 1], range(-3, 2)):
+    for numbers in ([-1, 5], [MAX_ID + 1], range(-3, 2)):
         with pytest.raises(LocalError, match="is no id"):
-            RangeSet.of(numbers)
+            RangeSet.from_numbers(numbers)
 
 
 def test_a_hundred_thousand_are_short() -> None:
     numbers = list(range(16_777_217, 16_877_217))
-    assert str(RangeSet.of(numbers)) == "16777217-16877216"
-    assert RangeSet.of(range(16_777_217, 16_877_217)) == RangeSet.of(numbers)
-    every_other = RangeSet.of(numbers[::2])
+    assert str(RangeSet.from_numbers(numbers)) == "16777217-16877216"
+    assert RangeSet.from_numbers(range(16_777_217, 16_877_217)) == RangeSet.from_numbers(numbers)
+    every_other = RangeSet.from_numbers(numbers[::2])
     assert len(every_other.spans) == 50_000
     assert RangeSet.parse(str(every_other)) == every_other
 
 
 def test_a_wide_range_costs_nothing() -> None:
-    found = RangeSet.parse(f"0-{LARGEST_ID}," * 1000 + "5")
-    assert len(found) == LARGEST_ID + 1
-    assert found.spans == ((0, LARGEST_ID),)
+    found = RangeSet.parse(f"0-{MAX_ID}," * 1000 + "5")
+    assert len(found) == MAX_ID + 1
+    assert found.spans == ((0, MAX_ID),)
 
 
-@given(st.sets(st.integers(0, 60) | st.integers(0, LARGEST_ID)))
+@given(st.sets(st.integers(0, 60) | st.integers(0, MAX_ID)))
 def test_sets_come_back(numbers: set[int]) -> None:
-    found = RangeSet.of(numbers)
+    found = RangeSet.from_numbers(numbers)
     assert list(found) == sorted(numbers)
     assert len(found) == len(numbers)
     assert all(b[0] > a[1] + 1 for a, b in zip(found.spans, found.spans[1:], strict=False))
@@ -114,7 +114,7 @@ def test_any_order_and_overlap(pairs: list[tuple[int, int]]) -> None:
     found = RangeSet.parse(",".join(f"{low}-{high}" for low, high in pairs))
     numbers = {n for low, high in pairs for n in range(low, high + 1)}
     assert set(found) == numbers
-    assert found == RangeSet.of(numbers)
+    assert found == RangeSet.from_numbers(numbers)
 
 
 @given(st.text(st.sampled_from("0123456789-,, x"), max_size=20) | st.text(max_size=10))

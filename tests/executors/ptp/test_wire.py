@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from osprofile.executors.ptp import wire
 from osprofile.executors.ptp.errors import LocalError, RemoteError
-from osprofile.executors.ptp.wire import Frame, Reader, ascii_text, encode
+from osprofile.executors.ptp.wire import Frame, FrameReader, encode_frame, escape_non_ascii
 
 # (section, frame, bytes): the writer gives the bytes, and the reader gives the frame.
 FRAMES: list[tuple[str, Frame, bytes]] = [
@@ -96,8 +96,8 @@ FRAMES: list[tuple[str, Frame, bytes]] = [
 IDS = [section for section, _, _ in FRAMES]
 
 
-def read(data: bytes, *, limit: int = wire.MAX_COMMAND) -> list[Frame]:
-    reader = Reader(limit)
+def read(data: bytes, *, limit: int = wire.MAX_COMMAND_SIZE) -> list[Frame]:
+    reader = FrameReader(limit)
     reader.receive_data(data)
     return list(iter(reader.next_frame, None))
 
@@ -119,7 +119,7 @@ def test_every_split_point() -> None:
     data = b"".join(case[2] for case in FRAMES)
     frames = [case[1] for case in FRAMES]
     for cut in range(len(data) + 1):
-        reader = Reader()
+        reader = FrameReader()
         found = []
         for part in (data[:cut], data[cut:]):
             if part:
@@ -128,11 +128,11 @@ def test_every_split_point() -> None:
         assert found == frames, cut
         reader.receive_data(b"")
         assert reader.next_frame() is None
-        assert reader.ended
+        assert reader.has_ended
 
 
 def test_byte_by_byte() -> None:
-    reader = Reader()
+    reader = FrameReader()
     found = []
     for byte in b"".join(case[2] for case in FRAMES):
         reader.receive_data(bytes([byte]))
@@ -168,7 +168,7 @@ WRONG: list[tuple[str, bytes, int, bool, str]] = [
 
 @pytest.mark.parametrize(("what", "data", "offset", "fatal", "text"), WRONG)
 def test_what_is_wrong_is_told(what: str, data: bytes, offset: int, fatal: bool, text: str) -> None:
-    reader = Reader()
+    reader = FrameReader()
     reader.receive_data(OK + data)
     assert reader.next_frame() == Frame(0, 0), what
     with pytest.raises(RemoteError) as caught:
@@ -182,7 +182,7 @@ def test_what_is_wrong_is_told(what: str, data: bytes, offset: int, fatal: bool,
 @pytest.mark.parametrize(("what", "data", "_offset", "fatal", "_text"), WRONG)
 def test_after_a_bad_frame(what: str, data: bytes, _offset: int, fatal: bool, _text: str) -> None:
     """A frame whose LENGTH is right is dropped alone; without it, nothing is read any more."""
-    reader = Reader()
+    reader = FrameReader()
     reader.receive_data(data)
     with pytest.raises(RemoteError) as first:
         reader.next_frame()
@@ -197,7 +197,7 @@ def test_after_a_bad_frame(what: str, data: bytes, _offset: int, fatal: bool, _t
 
 @pytest.mark.parametrize("cut", range(1, len(FRAMES[0][2])))
 def test_an_end_inside_a_frame(cut: int) -> None:
-    reader = Reader()
+    reader = FrameReader()
     reader.receive_data(FRAMES[0][2][:cut])
     assert reader.next_frame() is None
     reader.receive_data(b"")
@@ -218,7 +218,7 @@ def test_a_long_frame_in_small_pieces_is_read_in_linear_time() -> None:
     """Four megabytes in 64 Ki pieces of 64 bytes: quadratic work would take minutes."""
     frame = Frame(5, 1, tuple("x" * 1000 for _ in range(4000)))
     data = bytes(frame)
-    reader = Reader()
+    reader = FrameReader()
     for at in range(0, len(data), 64):
         assert reader.next_frame() is None
         reader.receive_data(data[at : at + 64])
@@ -242,8 +242,11 @@ def test_what_is_not_written(frame: Frame, text: str) -> None:
 
 
 def test_escapes() -> None:
-    assert ascii_text("plain = \n") == "plain = \n"
-    assert ascii_text("caf\u00e9 \u2019 \U0001f40d \ud800") == r"caf\xe9 \u2019 \U0001f40d \ud800"
+    assert escape_non_ascii("plain = \n") == "plain = \n"
+    assert (
+        escape_non_ascii("caf\u00e9 \u2019 \U0001f40d \ud800")
+        == r"caf\xe9 \u2019 \U0001f40d \ud800"
+    )
 
 
 arguments = st.lists(st.text(st.characters(max_codepoint=127), max_size=30), max_size=8)
@@ -258,7 +261,7 @@ frames = st.builds(
 @given(st.lists(frames, max_size=6), st.lists(st.integers(0, 400), max_size=10))
 def test_frames_cut_anywhere_come_back(sent: list[Frame], cuts: list[int]) -> None:
     data = b"".join(map(bytes, sent))
-    reader = Reader()
+    reader = FrameReader()
     found = []
     begin = 0
     for end in [*sorted(min(cut, len(data)) for cut in cuts), len(data)]:
@@ -271,7 +274,7 @@ def test_frames_cut_anywhere_come_back(sent: list[Frame], cuts: list[int]) -> No
 
 @given(frames)
 def test_the_length_is_that_of_what_follows(frame: Frame) -> None:
-    data = encode(*frame)
+    data = encode_frame(*frame)
     assert int(data[:8], 16) == len(data) - 8
     assert int(data[23:31], 16) == len(frame.args)
 
@@ -281,7 +284,7 @@ NEARLY = st.lists(
 ).map(b"".join)
 
 
-def drain(reader: Reader, most: int) -> list[Frame | RemoteError]:
+def drain(reader: FrameReader, most: int) -> list[Frame | RemoteError]:
     """Give all that a reader has; it must not have more than `most` things."""
     found: list[Frame | RemoteError] = []
     while len(found) <= most:
@@ -300,7 +303,7 @@ def drain(reader: Reader, most: int) -> list[Frame | RemoteError]:
 
 @given(st.lists(st.binary(max_size=60) | NEARLY, max_size=6))
 def test_garbage_raises_nothing_else(pieces: list[bytes]) -> None:
-    reader = Reader()
+    reader = FrameReader()
     size = len(b"".join(pieces))
     for piece in [*pieces, b""]:
         reader.receive_data(piece)
@@ -314,7 +317,7 @@ def test_a_changed_byte_raises_nothing_else(frame: Frame, data: st.DataObject) -
     raw = bytearray(bytes(frame))
     at = data.draw(st.integers(0, len(raw) - 1))
     raw[at] = data.draw(st.integers(0, 255))
-    reader = Reader()
+    reader = FrameReader()
     reader.receive_data(bytes(raw) + OK)
     reader.receive_data(b"")
     found = drain(reader, len(raw))

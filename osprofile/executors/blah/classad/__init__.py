@@ -13,16 +13,16 @@ from osprofile.executors.blah.classad.evaluator import Evaluator
 from osprofile.executors.blah.classad.nodes import (
     Ad,
     Call,
-    Chain,
     Conditional,
     Expression,
-    ListOf,
+    ListExpression,
     Literal,
+    OperatorChain,
     Reference,
     Subscript,
     Unary,
 )
-from osprofile.executors.blah.classad.parser import parse_ad, parse_expression, read_ad
+from osprofile.executors.blah.classad.parser import parse_ad, parse_ad_prefix, parse_expression
 from osprofile.executors.blah.classad.values import UNDEFINED, Failure, Scope, Value
 from osprofile.executors.blah.classad.writer import unparse, write_ad
 
@@ -30,21 +30,21 @@ __all__ = [
     "UNDEFINED",
     "Ad",
     "Call",
-    "Chain",
     "Conditional",
     "Evaluator",
     "Expression",
     "Failure",
-    "ListOf",
+    "ListExpression",
     "Literal",
+    "OperatorChain",
     "Reference",
     "Scope",
     "Subscript",
     "Unary",
     "Value",
     "parse_ad",
+    "parse_ad_prefix",
     "parse_expression",
-    "read_ad",
     "unparse",
     "write_ad",
 ]

@@ -10,17 +10,17 @@ import math
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from osprofile.errors import JavaRegexError, nearest
-from osprofile.executors.blah.classad.operators import equal, same
+from osprofile.errors import JavaRegexError, suggest_names
+from osprofile.executors.blah.classad.operators import is_equal, is_identical
 from osprofile.executors.blah.classad.values import (
     UNDEFINED,
     Failure,
     Scope,
     Undefined,
-    type_name,
-    wrapped,
+    describe_type,
+    wrap_int64,
 )
-from osprofile.executors.blah.classad.writer import constant
+from osprofile.executors.blah.classad.writer import format_constant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,18 +34,18 @@ class Function(NamedTuple):
     """A function and how many arguments it takes."""
 
     function: Callable[..., Value]
-    least: int
-    most: int
+    min_arguments: int
+    max_arguments: int
 
 
-_MANY: Final = 1000
+_UNLIMITED: Final = 1000
 
 
-def arity_fault(name: str, count: int) -> str:
+def describe_call_error(name: str, count: int) -> str:
     """Say what is wrong with a call of that name with so many arguments; empty: nothing."""
-    found = _ARITY.get(name.lower())
+    found = _ARGUMENT_COUNTS.get(name.lower())
     if found is None:
-        hint = nearest(name, [*STRICT, *LAZY])
+        hint = suggest_names(name, [*STRICT_FUNCTIONS, *NON_STRICT_FUNCTIONS])
         return (
             f"there is no function {name} ({hint})"
             if hint.startswith("did")
@@ -58,42 +58,42 @@ def arity_fault(name: str, count: int) -> str:
         str(least)
         if least == most
         else f"{least} or more"
-        if most == _MANY
+        if most == _UNLIMITED
         else f"{least} to {most}"
     )
     return f"{name} takes {wanted} arguments, not {count}"
 
 
-def _misused(name: str, value: Value) -> Failure:
-    return Failure(f"{name} of {type_name(value)}")
+def _make_type_failure(name: str, value: Value) -> Failure:
+    return Failure(f"{name} of {describe_type(value)}")
 
 
 # Conversions
 
 
-def _string(value: Value) -> Value:
+def _to_string(value: Value) -> Value:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple | Scope):
-        return _misused("string", value)
-    return constant(value)
+        return _make_type_failure("string", value)
+    return format_constant(value)
 
 
-def _int(value: Value) -> Value:
-    number = _number(value)
+def _to_integer(value: Value) -> Value:
+    number = _parse_number(value)
     if number is None:
-        return _misused("int", value)
+        return _make_type_failure("int", value)
     if isinstance(number, float) and not math.isfinite(number):
         return Failure(f"int of {number}")
-    return wrapped(int(number))
+    return wrap_int64(int(number))
 
 
-def _real(value: Value) -> Value:
-    number = _number(value)
-    return _misused("real", value) if number is None else float(number)
+def _to_real(value: Value) -> Value:
+    number = _parse_number(value)
+    return _make_type_failure("real", value) if number is None else float(number)
 
 
-def _number(value: Value) -> Number | None:
+def _parse_number(value: Value) -> Number | None:
     if isinstance(value, int | float):
         return value
     if not isinstance(value, str) or len(value) > 400:
@@ -107,35 +107,35 @@ def _number(value: Value) -> Number | None:
         return None
 
 
-def _bool(value: Value) -> Value:
+def _to_boolean(value: Value) -> Value:
     if isinstance(value, str):
         word = value.strip().lower()
-        return word == "true" if word in {"true", "false"} else _misused("bool", value)
-    return value != 0 if isinstance(value, int | float) else _misused("bool", value)
+        return word == "true" if word in {"true", "false"} else _make_type_failure("bool", value)
+    return value != 0 if isinstance(value, int | float) else _make_type_failure("bool", value)
 
 
 # Strings
 
 
-def _strcat(*values: Value) -> Value:
+def _concatenate(*values: Value) -> Value:
     pieces = []
     for value in values:
-        piece = _string(value)
+        piece = _to_string(value)
         if not isinstance(piece, str):
             return piece
         pieces.append(piece)
     return "".join(pieces)
 
 
-def _on_text(name: str, function: Callable[[str], Value]) -> Callable[[Value], Value]:
+def _make_text_function(name: str, function: Callable[[str], Value]) -> Callable[[Value], Value]:
     def applied(value: Value) -> Value:
-        text = _string(value)
-        return function(text) if isinstance(text, str) else _misused(name, value)
+        text = _to_string(value)
+        return function(text) if isinstance(text, str) else _make_type_failure(name, value)
 
     return applied
 
 
-def _substr(value: Value, start: Value, count: Value = 1 << 62) -> Value:
+def _take_substring(value: Value, start: Value, count: Value = 1 << 62) -> Value:
     """Give a part of a string; a negative start counts from the end, a negative count too."""
     if not isinstance(value, str) or not isinstance(start, int) or not isinstance(count, int):
         return Failure("substr takes a string and one or two integers")
@@ -144,46 +144,46 @@ def _substr(value: Value, start: Value, count: Value = 1 << 62) -> Value:
     return value[first:last] if last > first else ""
 
 
-def _strcmp(left: Value, right: Value) -> Value:
-    first, second = _string(left), _string(right)
+def _compare_strings(left: Value, right: Value) -> Value:
+    first, second = _to_string(left), _to_string(right)
     if not isinstance(first, str) or not isinstance(second, str):
         return Failure("strcmp of what is no string")
     return (first > second) - (first < second)
 
 
-def _stricmp(left: Value, right: Value) -> Value:
-    first, second = _string(left), _string(right)
+def _compare_ignoring_case(left: Value, right: Value) -> Value:
+    first, second = _to_string(left), _to_string(right)
     if not isinstance(first, str) or not isinstance(second, str):
         return Failure("stricmp of what is no string")
-    return _strcmp(first.lower(), second.lower())
+    return _compare_strings(first.lower(), second.lower())
 
 
-def _split(value: Value, delimiters: Value = ", \t\n") -> Value:
+def _split_string(value: Value, delimiters: Value = ", \t\n") -> Value:
     if not isinstance(value, str) or not isinstance(delimiters, str):
         return Failure("split takes a string and the characters to split at")
-    return tuple(_words(value, delimiters))
+    return tuple(_split_words(value, delimiters))
 
 
-def _words(text: str, delimiters: str) -> list[str]:
+def _split_words(text: str, delimiters: str) -> list[str]:
     if not delimiters:
         return [text] if text else []
     return [word for word in re.split(f"[{re.escape(delimiters)}]+", text) if word]
 
 
-def _join(*values: Value) -> Value:
+def _join_strings(*values: Value) -> Value:
     separator, items = ("", values[0]) if len(values) == 1 else (values[0], values[1:])
     if len(values) == 2 and isinstance(values[1], tuple):
         items = values[1]
     if not isinstance(separator, str) or not isinstance(items, tuple):
         return Failure("join takes a separator and a list")
-    texts = [_string(item) for item in items if item is not UNDEFINED]
+    texts = [_to_string(item) for item in items if item is not UNDEFINED]
     bad = next((text for text in texts if not isinstance(text, str)), None)
     return separator.join(map(str, texts)) if bad is None else bad
 
 
-def _regexp(pattern: Value, value: Value, options: Value = "") -> Value:
+def _match_regexp(pattern: Value, value: Value, options: Value = "") -> Value:
     """Search with a Java regular expression, which is what the profiles have too."""
-    from osprofile.language import javaregex
+    from osprofile import javaregex
 
     if not isinstance(pattern, str) or not isinstance(value, str) or not isinstance(options, str):
         return Failure("regexp takes strings")
@@ -201,27 +201,33 @@ def _regexp(pattern: Value, value: Value, options: Value = "") -> Value:
 # Lists
 
 
-def _size(value: Value) -> Value:
+def _count_elements(value: Value) -> Value:
     if isinstance(value, str | tuple):
         return len(value)
-    return len(value.ad.attributes) if isinstance(value, Scope) else _misused("size", value)
+    return (
+        len(value.ad.attributes) if isinstance(value, Scope) else _make_type_failure("size", value)
+    )
 
 
-def _member(name: str, test: Callable[[Value, Value], bool]) -> Callable[[Value, Value], Value]:
+def _make_member_test(
+    name: str, test: Callable[[Value, Value], bool]
+) -> Callable[[Value, Value], Value]:
     def applied(item: Value, items: Value) -> Value:
         if not isinstance(items, tuple):
-            return Failure(f"{name} looks in a list, not in {type_name(items)}")
+            return Failure(f"{name} looks in a list, not in {describe_type(items)}")
         if isinstance(item, tuple | Scope):
-            return Failure(f"{name} looks for no {type_name(item).split()[-1]}")
+            return Failure(f"{name} looks for no {describe_type(item).split()[-1]}")
         return any(test(item, other) for other in items)
 
     return applied
 
 
-def _of_numbers(name: str, function: Callable[[list[Number]], Value]) -> Callable[[Value], Value]:
+def _make_list_reduction(
+    name: str, function: Callable[[list[Number]], Value]
+) -> Callable[[Value], Value]:
     def applied(items: Value) -> Value:
         if not isinstance(items, tuple):
-            return Failure(f"{name} takes a list, not {type_name(items)}")
+            return Failure(f"{name} takes a list, not {describe_type(items)}")
         numbers = [item for item in items if isinstance(item, int | float)]
         known = [item for item in items if item is not UNDEFINED]
         if len(numbers) != len(known):
@@ -231,57 +237,59 @@ def _of_numbers(name: str, function: Callable[[list[Number]], Value]) -> Callabl
     return applied
 
 
-def _sum(numbers: list[Number]) -> Value:
+def _sum_numbers(numbers: list[Number]) -> Value:
     total = sum(numbers)
-    return wrapped(total) if isinstance(total, int) else total
+    return wrap_int64(total) if isinstance(total, int) else total
 
 
-def _average(numbers: list[Number]) -> Value:
+def _average_numbers(numbers: list[Number]) -> Value:
     return float(sum(numbers)) / len(numbers) if numbers else 0.0
 
 
-def _least(numbers: list[Number]) -> Value:
+def _least_number(numbers: list[Number]) -> Value:
     return min(numbers) if numbers else UNDEFINED
 
 
-def _greatest(numbers: list[Number]) -> Value:
+def _greatest_number(numbers: list[Number]) -> Value:
     return max(numbers) if numbers else UNDEFINED
 
 
-def _string_list(name: str, function: Callable[[str, list[str]], Value]) -> Callable[..., Value]:
+def _make_string_list_test(
+    name: str, function: Callable[[str, list[str]], Value]
+) -> Callable[..., Value]:
     def applied(item: Value, items: Value, delimiters: Value = ", ") -> Value:
         if not all(isinstance(v, str) for v in (item, items, delimiters)):
             return Failure(f"{name} takes strings")
-        return function(str(item), [w.strip() for w in _words(str(items), str(delimiters))])
+        return function(str(item), [w.strip() for w in _split_words(str(items), str(delimiters))])
 
     return applied
 
 
-def _string_list_size(items: Value, delimiters: Value = ", ") -> Value:
+def _count_string_list(items: Value, delimiters: Value = ", ") -> Value:
     if not isinstance(items, str) or not isinstance(delimiters, str):
         return Failure("stringListSize takes strings")
-    return len(_words(items, delimiters))
+    return len(_split_words(items, delimiters))
 
 
 # Numbers
 
 
-def _rounded(name: str, function: Callable[[float], int]) -> Callable[[Value], Value]:
+def _make_rounding(name: str, function: Callable[[float], int]) -> Callable[[Value], Value]:
     def applied(value: Value) -> Value:
-        number = _number(value)
+        number = _parse_number(value)
         if number is None or not math.isfinite(number):
-            return _misused(name, value)
-        return wrapped(number if isinstance(number, int) else function(number))
+            return _make_type_failure(name, value)
+        return wrap_int64(number if isinstance(number, int) else function(number))
 
     return applied
 
 
-def _nearest_integer(number: float) -> int:
+def _round_half_away(number: float) -> int:
     """Round half away from zero."""
     return int(math.copysign(math.floor(abs(number) + 0.5), number))
 
 
-def _pow(base: Value, exponent: Value) -> Value:
+def _raise_to_power(base: Value, exponent: Value) -> Value:
     if not isinstance(base, int | float) or not isinstance(exponent, int | float):
         return Failure("pow takes two numbers")
     try:
@@ -289,77 +297,79 @@ def _pow(base: Value, exponent: Value) -> Value:
     except (OverflowError, ValueError):
         return Failure("pow gives no number")
     whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0
-    return wrapped(int(result)) if whole and math.isfinite(result) else result
+    return wrap_int64(int(result)) if whole and math.isfinite(result) else result
 
 
-def _quantize(value: Value, step: Value) -> Value:
+def _round_to_multiple(value: Value, step: Value) -> Value:
     """Give the least multiple of `step` that is not below the value."""
     if not isinstance(value, int | float) or not isinstance(step, int | float) or not step:
         return Failure("quantize takes two numbers, the second not 0")
     if isinstance(value, int) and isinstance(step, int):
-        return wrapped(-(-value // step) * step)
+        return wrap_int64(-(-value // step) * step)
     times = value / step
     return math.ceil(times) * step if math.isfinite(times) else Failure("quantize gives no number")
 
 
-def _is(*types: type) -> Callable[[Value], Value]:
+def _make_type_test(*types: type) -> Callable[[Value], Value]:
     return lambda value: type(value) in types
 
 
-STRICT: Final[dict[str, Function]] = {
-    "string": Function(_string, 1, 1),
-    "int": Function(_int, 1, 1),
-    "real": Function(_real, 1, 1),
-    "bool": Function(_bool, 1, 1),
-    "strcat": Function(_strcat, 0, _MANY),
-    "substr": Function(_substr, 2, 3),
-    "toupper": Function(_on_text("toUpper", str.upper), 1, 1),
-    "tolower": Function(_on_text("toLower", str.lower), 1, 1),
-    "strcmp": Function(_strcmp, 2, 2),
-    "stricmp": Function(_stricmp, 2, 2),
-    "split": Function(_split, 1, 2),
-    "join": Function(_join, 1, _MANY),
-    "regexp": Function(_regexp, 2, 3),
-    "size": Function(_size, 1, 1),
-    "member": Function(_member("member", equal), 2, 2),
-    "identicalmember": Function(_member("identicalMember", same), 2, 2),
-    "sum": Function(_of_numbers("sum", _sum), 1, 1),
-    "avg": Function(_of_numbers("avg", _average), 1, 1),
-    "min": Function(_of_numbers("min", _least), 1, 1),
-    "max": Function(_of_numbers("max", _greatest), 1, 1),
+STRICT_FUNCTIONS: Final[dict[str, Function]] = {
+    "string": Function(_to_string, 1, 1),
+    "int": Function(_to_integer, 1, 1),
+    "real": Function(_to_real, 1, 1),
+    "bool": Function(_to_boolean, 1, 1),
+    "strcat": Function(_concatenate, 0, _UNLIMITED),
+    "substr": Function(_take_substring, 2, 3),
+    "toupper": Function(_make_text_function("toUpper", str.upper), 1, 1),
+    "tolower": Function(_make_text_function("toLower", str.lower), 1, 1),
+    "strcmp": Function(_compare_strings, 2, 2),
+    "stricmp": Function(_compare_ignoring_case, 2, 2),
+    "split": Function(_split_string, 1, 2),
+    "join": Function(_join_strings, 1, _UNLIMITED),
+    "regexp": Function(_match_regexp, 2, 3),
+    "size": Function(_count_elements, 1, 1),
+    "member": Function(_make_member_test("member", is_equal), 2, 2),
+    "identicalmember": Function(_make_member_test("identicalMember", is_identical), 2, 2),
+    "sum": Function(_make_list_reduction("sum", _sum_numbers), 1, 1),
+    "avg": Function(_make_list_reduction("avg", _average_numbers), 1, 1),
+    "min": Function(_make_list_reduction("min", _least_number), 1, 1),
+    "max": Function(_make_list_reduction("max", _greatest_number), 1, 1),
     "stringlistmember": Function(
-        _string_list("stringListMember", lambda item, items: item in items), 2, 3
+        _make_string_list_test("stringListMember", lambda item, items: item in items), 2, 3
     ),
     "stringlistimember": Function(
-        _string_list(
+        _make_string_list_test(
             "stringListIMember", lambda item, items: item.lower() in [i.lower() for i in items]
         ),
         2,
         3,
     ),
-    "stringlistsize": Function(_string_list_size, 1, 2),
-    "floor": Function(_rounded("floor", math.floor), 1, 1),
-    "ceiling": Function(_rounded("ceiling", math.ceil), 1, 1),
-    "round": Function(_rounded("round", _nearest_integer), 1, 1),
-    "pow": Function(_pow, 2, 2),
-    "quantize": Function(_quantize, 2, 2),
+    "stringlistsize": Function(_count_string_list, 1, 2),
+    "floor": Function(_make_rounding("floor", math.floor), 1, 1),
+    "ceiling": Function(_make_rounding("ceiling", math.ceil), 1, 1),
+    "round": Function(_make_rounding("round", _round_half_away), 1, 1),
+    "pow": Function(_raise_to_power, 2, 2),
+    "quantize": Function(_round_to_multiple, 2, 2),
 }
 """Functions by their names in lower case."""
 
-LAZY: Final[dict[str, Callable[..., Value]]] = {
-    "isundefined": _is(Undefined),
-    "iserror": _is(Failure),
-    "isstring": _is(str),
-    "isinteger": _is(int),
-    "isreal": _is(float),
-    "isboolean": _is(bool),
-    "islist": _is(tuple),
-    "isclassad": _is(Scope),
+NON_STRICT_FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
+    "isundefined": _make_type_test(Undefined),
+    "iserror": _make_type_test(Failure),
+    "isstring": _make_type_test(str),
+    "isinteger": _make_type_test(int),
+    "isreal": _make_type_test(float),
+    "isboolean": _make_type_test(bool),
+    "islist": _make_type_test(tuple),
+    "isclassad": _make_type_test(Scope),
 }
 """Functions of one argument that may be undefined or an error."""
 
-_ARITY: Final = {
+_ARGUMENT_COUNTS: Final = {
     "ifthenelse": (3, 3),
-    **{name: (found.least, found.most) for name, found in STRICT.items()},
-    **dict.fromkeys(LAZY, (1, 1)),
+    **{
+        name: (found.min_arguments, found.max_arguments) for name, found in STRICT_FUNCTIONS.items()
+    },
+    **dict.fromkeys(NON_STRICT_FUNCTIONS, (1, 1)),
 }

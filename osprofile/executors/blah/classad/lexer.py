@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, final
 
-from osprofile.errors import ClassAdError, shown
+from osprofile.errors import ClassAdError, quote_value
 
-_SPACE: Final = re.compile(r"[ \t\r\n\f\v]*(//[^\n]*|/\*)?")
+_SPACE_OR_COMMENT: Final = re.compile(r"[ \t\r\n\f\v]*(//[^\n]*|/\*)?")
 _NUMBER: Final = re.compile(
     r"(?:0[xX](?P<hex>[0-9A-Fa-f]+)"
     r"|(?P<real>[0-9]+(?:\.[0-9]*(?:[eE][+-]?[0-9]+)?|[eE][+-]?[0-9]+)"
@@ -21,13 +21,13 @@ _NUMBER: Final = re.compile(
     r"|(?P<whole>[0-9]+))(?P<suffix>[BKMGTbkmgt]?)(?![A-Za-z0-9_])"
 )
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SIGN: Final = re.compile(
+_PUNCTUATION: Final = re.compile(
     r"=\?=|=!=|>>>|<<|>>|<=|>=|==|!=|&&|\|\||\?:|[-+*/%<>=!~&|^?:.,;()\[\]{}]"
 )
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
-_LETTERS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_FACTORS: Final = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-LARGEST: Final = 2**63
+_LETTER_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_SUFFIX_FACTORS: Final = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+MAX_MAGNITUDE: Final = 2**63
 """The largest integer that a word may be; it fits only with a minus before it."""
 
 
@@ -40,68 +40,68 @@ class Token(NamedTuple):
     offset: int
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The word, for a message."""
         if self.kind == "end":
             return "the text ends"
         what = "the string " if self.kind == "string" else ""
-        return f"there is {what}{shown(str(self.value), 40)}"
+        return f"there is {what}{quote_value(str(self.value), 40)}"
 
 
 @final
 class Lexer:
     """Gives the words of a text, one after the other."""
 
-    def __init__(self, text: str, at: int = 0) -> None:
-        self.text, self.at = text, at
+    def __init__(self, text: str, position: int = 0) -> None:
+        self.text, self.position = text, position
 
-    def next(self) -> Token:
+    def next_token(self) -> Token:
         """Give the next word; at the end, a word of the kind end."""
-        self._skip()
-        text, at = self.text, self.at
+        self._skip_space()
+        text, at = self.text, self.position
         first = text[at : at + 1]
         if first == '"':
-            return Token("string", self._string(), at)
+            return Token("string", self._read_string(), at)
         if first == "'":
-            return Token("quoted", self._quoted("'"), at)
+            return Token("quoted", self._read_quoted("'"), at)
         if found := _NAME.match(text, at):
-            self.at = found.end()
+            self.position = found.end()
             return Token("name", found[0], at)
         if first.isdecimal() or (first == "." and text[at + 1 : at + 2].isdecimal()):
-            return self._number()
-        if found := _SIGN.match(text, at):
-            self.at = found.end()
+            return self._read_number()
+        if found := _PUNCTUATION.match(text, at):
+            self.position = found.end()
             return Token(found[0], found[0], at)
         if not first:
             return Token("end", "", at)
-        message = f"{shown(first)} has no meaning here"
+        message = f"{quote_value(first)} has no meaning here"
         raise ClassAdError(message, text, at)
 
-    def _skip(self) -> None:
+    def _skip_space(self) -> None:
         """Go past what stands between words."""
-        while found := _SPACE.match(self.text, self.at):
-            self.at = found.end()
+        while found := _SPACE_OR_COMMENT.match(self.text, self.position):
+            self.position = found.end()
             if not found[1]:
                 return
             if found[1] == "/*":
-                end = self.text.find("*/", self.at)
+                end = self.text.find("*/", self.position)
                 if end < 0:
                     raise ClassAdError(
                         "the comment has no end", self.text, found.start(1), expected="*/"
                     )
-                self.at = end + 2
+                self.position = end + 2
 
-    def _string(self) -> str:
-        pieces = [self._quoted('"')]
+    def _read_string(self) -> str:
+        pieces = [self._read_quoted('"')]
         while True:
-            self._skip()
-            if not self.text.startswith('"', self.at):
+            self._skip_space()
+            if not self.text.startswith('"', self.position):
                 return "".join(pieces)
-            pieces.append(self._quoted('"'))
+            pieces.append(self._read_quoted('"'))
 
-    def _quoted(self, quote: str) -> str:
+    def _read_quoted(self, quote: str) -> str:
         """Read up to the first quote with an even number of backslashes before it."""
-        start = at = self.at + 1
+        start = at = self.position + 1
         while True:
             end = self.text.find(quote, at)
             if end < 0:
@@ -111,10 +111,10 @@ class Lexer:
             at = end + 1
             if (len(piece) - len(piece.rstrip("\\"))) % 2 == 0:
                 break
-        self.at = at
-        return self._unescaped(start, end)
+        self.position = at
+        return self._unescape_body(start, end)
 
-    def _unescaped(self, start: int, end: int) -> str:
+    def _unescape_body(self, start: int, end: int) -> str:
         body = self.text[start:end]
         if "\0" in body:
             raise ClassAdError("a string holds no NUL", self.text, start + body.index("\0"))
@@ -125,7 +125,7 @@ class Lexer:
         def meaning(found: re.Match[str]) -> str:
             nonlocal had_bytes
             if not found[1][0].isdigit() or found[1][0] in "89":
-                return _LETTERS.get(found[1], found[1])
+                return _LETTER_ESCAPES.get(found[1], found[1])
             code = int(found[1], 8)
             if code == 0:
                 raise ClassAdError("a string holds no NUL", self.text, start + found.start())
@@ -137,12 +137,12 @@ class Lexer:
             return value
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
-    def _number(self) -> Token:
-        at, found = self.at, _NUMBER.match(self.text, self.at)
+    def _read_number(self) -> Token:
+        at, found = self.position, _NUMBER.match(self.text, self.position)
         if found is None:
             raise ClassAdError("this is no number", self.text, at, expected="12, 0x1F, 1.5 or 10M")
-        self.at = found.end()
-        factor = _FACTORS[found["suffix"].upper()]
+        self.position = found.end()
+        factor = _SUFFIX_FACTORS[found["suffix"].upper()]
         if found["real"] is not None:
             return Token("real", float(found["real"]) * factor, at)
         digits = (found["hex"] or found["whole"]).lstrip("0") or "0"
@@ -150,6 +150,6 @@ class Lexer:
         if octal and not set(digits) <= set("01234567"):
             raise ClassAdError("a number with a leading 0 is octal: digits below 8", self.text, at)
         number = int(digits[:30], 16 if found["hex"] else 8 if octal else 10) * factor
-        if len(digits) > 30 or number > LARGEST:
+        if len(digits) > 30 or number > MAX_MAGNITUDE:
             raise ClassAdError("this integer does not fit 64 bits", self.text, at)
         return Token("integer", number, at)

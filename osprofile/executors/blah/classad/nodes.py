@@ -26,9 +26,9 @@ UNDEFINED: Final = Undefined.UNDEFINED
 @final
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The value `error`; `why` is for people. All of them are equal."""
+    """The value `error`; `reason` is for people. All of them are equal."""
 
-    why: str = ""
+    reason: str = ""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Failure)
@@ -78,7 +78,7 @@ class Unary:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Chain:
+class OperatorChain:
     """`FIRST OP A OP B ...`: operators of one precedence, from left to right."""
 
     first: Expression
@@ -106,7 +106,7 @@ class Call:
 
 @final
 @dataclass(frozen=True, slots=True)
-class ListOf:
+class ListExpression:
     """`{ITEMS}`."""
 
     items: tuple[Expression, ...]
@@ -134,21 +134,19 @@ class Ad:
         return name.lower() in self.attributes
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ad) and self._expressions() == other._expressions()
+        return isinstance(other, Ad) and self._expressions_by_name() == other._expressions_by_name()
 
     def __hash__(self) -> int:
         return hash(frozenset(self.attributes))
 
-    def _expressions(self) -> dict[str, Expression]:
+    def _expressions_by_name(self) -> dict[str, Expression]:
         return {name: found.expression for name, found in self.attributes.items()}
 
 
-Expression: TypeAlias = (
-    "Literal | Reference | Subscript | Unary | Chain | Conditional | Call | ListOf | Ad"
-)
+Expression: TypeAlias = "Literal | Reference | Subscript | Unary | OperatorChain | Conditional | Call | ListExpression | Ad"
 
 
-def parts(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # one a kind
+def get_children(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # one a kind
     """Give the expressions that one is made of, not those within them."""
     match node:
         case Reference(base=base):
@@ -157,14 +155,14 @@ def parts(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # one a k
             return (node.base, node.index)
         case Unary():
             return (node.operand,)
-        case Chain():
+        case OperatorChain():
             return (node.first, *(operand for _, operand in node.rest))
         case Conditional():
             found = (node.condition, node.then, node.otherwise)
             return [part for part in found if part is not None]
         case Call():
             return node.arguments
-        case ListOf():
+        case ListExpression():
             return node.items
         case Ad():
             return [found.expression for found in node.attributes.values()]
@@ -186,7 +184,9 @@ PRECEDENCE: Final[tuple[tuple[str, ...], ...]] = (
 )
 """The operators between two operands, the weakest first; `?:` is weaker than all of them."""
 
-LEVEL: Final = {operator: level for level, row in enumerate(PRECEDENCE) for operator in row}
+PRECEDENCE_LEVEL: Final = {
+    operator: level for level, row in enumerate(PRECEDENCE) for operator in row
+}
 """Each operator's place in PRECEDENCE."""
 
 KEYWORDS: Final = frozenset({"true", "false", "undefined", "error", "is", "isnt"})

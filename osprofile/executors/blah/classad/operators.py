@@ -11,9 +11,9 @@ from osprofile.executors.blah.classad.values import (
     Failure,
     Scope,
     Undefined,
-    type_name,
-    undecided,
-    wrapped,
+    describe_type,
+    find_exceptional_value,
+    wrap_int64,
 )
 
 if TYPE_CHECKING:
@@ -21,68 +21,70 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.classad.values import Value
 
-    Binary = Callable[[Value, Value], Value]
+    BinaryOperator = Callable[[Value, Value], Value]
 
 
-def truth(value: Value) -> bool | Undefined | Failure:
+def to_condition(value: Value) -> bool | Undefined | Failure:
     """Give a value as a condition; numbers are true unless they are 0."""
     if isinstance(value, bool | Undefined | Failure):
         return value
     if isinstance(value, int | float):
         return value != 0
-    return Failure(f"{type_name(value)} is no condition")
+    return Failure(f"{describe_type(value)} is no condition")
 
 
-def apply(operator: str, value: Value) -> Value:
+def apply_unary(operator: str, value: Value) -> Value:
     """Apply one of `- + ! ~` to a value."""
     if value is UNDEFINED or isinstance(value, Failure):
         return value
     if operator == "!":
-        chosen = truth(value)
+        chosen = to_condition(value)
         return not chosen if isinstance(chosen, bool) else chosen
     if operator == "~":
-        return ~value if isinstance(value, int) else _misused("~", value)
+        return ~value if isinstance(value, int) else _make_type_failure("~", value)
     if not isinstance(value, int | float):
-        return _misused(operator, value)
+        return _make_type_failure(operator, value)
     if isinstance(value, float):
         return -value if operator == "-" else value
-    return wrapped(-value) if operator == "-" else int(value)
+    return wrap_int64(-value) if operator == "-" else int(value)
 
 
-def same(left: Value, right: Value) -> bool:
+def is_identical(left: Value, right: Value) -> bool:
     """Say whether two values are identical: of one type, and equal in every letter."""
     if isinstance(left, Scope) and isinstance(right, Scope):
         return left.ad == right.ad
     if type(left) is not type(right):
         return False
     if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(map(same, left, right))
+        return len(left) == len(right) and all(map(is_identical, left, right))
     return left == right
 
 
-def equal(left: Value, right: Value) -> bool:
+def is_equal(left: Value, right: Value) -> bool:
     """Say whether two values are equal as by `==`; strings in any case."""
-    return _compared(python.eq)(left, right) is True
+    return _make_comparison(python.eq)(left, right) is True
 
 
-def _misused(operator: str, *values: Value) -> Failure:
-    return Failure(f"{operator} on {' and '.join(map(type_name, values))}")
+def _make_type_failure(operator: str, *values: Value) -> Failure:
+    return Failure(f"{operator} on {' and '.join(map(describe_type, values))}")
 
 
-def _strict(operator: str, function: Callable[[Value, Value], Value | None]) -> Binary:
+def _make_strict(operator: str, function: Callable[[Value, Value], Value | None]) -> BinaryOperator:
     """Let errors and undefined through, errors first."""
 
     def applied(left: Value, right: Value) -> Value:
-        unknown = undecided(left, right)
+        unknown = find_exceptional_value(left, right)
         if unknown is not None:
             return unknown
         result = function(left, right)
-        return _misused(operator, left, right) if result is None else result
+        return _make_type_failure(operator, left, right) if result is None else result
 
     return applied
 
 
-def _compared(compare: Callable[[object, object], bool]) -> Callable[[Value, Value], bool | None]:
+def _make_comparison(
+    compare: Callable[[object, object], bool],
+) -> Callable[[Value, Value], bool | None]:
     def applied(left: Value, right: Value) -> bool | None:
         if isinstance(left, str) and isinstance(right, str):
             return compare(left.lower(), right.lower())
@@ -93,13 +95,13 @@ def _compared(compare: Callable[[object, object], bool]) -> Callable[[Value, Val
     return applied
 
 
-def _arithmetic(
+def _make_arithmetic(
     whole: Callable[[int, int], int | Failure], real: Callable[[float, float], float | Failure]
 ) -> Callable[[Value, Value], Value | None]:
     def applied(left: Value, right: Value) -> Value | None:
         if isinstance(left, int) and isinstance(right, int):
             result = whole(left, right)
-            return result if isinstance(result, Failure) else wrapped(result)
+            return result if isinstance(result, Failure) else wrap_int64(result)
         if isinstance(left, int | float) and isinstance(right, int | float):
             return real(float(left), float(right))
         return None
@@ -107,84 +109,84 @@ def _arithmetic(
     return applied
 
 
-def _on_bits(function: Callable[[int, int], int]) -> Callable[[Value, Value], Value | None]:
+def _make_bitwise(function: Callable[[int, int], int]) -> Callable[[Value, Value], Value | None]:
     def applied(left: Value, right: Value) -> Value | None:
         if isinstance(left, int) and isinstance(right, int):
             result = function(left, right)
             both = isinstance(left, bool) and isinstance(right, bool)
-            return bool(result) if both and function in _BOOLEAN else wrapped(result)
+            return bool(result) if both and function in _BOOLEAN_OPERATIONS else wrap_int64(result)
         return None
 
     return applied
 
 
-_BY_ZERO: Final = Failure("division by zero")
+_DIVISION_BY_ZERO: Final = Failure("division by zero")
 
 
-def _divided(left: int, right: int) -> int | Failure:
+def _divide_integers(left: int, right: int) -> int | Failure:
     if right == 0:
-        return _BY_ZERO
+        return _DIVISION_BY_ZERO
     quotient = abs(left) // abs(right)
     return quotient if (left < 0) == (right < 0) else -quotient
 
 
-def _remainder(left: int, right: int) -> int | Failure:
+def _remainder_integers(left: int, right: int) -> int | Failure:
     if right == 0:
-        return _BY_ZERO
+        return _DIVISION_BY_ZERO
     rest = abs(left) % abs(right)
     return -rest if left < 0 else rest
 
 
-def _real_divided(left: float, right: float) -> float | Failure:
-    return left / right if right else _BY_ZERO
+def _divide_reals(left: float, right: float) -> float | Failure:
+    return left / right if right else _DIVISION_BY_ZERO
 
 
-def _real_remainder(left: float, right: float) -> float | Failure:
+def _remainder_reals(left: float, right: float) -> float | Failure:
     if not right or math.isinf(left):
-        return _BY_ZERO
+        return _DIVISION_BY_ZERO
     return math.fmod(left, right)
 
 
 # As processors do it, a shift counts modulo 64: no shift makes a number of a million bits.
-def _shifted_left(left: int, right: int) -> int:
+def _shift_left(left: int, right: int) -> int:
     return left << (right & 63)
 
 
-def _shifted_right(left: int, right: int) -> int:
+def _shift_right(left: int, right: int) -> int:
     return left >> (right & 63)
 
 
-def _shifted_logically(left: int, right: int) -> int:
+def _shift_right_logical(left: int, right: int) -> int:
     return (left % (1 << 64)) >> (right & 63)
 
 
-_BOOLEAN: Final = (python.and_, python.or_, python.xor)
+_BOOLEAN_OPERATIONS: Final = (python.and_, python.or_, python.xor)
 
-_BY_SIGN: Final[dict[str, Callable[[Value, Value], Value | None]]] = {
-    "==": _compared(python.eq),
-    "!=": _compared(python.ne),
-    "<": _compared(python.lt),  # type: ignore[arg-type]  # two strings, or two numbers
-    "<=": _compared(python.le),  # type: ignore[arg-type]
-    ">": _compared(python.gt),  # type: ignore[arg-type]
-    ">=": _compared(python.ge),  # type: ignore[arg-type]
-    "+": _arithmetic(python.add, python.add),
-    "-": _arithmetic(python.sub, python.sub),
-    "*": _arithmetic(python.mul, python.mul),
-    "/": _arithmetic(_divided, _real_divided),
-    "%": _arithmetic(_remainder, _real_remainder),
-    "&": _on_bits(python.and_),
-    "|": _on_bits(python.or_),
-    "^": _on_bits(python.xor),
-    "<<": _on_bits(_shifted_left),
-    ">>": _on_bits(_shifted_right),
-    ">>>": _on_bits(_shifted_logically),
+_STRICT_OPERATORS: Final[dict[str, Callable[[Value, Value], Value | None]]] = {
+    "==": _make_comparison(python.eq),
+    "!=": _make_comparison(python.ne),
+    "<": _make_comparison(python.lt),  # type: ignore[arg-type]  # two strings, or two numbers
+    "<=": _make_comparison(python.le),  # type: ignore[arg-type]
+    ">": _make_comparison(python.gt),  # type: ignore[arg-type]
+    ">=": _make_comparison(python.ge),  # type: ignore[arg-type]
+    "+": _make_arithmetic(python.add, python.add),
+    "-": _make_arithmetic(python.sub, python.sub),
+    "*": _make_arithmetic(python.mul, python.mul),
+    "/": _make_arithmetic(_divide_integers, _divide_reals),
+    "%": _make_arithmetic(_remainder_integers, _remainder_reals),
+    "&": _make_bitwise(python.and_),
+    "|": _make_bitwise(python.or_),
+    "^": _make_bitwise(python.xor),
+    "<<": _make_bitwise(_shift_left),
+    ">>": _make_bitwise(_shift_right),
+    ">>>": _make_bitwise(_shift_right_logical),
 }
 
-OPERATORS: Final[dict[str, Binary]] = {
-    **{sign: _strict(sign, function) for sign, function in _BY_SIGN.items()},
-    "=?=": same,
-    "is": same,
-    "=!=": lambda left, right: not same(left, right),
-    "isnt": lambda left, right: not same(left, right),
+BINARY_OPERATORS: Final[dict[str, BinaryOperator]] = {
+    **{sign: _make_strict(sign, function) for sign, function in _STRICT_OPERATORS.items()},
+    "=?=": is_identical,
+    "is": is_identical,
+    "=!=": lambda left, right: not is_identical(left, right),
+    "isnt": lambda left, right: not is_identical(left, right),
 }
 """What each operator between two operands does, `&&` and `||` apart."""

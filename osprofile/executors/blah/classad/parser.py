@@ -16,25 +16,25 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ClassAdError
-from osprofile.executors.blah.classad.lexer import LARGEST, Lexer, Token
+from osprofile.executors.blah.classad.lexer import MAX_MAGNITUDE, Lexer, Token
 from osprofile.executors.blah.classad.nodes import (
     KEYWORDS,
-    LEVEL,
     PRECEDENCE,
+    PRECEDENCE_LEVEL,
     UNDEFINED,
     Ad,
     Attribute,
     Call,
-    Chain,
     Conditional,
     Expression,
     Failure,
-    ListOf,
+    ListExpression,
     Literal,
+    OperatorChain,
     Reference,
     Subscript,
     Unary,
-    parts,
+    get_children,
 )
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.classad.nodes import Constant
 
-DEEPEST: Final = 64
+MAX_NESTING: Final = 64
 """How deeply brackets may be nested; the tree may be 100 high."""
-_HIGHEST: Final = 100
-MOST_WORDS: Final = 20_000
+_MAX_TREE_HEIGHT: Final = 100
+MAX_TOKENS: Final = 20_000
 """How many words and signs a text may have: the daemon answers nobody while it reads them."""
-_CONSTANTS: Final[dict[str, Constant]] = {
+_NAMED_CONSTANTS: Final[dict[str, Constant]] = {
     "true": True,
     "false": False,
     "undefined": UNDEFINED,
@@ -60,35 +60,35 @@ def parse_ad(text: str) -> Ad:
 
     `ClassAdError` for anything else, the old syntax without brackets too.
     """
-    ad, rest = read_ad(text)
-    behind = Lexer(text, len(text) - len(rest)).next()
+    ad, rest = parse_ad_prefix(text)
+    behind = Lexer(text, len(text) - len(rest)).next_token()
     if behind.kind != "end":
         message = "there is more text behind the ad"
         raise ClassAdError(message, text, behind.offset, expected="nothing")
     return ad
 
 
-def read_ad(text: str) -> tuple[Ad, str]:
+def parse_ad_prefix(text: str) -> tuple[Ad, str]:
     """Read one ad; give it and the text behind it. `ClassAdError` as from `parse_ad`."""
     parser = _Parser(text)
-    if parser.token.kind == "end":
+    if parser.current_token.kind == "end":
         raise ClassAdError("there is no ad", text, 0, expected="[")
-    if parser.token.kind in {"name", "quoted"}:
+    if parser.current_token.kind in {"name", "quoted"}:
         message = "an ad stands in brackets, as in [ a = 1; b = 2 ]; the old syntax is not read"
-        raise ClassAdError(message, text, parser.token.offset)
-    if parser.token.kind != "[":
-        raise parser.error("[")
-    ad = parser.ad()
+        raise ClassAdError(message, text, parser.current_token.offset)
+    if parser.current_token.kind != "[":
+        raise parser.make_error("[")
+    ad = parser.parse_ad()
     parser.check_height(ad)
-    return ad, text[parser.end :]
+    return ad, text[parser.end_offset :]
 
 
 def parse_expression(text: str) -> Expression:
     """Read one expression, with nothing behind it. `ClassAdError` for anything else."""
     parser = _Parser(text)
-    found = parser.expression()
-    if parser.token.kind != "end":
-        raise parser.error("an operator, or the end")
+    found = parser.parse_expression()
+    if parser.current_token.kind != "end":
+        raise parser.make_error("an operator, or the end")
     parser.check_height(found)
     return found
 
@@ -99,214 +99,221 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self.text, self._lexer, self._depth = text, Lexer(text), 0
-        self._next: Token | None = None
-        self._words = 0
-        self.end = 0
+        self._next_token: Token | None = None
+        self._token_count = 0
+        self.end_offset = 0
 
     @property
-    def token(self) -> Token:
+    def current_token(self) -> Token:
         """The next word. It is read when it is asked for: what is behind an ad need be none."""
-        if self._next is None:
-            self._next = self._lexer.next()
-            self._words += 1
-            if self._words > MOST_WORDS:
-                message = f"there are more than {MOST_WORDS} words and signs"
-                raise ClassAdError(message, self.text, self._next.offset)
-        return self._next
+        if self._next_token is None:
+            self._next_token = self._lexer.next_token()
+            self._token_count += 1
+            if self._token_count > MAX_TOKENS:
+                message = f"there are more than {MAX_TOKENS} words and signs"
+                raise ClassAdError(message, self.text, self._next_token.offset)
+        return self._next_token
 
-    def error(self, expected: str) -> ClassAdError:
+    def make_error(self, expected: str) -> ClassAdError:
         """Give the error that something else was expected where the next word stands."""
-        return ClassAdError(self.token.told, self.text, self.token.offset, expected=expected)
+        return ClassAdError(
+            self.current_token.description, self.text, self.current_token.offset, expected=expected
+        )
 
     def check_height(self, root: Expression) -> None:
         """Refuse a tree that is too high to be walked by recursion."""
         level: list[Expression] = [root]
-        for _ in range(_HIGHEST):
-            level = [part for node in level for part in parts(node)]
+        for _ in range(_MAX_TREE_HEIGHT):
+            level = [part for node in level for part in get_children(node)]
             if not level:
                 return
         raise ClassAdError("the expressions are nested too deeply", self.text, 0)
 
-    def ad(self) -> Ad:
+    def parse_ad(self) -> Ad:
         """Read an ad; the last attribute of a name wins."""
-        self._enter("[")
+        self._enter_level("[")
         attributes: dict[str, Attribute] = {}
-        while self.token.kind != "]":
-            if self.token.kind == ";":
-                self._take()
+        while self.current_token.kind != "]":
+            if self.current_token.kind == ";":
+                self._take_token()
                 continue
-            name = self._name("the name of an attribute, or ]")
-            self._expect("=")
+            name = self._expect_name("the name of an attribute, or ]")
+            self._expect_token("=")
             # a name that comes again stands where it came last
             attributes.pop(str(name.value).lower(), None)
-            expression = self.expression()
+            expression = self.parse_expression()
             attributes[str(name.value).lower()] = Attribute(
                 str(name.value), expression, name.offset
             )
-            if self.token.kind not in {";", "]"}:
-                raise self.error("; or ]")
-        self._leave("]")
+            if self.current_token.kind not in {";", "]"}:
+                raise self.make_error("; or ]")
+        self._leave_level("]")
         return Ad(attributes)
 
-    def expression(self) -> Expression:
+    def parse_expression(self) -> Expression:
         """Read an expression."""
-        condition = self._chain()
-        if self.token.kind == "?:":
-            self._enter("?:")
-            otherwise = self.expression()
+        condition = self._parse_chain()
+        if self.current_token.kind == "?:":
+            self._enter_level("?:")
+            otherwise = self.parse_expression()
             self._depth -= 1
             return Conditional(condition, None, otherwise)
-        if self.token.kind != "?":
+        if self.current_token.kind != "?":
             return condition
-        self._enter("?")
-        then = self.expression()
-        self._expect(":")
-        otherwise = self.expression()
+        self._enter_level("?")
+        then = self.parse_expression()
+        self._expect_token(":")
+        otherwise = self.parse_expression()
         self._depth -= 1
         return Conditional(condition, then, otherwise)
 
-    def _chain(self) -> Expression:
-        operands, operators = [self._operand()], list[str]()
-        while (operator := self._operator()) is not None:
+    def _parse_chain(self) -> Expression:
+        operands, operators = [self._parse_operand()], list[str]()
+        while (operator := self._peek_operator()) is not None:
             operators.append(operator)
-            self._take()
-            operands.append(self._operand())
-        return _grouped(operands, operators)
+            self._take_token()
+            operands.append(self._parse_operand())
+        return _group_by_precedence(operands, operators)
 
-    def _operator(self) -> str | None:
-        if self.token.kind == "name":
-            word = str(self.token.value).lower()
+    def _peek_operator(self) -> str | None:
+        if self.current_token.kind == "name":
+            word = str(self.current_token.value).lower()
             return word if word in {"is", "isnt"} else None
-        return self.token.kind if self.token.kind in LEVEL else None
+        return self.current_token.kind if self.current_token.kind in PRECEDENCE_LEVEL else None
 
-    def _operand(self) -> Expression:
-        if self.token.kind not in {"-", "+", "!", "~"}:
-            return self._postfixed()
-        token = self.token
-        self._enter(token.kind)
-        if token.kind == "-" and self.token.kind in {"integer", "real"}:
-            operand = self._postfixed(negative=True)
+    def _parse_operand(self) -> Expression:
+        if self.current_token.kind not in {"-", "+", "!", "~"}:
+            return self._parse_postfix()
+        token = self.current_token
+        self._enter_level(token.kind)
+        if token.kind == "-" and self.current_token.kind in {"integer", "real"}:
+            operand = self._parse_postfix(negative=True)
         else:
-            operand = Unary(token.kind, self._operand())
+            operand = Unary(token.kind, self._parse_operand())
         self._depth -= 1
         return operand
 
-    def _postfixed(self, *, negative: bool = False) -> Expression:
-        found = self._number(negative=negative) if negative else self._primary()
-        for _ in range(DEEPEST):
-            if self.token.kind == ".":
-                self._take()
-                name = self._name("the name of an attribute", keywords=True)
+    def _parse_postfix(self, *, negative: bool = False) -> Expression:
+        found = self._parse_number(negative=negative) if negative else self._parse_primary()
+        for _ in range(MAX_NESTING):
+            if self.current_token.kind == ".":
+                self._take_token()
+                name = self._expect_name("the name of an attribute", keywords=True)
                 found = Reference(str(name.value), found)
-            elif self.token.kind == "[":
-                self._enter("[")
-                found = Subscript(found, self.expression())
-                self._leave("]")
+            elif self.current_token.kind == "[":
+                self._enter_level("[")
+                found = Subscript(found, self.parse_expression())
+                self._leave_level("]")
             else:
                 return found
-        raise ClassAdError("too many selections in a row", self.text, self.token.offset)
+        raise ClassAdError("too many selections in a row", self.text, self.current_token.offset)
 
-    def _primary(self) -> Expression:  # noqa: PLR0911  # one a kind
-        token = self.token
+    def _parse_primary(self) -> Expression:  # noqa: PLR0911  # one a kind
+        token = self.current_token
         match token.kind:
             case "string":
-                self._take()
+                self._take_token()
                 return Literal(token.value)
             case "integer" | "real":
-                return self._number()
+                return self._parse_number()
             case "name":
-                return self._word()
+                return self._parse_name()
             case "quoted":
-                return Reference(str(self._take().value))
+                return Reference(str(self._take_token().value))
             case ".":
-                self._take()
-                return Reference(str(self._name("the name of an attribute").value), absolute=True)
+                self._take_token()
+                return Reference(
+                    str(self._expect_name("the name of an attribute").value), absolute=True
+                )
             case "[":
-                return self.ad()
+                return self.parse_ad()
             case "{":
-                return ListOf(self._expressions("{", "}"))
+                return ListExpression(self._parse_expression_list("{", "}"))
             case "(":
-                self._enter("(")
-                inner = self.expression()
-                self._leave(")")
+                self._enter_level("(")
+                inner = self.parse_expression()
+                self._leave_level(")")
                 return inner
             case _:
-                raise self.error("an expression")
+                raise self.make_error("an expression")
 
-    def _number(self, *, negative: bool = False) -> Literal:
-        token = self._take()
+    def _parse_number(self, *, negative: bool = False) -> Literal:
+        token = self._take_token()
         if negative and not isinstance(token.value, str):
             return Literal(-token.value)
-        if token.value == LARGEST and token.kind == "integer":
+        if token.value == MAX_MAGNITUDE and token.kind == "integer":
             raise ClassAdError("this integer does not fit 64 bits", self.text, token.offset)
         return Literal(token.value)
 
-    def _word(self) -> Expression:
+    def _parse_name(self) -> Expression:
         """Read what begins with a name: a constant, a call, a reference."""
-        word = str(self.token.value)
+        word = str(self.current_token.value)
         folded = word.lower()
         if folded in {"is", "isnt"}:
-            raise self.error("an expression")
-        self._take()
-        if folded in _CONSTANTS:
-            return Literal(_CONSTANTS[folded])
-        if self.token.kind == "(":
-            return Call(word, self._expressions("(", ")"))
+            raise self.make_error("an expression")
+        self._take_token()
+        if folded in _NAMED_CONSTANTS:
+            return Literal(_NAMED_CONSTANTS[folded])
+        if self.current_token.kind == "(":
+            return Call(word, self._parse_expression_list("(", ")"))
         return Reference(word)
 
-    def _expressions(self, opening: str, closing: str) -> tuple[Expression, ...]:
-        self._enter(opening)
+    def _parse_expression_list(self, opening: str, closing: str) -> tuple[Expression, ...]:
+        self._enter_level(opening)
         found: list[Expression] = []
-        while self.token.kind != closing:
-            found.append(self.expression())
-            if self.token.kind == ",":
-                self._take()
-                if self.token.kind == closing and closing == ")":
-                    raise self.error("an expression")
-            elif self.token.kind != closing:
-                raise self.error(f", or {closing}")
-        self._leave(closing)
+        while self.current_token.kind != closing:
+            found.append(self.parse_expression())
+            if self.current_token.kind == ",":
+                self._take_token()
+                if self.current_token.kind == closing and closing == ")":
+                    raise self.make_error("an expression")
+            elif self.current_token.kind != closing:
+                raise self.make_error(f", or {closing}")
+        self._leave_level(closing)
         return tuple(found)
 
-    def _name(self, expected: str, *, keywords: bool = False) -> Token:
-        token = self.token
+    def _expect_name(self, expected: str, *, keywords: bool = False) -> Token:
+        token = self.current_token
         plain = token.kind == "name" and (keywords or str(token.value).lower() not in KEYWORDS)
         if not plain and token.kind != "quoted":
-            raise self.error(expected)
-        return self._take()
+            raise self.make_error(expected)
+        return self._take_token()
 
-    def _expect(self, kind: str) -> None:
-        if self.token.kind != kind:
-            raise self.error(kind)
-        self._take()
+    def _expect_token(self, kind: str) -> None:
+        if self.current_token.kind != kind:
+            raise self.make_error(kind)
+        self._take_token()
 
-    def _enter(self, kind: str) -> None:
+    def _enter_level(self, kind: str) -> None:
         """Go past an opening sign, one level deeper."""
         self._depth += 1
-        if self._depth > DEEPEST:
-            message = f"expressions are nested more than {DEEPEST} deep here"
-            raise ClassAdError(message, self.text, self.token.offset)
-        self._expect(kind)
+        if self._depth > MAX_NESTING:
+            message = f"expressions are nested more than {MAX_NESTING} deep here"
+            raise ClassAdError(message, self.text, self.current_token.offset)
+        self._expect_token(kind)
 
-    def _leave(self, kind: str) -> None:
+    def _leave_level(self, kind: str) -> None:
         self._depth -= 1
-        if self.token.kind != kind:
-            raise self.error(kind)
-        self.end = self.token.offset + 1
-        self._take()
+        if self.current_token.kind != kind:
+            raise self.make_error(kind)
+        self.end_offset = self.current_token.offset + 1
+        self._take_token()
 
-    def _take(self) -> Token:
-        token, self._next = self.token, None
+    def _take_token(self) -> Token:
+        token, self._next_token = self.current_token, None
         return token
 
 
-def _grouped(operands: Sequence[Expression], operators: Sequence[str]) -> Expression:
+def _group_by_precedence(operands: Sequence[Expression], operators: Sequence[str]) -> Expression:
     """Make a tree of operands and the operators between them."""
     if not operators:
         return operands[0]
-    weakest = PRECEDENCE[min(LEVEL[operator] for operator in operators)]
+    weakest = PRECEDENCE[min(PRECEDENCE_LEVEL[operator] for operator in operators)]
     cuts = [at for at, operator in enumerate(operators) if operator in weakest]
     edges = [-1, *cuts, len(operators)]
-    found = [_grouped(operands[a + 1 : b + 1], operators[a + 1 : b]) for a, b in pairwise(edges)]
+    found = [
+        _group_by_precedence(operands[a + 1 : b + 1], operators[a + 1 : b])
+        for a, b in pairwise(edges)
+    ]
     signs = [operators[at] for at in cuts]
-    return Chain(found[0], tuple(zip(signs, found[1:], strict=True)))
+    return OperatorChain(found[0], tuple(zip(signs, found[1:], strict=True)))

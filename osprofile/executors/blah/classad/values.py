@@ -16,9 +16,9 @@ __all__ = [
     "Scope",
     "Undefined",
     "Value",
-    "type_name",
-    "undecided",
-    "wrapped",
+    "describe_type",
+    "find_exceptional_value",
+    "wrap_int64",
 ]
 
 
@@ -34,8 +34,8 @@ class Scope:
 Value: TypeAlias = "bool | int | float | str | Undefined | Failure | tuple[Value, ...] | Scope"
 """A list is a tuple."""
 
-_BITS: Final = 64
-_TYPES: Final = {
+_INTEGER_BITS: Final = 64
+_TYPE_DESCRIPTIONS: Final = {
     bool: "a boolean",
     int: "an integer",
     float: "a real number",
@@ -47,7 +47,7 @@ _TYPES: Final = {
 }
 
 
-def undecided(*values: Value) -> Undefined | Failure | None:
+def find_exceptional_value(*values: Value) -> Undefined | Failure | None:
     """Give the first error of some values; else undefined, if one is; else None."""
     for value in values:
         if isinstance(value, Failure):
@@ -55,12 +55,12 @@ def undecided(*values: Value) -> Undefined | Failure | None:
     return UNDEFINED if any(value is UNDEFINED for value in values) else None
 
 
-def wrapped(number: int) -> int:
+def wrap_int64(number: int) -> int:
     """Give an integer as 64 bits hold it."""
-    half = 1 << (_BITS - 1)
-    return (number + half) % (1 << _BITS) - half
+    half = 1 << (_INTEGER_BITS - 1)
+    return (number + half) % (1 << _INTEGER_BITS) - half
 
 
-def type_name(value: Value) -> str:
+def describe_type(value: Value) -> str:
     """Give a value's type for a message."""
-    return _TYPES[type(value)]
+    return _TYPE_DESCRIPTIONS[type(value)]

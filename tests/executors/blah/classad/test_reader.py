@@ -13,11 +13,11 @@ from osprofile.executors.blah.classad import (
     Failure,
     Literal,
     parse_ad,
+    parse_ad_prefix,
     parse_expression,
-    read_ad,
     unparse,
 )
-from osprofile.executors.blah.classad.parser import MOST_WORDS
+from osprofile.executors.blah.classad.parser import MAX_TOKENS
 
 # Page, "Submit attributes", last paragraph: ClassAd. What is read, and how it is written again.
 READ = {
@@ -127,7 +127,7 @@ def test_the_error_knows_its_parts() -> None:
 
 def test_text_behind_an_ad_can_be_kept() -> None:
     # The seed's example of BLAH_JOB_SUBMIT ends in ]'
-    ad, rest = read_ad("[ a = 1 ]' ~")
+    ad, rest = parse_ad_prefix("[ a = 1 ]' ~")
     assert (unparse(ad), rest) == ("[ a = 1 ]", "' ~")
 
 
@@ -172,7 +172,7 @@ def test_any_words_are_evaluated_or_refused(words: list[str]) -> None:
         return
     evaluator, again = Evaluator(ad), Evaluator(parse_ad(unparse(ad)))
     for name in ad.attributes:
-        assert repr(evaluator.attribute(name)) == repr(again.attribute(name))
+        assert repr(evaluator.evaluate_attribute(name)) == repr(again.evaluate_attribute(name))
 
 
 HOSTILE = {
@@ -191,7 +191,7 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_a_megabyte_of_nonsense_is_read_or_refused(text: str) -> None:
     try:
-        value = Evaluator(parse_ad(text)).attribute("a")
+        value = Evaluator(parse_ad(text)).evaluate_attribute("a")
         assert value is UNDEFINED or isinstance(value, str | int | Failure)
     except ClassAdError:
         pass
@@ -208,14 +208,14 @@ FLOODS = {
 def test_so_many_words_and_no_more(what: str) -> None:
     """Whoever reads a megabyte of them answers nobody for seconds; no job needs so many."""
     text, words = FLOODS[what]
-    most = (MOST_WORDS - 2) // words  # without the brackets
+    most = (MAX_TOKENS - 2) // words  # without the brackets
     parse_ad(f"[{text * most}]")
     for many in (
         text * (most + 1),
-        f"a = {{{'1,' * MOST_WORDS}1}}",
-        f"a = f({'1,' * MOST_WORDS}1)",
+        f"a = {{{'1,' * MAX_TOKENS}1}}",
+        f"a = f({'1,' * MAX_TOKENS}1)",
     ):
-        with pytest.raises(ClassAdError, match=f"more than {MOST_WORDS} words and signs"):
+        with pytest.raises(ClassAdError, match=f"more than {MAX_TOKENS} words and signs"):
             parse_ad(f"[{many}]")
     with pytest.raises(ClassAdError, match="more than"):
-        parse_expression(" + ".join("1" * MOST_WORDS))
+        parse_expression(" + ".join("1" * MAX_TOKENS))

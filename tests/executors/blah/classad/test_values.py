@@ -130,7 +130,7 @@ WHY = {
 def test_an_error_says_why(text: str) -> None:
     found = value(text)
     assert isinstance(found, Failure)
-    assert found.why == WHY[text]
+    assert found.reason == WHY[text]
 
 
 CIRCLES = {
@@ -145,9 +145,9 @@ CIRCLES = {
 
 @pytest.mark.parametrize("text", CIRCLES.values(), ids=CIRCLES)
 def test_circles_are_errors(text: str) -> None:
-    found = Evaluator(parse_ad(text)).attribute("a")
+    found = Evaluator(parse_ad(text)).evaluate_attribute("a")
     assert isinstance(found, Failure)
-    assert "is defined by itself" in found.why
+    assert "is defined by itself" in found.reason
 
 
 def doubling(pattern: str, count: int) -> str:
@@ -177,18 +177,18 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("text", "why"), HOSTILE.values(), ids=HOSTILE)
 def test_evaluating_ends(text: str, why: str | None) -> None:
-    found = Evaluator(parse_ad(text)).attribute("a")
+    found = Evaluator(parse_ad(text)).evaluate_attribute("a")
     if why is not None:
         assert isinstance(found, Failure)
-        assert why in found.why
+        assert why in found.reason
 
 
 def test_the_steps_are_for_the_whole_ad() -> None:
     evaluator = Evaluator(
         parse_ad("[ a = " + "1 + " * 50 + "1; b = " + "1 + " * 50 + "1 ]"), steps=200
     )
-    assert evaluator.attribute("a") == 51
-    assert evaluator.attribute("b") == Failure()
+    assert evaluator.evaluate_attribute("a") == 51
+    assert evaluator.evaluate_attribute("b") == Failure()
 
 
 def test_an_ad_is_a_value() -> None:
@@ -221,11 +221,11 @@ def test_what_is_written_is_read(attributes: dict[str, bool | int | float | str]
     evaluator = Evaluator(parse_ad(write_ad(attributes)))
     last = {name.lower(): constant for name, constant in attributes.items()}
     for name, constant in last.items():
-        found = evaluator.attribute(name)
+        found = evaluator.evaluate_attribute(name)
         assert found == constant
         assert type(found) is type(constant)
 
 
 def test_what_no_ad_can_hold_is_replaced() -> None:
     assert write_ad({"a": "b\0c"}) == '[ a = "b\ufffdc" ]'
-    assert Evaluator(parse_ad(write_ad({"a": float("nan")}))).attribute("a") != 0
+    assert Evaluator(parse_ad(write_ad({"a": float("nan")}))).evaluate_attribute("a") != 0

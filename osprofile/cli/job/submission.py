@@ -1,0 +1,91 @@
+"""`incarnate job submit`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from osprofile.cli import common
+from osprofile.cli.job import rows, waiter
+from osprofile.cli.job.rows import JobRow
+from osprofile.cli.job.session import (
+    ErrorReporter,
+    JobReference,
+    JobSession,
+    SignalReceived,
+    run_cancellable,
+)
+from osprofile.errors import ScriptCutError, format_message
+
+if TYPE_CHECKING:
+    from osprofile.cli.job.session import TargetSelection
+    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.target_system import TargetSystem
+
+
+def submit_job(
+    selection: TargetSelection,
+    description: JobDescription,
+    *,
+    key: str | None,
+    wait: bool,
+    json: bool,
+) -> int:
+    """Submit a job, print its id, and wait for its end if asked to.
+
+    Each submission has a key, so that one that was cut off can be completed.
+    """
+    key = key or f"auto-{os.urandom(6).hex()}"
+    try:
+        return run_cancellable(_submit_job(selection, description, key, wait=wait, json=json))
+    except SignalReceived as stop:
+        return stop.exit_code
+
+
+async def _submit_job(
+    selection: TargetSelection, description: JobDescription, key: str, *, wait: bool, json: bool
+) -> int:
+    async with JobSession(selection) as session:
+        target = session.open_selected_target()
+        try:
+            job = JobReference(await target.submit(description, key=key), target)
+        except ScriptCutError as error:
+            error.hint = _format_remedy(session, key)
+            raise
+        except asyncio.CancelledError:
+            common.print_message(_describe_interruption(session, target, key))
+            raise
+        if not json:
+            common.print_result(job.job_id)
+        if wait:
+            codes = await waiter.await_jobs(
+                session, [job], ErrorReporter(), time_limit=None, json=json
+            )
+            return codes[job.job_id]
+        if json:
+            status = target.monitor.get_status(job.job_id)
+            record = session.store.find_job(target.name, job.job_id)
+            rows.print_rows(
+                [JobRow(target.name, record.status if record else status, record)], json=True
+            )
+    return 0
+
+
+def _describe_interruption(session: JobSession, target: TargetSystem, key: str) -> str:
+    """Say what is known of a submission that was interrupted."""
+    record = session.store.find_by_key(target.name, key)
+    if record is None:
+        return "incarnate: interrupted: nothing was submitted"
+    if record.is_submitted:
+        return format_message(
+            f"incarnate: interrupted: the job was submitted: {record.status.job_id}"
+        )
+    message = "interrupted while it was submitted: the batch system may have the job, or not"
+    return format_message(f"incarnate: {message}", hint=_format_remedy(session, key))
+
+
+def _format_remedy(session: JobSession, key: str) -> str:
+    completed = f"the same command with --key {shlex.quote(key)} completes it, and submits it once"
+    return f"{shlex.join(['incarnate', 'job', 'list', *session.location_options])} finds out; {completed}"

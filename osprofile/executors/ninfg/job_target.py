@@ -1,0 +1,211 @@
+"""A place for jobs: a target system, and the files that go there and come back.
+
+Files travel as scripts do, so that they reach every place that a job can reach.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import logging
+import os
+import socket
+import time
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import (
+    ApplicationNotFoundError,
+    AttributeRefusedError,
+    IncarnationError,
+    OSProfileError,
+    ScriptFailedError,
+    StoreError,
+)
+from osprofile.executors.ninfg.attributes import (
+    attributes_for_field,
+    auth_number_path,
+    format_error,
+    staged_path,
+)
+from osprofile.incarnation.context import generate_unique_name, get_user_name, working_directory
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.jobs.description import build_request
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
+
+if TYPE_CHECKING:
+    from typing import IO
+
+    from osprofile.executors.ninfg.attributes import Destination, JobRequest
+    from osprofile.executors.ninfg.job import Job
+    from osprofile.profile.repository import Repository
+
+log: Final = logging.getLogger("osprofile.ninfg")
+MIN_POLL_INTERVAL, MAX_POLL_INTERVAL = 0.2, 5.0
+"""Seconds between two polls where the client leaves that to us: it waits for a job's last state."""
+MAX_CONCURRENT: Final = 8
+"""How many jobs are submitted, and how many files are fetched, at a time."""
+
+
+def is_this_host(name: str) -> bool:
+    """Say whether a host's name, or address, is one of this machine's; may ask the name service."""
+    here = os.uname().nodename.lower()
+    plain = name.lower().rstrip(".")
+    if plain in {"localhost", "127.0.0.1", "::1", here, here.partition(".")[0]}:
+        return True
+    if "@" in name:
+        return False
+    try:
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_DGRAM)
+    except (OSError, UnicodeError):  # a name that only ssh knows
+        return False
+    return any(_is_local_address(family, address) for family, _, _, _, address in found)
+
+
+def _is_local_address(family: int, address: object) -> bool:
+    """Say whether an address can be bound to: nothing is sent."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind(address)  # type: ignore[arg-type]  # as getaddrinfo gave it
+    except OSError:
+        return False
+    return True
+
+
+def build_context(destination: Destination, *, is_local: bool) -> dict[str, str]:
+    """Give the context of a place's jobs; `is_local`: it is this machine."""
+    context = {"SUBJECT": destination.subject} if destination.subject else {}
+    if is_local:
+        return context
+    context["SSH:HOST"] = destination.hostname
+    if destination.port:
+        context["SSH:PORT"] = str(destination.port)
+    return context
+
+
+@final
+class JobTarget:
+    """One place, open; `jobs` are those that it has, by their ids there."""
+
+    def __init__(self, destination: Destination, repository: Repository, *, is_local: bool) -> None:
+        """Raise `AttributeRefusedError` for a place that cannot be."""
+        context = build_context(destination, is_local=is_local)
+        name = "jobmanager"
+        try:
+            self.profile = repository.load(destination.profile)
+            name = "hostname"
+            polling = float(destination.polling)
+            timing = Timing(
+                min_poll_interval=polling or MIN_POLL_INTERVAL,
+                max_poll_interval=polling or MAX_POLL_INTERVAL,
+            )
+            self.system = TargetSystem(
+                self.profile, context, timing=timing, max_parallel_scripts=MAX_CONCURRENT
+            )
+        except OSProfileError as error:
+            raise refusal_from_error(error, name) from error
+        at = context.get("SSH:HOST", "").rpartition("@")[0]
+        self._user = at or get_user_name()
+        self._context = {"USER_NAME": self._user, **context}
+        self._is_connected = is_local
+        self.jobs: dict[str, Job] = {}
+        self.submit_slots, self._fetch_slots = (
+            asyncio.Semaphore(MAX_CONCURRENT),
+            asyncio.Semaphore(MAX_CONCURRENT),
+        )
+
+    def new_directory(self) -> str:
+        """Give a path for the working directory of one more job."""
+        return working_directory(self.profile, self._user, generate_unique_name())
+
+    def validate_request(self, request: JobRequest, directory: str) -> None:
+        """Raise `AttributeRefusedError` for an order that this profile cannot fulfil."""
+        description = request.build_description(directory)
+        context = {**self._context, "WORKING_DIRECTORY": directory}
+        try:
+            incarnate(
+                self.profile,
+                "START",
+                fields=build_request(description),
+                application=description.application,
+                context=context,
+                strict=True,
+            )
+        except OSProfileError as error:
+            name = "backend" if isinstance(error, ApplicationNotFoundError) else "jobmanager"
+            raise refusal_from_error(error, name) from error
+
+    async def connect_once(self) -> None:
+        """Connect once where that is needed, so that no later failure means a wrong address.
+
+        Raises `TargetError`.
+        """
+        if not self._is_connected:
+            await self.system.stat_file("/")
+            self._is_connected = True
+
+    async def stage_files(self, request: JobRequest, directory: str) -> None:
+        """Bring what an order takes there from this machine into a new working directory.
+
+        Raises `TargetError`, and OSError where an executable cannot be read here.
+        """
+        if request.is_staged:
+            with open(request.executable, "rb") as file:  # noqa: ASYNC230  # a local file
+                await self.system.upload_file(
+                    file, staged_path(request.executable, directory), 0o700
+                )
+        if request.auth_number:
+            line = io.BytesIO(f"{request.auth_number}\n".encode())
+            await self.system.upload_file(line, auth_number_path(directory), 0o600)
+
+    async def fetch_file(self, directory: str, name: str, local_path: str) -> None:
+        """Write a file of a working directory into one here; one that is not there is empty.
+
+        Raises `TargetError`, and OSError for the file here.
+        """
+        async with self._fetch_slots:
+            with open_output_file(local_path) as here:
+                try:
+                    await self.system.download_file(f"{directory}/{name}", here.fileno())
+                except ScriptFailedError:
+                    if await self._has_file(directory, name):
+                        raise
+
+    async def _has_file(self, directory: str, name: str) -> bool:
+        try:
+            return any(entry.name == name for entry in await self.system.list_directory(directory))
+        except ScriptFailedError:  # it was never made
+            return False
+
+    def forget_job(self, job_id: str | None) -> None:
+        """Keep nothing of a job that has ended: a server may have thousands, one by one."""
+        if job_id is not None and self.jobs.pop(job_id, None) is not None:
+            self.system.unwatch(job_id)
+            with contextlib.suppress(StoreError):
+                self.system.store.prune_ended_jobs(time.time())
+
+    async def remove_directory(self, directory: str) -> None:
+        """Remove a job's working directory; what fails is logged."""
+        try:
+            await self.system.delete_path(directory)
+        except OSProfileError as error:
+            log.warning("%s is left behind: %s", directory, format_error(error))
+
+
+def open_output_file(file: str) -> IO[bytes]:
+    """Open a file for output, empty; a pipe that nobody reads is an OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+    handle = os.open(file, flags, 0o600)
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "wb", buffering=0)
+
+
+def refusal_from_error(error: OSProfileError, default_attribute: str) -> AttributeRefusedError:
+    """Give an error of a profile's field as one of the attributes that the field comes from."""
+    name = default_attribute
+    if isinstance(error, IncarnationError):
+        name = " or ".join(attributes_for_field(error.field)) or default_attribute
+    return AttributeRefusedError(
+        f"attribute {name}: {error.message}", attribute=name, hint=error.hint
+    )

@@ -1,0 +1,351 @@
+"""What is on the target system now, in the elements that a client knows.
+
+Machine, nodes and queues are asked for at an interval, and only while the client wants events. The
+jobs are those that were submitted here, those of the record that have not ended, and those that
+others submitted and that the batch system shows to this user; the states of all come from one query.
+The jobs of others are known here alone: nothing of them is written to the record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections import deque
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, final
+
+from osprofile.errors import OSProfileError, TemplateNotFoundError
+from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
+from osprofile.jobs.poller import apply_removal, resolve_missing_job
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.profile.state_tags import NodeState, QueueState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from osprofile.executors.ptp.elements import Job
+    from osprofile.jobs.machine import NodeStatus, QueueStatus
+    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.target_system import TargetSystem
+
+log: Final = logging.getLogger("osprofile.ptp")
+POLL_INTERVAL: Final = 20.0
+"""Seconds between two looks at machine, nodes, queues and the jobs of others."""
+MAX_ENDED_JOBS: Final = 1000
+"""Jobs that have ended and that a client is still told of: older ones are removed."""
+MAX_PROCESSES: Final = 100_000
+"""Processes of one job that a client is told of."""
+DEFAULT_QUEUE: Final = "default"
+"""The queue of jobs on a machine that has none, and of those whose queue is not known."""
+_MAX_BUSY_SHARE: Final = 0.1
+"""Of its time, the batch system is asked this part at most."""
+_QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
+"""What has no state here is NORMAL; queueStatus has the batch system's word."""
+
+
+@final
+@dataclass(slots=True)
+class TrackedJob:
+    """A job, and what of it no status tells; `job` is what a client is to know.
+
+    Of a job of others, `missing_since` is since when nobody knows it (monotonic), `abort_time` when its
+    removal was asked for (seconds since 1970).
+    """
+
+    status: JobStatus
+    queue: str = ""
+    name: str = ""
+    sub_id: str = ""
+    count: int = 1
+    job: Job | None = None
+    missing_since: float | None = None
+    abort_time: float | None = None
+
+
+@final
+class SystemView:
+    """One target system, as it is now; `on_changed` is called when it is not as it was.
+
+    `warn` gets what could not be found out, once; `on_found` a job of the record that was not submitted
+    here, when it is told of. `user` is whose jobs these are.
+    """
+
+    def __init__(
+        self,
+        target: TargetSystem,
+        on_changed: Callable[[], object],
+        warn: Callable[[str], object],
+        on_found: Callable[[JobRecord], object] = lambda _: None,
+        *,
+        user: str = "",
+        interval: float = POLL_INTERVAL,
+    ) -> None:
+        self._target, self._on_changed, self._warn = target, on_changed, warn
+        self._on_found = on_found
+        self._user, self._interval = user, interval
+        self._name = target.name.partition("@")[2] or os.uname().nodename
+        self._events = target.events()
+        self._tracked_jobs: dict[str, TrackedJob] = {}
+        self._other_jobs: dict[str, TrackedJob] = {}
+        self._wake_up = asyncio.Event()
+        self._recorded_jobs: dict[str, JobRecord] = {}
+        self._ended_job_ids: deque[str] = deque()
+        self._running_submissions = self._submission_count = 0
+        self._query_errors: dict[str, str] = {}
+        self._node_list: Sequence[NodeStatus] = ()
+        self._queue_list: Sequence[QueueStatus] = ()
+        self.nodes: Sequence[Node] = ()
+        """The nodes; the same object as long as they are the same."""
+        self.first_poll_done = asyncio.Event()
+        """Set when all has been asked for once."""
+
+    @property
+    def machine(self) -> Machine:
+        """The machine: ERROR where it does not answer, DOWN where all of its nodes are."""
+        state = "UP"
+        if self._node_list and all(n.state is NodeState.DOWN for n in self._node_list):
+            state = "DOWN"
+        return Machine(self._name, "ERROR" if self._query_errors else state)
+
+    @property
+    def queues(self) -> list[Queue]:
+        """The queues; one of our own where the machine has none."""
+        found = [
+            Queue(queue.name, _QUEUE_STATES.get(queue.state, "NORMAL"), queue.native_state)
+            for queue in self._queue_list
+        ]
+        return found or [Queue(DEFAULT_QUEUE)]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The jobs."""
+        jobs = (*self._tracked_jobs.values(), *self._other_jobs.values())
+        return [told.job for told in jobs if told.job is not None]
+
+    def has_queue(self, name: str) -> bool:
+        """Say whether the machine itself has a queue of this name."""
+        return any(queue.name == name for queue in self._queue_list)
+
+    # Jobs
+
+    def get_state(self, job_id: str) -> JobState | None:
+        """Return the state of a job of the record; None where it is not told of any more."""
+        told = self._tracked_jobs.get(job_id)
+        return told.status.state if told is not None else None
+
+    @contextlib.contextmanager
+    def pause_discovery(self) -> Iterator[None]:
+        """Take no job for somebody else's while one is being submitted here."""
+        self._running_submissions += 1
+        try:
+            yield
+        finally:
+            self._running_submissions -= 1
+            self._submission_count += 1
+
+    def add_job(self, tracked: TrackedJob) -> None:
+        """Add a job that was submitted here just now."""
+        self._other_jobs.pop(tracked.status.job_id, None)  # an id that came round again
+        self._tracked_jobs[tracked.status.job_id] = tracked
+        self._set_status(tracked, tracked.status)
+
+    @contextlib.contextmanager
+    def track_action(self, job_id: str, *, aborts: bool = False) -> Iterator[None]:
+        """Look soon at a job that something is done to now; `aborts`: it is being removed.
+
+        It is for the jobs of others: those of the record are watched.
+        """
+        told = self._other_jobs.get(job_id)
+        if told is not None and aborts:
+            told.abort_time = time.time()  # before, lest the job end in between
+        try:
+            yield
+        except BaseException:  # a cut or cancelled ABORT is none, too
+            if told is not None and aborts:
+                told.abort_time = None
+            raise
+        finally:
+            if told is not None:
+                self._wake_up.set()
+
+    async def follow_events(self) -> None:
+        """Take what the target system says of its jobs, for ever."""
+        for record in self._target.store.list_live_jobs(self._target.name):
+            if record.is_submitted:
+                self._recorded_jobs[record.status.job_id] = record
+                await self._target.watch(record.status.job_id)
+        async for event in self._events:
+            if event.job_id in self._tracked_jobs:
+                self._set_status(self._tracked_jobs[event.job_id], event.status)
+            elif event.job_id in self._recorded_jobs:
+                self._add_recorded_job(event.status)
+
+    def _set_status(self, tracked: TrackedJob, status: JobStatus) -> None:
+        """Note a job's state."""
+        tracked.status = status
+        tracked.job = job_from_status(
+            status,
+            queue=tracked.job.queue if tracked.job else tracked.queue or self._find_default_queue(),
+            name=tracked.name,
+            sub_id=tracked.sub_id,
+            user=self._user,
+            process_count=min(tracked.count, MAX_PROCESSES),
+            previous=tracked.job,
+        )
+        if status.state.is_terminal:
+            self._ended_job_ids.append(status.job_id)
+            if len(self._ended_job_ids) > MAX_ENDED_JOBS:
+                self._forget_job(self._ended_job_ids.popleft())
+        self._on_changed()
+
+    def _add_recorded_job(self, status: JobStatus) -> None:
+        """Add a job of the record that was not submitted here."""
+        record = self._recorded_jobs.pop(status.job_id)
+        self.add_job(TrackedJob(status, queue=self._guess_queue(status), name=record.name))
+        self._on_found(record)
+
+    def _guess_queue(self, status: JobStatus) -> str:
+        """Give the queue of a job that was not submitted here, as far as its state tells it."""
+        only = self._queue_list[0].name if len(self._queue_list) == 1 else DEFAULT_QUEUE
+        return status.queue or only
+
+    def _forget_job(self, job_id: str) -> None:
+        if self._other_jobs.pop(job_id, None) is None:
+            self._tracked_jobs.pop(job_id, None)
+            self._target.unwatch(job_id)
+
+    def _find_default_queue(self) -> str:
+        names = [queue.name for queue in self._queue_list if queue.is_default]
+        if not names and len(self._queue_list) == 1:
+            names = [self._queue_list[0].name]
+        return names[0] if names else DEFAULT_QUEUE
+
+    # Looking
+
+    async def poll_repeatedly(self, events_wanted: asyncio.Event) -> None:
+        """Look at all that nobody tells, again and again while it is wanted, for ever."""
+        while True:
+            await events_wanted.wait()
+            self._wake_up.clear()
+            begun = time.monotonic()
+            await self.poll_system()
+            self.first_poll_done.set()
+            took = time.monotonic() - begun
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(self._interval, took * (1 / _MAX_BUSY_SHARE - 1))):
+                    await self._wake_up.wait()
+
+    async def poll_system(self) -> None:
+        """Look once; what cannot be found out stays as it was."""
+        await asyncio.gather(
+            self._run_query("nodes", self._query_nodes),
+            self._run_query("queues", self._query_queues),
+        )
+        await self._run_query("jobs", self._query_jobs)
+
+    async def _run_query(self, subject: str, query: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            await query()
+        except OSProfileError as error:
+            if self._query_errors.get(subject) != error.message:
+                self._query_errors[subject] = error.message
+                log.warning("the %s stay as they are: %s", subject, error)
+                self._warn(error.message)
+                self._on_changed()
+        else:
+            if self._query_errors.pop(subject, None) is not None:
+                self._on_changed()
+
+    async def _query_nodes(self) -> None:
+        try:
+            found = await self._target.list_nodes()
+        except TemplateNotFoundError:
+            self.nodes = self.nodes or (Node(self._name, "UP", "", 0),)
+            return
+        if found != self._node_list:
+            self._node_list = found
+            self.nodes = tuple(
+                Node(node.name, node.state.value, node.native_state, number)
+                for number, node in enumerate(found)
+            )
+            self._on_changed()
+
+    async def _query_queues(self) -> None:
+        with contextlib.suppress(TemplateNotFoundError):
+            found = await self._target.list_queues()
+            if found != self._queue_list:
+                self._queue_list = found
+                self._on_changed()
+
+    async def _query_jobs(self) -> None:
+        """Look for the jobs that others submitted; those that had ended before are not told of."""
+        before = self._submission_count
+        found = await self._target.poll(self._interval / 2)
+        if self._running_submissions or self._submission_count != before:
+            return  # one of them may be that of a submission
+        await self._update_other_jobs(found)
+        for number, (job_id, status) in enumerate(found.items()):
+            if not (
+                job_id in self._tracked_jobs
+                or job_id in self._other_jobs
+                or status.state.is_terminal
+            ):
+                await self._discover_job(status)
+            if number % 100 == 99:
+                await asyncio.sleep(0)
+
+    async def _discover_job(self, status: JobStatus) -> None:
+        """Add a job that the batch system shows, as one of the record's or as one of others."""
+        job_id = status.job_id
+        if job_id not in self._recorded_jobs:
+            record = self._target.store.find_job(self._target.name, job_id)
+            if record is None:
+                told = self._other_jobs[job_id] = TrackedJob(
+                    status, queue=self._guess_queue(status)
+                )
+                self._set_status(told, status)
+                return
+            self._recorded_jobs[job_id] = record
+            await self._target.watch(job_id)
+        if job_id in self._recorded_jobs:
+            self._add_recorded_job(status)
+
+    async def _update_other_jobs(self, found: Mapping[str, JobStatus]) -> None:
+        """Note the states of others' jobs; what became of those that are gone is asked for."""
+        live = {
+            j: told for j, told in self._other_jobs.items() if not told.status.state.is_terminal
+        }
+        gone = []
+        for job_id, told in live.items():
+            status = found.get(job_id)
+            if status is None or status.state is JobState.LOST:
+                gone.append(job_id)
+            elif status is not told.status:
+                self._update_job(told, status)
+        if gone:
+            known = await self._target.statuses(gone, max_age=self._interval)
+            for job_id in gone:
+                if job_id in self._other_jobs:
+                    self._resolve_missing_job(self._other_jobs[job_id], known.get(job_id))
+
+    def _update_job(self, tracked: TrackedJob, status: JobStatus) -> None:
+        tracked.missing_since = None
+        self._set_status(tracked, apply_removal(status) if tracked.abort_time else status)
+
+    def _resolve_missing_job(self, tracked: TrackedJob, status: JobStatus | None) -> None:
+        """Judge a job of others that the batch system no longer lists, as the record's are."""
+        if status is not None and status.state is not JobState.LOST:
+            self._update_job(tracked, status)
+            return
+        now = time.monotonic()
+        tracked.missing_since = now if tracked.missing_since is None else tracked.missing_since
+        over = now - tracked.missing_since >= self._target.timing.grace_period
+        ended = resolve_missing_job(
+            tracked.status.job_id, status, aborted_at=tracked.abort_time, grace_is_over=over
+        )
+        if ended is not None:
+            self._set_status(tracked, ended)

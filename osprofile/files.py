@@ -1,0 +1,41 @@
+"""A file that is replaced as a whole, or stays as it was."""
+
+from __future__ import annotations
+
+import os
+import stat
+from os import path as paths
+
+
+def atomic_write(path: str, data: bytes) -> None:
+    """Write a file so that it has its old content or the new one, whatever happens meanwhile.
+
+    An old file's mode is kept; a symbolic link is replaced, not followed. Raises `OSError`, with
+    this path for its file name.
+    """
+    folder, name = paths.split(path)
+    new = paths.join(folder, f".{name[:64]}.{os.urandom(4).hex()}.new")
+    try:
+        number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(data)
+                file.flush()
+                mode = _get_file_mode(path)
+                if mode is not None:
+                    os.fchmod(number, mode)
+                os.fsync(number)
+            os.replace(new, path)
+        except BaseException:
+            os.unlink(new)
+            raise
+    except OSError as error:
+        error.filename, error.filename2 = path, None  # the user knows no other
+        raise
+
+
+def _get_file_mode(path: str) -> int | None:
+    try:
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,143 @@
+r"""Bodies of invocations: literal text and replacements (seed, section 2.1).
+
+    body         = { literal | replacement }
+    replacement  = "<" NAME ">"  |  "<" NAME "/" FROM "/" TO ">"
+    NAME         = ( letter | "_" ) { letter | digit | "_" | "." | "-" } [ ":" { the same } ]
+                 | "TargetSystemInfo:" WORD { blanks WORD }, a WORD being { the same }
+    FROM         = up to the first "/" without a backslash before it, in one line
+    TO           = up to the first ">" without a backslash before it, in one line
+
+A backslash and the character behind it are one pair. A `<` that begins no replacement is literal
+text, and so is one behind another `<` (`<<EOF>`, `<<<WORD>`). FROM is a Java regular expression
+and TO a Java replacement, both as written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile import javaregex
+from osprofile.errors import InvalidProfileError, JavaRegexError, Problem
+from osprofile.profile.model import FIELD_NAME_PATTERN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from osprofile.source import Location, SourceText
+
+# No possessive quantifiers: in the first releases of Python 3.11 they match too much.
+
+_REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})([>/])")
+_FROM_AND_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")
+_LINE_END: Final = re.compile(r"[\r\n]")
+
+
+@final
+class Replacement(NamedTuple):
+    """One `<NAME>` or `<NAME/FROM/TO>`; `start` and `end` are its offsets in the body's text.
+
+    `pattern` (FROM) and `replacement` (TO) are None in the short form.
+    """
+
+    name: str
+    pattern: str | None
+    replacement: str | None
+    start: int
+    end: int
+
+    @property
+    def pattern_start(self) -> int:
+        """The offset of FROM in the body's text."""
+        return self.start + len(self.name) + 2
+
+    @property
+    def replacement_start(self) -> int:
+        """The offset of TO in the body's text."""
+        return self.pattern_start + len(self.pattern or "") + 1
+
+
+@final
+class TemplateBody(NamedTuple):
+    """A parsed body: literal strings and replacements in their order; no literal is empty."""
+
+    source: SourceText
+    segments: tuple[str | Replacement, ...]
+
+    @property
+    def replacements(self) -> Iterator[Replacement]:
+        """The replacements, in order."""
+        return (s for s in self.segments if isinstance(s, Replacement))
+
+    def locate_replacement(self, replacement: Replacement) -> Location:
+        """Give where a replacement begins."""
+        return self.source.get_location(replacement.start)
+
+
+def parse_body(source: SourceText) -> TemplateBody:
+    """Parse a body; every text is one."""
+    text, segments, at = source.text, list[str | Replacement](), 0
+    for found in _find_replacements(text):
+        if found.start > at:
+            segments.append(text[at : found.start])
+        segments.append(found)
+        at = found.end
+    if at < len(text):
+        segments.append(text[at:])
+    return TemplateBody(source, tuple(segments))
+
+
+def get_literal_pair(replacement: Replacement) -> tuple[str, str] | None:
+    """Give old and new text of a replacement that is no more than `value.replace(old, new)`.
+
+    None for `<NAME>`, and where FROM or TO have a meaning beyond their characters.
+    """
+    if replacement.pattern is None or replacement.replacement is None:
+        return None
+    return javaregex.parse_literal_pair(replacement.pattern, replacement.replacement)
+
+
+def _find_replacements(text: str) -> Iterator[Replacement]:
+    at = open_until = 0
+    while begin := _REPLACEMENT_START.search(text, at):
+        start, at = begin.span()
+        if begin[2] == ">":
+            yield Replacement(begin[1], None, None, start, at)
+        elif at > open_until and (rest := _FROM_AND_TO.match(text, at)):
+            yield Replacement(begin[1], rest[1], rest[2], start, at := rest.end())
+        elif at > open_until:
+            # Where one TO finds no end, no later one of that line does: a line is read once.
+            open_until = _find_line_end(text, at)
+
+
+def _find_line_end(text: str, at: int) -> int:
+    match = _LINE_END.search(text, at)
+    return match.start() if match else len(text)
+
+
+def compile_replacement(body: TemplateBody, replacement: Replacement) -> Callable[[str], str]:
+    """Give the function that a replacement applies to its field's value: Java's `replaceAll`.
+
+    The function may raise `JavaRegexTimeoutError`. `<NAME>` gives the identity. Raises
+    `InvalidProfileError` with the place of the fault where Java refuses FROM or TO.
+    """
+    pair = get_literal_pair(replacement)
+    if pair is not None:
+        return javaregex.make_replacer(*pair)
+    if replacement.pattern is None or replacement.replacement is None:
+        return str
+    try:
+        return javaregex.compile(replacement.pattern).compile_replacement(replacement.replacement)
+    except JavaRegexError as error:
+        raise InvalidProfileError([describe_regex_error(body, replacement, error)]) from None
+
+
+def describe_regex_error(
+    body: TemplateBody, replacement: Replacement, error: JavaRegexError
+) -> Problem:
+    """Tell an error of FROM or TO at its place in the document."""
+    in_replacement = error.text == replacement.replacement != replacement.pattern
+    start = replacement.replacement_start if in_replacement else replacement.pattern_start
+    what = "replacement" if in_replacement else "regular expression"
+    message = f"in <{replacement.name}/...>: bad Java {what}: {error.message}"
+    return Problem("OSP401", message, body.source.get_location(start + error.index), error.hint)

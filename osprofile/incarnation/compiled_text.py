@@ -1,0 +1,121 @@
+"""Compiled texts: literals and slots that alternate, and which use of which field each slot is.
+
+To fill a text is one slice assignment. What a slot stands for is only read by those who explain a
+text (`trace`), never by those who make one.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from osprofile.incarnation.body import Replacement, TemplateBody
+    from osprofile.profile.model import Invocation, Template
+    from osprofile.source import Location
+
+Values = dict[str, str]
+
+
+@final
+class FieldUse(NamedTuple):
+    """One place where a body uses a field."""
+
+    name: str
+    template: Template
+    invocation: Invocation
+    body: TemplateBody
+    replacement: Replacement
+
+    @property
+    def location(self) -> Location:
+        """Where the replacement begins."""
+        return self.body.locate_replacement(self.replacement)
+
+
+@final
+class TextSlot(NamedTuple):
+    """What fills one gap of a text.
+
+    `field_name` names the field, the empty string where the engine supplies the value; `input_key` is the
+    key of the value that FROM and TO are applied to: the field's, of `<X:HMS>` the derived one.
+    """
+
+    field_name: str
+    input_key: str
+    use: FieldUse
+
+
+@final
+class CompiledText:
+    """A compiled text: literals, keys into the values, and nested texts that stand in them."""
+
+    __slots__ = ("_getter", "_keys", "_literals", "_slots")
+
+    def __init__(
+        self, parts: Sequence[str], keys: Sequence[str], slots: Sequence[TextSlot] = ()
+    ) -> None:
+        """Take parts with a literal at each even place; `keys` go to the odd ones, in order."""
+        self._literals = list(parts)
+        self._keys = tuple(keys)
+        self._slots = tuple(slots)
+        self._getter = itemgetter(*keys) if len(keys) > 1 else None
+
+    def replace_keys(self, keys: Mapping[str, str]) -> CompiledText:
+        """Give the same text with other keys in the place of some."""
+        return CompiledText(self._literals, [keys.get(key, key) for key in self._keys], self._slots)
+
+    def fill_slots(self, values: Mapping[str, str]) -> str:
+        """Give the text; raise KeyError for a key that has no value."""
+        parts = self._literals.copy()
+        if self._getter is not None:
+            parts[1::2] = self._getter(values)
+        elif self._keys:
+            parts[1] = values[self._keys[0]]
+        return "".join(parts)
+
+    def fill_line(self, values: Mapping[str, str]) -> str:
+        """Give the text without the line end that closes it: a path, a part of a script."""
+        return self.fill_slots(values).removesuffix("\n")
+
+    def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
+        """Give each slot, the offset in the text at which its value begins, and that value."""
+        offset = 0
+        for index, (slot, key) in enumerate(zip(self._slots, self._keys, strict=True)):
+            offset += len(self._literals[2 * index])
+            yield slot, offset, values[key]
+            offset += len(values[key])
+
+
+@final
+class ValueStep(NamedTuple):
+    """Work that fills one key: `values[key] = make(values)`, in the order of the steps.
+
+    Where the value is nested texts, they are its `parts`, to which `compute_value` is `joined`.
+    """
+
+    key: str
+    compute_value: Callable[[Values], str]
+    parts: tuple[CompiledText, ...] = ()
+
+    def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
+        """Give the slots of all parts, as `CompiledText.locate_slots` does; offsets count in the joined text."""
+        start = 0
+        for part in self.parts:
+            for slot, offset, value in part.locate_slots(values):
+                yield slot, start + offset, value
+            start += len(part.fill_line(values)) + len(TEXT_SEPARATOR)
+
+
+TEXT_SEPARATOR = "\n"
+
+
+def create_join_step(key: str, parts: tuple[CompiledText, ...]) -> ValueStep:
+    """Give the step that joins texts, each ending its last line but the last."""
+
+    def make(values: Values) -> str:
+        return TEXT_SEPARATOR.join([part.fill_line(values) for part in parts])
+
+    return ValueStep(key, make, parts)

@@ -1,0 +1,370 @@
+"""The value of one field: numbers, tags, limits, types, patterns, derived and special fields.
+
+Sources: seed, sections 2.3 and 2.3.1; the design's "Values". A value is a string and is never
+trimmed; the empty string means "not given" and passes every check.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile import javaregex
+from osprofile.errors import (
+    InvalidProfileError,
+    JavaRegexError,
+    JavaRegexTimeoutError,
+    Problem,
+    ValueRefusedError,
+    quote_value,
+)
+from osprofile.profile.model import PATTERN_ATTRIBUTE, TYPE_ATTRIBUTE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from osprofile.profile.model import Field, Tag
+    from osprofile.source import Location
+
+NUMBER_PATTERN: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
+"""What a number is, as a regular expression."""
+
+MAX_INTEGER: Final = 2**63 - 1
+"""What `sh` computes with: an integer field may stand in `$((...))`."""
+
+PROFILE_NAME: Final = "PROFILE_NAME"
+"""The profile's own name, by which jobs of two batch systems in one home are told apart."""
+USPACE_ROOT: Final = "USPACE_ROOT"
+"""The profile's UspaceRoot, below which working directories are made."""
+SPECIAL_FIELDS: Final = frozenset(
+    {"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", PROFILE_NAME, USPACE_ROOT}
+)
+TARGET_SYSTEM_INFO_PREFIX: Final = "TargetSystemInfo:"
+JOB_SCRIPT: Final = "JOB_SCRIPT"
+"""The text of prologue, application and epilogue, which the engine gives to START."""
+
+
+def is_special_field(name: str) -> bool:
+    """Say whether only the context or the engine may give a field of that name (2.3.1)."""
+    return (
+        name in SPECIAL_FIELDS or name == JOB_SCRIPT or name.startswith(TARGET_SYSTEM_INFO_PREFIX)
+    )
+
+
+def format_duration(seconds: int) -> str:
+    """Give a duration as `HH:MM:SS`; hours have two digits or more."""
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{hour:02}:{minute:02}:{second:02}"
+
+
+def format_minutes(seconds: int) -> str:
+    """Give a duration in minutes, a begun minute as a whole one."""
+    return str(-(-seconds // 60))
+
+
+DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {
+    "HMS": format_duration,
+    "MINUTES": format_minutes,
+}
+"""Of an integer field X in seconds, `<X:HMS>` and `<X:MINUTES>` are made from its value."""
+
+
+def get_derived_base(name: str) -> str | None:
+    """Give X of a name `X:HMS` or `X:MINUTES`, else None."""
+    base, _, form = name.rpartition(":")
+    return base if base and form in DERIVED_FORMATS else None
+
+
+def derive_value(field: Field, name: str, value: str) -> str:
+    """Give the value of the field `name` derived from `find_field`, whose value is given.
+
+    Raises `ValueRefusedError`.
+    """
+    if not value:
+        return value
+    if not is_integer(value) or len(value) > 19:
+        message = f"<{name}> needs whole seconds, and field {field.name} has the value {quote_value(value)}"
+        hint = f'give field {field.name} ext:type="integer"'
+        raise ValueRefusedError(message, field=field.name, location=field.location, hint=hint)
+    return DERIVED_FORMATS[name.rpartition(":")[2]](int(value))
+
+
+def apply_tags(field: Field, value: str) -> str:
+    """Give the value of the tag named `value`; without such a tag, `value` itself."""
+    return next((tag.value for tag in field.tags if tag.name == value), value)
+
+
+def is_integer(value: str) -> bool:
+    """Say whether a value is a whole number: ASCII digits, and no leading zero."""
+    return value.isascii() and value.isdigit() and (value[0] != "0" or value == "0")
+
+
+def is_number(value: str) -> bool:
+    """Say whether a value is a finite decimal number, in ASCII."""
+    return bool(re.fullmatch(NUMBER_PATTERN, value)) and abs(float(value)) != float("inf")
+
+
+def is_within_limits(value: str, minimum: float | None, maximum: float | None) -> bool:
+    """Say whether a number (see `is_number`) lies inside the limits, which belong to the range."""
+    if len(value) <= 15 and value.isdigit():  # a float has them all
+        number = float(value)
+        return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        exact = Decimal(value)
+    except InvalidOperation:  # an exponent of twenty digits: nearer to 0 than any limit
+        exact = Decimal(repr(float(value)))
+    # `repr` gives a limit back as its author wrote it: 0.1 is below no 0.1.
+    low = minimum is None or exact >= Decimal(repr(minimum))
+    return low and (maximum is None or exact <= Decimal(repr(maximum)))
+
+
+@final
+class ValueCheck(NamedTuple):
+    """One rule that a field's values must fulfil: what it is called, what it allows, where it stands.
+
+    `enforce` raises `ValueRefusedError` for a value (tags applied, not empty) that it refuses; its
+    second argument is how the message calls the value.
+    """
+
+    name: str
+    constraint: str
+    location: Location
+    enforce: Callable[[str, str], None]
+
+
+def list_checks(field: Field) -> tuple[ValueCheck, ...]:
+    """Give the checks of a field in the order in which they are made: type, limits, pattern."""
+    return tuple(_iter_checks(field))
+
+
+def _iter_checks(field: Field) -> Iterator[ValueCheck]:
+    if field.type == "integer":
+        place = field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
+        yield ValueCheck("type", field.type, place, partial(_check_integer, field))
+    elif is_numeric_field(field):
+        typed = field.type == "number"
+        place = (
+            field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
+            if typed
+            else field.location
+        )
+        yield ValueCheck("type", "number", place, partial(_check_number, field))
+    for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
+        if limit is not None:
+            place = field.locate_child(name)
+            yield ValueCheck(
+                name, format_number(limit), place, partial(_check_limit, field, name, limit)
+            )
+    if field.pattern_text is not None:
+        place = field.find_declaration("pattern_text").element.locate_attribute(PATTERN_ATTRIBUTE)
+        yield ValueCheck("pattern", field.pattern_text, place, partial(_check_pattern, field))
+
+
+def check_value(field: Field, value: str, raw_value: str | None = None) -> None:
+    """Check a value, tags applied, against type, limits and pattern; raise `ValueRefusedError`.
+
+    `raw_value` is the value before its tag took effect. The message names value, rule and field; the
+    place is that of the rule in the profile.
+    """
+    if not value:
+        return
+    what = f"field {field.name}: {quote_value(value)}"
+    if raw_value is not None and raw_value != value:
+        what += f" (the value of tag {quote_value(raw_value)})"
+    for rule in _iter_checks(field):
+        rule.enforce(value, what)
+
+
+def _check_integer(field: Field, value: str, label: str) -> None:
+    place = field.location
+    if not is_integer(value):
+        hint = "digits only, and no leading zero, which a shell takes for an octal number"
+        raise ValueRefusedError(
+            f"{label} is not an integer", field=field.name, location=place, hint=hint
+        )
+    if int(value[:20]) > MAX_INTEGER:
+        hint = f"a shell computes up to {MAX_INTEGER}"
+        raise ValueRefusedError(
+            f"{label} is too large", field=field.name, location=place, hint=hint
+        )
+
+
+def _check_number(field: Field, value: str, label: str) -> None:
+    if not is_number(value):
+        hint = "as in 10, -3, 1.5 or 2e6"
+        message = (
+            f"{label} is not a finite number"
+            if re.fullmatch(NUMBER_PATTERN, value)
+            else f"{label} is not a number"
+        )
+        raise ValueRefusedError(message, field=field.name, location=field.location, hint=hint)
+
+
+def _check_limit(field: Field, name: str, limit: float, value: str, label: str) -> None:
+    low = name == "Min"
+    fits = is_within_limits(value, limit, None) if low else is_within_limits(value, None, limit)
+    if not fits:
+        word = "below" if low else "above"
+        message = f"{label} is {word} the {name} of {format_number(limit)}"
+        place, hint = field.locate_child(name), f"allowed: {format_range(field)}"
+        raise ValueRefusedError(message, field=field.name, location=place, hint=hint)
+
+
+def _check_pattern(field: Field, value: str, label: str) -> None:
+    pattern = _compile_pattern(field)
+    if pattern is not None and not pattern.accepts(value):
+        message = f"{label} does not match the pattern {field.pattern_text}"
+        place = field.find_declaration("pattern_text").element.locate_attribute(PATTERN_ATTRIBUTE)
+        raise ValueRefusedError(message, field=field.name, location=place, hint=field.description)
+
+
+@final
+class FieldRule:
+    """A field's declaration made ready for values: `resolve_value` gives what a value stands for.
+
+    It remembers what it resolved: jobs repeat their queues and node counts. Made only of fields
+    that have a tag, a type, a limit or a pattern.
+    """
+
+    __slots__ = (
+        "_accepts",
+        "_field",
+        "_max_integer",
+        "_min_integer",
+        "_tag_values",
+        "_tags_by_name",
+        "resolved_values",
+    )
+
+    def __init__(self, field: Field) -> None:
+        self.resolved_values: dict[str, str] = {}
+        self._field = field
+        self._tags_by_name = {tag.name: tag for tag in reversed(field.tags)}
+        self._tag_values = {name: tag.value for name, tag in self._tags_by_name.items()}
+        self._min_integer = 0 if field.minimum is None else field.minimum
+        self._max_integer = MAX_INTEGER if field.maximum is None else field.maximum
+        # The quickest function that can say yes; where it says no, `check_value` decides.
+        self._accepts: Callable[[str], bool] = self._prepare_and_accept
+        if field.type == "integer":
+            self._accepts = self._accepts_integer
+        elif is_numeric_field(field):
+            self._accepts = _accept_none
+
+    @staticmethod
+    def is_needed(field: Field) -> bool:
+        """Say whether a field has any rule at all."""
+        typed = field.type is not None and field.type != "text"
+        return (
+            bool(field.tags) or typed or is_numeric_field(field) or field.pattern_text is not None
+        )
+
+    def find_tag(self, raw_value: str) -> Tag | None:
+        """Give the tag by whose value `resolve_value` replaces `raw_value`."""
+        return self._tags_by_name.get(raw_value)
+
+    @property
+    def value_checks(self) -> tuple[ValueCheck, ...]:
+        """What `resolve_value` holds against a value that is not empty."""
+        return list_checks(self._field)
+
+    def resolve_value(self, raw_value: str) -> str:
+        """Give the value of the tag named `raw_value`, else `raw_value`, checked.
+
+        Raises `ValueRefusedError`; `InvalidProfileError` for a bad pattern.
+        """
+        value: str = self._tag_values.get(raw_value, raw_value)
+        try:
+            if value and not self._accepts(value):
+                check_value(self._field, value, raw_value)
+        except JavaRegexTimeoutError as error:
+            raise field_timeout_error(self._field.name, error) from None
+        known = self.resolved_values
+        if len(known) >= _MAX_CACHED_VALUES:
+            known.clear()
+        if len(raw_value) <= _MAX_CACHED_LENGTH:
+            known[raw_value] = value
+        return value
+
+    def _prepare_and_accept(self, value: str) -> bool:
+        """Find out, at the first value, what is to be asked of each."""
+        pattern = _compile_pattern(self._field)
+        self._accepts = pattern.accepts if pattern is not None else _accept_all
+        return self._accepts(value)
+
+    def _accepts_integer(self, value: str) -> bool:
+        plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
+        if not (plain and self._min_integer <= int(value) <= self._max_integer):
+            return False
+        pattern = _compile_pattern(self._field)
+        return pattern is None or pattern.accepts(value)
+
+
+def field_timeout_error(name: str, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
+    """Say of which field's value a regular expression did not get done."""
+    message = f"field {name}: {error.message}"
+    return JavaRegexTimeoutError(message, text=error.text, index=error.index, hint=error.hint)
+
+
+_MAX_CACHED_VALUES: Final = 512
+_MAX_CACHED_LENGTH: Final = 200
+
+
+def _accept_all(_value: str) -> bool:
+    return True
+
+
+def _accept_none(_value: str) -> bool:
+    return False
+
+
+def is_numeric_field(field: Field) -> bool:
+    """Say whether a field takes numbers only: by a limit, or by the type `number`."""
+    return field.type == "number" or field.minimum is not None or field.maximum is not None
+
+
+def _compile_pattern(field: Field) -> javaregex.Pattern | None:
+    """Give a field's pattern; raise `InvalidProfileError` where Java refuses it."""
+    if field.pattern_text is None:
+        return None
+    try:
+        return javaregex.compile(field.pattern_text)
+    except JavaRegexError as error:
+        message = f"field {field.name}: bad Java regular expression: {error.message}"
+        element = field.find_declaration("pattern_text").element
+        place = element.get_attribute_text(PATTERN_ATTRIBUTE).get_location(error.index)
+        raise InvalidProfileError([Problem("OSP401", message, place, error.hint)]) from None
+
+
+def format_number(number: float) -> str:
+    """Give a limit as people write it: 10, not 10.0."""
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def format_range(field: Field) -> str:
+    """Give the limits of a field in words: `1 to 64`, `at least 1`, or the empty string."""
+    low, high = field.minimum, field.maximum
+    if low is not None and high is not None:
+        return f"{format_number(low)} to {format_number(high)}"
+    if low is not None:
+        return f"at least {format_number(low)}"
+    return f"at most {format_number(high)}" if high is not None else ""
+
+
+def validate_text(name: str, value: object) -> None:
+    """Raise where no script can carry a value: it is no string, has a NUL, or is not Unicode."""
+    if not isinstance(value, str):
+        message = f"field {name}: a value is a string, not {type(value).__name__}"
+        raise ValueRefusedError(message, field=name)
+    if "\0" in value:
+        raise ValueRefusedError(
+            f"field {name}: {quote_value(value)} has a NUL character", field=name
+        )
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        message = f"field {name}: {quote_value(value)} is not valid UTF-8"
+        raise ValueRefusedError(message, field=name) from None

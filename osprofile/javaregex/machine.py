@@ -1,0 +1,243 @@
+"""The machine that runs a pattern when no faster engine is known to give Java's result.
+
+Java's matcher is a recursion: a node matches if it matches itself and the next node matches the
+rest. Its results depend on that in places: a capture made inside an atomic group stays when what
+follows fails, a repeated group forgets some alternatives, and so on. So this machine does the same
+steps in the same order, but keeps an explicit stack in place of the recursion: no pattern or value
+can exhaust Python's own. An entry of the stack is a call that waits for its answer:
+
+    (on failure, on success or None, data)
+
+`on failure(run, data)` says where to go on, or None to fail further; `on success(run, data)` is
+what the call still does while success is handed back.
+
+A part that Java matches for itself (atomic group, look-around, repetition without choices) is
+entered by `MatchRun.enter_part` and left by `PartEnd`, which forgets its stack: it is never tried again.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any, final
+
+from osprofile.errors import JavaRegexError, JavaRegexTimeoutError, quote_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    OnFailure = Callable[["MatchRun", Any], "Step | None"]
+    OnSuccess = Callable[["MatchRun", Any], None]
+    OnReturn = Callable[["MatchRun", bool, Any], "Step | None"]
+
+DEADLINE_CHECK_STEPS = 0x800
+
+
+class Step:
+    """A node of a running pattern; `next` is what has to match behind it."""
+
+    __slots__ = ("next",)
+    next: Step
+
+    def match_here(self, run: MatchRun) -> Step | None:
+        """Match here (`run.position`), and give the step to go on with, or None to fail."""
+        raise NotImplementedError
+
+
+@final
+class PartEnd(Step):
+    """The end of a part that is matched for itself."""
+
+    __slots__ = ()
+
+    def match_here(self, run: MatchRun) -> Step | None:
+        """Hand success back to who entered the part."""
+        run.last_end = run.position
+        return run.leave_part()
+
+
+@final
+class PatternEnd(Step):
+    """The end of the pattern."""
+
+    __slots__ = ()
+
+    def match_here(self, run: MatchRun) -> Step | None:
+        """Succeed, unless the whole value is asked for and this is not its end."""
+        if run.must_reach_end and run.position != run.end:
+            return None
+        run.last_end = run.position
+        return MATCH_DONE
+
+
+@final
+class MatchDone(Step):
+    """What `PatternEnd` gives when it succeeds."""
+
+    __slots__ = ()
+
+
+MATCH_DONE = MatchDone()
+PART_END = PartEnd()
+
+
+@final
+class Program:
+    """A compiled pattern: its first step, and the sizes of what a run needs."""
+
+    __slots__ = (
+        "first_step",
+        "group_count",
+        "is_anchored",
+        "local_count",
+        "loop_count",
+        "min_length",
+        "text",
+    )
+
+    def __init__(self, text: str, first_step: Step, *, group_count: int, min_length: int) -> None:
+        self.text = text
+        self.first_step = first_step
+        self.group_count = group_count
+        self.min_length = min_length
+        self.local_count = 0
+        self.loop_count = 0
+        self.is_anchored = False
+
+
+@final
+class MatchRun:
+    """One value being matched against a program: what Java's `Matcher` holds."""
+
+    __slots__ = (
+        "deadline",
+        "end",
+        "failed_positions",
+        "frame_index",
+        "groups",
+        "last_end",
+        "locals",
+        "lookbehind_end",
+        "must_reach_end",
+        "position",
+        "previous_match_end",
+        "program",
+        "stack",
+        "step_count",
+        "value",
+    )  # fmt: skip
+
+    def __init__(self, program: Program, value: str, deadline: float) -> None:
+        self.program = program
+        self.value = value
+        self.end = len(value)
+        self.deadline = deadline
+        self.position = 0
+        self.last_end = 0
+        self.previous_match_end = 0
+        self.lookbehind_end = 0
+        self.must_reach_end = False
+        self.step_count = 0
+        self.groups: list[int] = []
+        self.locals: list[int] = []
+        self.failed_positions: list[set[int]] = []
+        self.stack: list[tuple[OnFailure, OnSuccess | None, Any]] = []
+        self.frame_index = -1
+
+    def enter_part(self, part: Step, on_return: OnReturn, data: Any) -> Step:  # noqa: ANN401  # its own
+        """Match a part for itself; `returned(run, matched, data)` goes on with the answer."""
+        self.stack.append((_return_failure, None, (on_return, data, self.frame_index)))
+        self.frame_index = len(self.stack) - 1
+        return part
+
+    def leave_part(self) -> Step | None:
+        """End the part entered last, with success."""
+        _, _, (returned, data, outer) = self.stack[self.frame_index]
+        self._unwind_success(self.frame_index + 1)
+        self.stack.pop()
+        self.frame_index = outer
+        answer: Step | None = returned(self, True, data)
+        return answer
+
+    def _unwind_success(self, down_to: int) -> None:
+        stack = self.stack
+        while len(stack) > down_to:
+            _, finish, data = stack.pop()
+            if finish is not None:
+                finish(self, data)
+
+    def match_whole(self) -> bool:
+        """Match the whole value, as Java's `matches()`."""
+        self._reset_state()
+        self.must_reach_end = True
+        return self._run_at(0)
+
+    def find_from(self, start: int) -> bool:
+        """Find the first match from a place on, as Java's `find()`."""
+        self._reset_state()
+        program = self.program
+        for place in range(start, self.end - program.min_length + 1):
+            if self._run_at(place):
+                self.groups[0] = place
+                self.groups[1] = self.previous_match_end = self.last_end
+                return True
+            if program.is_anchored:
+                break
+        return False
+
+    def _reset_state(self) -> None:
+        program = self.program
+        self.groups = [-1] * max(20, 2 * program.group_count + 2)
+        self.locals = [-1] * program.local_count
+        self.failed_positions = [set() for _ in range(program.loop_count)]
+
+    def _run_at(self, place: int) -> bool:
+        """Run the program from a place; groups keep what Java would leave in them."""
+        self.position = place
+        self.frame_index = -1
+        stack = self.stack
+        node: Step | None = self.program.first_step
+        while True:
+            self.step_count += 1
+            if self.step_count >= DEADLINE_CHECK_STEPS:
+                self._check_deadline()
+            if node is None:
+                if not stack:
+                    return False
+                resume, _, data = stack.pop()
+                node = resume(self, data)
+            elif node is MATCH_DONE:
+                self._unwind_success(0)
+                self.groups[0], self.groups[1] = place, self.last_end
+                return True
+            else:
+                node = node.match_here(self)
+
+    def _check_deadline(self) -> None:
+        self.step_count = 0
+        if monotonic() > self.deadline:
+            raise make_timeout_error(self.program.text, self.end)
+
+    def get_spans(self) -> tuple[tuple[int, int], ...]:
+        """Give the places of the groups of a match, the whole first; (-1, -1) for no match."""
+        groups = self.groups
+        return tuple(
+            (groups[2 * n], groups[2 * n + 1]) for n in range(self.program.group_count + 1)
+        )
+
+    def make_error(self, message: str) -> JavaRegexError:
+        """Give the error for what is only found out while matching."""
+        return JavaRegexError(f"{message} in the pattern {quote_value(self.program.text)}")
+
+
+def _return_failure(run: MatchRun, data: tuple[OnReturn, Any, int]) -> Step | None:
+    returned, more, run.frame_index = data
+    return returned(run, False, more)
+
+
+def make_timeout_error(pattern: str, length: int) -> JavaRegexTimeoutError:
+    """Give the error for a call that took longer than its deadline."""
+    return JavaRegexTimeoutError(
+        f"the pattern {quote_value(pattern)} takes too long on a value of {length} characters",
+        hint="a repetition inside a repetition tries too many ways: make it possessive (X*+), "
+        "or let what follows it begin with something that it cannot match itself",
+    )

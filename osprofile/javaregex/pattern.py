@@ -1,0 +1,269 @@
+"""Patterns and matches: what callers hold."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from time import monotonic
+from types import MappingProxyType
+from typing import TYPE_CHECKING, final
+
+from osprofile.errors import JavaRegexError, quote_value
+from osprofile.javaregex.engines import NEVER, Engines
+from osprofile.javaregex.literals import make_replacer, parse_literal_pair
+from osprofile.javaregex.parser import parse_pattern
+from osprofile.javaregex.replacement import ReplacementPart, parse_replacement
+from osprofile.javaregex.tree_info import compute_min_length, is_line_based
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Callable, Iterator, Mapping
+
+    from osprofile.javaregex.engines import Spans
+
+
+@final
+class Match:
+    """One match: where it and its groups are, in code points of the value.
+
+    `spans` has the places of the groups by number, the whole match first; (-1, -1) for a group
+    that took no part.
+    """
+
+    __slots__ = ("_names", "spans", "value")
+
+    def __init__(self, value: str, spans: Spans, names: Mapping[str, int]) -> None:
+        self.value = value
+        self.spans = spans
+        self._names = names
+
+    def __repr__(self) -> str:
+        return f"<Match {self.start}-{self.end} {quote_value(self.group() or '')}>"
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Where the match begins and ends."""
+        return self.spans[0]
+
+    @property
+    def start(self) -> int:
+        """Where the match begins."""
+        return self.spans[0][0]
+
+    @property
+    def end(self) -> int:
+        """Where the match ends."""
+        return self.spans[0][1]
+
+    def group(self, group: int | str = 0) -> str | None:
+        """Give the text of a group by number or name; None if it took no part.
+
+        IndexError for a number that the pattern does not have, KeyError for such a name.
+        """
+        number = self._names[group] if isinstance(group, str) else group
+        if number < 0:
+            raise IndexError(number)
+        start, end = self.spans[number]
+        return None if start < 0 else self.value[start:end]
+
+    def groups(self) -> tuple[str | None, ...]:
+        """Give the text of every group, the first at 0."""
+        value = self.value
+        return tuple([value[a:b] if a >= 0 else None for a, b in self.spans[1:]])
+
+    def groupdict(self) -> dict[str, str | None]:
+        """Give the text of every named group."""
+        return {name: self.group(number) for name, number in self._names.items()}
+
+
+@final
+class Pattern:
+    """A compiled pattern; get one from `compile`. It can be shared between threads.
+
+    `min_length` is a length in code points that no match is shorter than. Every call has one
+    deadline: 1 s, and 1 s more a million characters; then JavaRegexTimeoutError.
+    """
+
+    __slots__ = (
+        "_engines",
+        "_parsed",
+        "_re_limits",
+        "_re_pattern",
+        "group_count",
+        "group_names",
+        "min_length",
+        "pattern",
+    )  # fmt: skip
+
+    def __init__(self, pattern: str) -> None:
+        self._parsed = parse_pattern(pattern)
+        self._engines: Engines | None = None
+        # What matches simple values, and up to what length: once it is known that `get_re_engine` can.
+        self._re_pattern: re.Pattern[str] | None = None
+        self._re_limits = NEVER
+        self.pattern = pattern
+        self.group_count = self._parsed.group_count
+        self.group_names: Mapping[str, int] = MappingProxyType(self._parsed.group_names)
+        self.min_length = compute_min_length(self._parsed.tree)
+
+    def __repr__(self) -> str:
+        return f"<Pattern {self.pattern!r}>"
+
+    @property
+    def is_line_based(self) -> bool:
+        """Whether it finds in lines one by one what it finds in their text, if that has no CR."""
+        return self.min_length > 0 and is_line_based(self._parsed.tree)
+
+    def matches(self, value: str) -> Match | None:
+        """Match the whole value, as Java's `Matcher.matches()`; None if it does not.
+
+        JavaRegexError for a value with lone surrogates, JavaRegexTimeoutError past the deadline.
+        """
+        quick = self._re_pattern
+        if quick and len(value) <= self._re_limits[0] and value.isascii() and "\r" not in value:
+            found = quick.fullmatch(value)
+            return Match(value, found.regs, self.group_names) if found else None
+        engine = self._get_engines(value).select_engine(value, whole=True)
+        spans = engine.match_whole(value, _compute_deadline(value))
+        return Match(value, spans, self.group_names) if spans else None
+
+    def accepts(self, value: str) -> bool:
+        """Say whether the whole value matches: `matches` without the groups, and quicker."""
+        quick = self._re_pattern
+        if quick and len(value) <= self._re_limits[0] and value.isascii() and "\r" not in value:
+            return quick.fullmatch(value) is not None
+        engine = self._get_engines(value).select_engine(value, whole=True)
+        return engine.match_whole(value, _compute_deadline(value)) is not None
+
+    def find(self, value: str) -> Match | None:
+        """Give the first match in a value, as Java's `Matcher.find()`; None without any."""
+        quick = self._re_pattern
+        if quick and self._can_use_re(value):
+            found = quick.search(value)
+            return Match(value, found.regs, self.group_names) if found else None
+        for spans in self._find_spans(value):
+            return Match(value, spans, self.group_names)
+        return None
+
+    def find_iter(self, value: str) -> Iterator[Match]:
+        """Give the matches in a value one after the other, as repeated `find()` does.
+
+        The deadline holds for all of them together, with what the caller does in between.
+        """
+        names = self.group_names
+        for spans in self._find_spans(value):
+            yield Match(value, spans, names)
+
+    def find_groups(self, value: str) -> list[tuple[int, tuple[str | None, ...]]]:
+        """Give for each match of `find_iter` where it begins, and the texts of its groups."""
+        quick = self._re_pattern
+        if quick and self.min_length and self._can_use_re(value):
+            return [(found.start(), found.groups()) for found in quick.finditer(value)]
+        return [(match.start, match.groups()) for match in self.find_iter(value)]
+
+    def replace_all(self, value: str, replacement: str) -> str:
+        """Replace every match, as Java's `replaceAll`; see `compile_replacement` for what is raised."""
+        return self.compile_replacement(replacement)(value)
+
+    def compile_replacement(self, replacement: str) -> Callable[[str], str]:
+        """Give a function that replaces every match in a value.
+
+        The replacement is parsed once. JavaRegexError where Java would throw at the first match,
+        even if there is never going to be one: for a group that does not exist, a lone `$`, or a
+        backslash at the end.
+        """
+        parts = parse_replacement(replacement, self.group_count, self.group_names)
+        pair = parse_literal_pair(self.pattern, replacement)
+        if pair is not None:
+            return make_replacer(*pair)
+        fill, quick_fill = _make_filler(parts), _make_re_filler(parts)
+
+        def replace(value: str) -> str:
+            if len(value) < self.min_length:
+                return value
+            quick = self._re_pattern
+            if quick and self.min_length and self._can_use_re(value):
+                return quick.sub(quick_fill, value)
+            out: list[str] = []
+            place = 0
+            for spans in self._find_spans(value):
+                start, end = spans[0]
+                out += (value[place:start], fill(value, spans))
+                place = end
+            return "".join((*out, value[place:])) if out else value
+
+        return replace
+
+    def _can_use_re(self, value: str) -> bool:
+        return len(value) <= self._re_limits[2] and value.isascii() and "\r" not in value
+
+    def _find_spans(self, value: str) -> Iterator[Spans]:
+        return (
+            self._get_engines(value)
+            .select_engine(value, whole=False)
+            .find_all(value, _compute_deadline(value))
+        )
+
+    def _get_engines(self, value: str) -> Engines:
+        if not value.isascii():
+            _check_encodable(value)
+        if self._engines is None:
+            self._engines = engines = Engines(self._parsed)
+            engine = engines.get_re_engine(is_simple=True)
+            if engine:
+                self._re_limits, self._re_pattern = engines.length_limits, engine.compiled
+        return self._engines
+
+
+def _compute_deadline(value: str) -> float:
+    return monotonic() + 1 + len(value) / 1_000_000
+
+
+def _check_encodable(value: str) -> None:
+    """Refuse a value that is no text."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise JavaRegexError(
+            "a value with half of a surrogate pair is no text", text=value, index=error.start
+        ) from None
+
+
+def _make_filler(parts: tuple[ReplacementPart, ...]) -> Callable[[str, Spans], str]:
+    """Give a function from a value and a match to what takes the match's place."""
+    if not any(isinstance(part, int) for part in parts):
+        text = "".join(map(str, parts))
+        return lambda _value, _spans: text
+
+    def fill(value: str, spans: Spans) -> str:
+        out = [
+            part if isinstance(part, str) else value[spans[part][0] : spans[part][1]]
+            for part in parts
+        ]  # (-1, -1) gives the empty text, as an unmatched group does
+        return "".join(out)
+
+    return fill
+
+
+def _make_re_filler(parts: tuple[ReplacementPart, ...]) -> Callable[[re.Match[str]], str]:
+    """Give the same for a match of `get_re_engine`."""
+    if not any(isinstance(part, int) for part in parts):
+        text = "".join(map(str, parts))
+        return lambda _match: text
+    return lambda match: "".join([p if isinstance(p, str) else match[p] or "" for p in parts])
+
+
+@lru_cache(maxsize=512)
+def compile(pattern: str) -> Pattern:  # noqa: A001  # as in the module re
+    """Compile a pattern; the last few hundred are kept.
+
+    JavaRegexError if Java refuses it or it cannot be honoured exactly, with the place.
+    """
+    return Pattern(pattern)
+
+
+def replace_all(value: str, pattern: str, replacement: str) -> str:
+    """Give what Java's `value.replaceAll(pattern, replacement)` gives.
+
+    JavaRegexError for a wrong pattern or replacement, JavaRegexTimeoutError past the deadline.
+    """
+    return compile(pattern).replace_all(value, replacement)

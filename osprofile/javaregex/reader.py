@@ -1,0 +1,174 @@
+r"""Reading a pattern character by character, in the way of the JDK's compiler.
+
+Quoting (`\Q..\E`) is resolved before anything else; under `(?x)` blanks and comments are passed
+over by most, not all, of the reading functions, and Java's odd corners come from just that.
+"""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from typing import NoReturn
+
+from osprofile.errors import JavaRegexError
+
+NUL = "\0"
+_BLANKS = frozenset(" \t\n\x0b\f\r")
+_LINE_ENDS = frozenset("\n\r\x85\u2028\u2029")
+
+
+class Flags(Flag):
+    """The flags that a pattern can turn on and off."""
+
+    CASE_INSENSITIVE = auto()
+    MULTILINE = auto()
+    DOTALL = auto()
+    UNICODE_CASE = auto()
+    UNIX_LINES = auto()
+    COMMENTS = auto()
+    UNICODE_CLASSES = auto()
+
+
+class PatternReader:
+    """A cursor over a pattern; `flags` are those in force at the cursor."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.flags = Flags(0)
+        for index, char in enumerate(text):
+            if "\ud800" <= char <= "\udfff":
+                self.raise_error("a pattern cannot hold half of a surrogate pair", index=index)
+        quoted = _expand_quotes(text)
+        self.length = len(quoted)
+        # Two NULs end the pattern, so that reading one past the end is reading something.
+        self._chars = [char for char, _ in quoted] + [NUL, NUL]
+        self._offsets = [place for _, place in quoted] + [len(text)] * 2
+        self.cursor = 0
+
+    def raise_error(self, message: str, *, index: int | None = None, hint: str = "") -> NoReturn:
+        """Raise for what was read last, or what stands at `index` of the original text."""
+        if index is None:
+            index = self._offsets[max(0, min(self.cursor - 1, self.length))]
+        raise JavaRegexError(message, text=self.text, index=index, hint=hint)
+
+    def has_flag(self, flag: Flags) -> bool:
+        """Tell whether a flag is on here."""
+        return flag in self.flags
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all has been read."""
+        return self.cursor >= self.length
+
+    def char_at(self, ahead: int = 0) -> str:
+        """Give the character at the cursor, or some way ahead, as it is; NUL past the end."""
+        place = self.cursor + ahead
+        return self._chars[place] if 0 <= place < len(self._chars) else NUL
+
+    def slice_text(self, start: int, end: int) -> str:
+        """Give the text between two cursors."""
+        return "".join(self._chars[start:end])
+
+    def peek_char(self) -> str:
+        """Give the next character, having moved past blanks and comments under `(?x)`."""
+        char = self.char_at()
+        return self._peek_past_comments(char) if Flags.COMMENTS in self.flags else char
+
+    def read_char(self) -> str:
+        """Give the next character and move past it."""
+        char = self.read_raw_char()
+        return self._read_past_comments(char) if Flags.COMMENTS in self.flags else char
+
+    def read_raw_char(self) -> str:
+        """Give the next character and move past it, blanks and all."""
+        char = self.char_at()
+        self.cursor += 1
+        return char
+
+    def next_char(self) -> str:
+        """Move past one character and peek."""
+        self.cursor += 1
+        return self.peek_char()
+
+    def next_raw_char(self) -> str:
+        """Move past one character and give the next, blanks and all."""
+        self.cursor += 1
+        return self.char_at()
+
+    def skip_char(self) -> str:
+        """Give the character after the next, and move past both."""
+        char = self.char_at(1)
+        self.cursor += 2
+        return char
+
+    def unread_char(self) -> None:
+        """Move back by one."""
+        self.cursor -= 1
+
+    def _ends_comment(self, char: str) -> bool:
+        return char == "\n" if self.has_flag(Flags.UNIX_LINES) else char in _LINE_ENDS
+
+    def _peek_past_comments(self, char: str) -> str:
+        while char in _BLANKS or char == "#":
+            while char in _BLANKS:
+                char = self.next_raw_char()
+            if char == "#":
+                char = self.next_raw_char()
+                while char != NUL and not self._ends_comment(char):
+                    char = self.next_raw_char()
+                if char == NUL and self.cursor > self.length:
+                    self.cursor = self.length
+                    char = self.char_at()
+        return char
+
+    def _read_past_comments(self, char: str) -> str:
+        while char in _BLANKS or char == "#":
+            while char in _BLANKS:
+                char = self.read_raw_char()
+            if char == "#":
+                char = self.read_raw_char()
+                while char != NUL and not self._ends_comment(char):
+                    char = self.read_raw_char()
+                if char == NUL and self.cursor > self.length:
+                    self.cursor = self.length
+                    char = self.read_raw_char()
+        return char
+
+
+def _expand_quotes(text: str) -> list[tuple[str, int]]:
+    r"""Replace `\Q..\E` by escaped characters; each with its place in the text."""
+    start = 0
+    while start < len(text) - 1 and text[start : start + 2] != "\\Q":
+        start += 2 if text[start] == "\\" else 1
+    if start >= len(text) - 1:
+        return list(zip(text, range(len(text)), strict=True))
+    out = list(zip(text[:start], range(start), strict=True))
+    place, quoting, first = start + 2, True, True
+    while place < len(text):
+        char, at = text[place], place
+        place += 1
+        after = text[place : place + 1]
+        if char != "\\":
+            out += [(c, at) for c in _escape_quoted(char, quoting=quoting, first=first)]
+        elif quoting:
+            if after == "E":
+                place, quoting = place + 1, False
+            else:
+                out += [("\\", at), ("\\", at)]
+        elif after == "Q":
+            place, quoting, first = place + 1, True, True
+            continue
+        else:
+            out.append((char, at))
+            if after:
+                out.append((after, place))
+                place += 1
+        first = False
+    return out
+
+
+def _escape_quoted(char: str, *, quoting: bool, first: bool) -> str:
+    if not char.isascii() or char.isalpha():
+        return char
+    if char.isdigit():  # after an escape such as \0, a bare digit would be read as a part of it
+        return f"\\x3{char}" if first else char
+    return f"\\{char}" if quoting else char

@@ -1,0 +1,360 @@
+"""A profile's templates, run on its target system: one function for each thing that can be asked.
+
+A script's output is understood by the profile's patterns, its failure told in its own words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.errors import (
+    IncarnationError,
+    OSProfileError,
+    OutputError,
+    ScriptCutError,
+    ScriptError,
+    ScriptFailedError,
+)
+from osprofile.incarnation.context import generate_unique_name, get_user_name, working_directory
+from osprofile.incarnation.incarnate import incarnate
+from osprofile.incarnation.static_scripts import quote_shell_word
+from osprofile.jobs import file_transfer, script_output
+from osprofile.jobs.description import build_request
+from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
+from osprofile.jobs.process import run_process
+from osprofile.jobs.shell import (
+    SHELL_TEMPLATE,
+    build_script,
+    extract_exit_status,
+    get_shell_command,
+    join_scripts,
+    mark_exit_status,
+    split_results,
+    wrap_script,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import IO
+
+    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.machine import NodeStatus, QueueStatus
+    from osprofile.jobs.script_output import FileEntry
+    from osprofile.jobs.shell import ProcessResult
+    from osprofile.jobs.state import JobStatus
+    from osprofile.profile.model import Profile
+
+START_TEMPLATE: Final = "START"
+STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
+STATUS_BATCH_SIZE: Final = 25
+"""How many jobs are asked for one by one in one script."""
+UNKNOWN_JOB_EXIT_STATUS: Final = 1
+"""GET_JOB_STATUS ends so for a job that nobody knows; any other failure is one of the query."""
+_SSH_FAILURE_EXIT_STATUS: Final = 255
+_JOB_ID_FILE: Final = ".gpe_job_id"
+_PRINT_FILE_SCRIPT: Final = """\
+t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
+case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
+printf '%s\\n' "$t" >&2
+exit 1"""
+"""Prints the file $f. That it is not there is no error; that it cannot be read is one."""
+
+
+@final
+class PreparedSubmission(NamedTuple):
+    """What submits one job: START's script, in which directory."""
+
+    directory: str
+    script: str
+
+
+@final
+class ScriptRunner:
+    """The scripts of one profile on one host, for one user.
+
+    `context` is the context of every job (USER_NAME, SSH:HOST, SSH:PORT, the user profile's
+    fields); `time_limit` is for a script whose template has no TIME_LIMIT; at most `max_parallel_scripts`
+    scripts run at a time. What a method does raises, beside what it says itself, what `incarnate`
+    raises, `ScriptError`, `ScriptFailedError` and `OutputError`.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        context: Mapping[str, str],
+        *,
+        time_limit: float,
+        max_parallel_scripts: int,
+    ) -> None:
+        self.profile = profile
+        self.context = dict(context)
+        self._time_limit = time_limit
+        self._free_slots = asyncio.Semaphore(max_parallel_scripts)
+        self._shell_command = get_shell_command(profile, self.context)
+        self._all_jobs_reader, self._single_job_reader = (
+            script_output.StatusOutputReader(profile),
+            script_output.StatusOutputReader(profile),
+        )
+        self._job_id_pattern = script_output.get_output_pattern(
+            profile, START_TEMPLATE, "JOB_ID_PATTERN", ("id",)
+        )
+        self._machine_reader = MachineOutputReader(profile)
+        self.query_count = 0
+        """How many times all jobs' states were asked for."""
+
+    # Submitting
+
+    def prepare_submission(
+        self, description: JobDescription, *, strict: bool = True
+    ) -> PreparedSubmission:
+        """Incarnate START for a job; runs nothing."""
+        directory = description.directory or self.new_job_directory()
+        context = {"USER_NAME": get_user_name(), **self.context, "WORKING_DIRECTORY": directory}
+        start = incarnate(
+            self.profile,
+            START_TEMPLATE,
+            fields=build_request(description),
+            application=description.application,
+            context=context,
+            strict=strict,
+        )
+        return PreparedSubmission(directory, build_script(start))
+
+    def new_job_directory(self) -> str:
+        """Give the path of the working directory of one more job."""
+        given = self.context.get("WORKING_DIRECTORY")
+        user = self.context.get("USER_NAME") or get_user_name()
+        return given or working_directory(self.profile, user, generate_unique_name())
+
+    async def run_start_script(self, script: str) -> str:
+        """Run START's script and give the job's id."""
+        text = await self._run_script(START_TEMPLATE, script)
+        found = script_output.parse_job_id(self._job_id_pattern, text)
+        if found is None:
+            raise script_output.unparsable_output(START_TEMPLATE, "JOB_ID_PATTERN", text)
+        return found
+
+    async def find_submitted_job(self, directory: str) -> str | None:
+        """Give the id of the job that a working directory has; None if it has none."""
+        path = quote_shell_word(directory.rstrip("/") + "/" + _JOB_ID_FILE)
+        return script_output.parse_job_id(
+            self._job_id_pattern,
+            await self._run_script(START_TEMPLATE, f"f={path}\n{_PRINT_FILE_SCRIPT}"),
+        )
+
+    # Asking
+
+    async def query_all_jobs(self) -> Mapping[str, JobStatus]:
+        """Give the states of all of the user's jobs that the batch system knows, by id: one query."""
+        self.query_count += 1
+        script = self._render_script(STATUS_TEMPLATE, variation="ALL")
+        return self._all_jobs_reader.read_statuses(await self._run_script(STATUS_TEMPLATE, script))
+
+    async def query_job(self, job_id: str) -> JobStatus | None:
+        """Give the state of one job; None if the output has no job.
+
+        The id that it has there may be longer. A job that nobody knows is a `ScriptFailedError` of
+        the exit status UNKNOWN_JOB; a batch system out of order is one, too.
+        """
+        return self._parse_job_status(
+            job_id,
+            await self._run_script(
+                STATUS_TEMPLATE, self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
+            ),
+        )
+
+    async def query_jobs(self, job_ids: Sequence[str]) -> dict[str, JobStatus | OSProfileError]:
+        """Give the states of jobs that are asked for one by one, of those that anybody knows.
+
+        Of a job whose own query failed, the error. Several go into one script, so that over ssh
+        they share a connection.
+        """
+        batches = [
+            job_ids[i : i + STATUS_BATCH_SIZE] for i in range(0, len(job_ids), STATUS_BATCH_SIZE)
+        ]
+        found: dict[str, JobStatus | OSProfileError] = {}
+        for some in await asyncio.gather(*map(self._query_batch, batches)):
+            found.update(some)
+        return found
+
+    async def _query_batch(self, job_ids: Iterable[str]) -> dict[str, JobStatus | OSProfileError]:
+        scripts = {}
+        for job_id in job_ids:
+            with contextlib.suppress(IncarnationError):  # no id of this batch system's: unknown
+                scripts[job_id] = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
+        if not scripts:
+            return {}
+        done = await self._run_to_end(
+            STATUS_TEMPLATE, join_scripts(scripts.values()), script_count=len(scripts)
+        )
+        told = split_results(done)
+        if len(told) != len(scripts):
+            raise script_output.unparsable_output(
+                STATUS_TEMPLATE, "STATUS_PATTERN", done.stdout.decode("latin-1")
+            )
+        found = {j: self._parse_answer(j, part) for j, part in zip(scripts, told, strict=True)}
+        return {job_id: answer for job_id, answer in found.items() if answer is not None}
+
+    def _parse_answer(self, job_id: str, done: ProcessResult) -> JobStatus | OSProfileError | None:
+        """Give what GET_JOB_STATUS told of one job; None if nobody knows it."""
+        if done.exit_code == UNKNOWN_JOB_EXIT_STATUS:
+            return None
+        if done.exit_code != 0:
+            return _failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, done)
+        try:
+            return self._parse_job_status(job_id, done.stdout.decode("utf-8", "replace"))
+        except OSProfileError as error:
+            return error
+
+    def _parse_job_status(self, job_id: str, text: str) -> JobStatus | None:
+        found = self._single_job_reader.read_statuses(text)
+        return found.get(job_id) or next(iter(found.values()), None)
+
+    async def list_nodes(self) -> Sequence[NodeStatus]:
+        """Give the machine's nodes, by LIST_NODES; `TemplateNotFoundError` where that is not."""
+        return self._machine_reader.read_nodes(
+            await self._run_script(NODES_TEMPLATE, self._render_script(NODES_TEMPLATE))
+        )
+
+    async def list_queues(self) -> Sequence[QueueStatus]:
+        """Give the machine's queues, by LIST_QUEUES; `TemplateNotFoundError` where that is not."""
+        return self._machine_reader.read_queues(
+            await self._run_script(QUEUES_TEMPLATE, self._render_script(QUEUES_TEMPLATE))
+        )
+
+    # Doing
+
+    async def control_job(self, template: str, job_id: str, **fields: str) -> None:
+        """Run HOLD, RESUME, ABORT or SIGNAL for a job."""
+        await self._run_script(template, self._render_script(template, JOB_ID=job_id, **fields))
+
+    async def delete_path(self, path: str) -> None:
+        """Remove a file or a directory with all that is in it."""
+        await self._run_script("DELETE", self._render_script("DELETE", PATH=path))
+
+    async def list_directory(self, path: str) -> list[FileEntry]:
+        """Give what is in a directory, by LIST's variation DIR."""
+        return await self._query_entries(path, "DIR")
+
+    async def stat_file(self, path: str) -> FileEntry:
+        """Give one file's properties, by LIST's variation FILE."""
+        found = await self._query_entries(path, "FILE")
+        if len(found) != 1:
+            raise script_output.unparsable_output("LIST", "ENTRY_PATTERN", "")
+        return found[0]
+
+    # Moving files
+
+    async def upload_file(self, source: IO[bytes], path: str, mode: int) -> None:
+        """Write what is left of an open file into a file of the target system."""
+        for script in file_transfer.build_upload_scripts(source, path, mode):
+            await self._run_transfer(f"writing {path}", script, len(script))
+
+    async def download_file(
+        self, path: str, descriptor: int, offset: int = 0, count: int | None = None
+    ) -> None:
+        """Write a file of the target system, or a part of it, to a file descriptor here."""
+        size = (await self.stat_file(path)).size if count is None else count
+        script = file_transfer.build_download_script(path, offset, count)
+        await self._run_transfer(f"reading {path}", script, size, stdout=descriptor)
+
+    async def find_job_directory(self, job_id: str) -> str:
+        """Give the working directory of a job; empty if the job has left none."""
+        if not job_id or "/" in job_id or job_id.startswith("."):
+            return ""
+        # Older versions kept the links of all profiles in one directory.
+        links = [
+            f"{quote_shell_word(self.profile.name)}/{quote_shell_word(job_id)}",
+            quote_shell_word(job_id),
+        ]
+        script = "".join(
+            f'd="$HOME"/.gpe/jobs/{link}\n[ ! -d "$d" ] || {{ cd -P -- "$d" && pwd; exit; }}\n'
+            for link in links
+        )
+        return (await self._run_script(START_TEMPLATE, script)).removesuffix("\n")
+
+    async def _run_transfer(
+        self, label: str, script: str, size: int, stdout: int | None = None
+    ) -> None:
+        limit = self._time_limit + size / file_transfer.MIN_TRANSFER_RATE
+        await self._run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
+
+    async def _query_entries(self, path: str, variation: str) -> list[FileEntry]:
+        text = await self._run_script(
+            "LIST", self._render_script("LIST", variation=variation, PATH=path)
+        )
+        pattern = script_output.get_output_pattern(
+            self.profile, "LIST", "ENTRY_PATTERN", script_output.ENTRY_GROUPS
+        )
+        return script_output.parse_entries(pattern, text)
+
+    def _render_script(self, template: str, variation: str = "", **fields: str) -> str:
+        return build_script(
+            incarnate(
+                self.profile, template, fields=fields, variation=variation, context=self.context
+            )
+        )
+
+    async def _run_script(self, template: str, script: str) -> str:
+        """Run a script and return its output."""
+        return (await self._run_to_end(template, script)).stdout.decode("utf-8", "replace")
+
+    async def _run_to_end(
+        self,
+        template: str,
+        script: str,
+        *,
+        script_count: int = 1,
+        label: str = "",
+        limit: float | None = None,
+        stdout: int | None = None,
+    ) -> ProcessResult:
+        """Run a script to its end; a failure of `label` is told in its own words."""
+        label = label or template
+        over_ssh = bool(self.context.get("SSH:HOST"))
+        if over_ssh:
+            script = mark_exit_status(script)
+        if limit is None:
+            limit = (
+                script_output.get_time_limit(self.profile, template, self._time_limit)
+                * script_count
+            )
+        async with self._free_slots:
+            try:
+                finished = await run_process(
+                    self._shell_command, wrap_script(script), limit, stdout=stdout
+                )
+            except (ScriptError, OutputError) as error:
+                error.message = f"{label}: {error.message}"
+                raise
+        done, status = extract_exit_status(finished) if over_ssh else (finished, finished.exit_code)
+        # 255 is how ssh fails, and any script may end so, too.
+        if done.killing_signal or (
+            done.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
+        ):
+            raise _interruption_error(label, done)
+        if done.exit_code != 0:
+            raise _failure_error(template, label, done)
+        return done
+
+
+def _interruption_error(label: str, finished: ProcessResult) -> ScriptCutError:
+    """Give the error for a script that did not come to its end."""
+    words = finished.stderr.decode("utf-8", "replace").strip()
+    how = f"its shell was killed by signal {finished.killing_signal}"
+    if not finished.killing_signal:
+        how = "the connection failed"
+    message = f"{label}: {how}: {words}" if words else f"{label}: {how}"
+    return ScriptCutError(message, hint="whether it did its work is not known; it can be repeated")
+
+
+def _failure_error(template: str, label: str, finished: ProcessResult) -> ScriptFailedError:
+    """Give the error for a script that failed; some batch systems tell errors on stdout."""
+    words = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
+    message = f"{label} failed (exit status {finished.exit_code})"
+    message += f": {words}" if words else " without a word"
+    return ScriptFailedError(
+        message, template=template, exit_status=finished.exit_code, output=words
+    )

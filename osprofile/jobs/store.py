@@ -1,0 +1,449 @@
+"""The record of the jobs that were started here: a cache with a memory, in SQLite.
+
+A job is written down before it is submitted, with the script that submits it, and again when its
+id is known. So a process that dies in between leaves a submission that another one can complete:
+START submits at most once for a directory. With the record gone, every command still works on
+live jobs; what is lost is how the ended ones ended.
+
+Any number of processes may use one record at a time. On a network file system SQLite's write-ahead
+log does not work, and its rollback journal is used instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import sqlite3
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+from urllib.parse import quote
+
+from osprofile.errors import StoreError, SubmissionBusyError
+from osprofile.jobs import submission_owner
+from osprofile.jobs.mounts import is_on_network_mount
+from osprofile.jobs.state import JobState, JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+SCHEMA_VERSION: Final = 1
+LOCK_TIMEOUT: Final = 20.0
+"""Seconds to wait for another process that is writing."""
+_SCHEMA: Final = """
+CREATE TABLE job (
+  number INTEGER PRIMARY KEY,
+  target TEXT NOT NULL,
+  directory TEXT NOT NULL,
+  job_id TEXT,      -- NULL: being submitted, or cut off while it was
+  key TEXT,         -- the caller's own name for the submission
+  name TEXT NOT NULL,
+  script TEXT,      -- what submits it, as long as job_id is NULL
+  owner TEXT,       -- the process that is submitting it, or runs ABORT for it
+  state TEXT NOT NULL, word TEXT NOT NULL, exit_code INTEGER, signal INTEGER,
+  by_limit INTEGER NOT NULL, hosts TEXT NOT NULL, reason TEXT NOT NULL,
+  submitted REAL, started REAL, ended REAL,
+  walltime REAL,
+  aborted REAL,     -- when its removal was taken that was asked for here
+  missing REAL      -- not used any more: it followed a clock that may be set
+);
+CREATE UNIQUE INDEX job_directory ON job (target, directory);
+CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
+CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL;
+"""
+_REQUIRED_COLUMNS: Final = frozenset(
+    {
+        "number", "target", "directory", "job_id", "key", "name", "script", "owner", "state",
+        "word", "exit_code", "signal", "by_limit", "hosts", "reason", "submitted", "started",
+        "ended", "walltime", "aborted", "missing",
+    }
+)  # fmt: skip
+_ADDED_COLUMNS: Final = {
+    "missing_since": "REAL",  # since when nobody knows it, in s since the boot of missing_boot
+    "missing_boot": "TEXT",
+    "missing_last": "REAL",  # when it was looked for last
+}
+"""Columns that the first versions had not; those leave them alone."""
+_LIVE_CONDITION: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
+_UPDATE_STATEMENT: Final = f"""
+UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
+  submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
+  missing_since = NULL
+WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
+_OLDER: Final = "job_id = ? AND number != ? AND target = (SELECT target FROM job WHERE number = ?)"
+_OUST: Final = f"""
+UPDATE job SET job_id = job_id || '#' || number, ended = coalesce(ended, ?),
+  state = CASE WHEN NOT {_LIVE_CONDITION} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
+  reason = CASE WHEN {_LIVE_CONDITION} THEN 'the batch system gave its id to another job' ELSE reason END
+"""  # noqa: S608  # constants
+_UPDATE_BATCH_SIZE: Final = 250
+"""Jobs that one statement updates; SQLite may take no more than 999 values."""
+
+
+@final
+class Missing(NamedTuple):
+    """Since when nobody knows a job, and when it was looked for last; both monotonic."""
+
+    since: float
+    last: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class JobRecord:
+    """A job as it is written down; `target` is the profile, and `@host` where that is another.
+
+    `status` has no job id as long as it is being submitted: `script` is then what submits it, and
+    `owner` the process that does; later the one that runs ABORT for it. `walltime` is in s. `aborted`: when its removal was taken that
+    was asked for here; `missing`: nobody knows it, since a time in the future where that was noted before a
+    reboot or on another machine, and cannot be measured.
+    """
+
+    number: int
+    target: str
+    directory: str
+    key: str | None
+    name: str
+    script: str | None
+    owner: str | None
+    status: JobStatus
+    walltime: float | None = None
+    aborted_at: float | None = None
+    missing_since: Missing | None = None
+
+    @property
+    def is_submitted(self) -> bool:
+        """Whether its id is known."""
+        return bool(self.status.job_id)
+
+    @property
+    def is_being_submitted(self) -> bool:
+        """Whether the process that is submitting or aborting it still lives."""
+        return submission_owner.is_owner_alive(self.owner, self.status.submitted or 0.0)
+
+
+def default_store_path() -> str:
+    """Give the path of a user's record: osprofile/jobs.db in the XDG state directory."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(state, "osprofile", "jobs.db")
+
+
+@final
+class Store:
+    """The record in one file (made where it is missing, for its owner only), or in memory.
+
+    Not for several threads. Each method raises `StoreError` where the file cannot be used.
+    """
+
+    def __init__(self, path: str = ":memory:") -> None:
+        self.path = path
+        with self._convert_errors():
+            self._db = self._open_database(path)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    # Submissions
+
+    def begin_submission(
+        self,
+        target: str,
+        directory: str,
+        *,
+        script: str,
+        key: str | None = None,
+        name: str = "",
+        walltime: float | None = None,
+    ) -> JobRecord:
+        """Write down a job that is about to be submitted by this process.
+
+        `SubmissionBusyError` where the key has a job already, `StoreError` where the directory has.
+        """
+        with self._convert_errors():
+            try:
+                number = self._db.execute(
+                    "INSERT INTO job (target, directory, key, name, script, owner, walltime, state,"
+                    " word, by_limit, hosts, reason, submitted)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
+                    (
+                        target,
+                        directory,
+                        key,
+                        name,
+                        script,
+                        submission_owner.current_owner(),
+                        walltime,
+                        time.time(),
+                    ),
+                ).lastrowid
+            except sqlite3.IntegrityError:
+                message = f"{directory} is the working directory of another job"
+                hint = "each job needs one of its own: give another directory, or none"
+                if key is not None and self.find_by_key(target, key) is not None:
+                    message = f"another process has begun to submit the job with the key {key}"
+                    hint = "try again when it has ended"
+                    raise SubmissionBusyError(message, hint=hint) from None
+                raise StoreError(message, hint=hint) from None
+        return self._select_records("number = ?", (number,))[0]
+
+    def record_job_id(self, number: int, job_id: str) -> None:
+        """Write down a submission's job id.
+
+        An older job of that id is over. Where it has a key, that still means it: it gets the id
+        `ID#NUMBER`, and is LOST unless its end is known. Else it is forgotten.
+        """
+        with self._convert_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            older = (job_id, number, number)
+            self._db.execute(f"DELETE FROM job WHERE key IS NULL AND {_OLDER}", older)  # noqa: S608
+            self._db.execute(f"{_OUST} WHERE {_OLDER}", (time.time(), *older))
+            self._db.execute(
+                "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?",
+                (job_id, number),
+            )
+
+    def release_submission(self, number: int) -> None:
+        """Say that this process no longer submits: it was cut off, and may be completed."""
+        self._execute_change("UPDATE job SET owner = NULL WHERE number = ?", (number,))
+
+    def claim_submission(self, number: int) -> bool:
+        """Make this process the one that submits; False if another one is, or it is done."""
+        with self._convert_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            found = self._select_records("number = ? AND job_id IS NULL", (number,))
+            if not found or found[0].is_being_submitted:
+                return False
+            self._db.execute(
+                "UPDATE job SET owner = ? WHERE number = ?",
+                (submission_owner.current_owner(), number),
+            )
+            return True
+
+    def delete_record(self, number: int) -> None:
+        """Remove a job from the record."""
+        self._execute_change("DELETE FROM job WHERE number = ?", (number,))
+
+    def set_key(self, target: str, job_id: str, key: str | None) -> None:
+        """Give a submitted job another key; None: what it had may be used for another job."""
+        self._execute_change(
+            "UPDATE job SET key = ? WHERE target = ? AND job_id = ? AND key IS NOT ?",
+            (key, target, job_id, key),
+        )
+
+    # Jobs
+
+    def adopt_job(self, target: str, status: JobStatus) -> None:
+        """Write down a job that was not started here."""
+        with self._convert_errors():
+            self._db.execute(
+                "INSERT OR IGNORE INTO job (target, directory, job_id, name, state, word, by_limit,"
+                " hosts, reason) VALUES (?, ?, ?, '', 'QUEUED', '', 0, '', '')",
+                (target, f"job:{status.job_id}", status.job_id),
+            )
+        self.update_statuses(target, [status])
+
+    def update_statuses(self, target: str, statuses: Iterable[JobStatus]) -> None:
+        """Write down the states of jobs; what is written as ended stays so."""
+        alike: dict[tuple[object, ...], tuple[JobStatus, list[str]]] = {}
+        for status in statuses:
+            alike.setdefault(status[1:], (status, []))[1].append(status.job_id)
+        with self._convert_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            for status, job_ids in alike.values():
+                self._update_jobs(target, status, job_ids)
+
+    def _update_jobs(self, target: str, status: JobStatus, job_ids: Sequence[str]) -> None:
+        """Write down the state that jobs are in; many at a time, which takes a quarter as long."""
+        values = (
+            status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
+            " ".join(status.hosts), status.reason, status.submitted, status.started, status.ended,
+            target,
+        )  # fmt: skip
+        for begin in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
+            some = job_ids[begin : begin + _UPDATE_BATCH_SIZE]
+            self._db.execute(
+                f"{_UPDATE_STATEMENT} ({', '.join('?' * len(some))})", (*values, *some)
+            )
+
+    def aborting(self, target: str, job_id: str, *, begins: bool) -> None:
+        """Write down that this process begins ABORT for a job, or that its ABORT has ended."""
+        me = submission_owner.current_owner()
+        self._execute_change(
+            "UPDATE job SET owner = CASE WHEN ? THEN ? END"
+            " WHERE target = ? AND job_id = ? AND (? OR owner = ?)",
+            (begins, me, target, job_id, begins, me),
+        )
+
+    def record_removal(self, target: str, job_id: str, removed_at: float) -> None:
+        """Write down when the batch system took a job's removal."""
+        self._execute_change(
+            "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?",
+            (removed_at, target, job_id),
+        )
+
+    def record_missing(self, target: str, jobs: Mapping[str, Missing | None]) -> None:
+        """Write down since when nobody knows jobs; None: they are known."""
+        boot = submission_owner.get_host_and_boot()
+        with self._convert_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(
+                "UPDATE job SET missing_since = ?, missing_last = ?, missing_boot = ?"
+                " WHERE target = ? AND job_id = ?",
+                [(*(m or (None, None)), boot, target, job_id) for job_id, m in jobs.items()],
+            )
+
+    # Questions
+
+    def find_job(self, target: str, job_id: str) -> JobRecord | None:
+        """Give a job."""
+        return self._select_one("target = ? AND job_id = ?", (target, job_id))
+
+    def find_by_key(self, target: str, key: str) -> JobRecord | None:
+        """Give the submission of a caller's own name."""
+        return self._select_one("target = ? AND key = ?", (target, key))
+
+    def find_by_directory(self, target: str, directory: str) -> JobRecord | None:
+        """Give the job of a working directory."""
+        return self._select_one("target = ? AND directory = ?", (target, directory))
+
+    def find_by_id(self, job_id: str) -> list[JobRecord]:
+        """Give the jobs with this id, on whatever target."""
+        return self._select_records("job_id = ?", (job_id,))
+
+    def find_interrupted(self, target: str) -> list[JobRecord]:
+        """Give the submissions that nobody is at work on: their process has ended."""
+        found = self._select_records("target = ? AND job_id IS NULL", (target,))
+        return [record for record in found if not record.is_being_submitted]
+
+    def list_live_jobs(self, target: str) -> list[JobRecord]:
+        """Give the jobs that were submitted and have not ended, oldest first."""
+        return self._select_records(
+            f"target = ? AND job_id IS NOT NULL AND {_LIVE_CONDITION}", (target,)
+        )
+
+    def list_all_jobs(self) -> list[JobRecord]:
+        """Give all jobs, oldest first."""
+        return self._select_records("1", ())
+
+    def prune_ended_jobs(self, before: float) -> int:
+        """Forget the jobs that ended before a time; give how many."""
+        statement = f"DELETE FROM job WHERE ended < ? AND NOT ({_LIVE_CONDITION})"  # noqa: S608  # a constant
+        return self._execute_change(statement, (before,))
+
+    def _select_one(self, where: str, values: tuple[object, ...]) -> JobRecord | None:
+        return next(iter(self._select_records(where, values)), None)
+
+    def _select_records(self, where: str, values: tuple[object, ...]) -> list[JobRecord]:
+        with self._convert_errors():
+            rows = self._db.execute(
+                f"SELECT * FROM job WHERE {where} ORDER BY number",  # noqa: S608  # constants
+                values,
+            ).fetchall()
+        return [_record_from_row(row) for row in rows]
+
+    def _execute_change(self, statement: str, values: tuple[object, ...]) -> int:
+        with self._convert_errors():
+            return self._db.execute(statement, values).rowcount
+
+    def _open_database(self, path: str) -> sqlite3.Connection:
+        in_memory = path == ":memory:"
+        if not in_memory:
+            directory = os.path.dirname(os.path.abspath(path))
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            # SQLite gives its further files the mode of the first.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            # Opened so, not even the log of a program that has crashed is put back.
+            name = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+            with contextlib.closing(sqlite3.connect(name, uri=True)) as db:
+                self._check_database(db)
+        db = sqlite3.connect(path, timeout=LOCK_TIMEOUT, isolation_level=None)
+        try:
+            db.row_factory = sqlite3.Row
+            self._check_database(db)
+            if not in_memory:
+                journal = "DELETE" if is_on_network_mount(path) else "WAL"
+                db.execute(f"PRAGMA journal_mode = {journal}")
+                # A crash of this process loses nothing in either mode.
+                db.execute(f"PRAGMA synchronous = {'FULL' if journal == 'DELETE' else 'NORMAL'}")
+            _prepare_schema(db)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def _check_database(self, db: sqlite3.Connection) -> None:
+        """Refuse another program's file before anything is written to it."""
+        db.execute("BEGIN")  # another process may be making its table just now
+        version = _read_schema_version(db)
+        is_ours = _read_columns(db) >= _REQUIRED_COLUMNS if version else _has_no_tables(db)
+        db.execute("ROLLBACK")
+        if version not in {0, SCHEMA_VERSION}:
+            message = f"{self.path} was written by another version of osprofile ({version})"
+            raise StoreError(message, hint="use that one, or another file")
+        if not is_ours:
+            message = f"{self.path} is a database of another program, not a record of jobs"
+            raise StoreError(message, hint="give another file")
+
+    @contextlib.contextmanager
+    def _convert_errors(self) -> Iterator[None]:
+        """Turn what goes wrong with the file into our error."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            message = f"the record of the jobs, {self.path}: {error}"
+            hint = "free space on its disk, or see who else holds it"
+            if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
+                hint = "move it away: a new one is made, and jobs can still be reached by their ids"
+            raise StoreError(message, hint=hint) from error
+        except OSError as error:
+            message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
+            raise StoreError(message, hint="set XDG_STATE_HOME, or give another file") from error
+
+
+def _prepare_schema(db: sqlite3.Connection) -> None:
+    """Make the table where it is missing, and the columns that an older version had not."""
+    if _read_schema_version(db) == SCHEMA_VERSION and not _ADDED_COLUMNS.keys() - _read_columns(db):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    if _read_schema_version(db) == 0:  # another process may have been quicker
+        for statement in _SCHEMA.split(";\n"):
+            db.execute(statement)
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    for name in _ADDED_COLUMNS.keys() - _read_columns(db):
+        db.execute(f"ALTER TABLE job ADD COLUMN {name} {_ADDED_COLUMNS[name]}")
+    db.execute("COMMIT")
+
+
+def _read_columns(db: sqlite3.Connection) -> set[str]:
+    return {str(name) for _, name, *_ in db.execute("PRAGMA table_info(job)")}
+
+
+def _has_no_tables(db: sqlite3.Connection) -> bool:
+    return db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+
+
+def _read_schema_version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _record_from_row(row: sqlite3.Row) -> JobRecord:
+    status = JobStatus(
+        row["job_id"] or "", JobState(row["state"]), row["word"], row["exit_code"], row["signal"],
+        bool(row["by_limit"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
+        row["started"], row["ended"],
+    )  # fmt: skip
+    return JobRecord(
+        row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
+        row["owner"], status, row["walltime"], row["aborted"],
+        _missing_since(row["missing_since"], row["missing_last"], row["missing_boot"]),
+    )  # fmt: skip
+
+
+def _missing_since(since: float | None, last: float | None, boot: str) -> Missing | None:
+    if since is None:
+        return None
+    if boot != submission_owner.get_host_and_boot():
+        return Missing(math.inf, math.inf)
+    return Missing(since, since if last is None else last)

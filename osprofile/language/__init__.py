@@ -1,1 +1,0 @@
-"""The two small languages inside a profile: bodies with replacements, and Java's regexes."""

@@ -1,0 +1,136 @@
+"""Where a value goes in a script: through variables, functions, `$(...)` and pipes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, final
+
+from osprofile.lint.shell.commands import prints_arguments, prints_nothing, unwrap_command
+from osprofile.lint.shell.lexer import POSITIONAL_NAMES
+from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.lint.shell.lexer import LexedScript, Variable
+    from osprofile.lint.shell.position import Command, Position
+    from osprofile.lint.shell.word_lexer import PlaceholderT
+
+DECLARING_COMMANDS: Final = frozenset({"export", "readonly", "local", "declare", "typeset"})
+_MAX_PIPE_LENGTH: Final = 20
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowStep:
+    """Where a value gets to in one step, and the variables that have it then.
+
+    `positions` are by what it gets there, the place, and whether a word there may begin with the
+    value; `variables` the variables, and whether they may. `cached_faults` is for what a rule finds out.
+    """
+
+    positions: list[tuple[str, Position, bool]]
+    variables: list[tuple[Variable, bool]]
+    cached_faults: dict[str, Any] = field(default_factory=dict)
+
+
+def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterator[FlowStep]:
+    """Yield the steps of a value at a position: the position itself, then each variable.
+
+    What is known of a variable is kept in `lexed`, for the other values that get into it.
+    """
+    step = _follow_value(lexed, "", [(position, True)])
+    yield step
+    pending, seen = [*step.variables], {*step.variables}
+    while pending:
+        (variable, begins) = key = pending.pop()
+        if key not in lexed.flow_steps:
+            uses = [(used, begins) for used in lexed.variable_uses.get(variable, ())]
+            lexed.flow_steps[key] = _follow_value(lexed, f"${variable[1]}", uses)
+        step = lexed.flow_steps[key]
+        yield step
+        pending += [lead for lead in step.leads if lead not in seen]
+        seen.update(step.leads)
+
+
+def _follow_value(
+    lexed: LexedScript[PlaceholderT], source: str, starts: list[tuple[Position, bool]]
+) -> FlowStep:
+    places, leads = list[tuple[str, "Position", bool]](), dict[tuple["Variable", bool], None]()
+    pending = [(source, here, begins) for here, begins in starts]
+    while pending:
+        source, here, begins = pending.pop()
+        places.append((source, here, begins))
+        begins = begins and _may_begin_word(here)
+        if here.output_position is not None and prints_arguments(here.words):
+            pending.append((source or "$(...)", here.output_position, begins))
+        leads.update(
+            ((variable, begins), None) for variable in _receiving_variables(lexed, here, source)
+        )
+    return FlowStep(places, [*leads])
+
+
+def reached_positions(
+    lexed: LexedScript[PlaceholderT], position: Position
+) -> Iterator[tuple[str, Position, bool]]:
+    """Yield each place that a value at a position gets to; see `FlowStep.positions`."""
+    for step in trace_value(lexed, position):
+        yield from step.positions
+
+
+def _may_begin_word(position: Position) -> bool:
+    """Return whether a value may begin the word or text that it becomes part of.
+
+    Behind an option it is most likely that option's value, wherever both go.
+    """
+    prefix = position.prefix.partition("=")[2] if assigned_variable(position) else position.prefix
+    option = position.words[-1] if position.role == "argument" and position.words else ""
+    return not prefix.strip(PLACEHOLDER_MARK + EXPANSION_MARK) and (
+        option == "--" or not option.startswith("-")
+    )
+
+
+def list_receivers(position: Position) -> Iterator[Command]:
+    """Yield the commands that read the output of a position's command, or its here-document."""
+    yield from position.reading_commands
+    command = position.command if position.role == "argument" else None
+    for start in (*position.reading_commands, command):
+        following = (
+            start.output_command if start is not None and not prints_nothing(start.words) else None
+        )
+        for _ in range(_MAX_PIPE_LENGTH):
+            if following is not None:
+                yield following
+                following = following.output_command
+
+
+def assigned_variable(position: Position) -> str:
+    """Return the variable that a value becomes part of; nothing if of none."""
+    name, equals, _ = position.prefix.partition("=")
+    declares = (
+        position.role == "argument"
+        and position.words[:1]
+        and position.words[0] in DECLARING_COMMANDS
+    )
+    return name if equals and (position.role == "assignment" or declares) else ""
+
+
+def _receiving_variables(
+    lexed: LexedScript[PlaceholderT], position: Position, source: str
+) -> Iterator[Variable]:
+    """Yield the variables that get a value at a position, which gets there by another one."""
+    words = unwrap_command(position.words)
+    if name := assigned_variable(position):
+        yield "", name
+    elif position.role == "list" and words:
+        yield "", words[0]
+    elif position.role == "argument" and words and words[0] in lexed.functions:
+        anywhere = words[0] in lexed.shifting_functions or source in {"$@", "$*"}
+        names = POSITIONAL_NAMES if anywhere else (str(len(words)), "@", "*")
+        yield from ((words[0], name) for name in names)
+    elif position.role == "argument" and words and words[0] == "set":
+        yield from ((position.scope, name) for name in POSITIONAL_NAMES)
+    if position.reading_commands or prints_arguments(words):
+        for command in list_receivers(position):
+            if command.words[:1] == ["read"]:
+                yield from (("", name) for name in command.words[1:])

@@ -1,0 +1,146 @@
+"""What a profile tells the engine about a program's output: patterns and states.
+
+Fixed fields hold Java regular expressions with named groups (design: "conventions").
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile import javaregex
+from osprofile.errors import JavaRegexError, quote_value, suggest_names
+from osprofile.jobs.state import JOB_STATE_TAGS
+from osprofile.lint.declarations import list_declared_fields
+from osprofile.lint.rules import make_problem
+from osprofile.profile.state_tags import NODE_STATE_TAGS, QUEUE_STATE_TAGS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.errors import Problem
+    from osprofile.lint.profile_view import ProfileView
+    from osprofile.profile.model import Field, Template
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EngineField:
+    """A field that the engine reads: the groups that its pattern must and may have.
+
+    `allowed_words` are what its tags may give, where it says what a batch system's words mean.
+    """
+
+    required_groups: tuple[str, ...] = ()
+    optional_groups: tuple[str, ...] = ()
+    must_exist: bool = True
+    allowed_words: tuple[str, ...] = ()
+
+    @property
+    def is_pattern(self) -> bool:
+        """Say whether the field holds a regular expression."""
+        return bool(self.required_groups)
+
+
+ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
+    "START": {"JOB_ID_PATTERN": EngineField(("id",))},
+    "GET_JOB_STATUS": {
+        "STATUS_PATTERN": EngineField(
+            ("id", "state"),
+            ("substate", "exit", "signal", "host", "queue", "elapsed", "reason"),
+        ),
+        "STATE": EngineField(allowed_words=JOB_STATE_TAGS),
+    },
+    "LIST_NODES": {
+        "NODE_PATTERN": EngineField(("name", "state"), ("substate",)),
+        "NODE_STATE": EngineField(allowed_words=NODE_STATE_TAGS),
+    },
+    "LIST_QUEUES": {
+        "QUEUE_PATTERN": EngineField(("name", "state"), ("substate", "default")),
+        "QUEUE_STATE": EngineField(allowed_words=QUEUE_STATE_TAGS),
+    },
+    "LIST": {"ENTRY_PATTERN": EngineField(("type", "mode", "size", "mtime", "name"))},
+    "EVENTS": {"EVENT_ID_PATTERN": EngineField(("id",), must_exist=False)},
+    "JOB_PROLOGUE": {"DIRECTIVE_PREFIX": EngineField(must_exist=False)},
+}
+"""By template, the fields that the engine reads; no body needs to use them."""
+
+TIME_LIMIT_FIELD: Final = "TIME_LIMIT"
+"""How long a template's script may take, in seconds; any template may have it, or all (global)."""
+
+
+def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
+    """Judge the fields that the engine reads."""
+    for _template, declared in list_declared_fields(view):
+        if declared.name == TIME_LIMIT_FIELD and not _is_seconds(declared.value):
+            message = "field TIME_LIMIT has no fixed Value that is a number of seconds"
+            yield make_problem("OSP406", message, declared.location, "as in <Value>120</Value>")
+    for name, fields in ENGINE_FIELDS.items():
+        template = view.profile.templates.get(name)
+        if template is None:
+            continue
+        for field_name, wanted in fields.items():
+            field = view.profile.find_field(template, field_name)
+            if field is not None:
+                yield from _check_field(field, wanted)
+            elif wanted.must_exist:
+                yield _missing_field_problem(template, field_name, wanted)
+
+
+def _is_seconds(value: str | None) -> bool:
+    return value is not None and value.isascii() and value.isdigit() and int(value) > 0
+
+
+def _missing_field_problem(template: Template, name: str, expected: EngineField) -> Problem:
+    message = f"template {template.name} has no field {name}, by which the engine reads its output"
+    groups = ", ".join(f"(?<{group}>...)" for group in expected.required_groups)
+    hint = f'declare it with isSettable="false" and a Value with {groups}'
+    if not expected.is_pattern:
+        hint = f'declare it with isSettable="false" and tags with values {", ".join(expected.allowed_words)}'
+    return make_problem("OSP403", message, template.location, hint)
+
+
+def _check_field(field: Field, expected: EngineField) -> Iterator[Problem]:
+    if expected.allowed_words:
+        yield from _check_states(field, expected.allowed_words)
+    elif field.value is None or (expected.is_pattern and not field.value):
+        message = f"field {field.name} has no fixed Value, by which the engine reads an output"
+        yield make_problem("OSP403", message, field.location, "give it a <Value>, not a Default")
+    elif expected.is_pattern:
+        yield from _check_pattern(field, field.value, expected)
+
+
+def _check_states(field: Field, allowed_words: tuple[str, ...]) -> Iterator[Problem]:
+    if not field.tags:
+        message = f"field {field.name} has no tags: every word of the batch system would be UNKNOWN"
+        hint = f'as in <Tag name="...">{allowed_words[0]}</Tag>; the states are {", ".join(allowed_words)}'
+        yield make_problem("OSP403", message, field.location, hint)
+    for tag in field.tags:
+        if tag.value not in allowed_words:
+            name = field.name
+            message = f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is no state"
+            hint = f"one of {', '.join(allowed_words)}; a word without a tag is UNKNOWN"
+            yield make_problem("OSP404", message, tag.element.source_text.get_location(), hint)
+
+
+def _check_pattern(field: Field, value: str, expected: EngineField) -> Iterator[Problem]:
+    try:
+        groups = set(javaregex.compile(value).group_names)
+    except JavaRegexError as error:
+        child = field.element.find_child("Value")
+        place = child.source_text.get_location(error.index) if child else field.location
+        message = f"Value of field {field.name}: bad Java regular expression: {error.message}"
+        yield make_problem("OSP401", message, place, error.hint)
+        return
+    place = field.locate_child("Value")
+    for group in expected.required_groups:
+        if group not in groups:
+            message = f"field {field.name} has no group (?<{group}>...), which the engine reads"
+            yield make_problem("OSP402", message, place, suggest_names(group, groups))
+    known = {*expected.required_groups, *expected.optional_groups}
+    for group in sorted(groups - known):
+        if not re.search(rf"\\k<{group}>", value):
+            message = f"the engine does not read group (?<{group}>...) of field {field.name}"
+            hint = suggest_names(group, known) + "; a group for the pattern's own use is (?:...)"
+            yield make_problem("OSP405", message, place, hint)

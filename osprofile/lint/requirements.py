@@ -1,0 +1,172 @@
+"""What every resolved profile must have (seed, 2.5; design: "conventions")."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from osprofile.incarnation import body as bodies
+from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, DEFAULT_APPLICATION
+from osprofile.lint.rules import make_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.errors import Problem
+    from osprofile.lint.profile_view import ProfileView
+    from osprofile.profile.model import Application, Invocation, StaticScript, Storage, Template
+
+REQUIRED_TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
+    "START": ("",),
+    "JOB_PROLOGUE": ("",),
+    "JOB_EPILOGUE": ("",),
+    "GET_JOB_STATUS": ("",),
+    "HOLD": ("",),
+    "RESUME": ("",),
+    "ABORT": ("",),
+    "DELETE": ("",),
+    "LIST": ("FILE", "DIR"),
+    BIN_TEMPLATE: ("", "STATIC_SCRIPT", "RUN_STATIC_SCRIPT"),
+    "SHELL": ("", "SSH"),
+}
+"""The templates that a resolved profile has, with their variations."""
+
+RECOMMENDED_VARIATIONS: Final = {"GET_JOB_STATUS": ("ALL",)}
+"""Variations without which the engine works, only slower."""
+
+
+def check_requirements(view: ProfileView) -> Iterator[Problem]:
+    """Find what the resolved profile lacks."""
+    yield from _check_templates(view)
+    yield from _check_variations(view)
+    yield from _check_applications(view)
+    yield from _check_commands(view)
+
+
+def _check_commands(view: ProfileView) -> Iterator[Problem]:
+    """Judge the templates whose text is a command that is started without a shell."""
+    for name in ("SHELL", "EVENTS"):
+        template = view.profile.templates.get(name)
+        for invocation in template.invocations.values() if template else ():
+            if invocation.body is None:
+                continue
+            segments = bodies.parse_body(invocation.body).segments
+            text = "".join(s if isinstance(s, str) else "x" for s in segments)
+            try:
+                reason = "" if shlex.split(text) else "it is empty"
+            except ValueError as error:
+                reason = str(error).lower()
+            if reason:
+                message = f"the text of {name} cannot be split into words: {reason}"
+                yield make_problem("OSP506", message, invocation.location, "as in: sh -s")
+
+
+def _check_templates(view: ProfileView) -> Iterator[Problem]:
+    missing = [name for name in REQUIRED_TEMPLATES if name not in view.profile.templates]
+    if not missing:
+        return
+    message = f"the resolved profile has no template {', '.join(missing)}"
+    hint = "write them, or inherit them: extends=... in the root element"
+    if view.own_document.extends:
+        hint = f"write them; none of what {view.own_document.name} extends has them"
+    yield make_problem("OSP204", message, view.own_document.location, hint)
+
+
+def _check_variations(view: ProfileView) -> Iterator[Problem]:
+    for name, template in view.profile.templates.items():
+        missing = [v for v in REQUIRED_TEMPLATES.get(name, ()) if v not in template.invocations]
+        if missing:
+            yield make_problem(
+                "OSP205",
+                _format_missing(template, missing),
+                template.location,
+                _describe_variations(template),
+            )
+        slower = [v for v in RECOMMENDED_VARIATIONS.get(name, ()) if v not in template.invocations]
+        if slower:
+            hint = "with it, one call of the batch system tells the states of all jobs"
+            yield make_problem("OSP206", _format_missing(template, slower), template.location, hint)
+
+
+def _format_missing(template: Template, variations: list[str]) -> str:
+    named = ", ".join(v or "the default one (without a name)" for v in variations)
+    return f"template {template.name} lacks variation {named}"
+
+
+def _describe_variations(template: Template) -> str:
+    names = ", ".join(name or "the default one" for name in template.invocations)
+    return f"a template replaces the inherited one whole; it has {names or 'none'}"
+
+
+def _check_applications(view: ProfileView) -> Iterator[Problem]:
+    applications = view.profile.applications.values()
+    if all(a.application_name != DEFAULT_APPLICATION for a in applications):
+        message = f"the resolved profile has no application {DEFAULT_APPLICATION}"
+        hint = "it is what START runs if a request names none"
+        yield make_problem("OSP207", message, view.own_document.location, hint)
+    entities: list[Application | Storage] = [*applications, *view.profile.storages.values()]
+    for entity in entities:
+        template = view.profile.templates.get(entity.template)
+        if template is None or "" in template.invocations:
+            continue
+        kind = type(entity).__name__.lower()
+        message = f"{kind} {entity.name} uses the default variation of template {template.name}, "
+        message += "which has none"
+        place = entity.element.locate_attribute("template")
+        yield make_problem("OSP208", message, place, f"the template stands at {template.location}")
+
+
+# Static scripts
+
+
+def check_static_scripts(view: ProfileView) -> Iterator[Problem]:
+    """Judge static scripts, and BIN, which says where they are and how they run (seed, 2.2)."""
+    scripts = [
+        (template, invocation.static_script)
+        for template in view.profile.templates.values()
+        for invocation in template.invocations.values()
+        if invocation.static_script is not None
+    ]
+    bin_template = view.profile.templates.get(BIN_TEMPLATE)
+    if bin_template is None:
+        for template, script in scripts:
+            message = f"template {template.name} has a static script, and the profile no BIN"
+            hint = "BIN says where static scripts are, and how they run"
+            yield make_problem("OSP501", message, script.location, hint)
+    else:
+        yield from _check_bin(bin_template)
+    yield from _check_file_names([script for _, script in scripts])
+
+
+def _check_bin(template: Template) -> Iterator[Problem]:
+    for name in REQUIRED_TEMPLATES[BIN_TEMPLATE]:
+        invocation = template.invocations.get(name)
+        if invocation is None:
+            continue
+        if invocation.static_script is not None:
+            message = f"variation {name!r} of BIN is itself a static script"
+            hint = "BIN says where those are and how they run: give it a Body"
+            yield make_problem("OSP502", message, invocation.static_script.location, hint)
+        else:
+            yield from _check_bin_fields(invocation)
+
+
+def _check_bin_fields(invocation: Invocation) -> Iterator[Problem]:
+    if invocation.body is None:
+        return
+    used = {found.name for found in bodies.parse_body(invocation.body).replacements}
+    for name in sorted(BIN_FIELDS.get(invocation.name, frozenset()) - used):
+        message = f"variation {invocation.name} of BIN does not use <{name}>"
+        hint = "the engine gives it the script's file or arguments there (OS Profile, 2.2)"
+        yield make_problem("OSP505", message, invocation.location, hint)
+
+
+def _check_file_names(scripts: list[StaticScript]) -> Iterator[Problem]:
+    first = dict[str, "StaticScript"]()
+    for script in scripts:
+        before = first.setdefault(script.file_name, script)
+        if before.body.text != script.body.text:
+            message = f"two static scripts are written to the same file {script.file_name}"
+            hint = f"the other one stands at {before.location}; give one of them another fileName"
+            place = script.element.locate_attribute("fileName")
+            yield make_problem("OSP504", message, place, hint)

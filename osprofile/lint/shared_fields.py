@@ -1,0 +1,104 @@
+"""What is wrong between templates that are used together: those of START (design: "Values")."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from osprofile.incarnation import field_rules as engine
+from osprofile.incarnation.plan import BIN_TEMPLATE, DEFAULT_APPLICATION, JOB_SCRIPT_PARTS
+from osprofile.lint.rules import make_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.errors import Problem
+    from osprofile.lint.profile_view import ProfileView
+    from osprofile.profile.model import Field, Template
+
+START = "START"
+
+
+def check_shared_fields(view: ProfileView) -> Iterator[Problem]:
+    """Judge the fields of templates that make one script."""
+    for group in _group_templates(view):
+        yield from _check_differences(view, group)
+    yield from _check_defaults(view)
+
+
+def _group_templates(view: ProfileView) -> Iterator[list[Template]]:
+    """Give the templates that are used together; one whose script is static also needs BIN."""
+    templates = view.profile.templates
+    applications = view.profile.applications.values()
+    for name in dict.fromkeys(a.template for a in applications) or {"": None}:
+        names = dict.fromkeys([START, *(part or name for part in JOB_SCRIPT_PARTS)])
+        yield _append_bin(view, [templates[n] for n in names if n in templates])
+    for template in templates.values():
+        if template.name not in {START, BIN_TEMPLATE}:
+            yield _append_bin(view, [template])
+
+
+def _append_bin(view: ProfileView, group: list[Template]) -> list[Template]:
+    bin_template = view.profile.templates.get(BIN_TEMPLATE)
+    static = any(i.static_script for t in group for i in t.invocations.values())
+    return [*group, bin_template] if static and bin_template is not None else group
+
+
+def _check_differences(view: ProfileView, group: list[Template]) -> Iterator[Problem]:
+    first = dict[str, tuple["Field", "Template"]]()
+    for template in group:
+        for field in _list_fields(view, template):
+            before, where = first.setdefault(field.name, (field, template))
+            if before is field:
+                continue
+            joined = before.merge_declaration(field)
+            if joined is not None:
+                first[field.name] = (joined, where)
+                continue
+            own = field if field.name in template.fields else before
+            message = f"field {field.name} is declared differently in templates {where.name} and "
+            message += f"{template.name}, which are used together"
+            other = before if own is field else field
+            hint = f"the other declaration stands at {other.location}; only limits and type "
+            hint += "may differ, of which the strictest count"
+            yield make_problem("OSP304", message, own.element.locate_attribute("name"), hint)
+
+
+def _list_fields(view: ProfileView, template: Template) -> Iterator[Field]:
+    """Give the fields that a template declares, and the global ones that it uses."""
+    yield from template.fields.values()
+    for field in _list_used_fields(view, template):
+        if field.name not in template.fields:
+            yield field
+
+
+def _list_used_fields(view: ProfileView, template: Template) -> list[Field]:
+    found = (
+        view.find_field(text, replacement.name)
+        for text in view.template_texts(template)
+        for replacement in text.body.replacements
+        if replacement.name not in text.engine_fields
+    )
+    return list({field.name: field for field in found if field is not None}.values())
+
+
+def _check_defaults(view: ProfileView) -> Iterator[Problem]:
+    """Find settable fields that START needs and that have no Default."""
+    default = (
+        a.template
+        for a in view.profile.applications.values()
+        if a.application_name == DEFAULT_APPLICATION
+    )
+    names = dict.fromkeys([START, *filter(None, JOB_SCRIPT_PARTS), *default])
+    templates = [view.profile.templates[n] for n in names if n in view.profile.templates]
+    used = {field.name for template in templates for field in _list_used_fields(view, template)}
+    fields = dict[str, "Field"]()
+    for field in (field for template in templates for field in _list_fields(view, template)):
+        before = fields.setdefault(field.name, field)
+        fields[field.name] = before.merge_declaration(field) or before  # else it is OSP304
+    for field in (fields[name] for name in fields if name in used):
+        given = field.default is not None or field.value is not None
+        if given or not field.settable or engine.is_special_field(field.name):
+            continue
+        message = f"START needs settable field {field.name}, which has no Default"
+        hint = "give it a <Default> (it may be empty), so that START alone makes a script"
+        yield make_problem("OSP313", message, field.location, hint)

@@ -1,0 +1,229 @@
+"""What the values of a field can be: which characters they have, and with which they begin.
+
+The sets are never too small: they rest on what the engine checks (`ext:type`, Min, Max,
+`ext:pattern`). The empty value, which passes every check, has no characters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import JavaRegexError
+from osprofile.incarnation.lengths import ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN
+from osprofile.javaregex import parse_literal_pattern, parse_literal_replacement
+from osprofile.javaregex.charset import ANY, DIGIT, EMPTY, VERTICAL_SPACE, CharSet
+from osprofile.javaregex.parser import parse_pattern
+from osprofile.javaregex.syntax import (
+    UNBOUNDED,
+    Alt,
+    Assertion,
+    AssertionKind,
+    Atomic,
+    BackRef,
+    Chars,
+    Cluster,
+    Group,
+    LineBreak,
+    Look,
+    Node,
+    Repeat,
+    Seq,
+)
+
+if TYPE_CHECKING:
+    from osprofile.incarnation.body import Replacement
+    from osprofile.profile.model import Field
+
+ENVIRONMENT_REPLACEMENT: Final = (
+    r"export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\'')*+')(?:\n|\z)",
+    "$1$2 ",
+)
+"""FROM and TO that make words NAME='value' of these lines, for env. As commands they are not safe:
+bash evaluates what it assigns to RANDOM, SECONDS and others."""
+
+_NUMBER_CHARS: Final = DIGIT | CharSet.from_chars("+-.eE")
+_ANCHORS: Final = frozenset(
+    Assertion(where)
+    for where in (
+        AssertionKind.BEGIN,
+        AssertionKind.END,
+        AssertionKind.LAST_LINE_END,
+        AssertionKind.LINE_BEGIN,
+    )
+)
+_QUOTE_ESCAPES: Final = frozenset({"'\\''", "'\"'\"'"})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ValueSet:
+    """The characters that values may have, and those that they may begin with."""
+
+    chars: CharSet
+    first_chars: CharSet
+
+
+ANY_VALUES: Final = ValueSet(ANY, ANY)
+DIGIT_VALUES: Final = ValueSet(DIGIT, DIGIT)
+DERIVED_VALUES: Final = ValueSet(DIGIT | CharSet.from_chars(":"), DIGIT)
+
+
+def is_shell_text(field: Field, replacement: Replacement) -> bool:
+    """Return whether a replacement gives only quoted shell words, by its field's pattern."""
+    pattern = field.pattern.text if field.pattern is not None else ""
+    if pattern == ENVIRONMENT_PATTERN:
+        return (replacement.pattern, replacement.replacement) == ENVIRONMENT_REPLACEMENT
+    return pattern == ARGUMENTS_PATTERN and replacement.pattern is None
+
+
+def field_values(field: Field) -> ValueSet:
+    """Give what the engine lets through for a field."""
+    found = ANY_VALUES
+    if field.type == "integer":
+        found = DIGIT_VALUES
+    elif field.type == "number" or field.minimum is not None or field.maximum is not None:
+        found = ValueSet(_NUMBER_CHARS, _NUMBER_CHARS)
+    if field.pattern is not None:
+        by_pattern = pattern_values(field.pattern.text)
+        found = ValueSet(found.chars & by_pattern.chars, found.first_chars & by_pattern.first_chars)
+    return found
+
+
+def escapes_quotes(replacement: Replacement) -> bool:
+    r"""Say whether a replacement is `<X/'/'\\''>`, which makes a value fit for single quotes."""
+    if replacement.pattern is None or replacement.replacement is None:
+        return False
+    made = parse_literal_replacement(replacement.replacement)
+    return parse_literal_pattern(replacement.pattern) == "'" and made in _QUOTE_ESCAPES
+
+
+def apply_replacement(values: ValueSet, replacement: Replacement) -> ValueSet:
+    """Give what the values become by FROM and TO, as far as that is plain to see.
+
+    Plain is a FROM of one character or class, repeated or not, with a literal TO. Else what TO adds
+    is the profile's own text, and the result may begin with any character of the value.
+    """
+    if replacement.pattern is None or replacement.replacement is None:
+        return values
+    made = parse_literal_replacement(replacement.replacement)
+    taken = _parse_replaced_chars(replacement.pattern)
+    if made is None or taken is None:  # what begins the value may be taken away
+        return ValueSet(
+            values.chars, values.chars | values.first_chars | CharSet.from_chars(made or "")
+        )
+    if not values.chars.intersects(taken):
+        return values
+    added = CharSet.from_chars(made)
+    # Where the text put in is empty, a value may begin with any character of its inside.
+    first = (
+        (values.first_chars & ~taken) | CharSet.from_chars(made[:1])
+        if made
+        else values.chars & ~taken
+    )
+    return ValueSet((values.chars & ~taken) | added, first)
+
+
+def _parse_replaced_chars(pattern: str) -> CharSet | None:
+    """Give the set of a pattern that takes single characters of a set away, or runs of them."""
+    try:
+        node = parse_pattern(pattern).tree
+    except (JavaRegexError, RecursionError):
+        return None
+    if isinstance(node, Repeat) and node.least == 1:
+        node = node.body
+    while isinstance(node, Group):
+        node = node.body
+    return node.chars if isinstance(node, Chars) else None
+
+
+def matches_every_value(pattern: str, chars: CharSet) -> bool:
+    """Say whether FROM surely matches every value of these characters, as a whole: `^(.+)$`."""
+    try:
+        node = parse_pattern(pattern).tree
+    except (JavaRegexError, RecursionError):
+        return False
+    parts = node.nodes if isinstance(node, Seq) else (node,)
+    parts = tuple(part for part in parts if part not in _ANCHORS)
+    node = parts[0] if len(parts) == 1 else node
+    while isinstance(node, Group | Atomic):
+        node = node.body
+    if not isinstance(node, Repeat) or node.least > 1 or node.most != UNBOUNDED:
+        return False
+    return isinstance(node.body, Chars) and not chars.intersects(~node.body.chars)
+
+
+def pattern_values(pattern: str) -> ValueSet:
+    """Give the values that a Java pattern can match as a whole; of a bad one, anything."""
+    try:
+        tree = parse_pattern(pattern).tree
+    except (JavaRegexError, RecursionError):
+        return ANY_VALUES
+    found = _analyze_node(tree)
+    return ValueSet(found.chars, found.first_chars)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _PatternPart:
+    """What a part of a pattern can match; `may_be_empty`: also nothing; `excluded_chars`: what cannot follow."""
+
+    chars: CharSet = EMPTY
+    first_chars: CharSet = EMPTY
+    may_be_empty: bool = True
+    excluded_chars: CharSet = EMPTY
+
+
+def _analyze_node(node: Node) -> _PatternPart:
+    found = _PatternPart()  # of an assertion
+    match node:
+        case Chars(chars):
+            found = _PatternPart(chars, chars, may_be_empty=False)
+        case Seq(nodes):
+            found = _join_sequence([_analyze_node(n) for n in nodes])
+        case Alt(branches):
+            found = _join_branches([_analyze_node(b) for b in branches])
+        case Group(body) | Atomic(body):
+            found = _analyze_node(body)
+        case Repeat(body, least, most):
+            found = _repeat_part(_analyze_node(body), least, most)
+        case Look(body, behind=False, negative=True):
+            found = _PatternPart(excluded_chars=_single_char_set(body) or EMPTY)
+        case LineBreak():
+            found = _PatternPart(VERTICAL_SPACE, VERTICAL_SPACE, may_be_empty=False)
+        case Cluster() | BackRef():
+            found = _PatternPart(ANY, ANY)
+    return found
+
+
+def _single_char_set(node: Node) -> CharSet | None:
+    while isinstance(node, Group):
+        node = node.body
+    return node.chars if isinstance(node, Chars) else None
+
+
+def _join_sequence(parts: list[_PatternPart]) -> _PatternPart:
+    chars, first, empty, barred = EMPTY, EMPTY, True, EMPTY
+    for part in parts:
+        chars |= part.chars
+        if empty:
+            first |= part.first_chars & ~barred
+            barred |= part.excluded_chars
+            empty = part.may_be_empty
+    return _PatternPart(chars, first, empty, barred if empty else EMPTY)
+
+
+def _join_branches(parts: list[_PatternPart]) -> _PatternPart:
+    chars, first, barred = EMPTY, EMPTY, ANY
+    for part in parts:
+        chars |= part.chars
+        first |= part.first_chars
+        barred &= part.excluded_chars if part.may_be_empty else ANY
+    empty = any(part.may_be_empty for part in parts)
+    return _PatternPart(chars, first, empty, barred if empty else EMPTY)
+
+
+def _repeat_part(part: _PatternPart, minimum: int, maximum: int) -> _PatternPart:
+    if maximum == 0:
+        return _PatternPart()
+    return part if minimum else _PatternPart(part.chars, part.first_chars)

@@ -1,0 +1,310 @@
+"""A page's content, drawn from a resolved profile and from the plans of its scripts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import ApplicationNotFoundError
+from osprofile.incarnation import field_rules as rules
+from osprofile.incarnation.plan import (
+    BIN_TEMPLATE,
+    DEFAULT_APPLICATION,
+    JOB_SCRIPT_PARTS,
+    find_application,
+    get_plan,
+)
+from osprofile.page import model
+from osprofile.page.labels import DocumentLabels, build_labels
+from osprofile.page.levels import build_levels, find_replaced_fields
+from osprofile.page.model import Page, Setting, Supplied, Target
+from osprofile.page.rendering import ScriptRequest, build_page_context, render_script
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from osprofile.incarnation.plan import Plan
+    from osprofile.profile.model import Application, Field, Profile, Template
+
+START: Final = "START"
+SHELL: Final = "SHELL"
+_CHOICE_PATTERN: Final = re.compile(
+    r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?"
+)
+"""A pattern that is nothing but a few words to choose from."""
+
+
+def collect_page(profile: Profile, context: Mapping[str, str] | None = None) -> Page:
+    """Give what a page tells of a profile.
+
+    `context` overrides the user and directory that the examples show. Raises
+    `InvalidProfileError` for a fault in a body, `NotFoundError` where START lacks one of its parts.
+    """
+    return _PageCollector(profile, context or {}).build_page()
+
+
+@final
+class _PageCollector:
+    """Walks the scripts of one profile, and notes each field that it meets."""
+
+    def __init__(self, profile: Profile, context: Mapping[str, str]) -> None:
+        self.profile = profile
+        self.labels: DocumentLabels = build_labels(profile)
+        self.context = build_page_context(profile, context)
+        self.applications = _sort_applications(profile)
+        self.part_names = _list_part_names(profile)
+        self.plans_by_target: dict[Target, Plan] = {}
+        self.fields_by_rule: dict[tuple[object, ...], list[Field]] = {}
+        self.targets_by_rule: dict[tuple[object, ...], list[int]] = {}
+
+    def build_page(self) -> Page:
+        for template in self._sort_templates():
+            for variation in template.invocations:
+                self._add_targets(template, variation)
+        self._add_unused_fields()
+        jobs, others = self._build_settings()
+        settings = (*jobs, *others)
+        return Page(
+            profile=self.profile.name,
+            directory=self.profile.uspace_root,
+            settings=settings,
+            jobs=len(jobs),
+            targets=tuple(self.plans_by_target),
+            applications=tuple(self._build_application(a, settings) for a in self.applications),
+            scripts=tuple(self._build_script(t, settings) for t in self._sort_templates()),
+            supplied=tuple(self._build_supplied()),
+            levels=build_levels(self.profile, self.labels),
+            examples=tuple(self._build_examples()),
+        )
+
+    def _sort_templates(self) -> list[Template]:
+        """Give the templates: START, what people ask for, then the parts of others."""
+        found = list(self.profile.templates.values())
+        rank = {START: 0} | dict.fromkeys(self.part_names, 2)
+        return sorted(found, key=lambda t: rank.get(t.name, 1))
+
+    # Scripts
+
+    def _add_targets(self, template: Template, variation: str) -> None:
+        if template.name in self.part_names:
+            return
+        wanted = [w for w in map(self._request_name, self.applications) if w]
+        first = get_plan(self.profile, template.name, variation, wanted[0] if wanted else None)
+        applications = wanted if first.application is not None else [""]
+        for application in applications:
+            plan = get_plan(self.profile, template.name, variation, application or None)
+            if all(n in plan.settable or self.context.get(n) for n in plan.required):
+                target = Target(template.name, variation, application)
+                self._add_fields(
+                    plan.declarations.values(), plan.settable, len(self.plans_by_target)
+                )
+                self.plans_by_target[target] = plan
+
+    def _request_name(self, application: Application) -> str:
+        """Give how a request names an application; nothing where a nearer one is called the same."""
+        name, version = application.application_name, application.application_version
+        for wanted in (name, f"{name}/{version}"):
+            if find_application(self.profile, wanted) is application:
+                return wanted
+        return ""
+
+    def _add_fields(
+        self, fields: Iterable[Field], settable: frozenset[str], target: int | None
+    ) -> None:
+        for field in fields:
+            if field.name in settable:
+                key = (field.name, field.description, field.comparison_key())
+                known = self.fields_by_rule.setdefault(key, [])
+                if not any(field is other for other in known):
+                    known.append(field)
+                self.targets_by_rule.setdefault(key, []).extend([] if target is None else [target])
+
+    def _add_unused_fields(self) -> None:
+        """Note the settable fields that no script of the form uses: they are declared all the same."""
+        joined = [
+            d for fields in self.fields_by_rule.values() for f in fields for d in f.declarations
+        ]
+        for field in self._list_fields():
+            supplied = rules.is_special_field(field.name) or field.value is not None
+            if field.settable and not supplied and not any(field is d for d in joined):
+                self._add_fields([field], frozenset({field.name}), None)
+
+    # Fields
+
+    def _build_settings(self) -> tuple[list[Setting], list[Setting]]:
+        """Give the fields of a job, and those of the other scripts."""
+        jobs, others = list[Setting](), list[Setting]()
+        taken: dict[str, int] = {}
+        starts = {
+            i for i, t in enumerate(self.plans_by_target) if t.application or t.template == START
+        }
+        order = {name: i for i, name in enumerate(self.profile.global_fields)}
+        found = sorted(
+            self.fields_by_rule.items(), key=lambda item: order.get(item[1][0].name, len(order))
+        )
+        for key, fields in found:
+            targets = tuple(dict.fromkeys(self.targets_by_rule.get(key, ())))
+            number = taken[fields[0].name] = taken.get(fields[0].name, 0) + 1
+            setting = self._build_setting(fields, number, targets)
+            (jobs if starts.intersection(targets) else others).append(setting)
+        return jobs, others
+
+    def _build_setting(self, fields: list[Field], number: int, targets: tuple[int, ...]) -> Setting:
+        field = fields[0]
+        control, choices = choose_control(field)
+        low, high = field.minimum, field.maximum
+        return Setting(
+            key=field.name if number == 1 else f"{field.name}~{number}",
+            name=field.name,
+            description=field.description,
+            default=field.default,
+            type=field.type or ("number" if rules.is_numeric_field(field) else ""),
+            limits=rules.format_range(field),
+            minimum="" if low is None else rules.format_number(low),
+            maximum="" if high is None else rules.format_number(high),
+            pattern=field.pattern_text,
+            tags=_convert_tags(field),
+            control=control,
+            choices=choices,
+            targets=targets,
+            origins=tuple(
+                self.labels.build_origin(
+                    d.location, (r.location for r in find_replaced_fields(self.profile, d))
+                )
+                for f in fields
+                for d in f.declarations or (f,)
+            ),
+        )
+
+    def _list_fields(self) -> Iterator[Field]:
+        yield from self.profile.global_fields.values()
+        for template in self._sort_templates():
+            yield from template.fields.values()
+
+    def _build_supplied(self) -> Iterator[Supplied]:
+        """Give what no request sets: first what context and engine give, then the fixed fields."""
+        names = {f.name: f for f in self._list_fields() if rules.is_special_field(f.name)}
+        used = {n: p.declarations.get(n) for p in self.plans_by_target.values() for n in p.uses}
+        for name in sorted(names | used):
+            declared = used.get(name) or names.get(name)
+            if declared is None or rules.is_special_field(name):
+                what = declared.description if declared else _SPECIAL_DESCRIPTIONS.get(name, "")
+                source: model.Source = "engine" if name == rules.JOB_SCRIPT else "context"
+                origin = self.labels.build_origin(declared.location) if declared else None
+                yield Supplied(name, what, source, None, (), origin)
+        seen = []
+        for field in self._list_fields():
+            rule = (field.name, field.description, field.comparison_key())
+            fixed = field.value is not None or not field.settable
+            if fixed and not rules.is_special_field(field.name) and rule not in seen:
+                seen.append(rule)
+                yield self._build_fixed(field)
+
+    def _build_fixed(self, field: Field) -> Supplied:
+        replaced = (r.location for r in find_replaced_fields(self.profile, field))
+        origin = self.labels.build_origin(field.location, replaced)
+        value = field.value if field.value is not None else field.default
+        source: model.Source = "engine" if value is None and not field.tags else "fixed"
+        return Supplied(field.name, field.description, source, value, _convert_tags(field), origin)
+
+    # Applications, scripts, examples
+
+    def _build_application(
+        self, application: Application, settings: Iterable[Setting]
+    ) -> model.Application:
+        wanted = self._request_name(application)
+        mine = {i for i, t in enumerate(self.plans_by_target) if t.application == wanted}
+        others = {
+            i for i, t in enumerate(self.plans_by_target) if t.application not in {"", wanted}
+        }
+        own = [s.key for s in settings if mine & {*s.targets} and not others & {*s.targets}]
+        replaced = (e.location for e in self.profile.list_overridden(application))
+        return model.Application(
+            name=application.application_name,
+            version=application.application_version,
+            wanted=wanted if mine else "",
+            description=application.description,
+            template=application.template,
+            default=application is _default_application(self.profile),
+            own=tuple(own) if others else (),
+            origin=self.labels.build_origin(application.location, replaced),
+        )
+
+    def _build_script(self, template: Template, settings: Iterable[Setting]) -> model.Script:
+        mine = {i for i, t in enumerate(self.plans_by_target) if t.template == template.name}
+        job = any(t.application for t in self.plans_by_target if t.template == template.name)
+        keys = [] if job else [s.key for s in settings if mine & {*s.targets}]
+        replaced = (e.location for e in self.profile.list_overridden(template))
+        return model.Script(
+            name=template.name,
+            description=template.description,
+            variations=tuple((i.name, i.description) for i in template.invocations.values()),
+            fields=tuple(keys),
+            part=template.name in self.part_names,
+            origin=self.labels.build_origin(template.location, replaced),
+        )
+
+    def _build_examples(self) -> Iterator[model.Example]:
+        for target in self.plans_by_target:
+            if target.template == START:
+                asked = ScriptRequest(*target)
+                if target.application == DEFAULT_APPLICATION:
+                    asked = asked._replace(application="")
+                made = render_script(self.profile, self.labels, self.context, asked)
+                why = made.refusal
+                told = why.sentences if why else ""
+                title = target.application or START
+                yield model.Example(title, made.command, made.text, told)
+
+
+_SPECIAL_DESCRIPTIONS: Final = {
+    "USER_NAME": "The name of the user whose job it is.",
+    "WORKING_DIRECTORY": "The job's own directory, a fresh one for each job.",
+    "PROFILE_NAME": "The name of this profile.",
+    "USPACE_ROOT": "The directory below which working directories are made.",
+    "JOB_SCRIPT": "The job's script: JOB_PROLOGUE, the application's template, JOB_EPILOGUE.",
+}
+
+
+def choose_control(field: Field) -> tuple[model.Control, tuple[str, ...]]:
+    """Say how a field is asked for, and what the choices are where all are known."""
+    pattern = field.pattern_text or ""
+    words = _CHOICE_PATTERN.fullmatch(pattern)
+    if words and (pattern[0] == "(") == (pattern[-1] == ")") and not rules.is_numeric_field(field):
+        values = words[1].split("|")
+        tags = [tag.name for tag in field.tags if tag.value in values]
+        empty = [""] if field.default == "" else []
+        return "choice", tuple(dict.fromkeys([*empty, *tags, *values]))
+    if {"\n", "\r"} & {*(field.default or "")} or r"\n" in pattern.replace(r"[^\n", ""):
+        return "lines", ()
+    numeric = field.type == "integer" or rules.is_numeric_field(field)
+    shown = not field.default or rules.is_number(
+        field.default
+    )  # an input for numbers shows no other
+    return ("number" if numeric and shown and not field.tags else "text"), ()
+
+
+def _list_part_names(profile: Profile) -> set[str]:
+    """Give the templates that people do not ask for by themselves: others are made with them."""
+    parts = {BIN_TEMPLATE, SHELL, *(storage.template for storage in profile.storages.values())}
+    if START in profile.templates:
+        parts |= {a.template for a in profile.applications.values()}
+        parts |= {name for name in JOB_SCRIPT_PARTS if name}
+    return parts - {START}
+
+
+def _convert_tags(field: Field) -> tuple[model.Tag, ...]:
+    return tuple(model.Tag(tag.name, tag.value) for tag in field.tags)
+
+
+def _default_application(profile: Profile) -> Application | None:
+    try:
+        return profile.get_application(DEFAULT_APPLICATION)
+    except ApplicationNotFoundError:
+        return None
+
+
+def _sort_applications(profile: Profile) -> list[Application]:
+    """Give the applications, the default one first."""
+    default = _default_application(profile)
+    return sorted(profile.applications.values(), key=lambda a: a is not default)

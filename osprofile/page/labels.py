@@ -1,0 +1,69 @@
+"""Places told by the profiles' names: a page goes to people who need not know the author's disk."""
+
+from __future__ import annotations
+
+from os import path
+from typing import TYPE_CHECKING, final
+
+from osprofile.page.model import Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from osprofile.profile.model import Document, Profile
+    from osprofile.source import Location
+
+
+@final
+class DocumentLabels:
+    """The names of a chain's documents: `pbs/profile.xml`; the second `pbs` is `pbs (2)`."""
+
+    def __init__(self, documents: Iterable[Document]) -> None:
+        self.names: list[str] = []
+        self.files: list[str] = []
+        self._by_file: dict[str, int] = {}
+        for index, document in enumerate(documents):
+            before = sum(name.partition(" ")[0] == document.name for name in self.names)
+            name = f"{document.name} ({before + 1})" if before else document.name
+            file = document.element.source.name
+            self.names.append(name)
+            self.files.append(f"{name}/{path.basename(file)}")
+            self._by_file.setdefault(file, index)
+
+    def document_index(self, location: Location) -> int:
+        """Give the index in the chain of the document that has a place."""
+        return self._by_file[location.file]
+
+    def format_location(self, location: Location) -> str:
+        """Give `PROFILE/FILE:LINE`."""
+        at = self._by_file.get(location.file)
+        file = path.basename(location.file) if at is None else self.files[at]
+        return f"{file}:{location.line}"
+
+    def build_origin(self, location: Location, replaced: Iterable[Location] = ()) -> Origin:
+        """Give where something is said, and what it replaces."""
+        profile = self.names[self.document_index(location)]
+        return Origin(
+            profile,
+            self.format_location(location),
+            tuple(self.format_location(p) for p in replaced),
+        )
+
+    def replace_paths(self, text: str) -> str:
+        """Give a message with each document's path written as its label."""
+        for file in sorted(self._by_file, key=len, reverse=True):
+            text = text.replace(file, self.files[self._by_file[file]])
+        return text
+
+
+def build_labels(profile: Profile) -> DocumentLabels:
+    """Give the labels of a profile's chain."""
+    return DocumentLabels(profile.documents)
+
+
+def strip_directories(text: str, directories: Sequence[str]) -> str:
+    """Give a message about a profile that does not load, without the paths of these directories."""
+    for directory in sorted({path.normpath(d) for d in directories}, key=len, reverse=True):
+        if directory not in {".", "/"}:
+            text = text.replace(f"{directory}/", "").replace(directory, path.basename(directory))
+    return text

@@ -1,0 +1,179 @@
+"""Status ads: each state of a job, to the byte (seed, BLAH_JOB_STATUS; page, "Replies")."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import ClassAdError
+from osprofile.executors.blah.classad import Evaluator, parse_ad
+from osprofile.executors.blah.job_status import (
+    format_status_ad,
+    get_status_number,
+    make_status_result,
+    select_status_ads,
+)
+from osprofile.executors.blah.results import StatusResult
+from osprofile.jobs.state import JobState, JobStatus
+
+TOLD: dict[str, tuple[JobStatus, StatusResult]] = {
+    "seed: 1 idle": (
+        JobStatus("778241608", JobState.QUEUED),
+        StatusResult(0, "No Error", 1, '[ JobStatus = 1; BatchJobId = "778241608" ]'),
+    ),
+    "seed: 2 running": (
+        JobStatus("1406", JobState.RUNNING),
+        StatusResult(0, "No Error", 2, '[ JobStatus = 2; BatchJobId = "1406" ]'),
+    ),
+    "page: WorkerNode": (
+        JobStatus("1", JobState.RUNNING, hosts=("n1", "n2"), started=5.0),
+        StatusResult(0, "No Error", 2, '[ JobStatus = 2; BatchJobId = "1"; WorkerNode = "n1,n2" ]'),
+    ),
+    "seed: 3 removed": (
+        JobStatus("1", JobState.REMOVED),
+        StatusResult(0, "No Error", 3, '[ JobStatus = 3; BatchJobId = "1" ]'),
+    ),
+    "page: finished": (
+        JobStatus("1078850800", JobState.DONE, exit_code=0),
+        StatusResult(
+            0, "No Error", 4, '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]'
+        ),
+    ),
+    "finished, no code known": (
+        JobStatus("1", JobState.DONE),
+        StatusResult(0, "No Error", 4, '[ JobStatus = 4; BatchJobId = "1" ]'),
+    ),
+    "finished with another code": (
+        JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
+        StatusResult(
+            0,
+            "No Error",
+            4,
+            '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; RemoteWallClockTime = 8 ]',
+        ),
+    ),
+    "page: ended by a signal": (
+        JobStatus("1", JobState.FAILED, signal=15),
+        StatusResult(
+            0,
+            "No Error",
+            4,
+            '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1" ]',
+        ),
+    ),
+    "page: ended by a limit is no success": (
+        JobStatus("1", JobState.FAILED, limit_exceeded=True, reason="TIMEOUT"),
+        StatusResult(
+            0,
+            "No Error",
+            4,
+            '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]',
+        ),
+    ),
+    "seed: 5 held": (
+        JobStatus("1", JobState.HELD, reason='by "root"\nfor a\\b'),
+        StatusResult(
+            0,
+            "No Error",
+            5,
+            '[ JobStatus = 5; BatchJobId = "1"; HoldReason = "by \\"root\\"; for a\\\\b" ]',
+        ),
+    ),
+    "held without a reason": (
+        JobStatus("1", JobState.HELD),
+        StatusResult(
+            0,
+            "No Error",
+            5,
+            '[ JobStatus = 5; BatchJobId = "1"; HoldReason = "held in the batch system" ]',
+        ),
+    ),
+    "design: LOST is an error": (
+        JobStatus("1", JobState.LOST, reason="no word of it\nsince 5 minutes"),
+        StatusResult(1, "Job 1 vanished without a trace: no word of it; since 5 minutes"),
+    ),
+    "LOST without a reason": (
+        JobStatus("1", JobState.LOST),
+        StatusResult(1, "Job 1 vanished without a trace"),
+    ),
+    "submitted, nothing heard": (
+        JobStatus("1", JobState.UNKNOWN, submitted=1.0),
+        StatusResult(0, "No Error", 1, '[ JobStatus = 1; BatchJobId = "1" ]'),
+    ),
+    "a word that no profile knows": (
+        JobStatus("1", JobState.UNKNOWN, native_state="REVOKED", submitted=1.0, started=2.0),
+        StatusResult(0, "No Error", 2, '[ JobStatus = 2; BatchJobId = "1" ]'),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_told(name: str) -> None:
+    status, expected = TOLD[name]
+    assert make_status_result(status) == expected
+
+
+def test_an_outside_hold_as_idle() -> None:
+    # Page: 5 makes HTCondor cancel the job, so let a site choose to report it as 1
+    status = JobStatus("1", JobState.HELD, reason="operator")
+    assert make_status_result(status, held_as_idle=True) == StatusResult(
+        0, "No Error", 1, '[ JobStatus = 1; BatchJobId = "1" ]'
+    )
+    assert get_status_number(JobStatus("1", JobState.LOST), held_as_idle=True) == 0
+    assert get_status_number(JobStatus("1", JobState.RUNNING), held_as_idle=True) == 2
+
+
+def test_every_state_is_told() -> None:
+    for state in JobState:
+        number = get_status_number(JobStatus("1", state))
+        assert (number == 0) == (state is JobState.LOST)
+
+
+@given(
+    st.builds(
+        JobStatus,
+        st.text("1[].a", min_size=1),
+        st.sampled_from(JobState),
+        exit_code=st.none() | st.integers(0, 255),
+        signal=st.none() | st.integers(1, 64),
+        hosts=st.lists(st.text(), max_size=2).map(tuple),
+        reason=st.text(),
+        started=st.none() | st.floats(0, 1e10),
+        ended=st.none() | st.floats(0, 1e10),
+    )
+)
+def test_an_ad_can_always_be_read(status: JobStatus) -> None:
+    evaluator = Evaluator(parse_ad(format_status_ad(status)))
+    assert evaluator.evaluate_attribute("JobStatus") == get_status_number(status)
+    assert evaluator.evaluate_attribute("BatchJobId") == status.job_id
+    success = evaluator.evaluate_attribute("ExitCode") == 0
+    assert not success or (status.state is JobState.DONE and status.exit_code == 0)
+
+
+ADS = [
+    '[ JobStatus = 1; BatchJobId = "1" ]',
+    '[ JobStatus = 2; BatchJobId = "2"; WorkerNode = "n1" ]',
+    '[ ExitCode = 3; JobStatus = 4; BatchJobId = "3" ]',
+]
+SELECTED = {
+    "JobStatus == 2": [1],
+    "jobstatus < 3": [0, 1],
+    'WorkerNode == "N1"': [1],
+    "WorkerNode =?= undefined": [0, 2],
+    "ExitCode": [],
+    "true": [0, 1, 2],
+    "nowhere": [],
+    'JobStatus == "x"': [],
+}
+
+
+@pytest.mark.parametrize("expression", SELECTED)
+def test_selected(expression: str) -> None:
+    assert select_status_ads(ADS, expression) == [ADS[at] for at in SELECTED[expression]]
+
+
+def test_a_bad_expression_selects_nothing() -> None:
+    # Page, fault 8: the real daemon returns everything
+    with pytest.raises(ClassAdError, match="an expression was expected"):
+        select_status_ads(ADS, "JobStatus ==")

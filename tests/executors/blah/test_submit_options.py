@@ -1,0 +1,53 @@
+"""BatchExtraSubmitArgs: what a site takes of it, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from osprofile.executors.blah.submit_options import parse_submit_options
+
+SITE = {
+    "--qos": "QOS",
+    "-q": "QUEUE",
+    "-C": "FEATURES",
+    "--alone": "SHARED=no",
+    "-x": "SHARED=",
+    "-long": "LONG",
+}
+READ = {
+    "": {},
+    "--qos=fast": {"--qos": ("QOS", "fast")},
+    "--qos fast": {"--qos": ("QOS", "fast")},
+    "--qos=": {"--qos": ("QOS", "")},
+    "--qos=a=b": {"--qos": ("QOS", "a=b")},
+    "--qos --alone": {"--qos": ("QOS", "--alone")},
+    "-qlong  -C 'a b'": {"-q": ("QUEUE", "long"), "-C": ("FEATURES", "a b")},
+    "-q=long": {"-q": ("QUEUE", "long")},
+    '-C "a&b|$(id)"': {"-C": ("FEATURES", "a&b|$(id)")},
+    "-long 1": {"-long": ("LONG", "1")},
+    "--alone": {"--alone": ("SHARED", "no")},
+    "-x": {"-x": ("SHARED", "")},
+    "-q a -q b": {"-q": ("QUEUE", "b")},
+}
+REFUSED = {
+    "--qo=1": "the option --qo is not taken here",
+    "--qosfast": "the option --qosfast is not taken here",
+    "--wrap=id": "the option --wrap is not taken here",
+    "--alone=1": "the option --alone has no value, and '--alone=1' gives one",
+    "-xy": "the option -x has no value, and '-xy' gives one",
+    "--qos": "the option --qos needs a value",
+    "--qos fast slow": "'slow' is no option",
+    "-- id": "the option -- is not taken here",
+    "'": "No closing quotation",
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_options_of_the_site(text: str) -> None:
+    assert parse_submit_options(text, SITE) == READ[text]
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_other_options(text: str) -> None:
+    with pytest.raises(ValueError, match="^" + REFUSED[text].replace("(", "[(]")):
+        parse_submit_options(text, SITE)

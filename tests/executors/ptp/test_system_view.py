@@ -1,0 +1,169 @@
+"""The jobs of others, as the view follows them: nobody but the batch system's list tells of them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from osprofile.errors import ScriptFailedError, TemplateNotFoundError
+from osprofile.executors.ptp.system_view import SystemView
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.store import Store
+from osprofile.jobs.timing import Timing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+S = JobState
+
+
+@dataclass
+class Target:
+    """A target system whose answers a test gives: its list of jobs, and what it says when asked."""
+
+    listed: dict[str, JobStatus] = field(default_factory=dict)
+    asked: dict[str, JobStatus] = field(default_factory=dict)
+    questions: list[list[str]] = field(default_factory=list)
+    name: str = "sim"
+    timing: Timing = field(default_factory=lambda: Timing(grace_period=0.05))
+    store: Store = field(default_factory=Store)
+
+    def events(self) -> list[Any]:
+        return []
+
+    async def list_nodes(self) -> list[Any]:
+        raise TemplateNotFoundError("none")
+
+    list_queues = list_nodes
+
+    async def poll(self, _max_age: float = 0.0) -> dict[str, JobStatus]:
+        return self.listed
+
+    async def statuses(
+        self, job_ids: Iterable[str], *, max_age: float = 0.0
+    ) -> dict[str, JobStatus]:
+        assert max_age > 0
+        self.questions.append(list(job_ids))
+        return {j: self.asked[j] for j in self.questions[-1] if j in self.asked}
+
+    def show(self, **states: JobState) -> None:
+        """List these jobs and no others from now on."""
+        self.listed = {job_id: JobStatus(job_id, state) for job_id, state in states.items()}
+
+
+def of(target: Target) -> SystemView:
+    return SystemView(target, lambda: None, lambda _: None, user="me")  # type: ignore[arg-type]
+
+
+def words(view: SystemView) -> dict[str, str]:
+    return {job.key: job.status for job in view.jobs}
+
+
+async def case_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
+    """Design: a job that vanished is judged by what is known of its end, else it is LOST."""
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING, b=S.QUEUED, c=S.DONE, d=S.RUNNING)
+    await view.poll_system()
+    assert words(view) == {"a": "RUNNING", "b": "QUEUED", "d": "RUNNING"}
+    target.show(d=S.LOST)
+    target.asked = {"a": JobStatus("a", S.FAILED, signal=9)}
+    await view.poll_system()
+    assert target.questions == [["a", "b", "d"]]  # one question for all
+    assert words(view) == {"a": "FAILED", "b": "QUEUED", "d": "RUNNING"}
+    await asyncio.sleep(0.06)
+    target.show(d=S.RUNNING)  # it turned up again
+    await view.poll_system()
+    assert words(view) == {"a": "FAILED", "b": "LOST", "d": "RUNNING"}
+    target.show()
+    await view.poll_system()
+    assert words(view)["d"] == "RUNNING"  # its grace period begins anew
+    assert target.store.list_all_jobs() == []
+
+
+async def case_a_job_that_was_removed(listed: JobState | None) -> None:
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING)
+    await view.poll_system()
+    with view.track_action("a", aborts=True):
+        target.show(**({"a": listed} if listed else {}))
+    await view.poll_system()
+    assert words(view) == {"a": "REMOVED"}
+
+
+async def case_a_job_that_could_not_be_removed() -> None:
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING)
+    await view.poll_system()
+    with pytest.raises(ScriptFailedError), view.track_action("a", aborts=True):
+        raise ScriptFailedError("ABORT failed", template="ABORT", exit_status=1)
+    target.show(a=S.FAILED)
+    await view.poll_system()
+    assert words(view) == {"a": "FAILED"}
+
+
+async def case_a_removal_that_was_cut_off() -> None:
+    """Take the job's end after a lost connection or a cancelled task for its own."""
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING)
+    await view.poll_system()
+    with pytest.raises(asyncio.CancelledError), view.track_action("a", aborts=True):
+        raise asyncio.CancelledError
+    target.show(a=S.FAILED)
+    await view.poll_system()
+    assert words(view) == {"a": "FAILED"}
+
+
+async def case_what_has_ended_is_kept_as_long_as_the_last_ones() -> None:
+    target = Target()
+    view = of(target)
+    target.show(a=S.RUNNING, b=S.RUNNING)
+    await view.poll_system()
+    target.show(a=S.DONE, b=S.DONE)
+    for _ in range(2):
+        await view.poll_system()
+        assert words(view) == {"b": "DONE"}
+
+
+async def case_a_look_that_is_given_up(steps: int) -> None:
+    looking = asyncio.ensure_future(of(Target()).poll_system())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)
+
+
+@pytest.mark.parametrize("steps", range(6))
+def test_a_look_that_is_given_up(steps: int) -> None:
+    """QUIT may come at any moment; what was not asked yet is no coroutine that nobody awaits."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        asyncio.run(case_a_look_that_is_given_up(steps))
+        gc.collect()
+    assert said == []
+
+
+def test_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
+    asyncio.run(case_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period())
+
+
+@pytest.mark.parametrize("listed", [S.FAILED, None])
+def test_a_job_that_was_removed(listed: JobState | None) -> None:
+    asyncio.run(case_a_job_that_was_removed(listed))
+
+
+def test_a_job_that_could_not_be_removed() -> None:
+    asyncio.run(case_a_job_that_could_not_be_removed())
+
+
+def test_what_has_ended_is_kept_as_long_as_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("osprofile.executors.ptp.system_view.MAX_ENDED_JOBS", 1)
+    asyncio.run(case_what_has_ended_is_kept_as_long_as_the_last_ones())

@@ -1,0 +1,144 @@
+"""Every engine that may match a pattern matches as the machine does."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from random import Random
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import JavaRegexError, JavaRegexTimeoutError
+from osprofile.javaregex.engines import STEP_BUDGET, Engine, Engines, is_simple_value
+from osprofile.javaregex.parser import parse_pattern
+from tests.javaregex.generator import Maker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SEED = int(os.environ.get("OSPROFILE_SEED", "1"))
+ROUNDS = int(os.environ.get("OSPROFILE_ROUNDS", "1500"))
+ATOMS = ["a", "b", "c", "'", r"\\", "[ab]", "[^a]", "[^']", "[bc]", " ", r"\n", ".", "[a-c]", r"\w"]
+PLACES = [r"\z", "$", "^", "(?!a)", "(?=b)", r"\b", "(?<=a)"]
+COUNTS = ["*", "+", "?", "{1,2}", "{0,3}", "{2,}"]
+
+
+class Tame:
+    """Makes patterns most of which other engines than the machine may match."""
+
+    def __init__(self, chance: Random) -> None:
+        self.chance = chance
+
+    def pattern(self) -> str:
+        flags = self.chance.choice(["", "", "", "(?m)", "(?s)"])
+        return flags + self.alternatives(3)
+
+    def value(self) -> str:
+        return "".join(self.chance.choices("aaabbbcc'\\ \n\ré", k=self.chance.randrange(9)))
+
+    def alternatives(self, depth: int) -> str:
+        chance = self.chance
+        return "|".join(
+            "".join(self.item(depth) for _ in range(chance.choice([1, 1, 2, 3])))
+            for _ in range(chance.choice([1, 1, 2, 3]))
+        )
+
+    def item(self, depth: int) -> str:
+        chance = self.chance
+        kind = chance.random()
+        if depth and kind < 0.45:
+            opening = chance.choice(["(?:", "(?:", "(?:", "(?>", "("])
+            made = f"{opening}{self.alternatives(depth - 1)})"
+        else:
+            made = chance.choice(PLACES if kind > 0.94 else ATOMS)
+        if chance.random() < 0.5:
+            made += chance.choice(COUNTS) + chance.choice(["", "", "+", "+", "?"])
+        return made
+
+
+def _others(engines: Engines, value: str) -> Iterator[Engine]:
+    for easy in {False, is_simple_value(value)}:
+        for engine in (
+            engines.get_re_engine(is_simple=easy),
+            engines.get_regex_engine(is_simple=easy),
+        ):
+            if engine:
+                yield engine
+
+
+def _compare(pattern: str, values: list[str], told: Counter[str]) -> None:
+    try:
+        engines = Engines(parse_pattern(pattern))
+    except JavaRegexError:
+        return
+    for value in values:
+        until = monotonic() + 60
+        try:
+            expected = (
+                engines.get_machine().match_whole(value, until),
+                [*engines.get_machine().find_all(value, until)],
+            )
+        except JavaRegexError:
+            continue
+        for engine in _others(engines, value):
+            try:
+                got = (engine.match_whole(value, until), [*engine.find_all(value, until)])
+            except JavaRegexTimeoutError:
+                continue
+            assert got == expected, (pattern, value, engine)
+            told[type(engine).__name__] += 1
+
+
+@pytest.mark.parametrize("maker", [Tame, Maker])
+def test_engines_agree(maker: Callable[[Random], Tame | Maker]) -> None:
+    made = maker(Random(SEED))
+    told: Counter[str] = Counter()
+    for _ in range(ROUNDS):
+        pattern = made.pattern() if isinstance(made, Tame) else made.case().pattern
+        _compare(pattern, [made.value() for _ in range(4)], told)
+    assert min(told["ReEngine"], told["RegexEngine"]) >= ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "full", "find"),
+    [
+        (r"[a-z]*", STEP_BUDGET, 1000),
+        (r"\A[a-z]*", STEP_BUDGET, STEP_BUDGET),
+        (r"abc", STEP_BUDGET, STEP_BUDGET),
+        (r"(?m)^(\S+) (\w)$", STEP_BUDGET, 1000),
+        (r"(?:'[^']*+'|[a-z])++", STEP_BUDGET, 1000),
+        (r"(?<![^\n])a*(?: b=[^\n]*)?(?![^\n])", STEP_BUDGET, 1000),
+        (r"(?<![^\n])a*(?: b=[^\n]*)?(?![^\na])", 707, 79),
+        (r".*x", STEP_BUDGET, 1000),
+        (r".*.*x", 1000, 100),
+        (r"a*+a", -1, -1),
+        (r"(?:a|a)*b", -1, -1),
+        (r"(?:a+)+b", -1, -1),
+        (r"(?>a|ab)c", -1, -1),
+        (r"(?:[^a]++|a)*+ab", -1, -1),
+    ],
+)
+def test_how_long_a_value_the_standard_library_may_get(pattern: str, full: int, find: int) -> None:
+    limits = Engines(parse_pattern(pattern)).length_limits
+    assert (limits.whole, limits.find) == pytest.approx((full, find), abs=2)
+
+
+def test_the_regex_package_keeps_negated_sets_apart() -> None:
+    engine = Engines(parse_pattern("[^']|[^a]")).get_regex_engine(is_simple=False)
+    assert engine
+    assert len([*engine.find_all("'a'a", monotonic() + 60)]) == 4
+
+
+@pytest.mark.parametrize(
+    ("pattern", "whole"),
+    [
+        (r"(?<![^\n])[0-9]+ [a-z]*(?![^\n])", True),
+        (r"(?<![^\r])[0-9]+ [a-z]*(?![^\n])", False),
+        (r"(?<![^\n])[0-9]+ [^a]*(?![^\n])", False),
+        (r"(?<![0-9])[0-9]+ [a-z]*(?![^\n])", False),
+    ],
+)
+def test_what_is_found_line_by_line_needs_no_limit(pattern: str, whole: bool) -> None:
+    assert (Engines(parse_pattern(pattern)).length_limits.find_simple == STEP_BUDGET) is whole

@@ -1,0 +1,141 @@
+"""Patterns and values made to hang, exhaust or crash."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile import javaregex
+from osprofile.javaregex import JavaRegexError, JavaRegexTimeoutError
+from osprofile.javaregex import pattern as module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GENEROUS = 20.0
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_compute_deadline", lambda _value: monotonic() + 0.1)
+
+
+def _bounded(call: Callable[[], object]) -> object:
+    start = monotonic()
+    try:
+        return call()
+    except JavaRegexTimeoutError as error:
+        return error
+    finally:
+        assert monotonic() - start < GENEROUS
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a+)+$", "(a|a)*b", "(.*)*x", "(?:a+)+b", "(a*)*b", "(?:a|a)*b", "(a|aa)+$", r"(a*)*\1b", "(?:a?){40}a{40}",
+     ".*.*.*.*x", "(?=(a+)+$)b", "((a+)*)*b", "(?:(?:a|a)*){2}b", "(?<!a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?a?x)b", "(a{1,40}){1,40}b"],
+)  # fmt: skip
+@pytest.mark.parametrize("length", [30, 600, 20_000])
+def test_every_call_ends(pattern: str, length: int) -> None:
+    compiled = javaregex.compile(pattern)
+    value = "a" * length + "!"
+    _bounded(lambda: compiled.matches(value))
+    _bounded(lambda: compiled.find(value))
+    _bounded(lambda: compiled.replace_all(value, "x"))
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("length", [40, 5000])
+def test_a_timeout_says_what_to_do(length: int) -> None:
+    with pytest.raises(JavaRegexTimeoutError) as caught:
+        javaregex.compile(r"(a*)*\1b").matches("a" * length + "!")
+    assert f"on a value of {length + 1} characters" in caught.value.message
+    assert r"(a*)*\\1b" in caught.value.message
+    assert "possessive" in caught.value.hint
+
+
+@pytest.mark.usefixtures("impatient")
+def test_one_deadline_covers_all_matches_of_a_call() -> None:
+    compiled = javaregex.compile(r"(?:(a)|a|b\1)*?c|a")
+    assert isinstance(_bounded(lambda: compiled.replace_all("a" * 3000, "")), str | JavaRegexError)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 10_000,
+        "(?:" * 10_000,
+        "[" * 10_000,
+        "(?=" * 10_000,
+        "(" * 5000 + ")" * 5000,
+        "[^" * 10_000,
+    ],
+)
+def test_deep_nesting_is_refused(text: str) -> None:
+    with pytest.raises(JavaRegexError, match="levels of nesting"):
+        javaregex.compile(text)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    "around", ["({})", "(?:{})*", "(?:{}|b)", "(?>{})", "(?={})a?", "(?:{})?", "(?:b|{})+?"]
+)
+def test_nesting_up_to_the_limit_works(around: str) -> None:
+    text = "a"
+    for _ in range(60):
+        text = around.format(text)
+    compiled = javaregex.compile(text)
+    assert _bounded(lambda: compiled.find("ba"))
+    _bounded(lambda: compiled.matches("aab" * 300))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["a{1000000000}", "(a){1000000000}", "(?:ab|a){1000000000}", "(?:a{1000000000}){1000000000}", "[ab]{0,2147483647}", "a{2147483647}+",
+     "(?:a|b){1000000000,}?", "(?<=a{1000000000})b", "(?>a{5000})b"],
+)  # fmt: skip
+def test_large_counts_do_no_harm(pattern: str) -> None:
+    compiled = javaregex.compile(pattern)
+    for value in ("", "aab", "ab" * 1000):
+        _bounded(lambda value=value: compiled.find(value))
+
+
+def test_long_patterns_and_values() -> None:
+    many = "|".join(f"word{n}" for n in range(2000))
+    assert javaregex.compile(f"(?:{many})").matches("word1999")
+    assert javaregex.compile("(a)" * 500).matches("a" * 500)
+    assert javaregex.compile("(a|b)" * 500).matches("ab" * 250)
+    assert javaregex.replace_all("ab" * 50_000, "(?:a|ba)(b)", "$1") == "b" * 50_000
+    assert javaregex.replace_all("it's " * 50_000, "'", r"'\\''").count("'\\''") == 50_000
+    long = "(?s)^(.+)\\z"
+    assert javaregex.replace_all("é\n" * 50_000, long, "<$1>").startswith("<é")
+
+
+def test_what_other_engines_would_make_of_a_pattern_does_not_leak_through() -> None:
+    for text in (
+        "(?P<n>a)",
+        "(?#x)",
+        "(?R)",
+        r"\L<x>",
+        r"\K",
+        r"(?|a)",
+        "(?&n)",
+        "(?V1)a",
+        "(?(1)a)",
+        r"\m",
+        "(?r)a",
+        "(?b)a",
+    ):
+        with pytest.raises(JavaRegexError):
+            javaregex.compile(text)
+    for text in ("(?:a){e<=1}", "a{e}", "a{i<=1}"):
+        with pytest.raises(JavaRegexError):
+            javaregex.compile(text)
+    assert javaregex.replace_all("a:lph]", "[[:alpha:]]", "-") == "-----]"
+    assert javaregex.replace_all("a|-~b", "[a||b]", ".") == "..-~."
+    assert javaregex.replace_all("a-~b", "[a~~b]", ".") == ".-.."
+    with pytest.raises(JavaRegexError, match="Illegal character range"):
+        javaregex.compile("[a--b]")

@@ -1,0 +1,353 @@
+"""Submissions that are cut off at any point: no job is lost, none is submitted twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import osprofile.jobs
+from osprofile.errors import (
+    ScriptCutError,
+    ScriptError,
+    ScriptFailedError,
+    ScriptTimeoutError,
+    StoreError,
+)
+from osprofile.jobs.state import JobState
+from osprofile.jobs.store import Store
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
+from tests.jobs.conftest import QUICK, shell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import FrameType
+    from typing import Any
+
+    from tests.jobs.conftest import Toy
+
+OURS = os.path.dirname(osprofile.jobs.__file__)
+JOB = shell("exit 3")
+EACH = 7
+"""Each test kills at every seventh line; together they kill at all."""
+
+
+def kill_at(line: int) -> Callable[..., Any]:
+    """Give a trace function that kills this process at the n-th line of the room `target`."""
+    left = line
+
+    def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., Any] | None:
+        nonlocal left
+        if not frame.f_code.co_filename.startswith(OURS):
+            return None
+        if event == "line":
+            left -= 1
+            if left <= 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    return trace
+
+
+async def submit(toy: Toy, store: str, key: str) -> str:
+    async with TargetSystem(toy.profile, store=Store(store), timing=QUICK) as target:
+        return await target.submit(JOB, key=key)
+
+
+def cut(toy: Toy, store: str, key: str, line: int) -> bool:
+    """Submit in a process that is killed at the n-th line; false if it came to its end before."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            sys.settrace(kill_at(line))
+            asyncio.run(submit(toy, store, key))
+            sys.settrace(None)
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("first", range(1, EACH + 1))
+def test_killed_between_every_two_steps(toy: Toy, tmp_path: Path, first: int) -> None:
+    (toy.path / "stopped").touch()
+    asyncio.run(submit(toy, str(tmp_path / "warm.db"), "warm"))  # imports count no lines
+    points, completed, line = 0, 0, first
+    while cut(toy, store := str(tmp_path / f"{line}.db"), "k", line):
+        points += 1
+        before = len(toy.submissions)
+
+        async def recover(path: str = store) -> int:
+            async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
+                again = await target.recover_submissions()
+                assert [(r.error, bool(r.job_id)) for r in again] == [(None, True)] * len(again)
+                assert await target.recover_submissions() == []
+                recorded = [r.status.job_id for r in target.store.list_all_jobs()]
+                job = await target.submit(JOB, key="k")
+                # with the record of it, the same job; without, a first one
+                assert recorded in ([job], [])
+                known = await target.statuses()
+                assert known.keys() == {job}
+                record = target.store.find_by_key("toy", "k")
+                assert record is not None
+                assert toy.submissions.count(record.directory) == 1
+                return len(again)
+
+        completed += asyncio.run(recover())
+        # The killed one may have been cut between a submission and its note; nothing else was submitted.
+        assert len(set(toy.submissions)) == len(toy.submissions) <= before + 1
+        line += EACH
+        shutil.rmtree(toy.path / "jobs")  # what lists them would take longer each time
+        (toy.path / "jobs").mkdir()
+        (toy.path / "submissions").unlink(missing_ok=True)
+    assert points > 10
+    assert completed > 3
+
+
+def test_the_line_that_a_shell_was_at_when_it_was_killed(toy: Toy) -> None:
+    """The shell dies, the process lives: the submission stays, and the same key completes it."""
+
+    async def main() -> None:
+        killer = toy.path / "bin/mkdir"  # the shell itself dies before it submits
+        killer.write_text("#!/bin/sh\nkill -s KILL $PPID\n")
+        killer.chmod(0o755)
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+                await target.submit(JOB, key="k")
+            assert len(target.store.find_interrupted("toy")) == 1
+            killer.unlink()
+            (toy.path / "bin/toysub").write_text("#!/bin/sh\necho; echo no >&2; exit 9\n")
+            with pytest.raises(ScriptFailedError, match="no"):
+                await target.submit(JOB, key="k")
+            assert [record.key for record in target.store.find_interrupted("toy")] == ["k"]
+
+    asyncio.run(main())
+
+
+def test_a_repeated_start_that_fails_forgets_no_submission(
+    toy: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The batch system has the job, and START cannot be repeated at first: still one job a key."""
+    (toy.path / "stopped").touch()
+    toysub = toy.path / "bin/toysub"
+    text = toysub.read_text()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            toysub.write_text(text.replace('echo "queued as $n"; exit; fi', "kill -s KILL 0; fi"))
+            with pytest.raises(ScriptCutError, match="cut off"):
+                await target.submit(JOB, key="k")
+            toysub.write_text(text)
+            with monkeypatch.context() as patch:
+                patch.setenv("PATH", "/nonexistent")
+                with pytest.raises(ScriptError, match="cannot start 'env'"):
+                    await target.submit(JOB, key="k")
+            assert [record.key for record in target.store.find_interrupted("toy")] == ["k"]
+            assert await target.submit(JOB, key="k") == "1"
+        assert len(toy.submissions) == 1
+
+    asyncio.run(main())
+
+
+def test_a_submission_over_its_time_limit_is_found_again(toy: Toy) -> None:
+    slow = (toy.path / "bin/toysub").read_text().replace("n=1", "sleep 2; n=1", 1)
+    (toy.path / "bin/toysub").write_text(slow)
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(
+            toy.profile, store=store, timing=Timing(script_timeout=0.5)
+        ) as target:
+            with pytest.raises(ScriptTimeoutError, match=r"START: did not end within 0\.5 s"):
+                await target.submit(JOB)
+            (record,) = store.find_interrupted("toy")
+            assert not record.is_submitted
+            # without START, it is found when it is there
+            for _ in range(100):
+                (again,) = await target.recover_submissions(resubmit=False) or [None]
+                if again is None or again.job_id:
+                    break
+                await asyncio.sleep(0.1)
+            assert again is not None
+            assert again.job_id
+            status = await target.wait(again.job_id)
+            assert (status.state, status.exit_code) == (JobState.DONE, 3)
+        assert toy.submissions == [record.directory]
+
+    asyncio.run(main())
+
+
+def test_a_cancelled_submission_is_completed(toy: Toy) -> None:
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            task = asyncio.create_task(target.submit(JOB))
+            await asyncio.sleep(0.01)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            (again,) = await target.recover_submissions()
+            assert again.job_id
+            assert (await target.wait(again.job_id)).exit_code == 3
+        assert toy.submissions == [again.record.directory]
+
+    asyncio.run(main())
+
+
+def test_a_start_that_fails_behind_the_submission_loses_no_job(
+    toy: Toy, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The batch system has the job, then START fails: the id comes back all the same."""
+    link = toy.path / "bin/ln"
+    link.write_text(
+        '#!/bin/sh\ncase $* in *-sfn*) echo "no ln today" >&2; exit 1 ;; esac\nexec /bin/ln "$@"\n'
+    )
+    link.chmod(0o755)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            job = await target.submit(JOB)
+            assert (await target.wait(job)).exit_code == 3
+        assert len(toy.submissions) == 1
+
+    asyncio.run(main())
+    assert "was submitted, but: START failed (exit status 1): no ln today" in caplog.text
+
+
+def test_a_failed_submission_leaves_nothing(toy: Toy) -> None:
+    (toy.path / "bin/toysub").write_text(
+        '#!/bin/sh\necho "toysub: the queue is closed" >&2; exit 170\n'
+    )
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            with pytest.raises(ScriptFailedError) as caught:
+                await target.submit(JOB)
+            assert (caught.value.exit_status, caught.value.output) == (
+                170,
+                "toysub: the queue is closed",
+            )
+            assert target.store.list_all_jobs() == []
+
+    asyncio.run(main())
+
+
+ANSWERS = {
+    "an id that the pattern does not know": (
+        "printf 'f4jG2v\\n'; exit 0",
+        "START printed 'f4jG2v'",
+    ),
+    "no id": ("exit 0", "START printed nothing"),
+    "START does not know either": (
+        "echo 'START: f4jG2v: whether the job was submitted is not known' >&2; exit 75",
+        r"START failed \(exit status 75\): START: f4jG2v: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_an_answer_that_cannot_be_read_leaves_the_submission(toy: Toy, answer: str) -> None:
+    """The job may run: nothing is forgotten, and START finds it when the answer can be read."""
+    text, words = ANSWERS[answer]
+    (toy.path / "stopped").touch()
+    # Behind START, which has submitted the job; its answer is lost, as is the id in the directory.
+    ssh = (
+        'sh -s > "$TOY/printed" || exit\n[ ! -e "$TOY/odd" ] || . "$TOY/odd"\ncat "$TOY/printed"\n'
+    )
+    (toy.path / "bin/toyssh").write_text(f"#!/bin/sh\n{ssh}")
+
+    async def main() -> None:
+        context = {"SSH:HOST": "toy"}
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            (toy.path / "odd").write_text(
+                f"for f in {toy.path.parent}/work/*/*/.gpe_job_id; do\n"
+                f'  [ ! -e "$f" ] || {{ mv "$f" "$f.away"; {text}; }}\ndone\n'
+            )
+            with pytest.raises(ScriptCutError, match=words) as caught:
+                await target.submit(JOB, key="k")
+            assert caught.value.message.count("whether the job was submitted is not known") == 1
+            assert [record.key for record in target.store.find_interrupted(target.name)] == ["k"]
+            (toy.path / "odd").unlink()
+            for file in toy.path.parent.glob("work/*/*/*.away"):
+                file.rename(file.with_suffix(""))
+            job = await target.submit(JOB, key="k")
+            assert (
+                [record.status.job_id for record in target.store.list_all_jobs()] == [job] == ["1"]
+            )
+        assert len(toy.submissions) == 1
+
+    asyncio.run(main())
+
+
+def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
+    """START killed between the job's id and its link: without a link, nobody finds the job's end."""
+    link = toy.path / "bin/ln"
+    link.write_text(
+        '#!/bin/sh\ncase $* in *-sfn*) kill -s KILL $PPID; exit 1 ;; esac\nexec /bin/ln "$@"\n'
+    )
+    link.chmod(0o755)
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+                await target.submit(JOB, key="k")
+        link.unlink()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            (found,) = await target.recover_submissions(resubmit=False)
+            assert found.job_id == await target.submit(JOB, key="k") == "1"
+            assert await target._scripts.find_job_directory("1") == found.record.directory
+        assert toy.submissions == [found.record.directory]
+
+    asyncio.run(main())
+
+
+def test_a_submission_that_is_only_looked_for_is_not_made(toy: Toy) -> None:
+    """What was cut off before the batch system had it stays in the record as it is."""
+    (toy.path / "bin/mkdir").write_text("#!/bin/sh\nkill -s KILL $PPID\n")
+    (toy.path / "bin/mkdir").chmod(0o755)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            with pytest.raises(ScriptCutError, match="killed by signal 9"):
+                await target.submit(JOB, key="k")
+            (toy.path / "bin/mkdir").unlink()
+            (found,) = await target.recover_submissions(resubmit=False)
+            assert (found.job_id, found.error) == (None, None)
+            assert [record.key for record in target.store.find_interrupted("toy")] == ["k"]
+        assert toy.submissions == []
+
+    asyncio.run(main())
+
+
+def test_two_processes_with_one_key(toy: Toy, tmp_path: Path) -> None:
+    """Eight processes submit with one key at a time: one job, whoever is first."""
+    children = []
+    for _ in range(8):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                for _ in range(100):
+                    try:
+                        job = asyncio.run(submit(toy, str(tmp_path / "s.db"), "k"))
+                    except StoreError:  # another one is at it
+                        time.sleep(0.05)
+                    else:
+                        (tmp_path / f"id.{os.getpid()}").write_text(job)
+                        code = 0
+                        break
+            finally:
+                os._exit(code)
+        children.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * 8
+    assert len({file.read_text() for file in tmp_path.glob("id.*")}) == 1
+    assert len(toy.submissions) == 1

@@ -1,0 +1,101 @@
+"""What a job's description asks of START."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import ValueRefusedError
+from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
+from osprofile.jobs.description import (
+    FIELD_BY_ATTRIBUTE,
+    JobDescription,
+    build_request,
+    format_exports,
+    quote_shell_words,
+)
+
+REQUESTS: list[tuple[dict[str, Any], dict[str, str]]] = [
+    ({}, {}),
+    ({"executable": "/bin/date"}, {"EXECUTABLE": "/bin/date"}),
+    ({"executable": ""}, {"EXECUTABLE": ""}),
+    ({"arguments": ("a b", "", "it's")}, {"ARGUMENTS": r"'a b' '' 'it'\''s'"}),
+    ({"arguments": ["-n", "3"]}, {"ARGUMENTS": "'-n' '3'"}),
+    ({"environment": {"A": "1 2", "B": ""}}, {"ENVIRONMENT": "export A='1 2'\nexport B=''\n"}),
+    ({"stdin": "i", "stdout": "o", "stderr": "e"}, {"STDIN": "i", "STDOUT": "o", "STDERR": "e"}),
+    ({"name": "n", "queue": "q", "project": "p"}, {"JOB_NAME": "n", "QUEUE": "q", "PROJECT": "p"}),
+    ({"nodes": 2, "processes": 4, "cpus": 8}, {"NODES": "2", "PROCESSES": "4", "CPUS": "8"}),
+    (
+        {"memory": 1, "walltime": 0, "cputime": 2**63 - 1},
+        {"MEMORY": "1", "WALLTIME": "0", "CPUTIME": str(2**63 - 1)},
+    ),
+    ({"directory": "/w", "application": "MPI/1"}, {}),  # context, and a choice
+    ({"arguments": [], "environment": {}}, {}),  # an application may have no field ARGUMENTS
+    ({"fields": {"GPUS": "2"}}, {"GPUS": "2"}),
+    ({"nodes": 1, "fields": {"GPUS": "2"}}, {"NODES": "1", "GPUS": "2"}),
+]
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"executable": b"/bin/date"}, "EXECUTABLE", "is no text"),
+    ({"nodes": True}, "NODES", "True is no text"),
+    ({"nodes": 1.5}, "NODES", "1.5 is no text"),
+    ({"walltime": 2**63}, "WALLTIME", "a number of 64 bits is too large"),
+    ({"walltime": 10**5000}, "WALLTIME", "is too large"),
+    ({"arguments": "one"}, "ARGUMENTS", "is no sequence of arguments"),
+    ({"arguments": (1,)}, "ARGUMENTS", "1 is no text"),
+    ({"arguments": ("a", "x" * (MAX_ARGUMENT_SIZE + 1))}, "ARGUMENTS", "argument 2 is too long"),
+    ({"environment": "A=1"}, "ENVIRONMENT", "is no mapping"),
+    ({"environment": {"A B": "1"}}, "ENVIRONMENT", "'A B' is no name of an environment variable"),
+    ({"environment": {"": "1"}}, "ENVIRONMENT", "is no name of an environment variable"),
+    ({"environment": {"A\n": "1"}}, "ENVIRONMENT", "is no name of an environment variable"),
+    ({"environment": {"É": "1"}}, "ENVIRONMENT", "is no name of an environment variable"),
+    ({"environment": {1: "1"}}, "ENVIRONMENT", "1 is no text"),
+    ({"environment": {"A": 1}}, "ENVIRONMENT", "1 is no text"),
+    ({"environment": {"A": "x" * MAX_ARGUMENT_SIZE}}, "ENVIRONMENT", "variable A is too long"),
+    ({"name": "é" * (MAX_ARGUMENT_SIZE // 2)}, "JOB_NAME", "is too long for a program"),
+    ({"application": 3}, "application", "3 is no text"),
+    ({"fields": [("A", "1")]}, "fields", "is no mapping"),
+    ({"fields": {3: "1"}}, "fields", "3 is no text"),
+    ({"nodes": 1, "fields": {"NODES": "2"}}, "NODES", "is given twice: by nodes and by fields"),
+]
+
+
+@pytest.mark.parametrize(("given_", "request_"), REQUESTS)
+def test_what_is_asked_of_start(given_: dict[str, Any], request_: dict[str, str]) -> None:
+    assert build_request(JobDescription(**given_)) == request_
+
+
+def test_every_attribute_is_a_field_a_context_or_a_choice() -> None:
+    others = {"directory", "application", "fields"}
+    assert set(JobDescription.__slots__) == set(FIELD_BY_ATTRIBUTE) | others
+
+
+@pytest.mark.parametrize(("given_", "field", "words"), REFUSED)
+def test_what_no_job_can_have_is_refused(given_: dict[str, Any], field: str, words: str) -> None:
+    with pytest.raises(ValueRefusedError) as raised:
+        build_request(JobDescription(**given_))
+    assert raised.value.field == field
+    assert words in raised.value.message.replace('"', "'")
+    assert raised.value.hint
+    assert (
+        len(str(raised.value)) < 3 * MAX_ARGUMENT_SIZE
+    )  # the value itself is not repeated many times
+
+
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)
+
+
+@given(
+    words=st.lists(TEXTS, max_size=5),
+    values=st.dictionaries(st.from_regex(r"\AV[A-Z]*\Z"), TEXTS, max_size=3),
+)
+def test_a_shell_gives_back_what_was_quoted(words: list[str], values: dict[str, str]) -> None:
+    script = f"{format_exports(values)}set -- {quote_shell_words(words)}\n"
+    script += "for word do printf '%s\\0' \"$word\"; done\n"
+    script += "".join(f"printf '%s\\0' \"${name}\"\n" for name in values)
+    done = subprocess.run(["sh"], input=script.encode(), capture_output=True, check=True)
+    assert done.stdout == b"".join(t.encode() + b"\0" for t in (*words, *values.values()))

@@ -1,0 +1,252 @@
+"""A profile that names a log: states come from there, and the same job never gets an event twice."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import InvalidProfileError
+from osprofile.jobs import event_log as module
+from osprofile.jobs import poller
+from osprofile.jobs.state import JobState
+from osprofile.jobs.store import Store
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
+from osprofile.profile.repository import Repository
+from tests.jobs.conftest import Toy, shell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Q, R, H, D, F = (
+    JobState.QUEUED,
+    JobState.RUNNING,
+    JobState.HELD,
+    JobState.DONE,
+    JobState.FAILED,
+)
+SEG = f"{sys.executable} -m osprofile.events.seg_command -s fork --interval 0.02 --extended"
+EVENTS = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="toy" extends="toy">
+  <osp:UspaceRoot>{root}</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="EVENTS">
+    <idb:Invocation name=""><idb:Body>{command}</idb:Body></idb:Invocation>
+    {fields}
+  </idb:Template>
+</osp:Profile>
+"""
+ID_PATTERN = r"""<idb:Field name="EVENT_ID_PATTERN" isSettable="false">
+  <idb:Value>(?&lt;id>[0-9]+)\.0</idb:Value></idb:Field>"""
+SELDOM = Timing(
+    min_poll_interval=0.05, max_poll_interval=0.1, grace_period=0.5, log_poll_interval=3600
+)
+
+
+class Log:
+    """A scheduler's log, and the profile that names it."""
+
+    def __init__(self, toy: Toy, command: str, fields: str) -> None:
+        self.path = toy.path / "log"
+        self.path.touch()
+        site = toy.path.parent / "site"
+        (site / "toy").mkdir(parents=True)
+        text = EVENTS.format(root=toy.path.parent / "work", command=command, fields=fields)
+        (site / "toy" / "profile.xml").write_text(text)
+        directories = [str(site), str(toy.path.parent / "profiles")]
+        self.profile = Repository(directories).load("toy")
+
+    def tell(self, job_id: str, state: int, code: int = 0) -> None:
+        with self.path.open("a") as file:
+            file.write(f"001;{int(time.time())};{job_id};{state};{code}\n")
+
+
+@pytest.fixture
+def log_of(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Log]:
+    from osprofile.jobs import listener
+
+    monkeypatch.setattr(listener, "_STARTUP_TIME", 0.3)
+    (toy.path / "stopped").touch()
+
+    def make(command: str = f"{SEG} --log-path {toy.path}/log", fields: str = "") -> Log:
+        return Log(toy, command, fields)
+
+    return make
+
+
+async def settled(target: TargetSystem) -> None:
+    """Wait until the log is relied on."""
+    target.events()
+    while not target._watcher._log_is_reliable():  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    await target.poll()
+
+
+def test_states_come_from_the_log(toy: Toy, log_of: Callable[..., Log]) -> None:
+    log = log_of()
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await settled(target)
+            events = target.events()
+            jobs = [await target.submit(shell("true")) for _ in range(3)]
+            await target.poll()
+            asked = target.query_count
+            for job in jobs:
+                log.tell(job, 1)
+                log.tell(job, 2)
+            for job, word in zip(jobs, ("END 5", "GONE", "END 137"), strict=True):
+                toy.state(job, word)
+                log.tell(job, 8, 9)  # the batch system knows better
+            ends = [await target.wait(job) for job in jobs]
+            assert [(s.state, s.exit_code, s.signal) for s in ends] == [
+                (D, 5, None),
+                (JobState.REMOVED, None, None),
+                (F, None, 9),
+            ]
+            assert target.query_count == asked
+            told = [await anext(events) for _ in range(9)]
+            for job in jobs:
+                assert [e.state for e in told if e.job_id == job][:2] == [Q, R]
+            await asyncio.sleep(0.3)
+            events.close()
+            assert [event async for event in events] == []
+
+    asyncio.run(main())
+
+
+def test_an_end_that_only_the_log_knows(toy: Toy, log_of: Callable[..., Log]) -> None:
+    log = log_of()
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await settled(target)
+            done, failed, aborted = [await target.submit(shell("true")) for _ in range(3)]
+            await target.poll()
+            await target.abort(aborted)
+            for job, state, code in ((done, 8, 3), (failed, 4, 1), (aborted, 4, 0)):
+                toy.state(job, None)
+                log.tell(job, state, code)
+            ends = [await target.wait(job) for job in (done, failed, aborted)]
+            assert [(s.state, s.exit_code) for s in ends] == [
+                (D, 3),
+                (F, None),
+                (JobState.REMOVED, None),
+            ]
+
+    asyncio.run(main())
+
+
+def test_an_end_that_the_batch_system_cannot_be_asked_for(
+    toy: Toy, log_of: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often its query fails, the log's word is not taken before the batch system answers."""
+    monkeypatch.setattr(poller, "_END_POLL_INTERVAL", 0.05)
+    log = log_of()
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await settled(target)
+            job = await target.submit(shell("true"))
+            await target.poll()
+            refused = toy.path / f"refused.{job}"
+            refused.write_text("toystat: no answer from the server\n")
+            toy.state(job, "GONE")
+            log.tell(job, 8, 0)
+            await asyncio.sleep(1)
+            refused.unlink()
+            assert (await target.wait(job)).state is JobState.REMOVED
+
+    asyncio.run(main())
+
+
+def test_events_before_the_submission_has_returned(log_of: Callable[..., Log]) -> None:
+    log = log_of()
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await settled(target)
+            events = target.events()
+            log.tell("1", 1)
+            log.tell("1", 2)
+            while target.monitor.oldest_early_timestamp is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.2)
+            assert await target.submit(shell("true")) == "1"
+            assert [(await anext(events)).state for _ in range(2)] == [Q, R]
+
+    asyncio.run(main())
+
+
+def test_the_logs_ids(toy: Toy, log_of: Callable[..., Log]) -> None:
+    log = log_of(fields=ID_PATTERN)
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await settled(target)
+            job = await target.submit(shell("true"))
+            toy.state(job, "END 4")
+            log.tell(f"{job}.1", 8)
+            log.tell(f"x{job}.0", 8)
+            log.tell(f"{job}.0", 8)
+            assert (await target.wait(job)).exit_code == 4
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("command", ["/no/generator", "false", "sh -c 'echo nonsense; sleep 0.1'"])
+def test_a_log_that_cannot_be_read(toy: Toy, log_of: Callable[..., Log], command: str) -> None:
+    """Then the batch system is asked, as if there were no log."""
+    log = log_of(command)
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            job = await target.submit(shell("true"))
+            target.events()
+            toy.state(job, "END 4")
+            assert (await target.wait(job)).exit_code == 4
+
+    asyncio.run(main())
+
+
+def test_what_happened_while_nobody_listened(toy: Toy, log_of: Callable[..., Log]) -> None:
+    log = log_of()
+    path = toy.path.parent / "jobs.db"
+
+    async def first() -> str:
+        async with TargetSystem(log.profile, store=Store(str(path)), timing=SELDOM) as target:
+            await settled(target)
+            job = await target.submit(shell("true"))
+            log.tell(job, 1)
+            while target.monitor.get_status(job).state is not Q:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            return job
+
+    async def second(job: str) -> None:
+        async with TargetSystem(log.profile, store=Store(str(path)), timing=SELDOM) as target:
+            assert (await target.wait(job)).exit_code == 6
+
+    job = asyncio.run(first())
+    assert int((path.parent / "jobs.db.toy.since").read_text()) > time.time() - 60
+    toy.state(job, "END 6")
+    log.tell(job, 8)
+    asyncio.run(second(job))
+
+
+def test_a_command_that_is_none(log_of: Callable[..., Log]) -> None:
+    with pytest.raises(InvalidProfileError, match="the text of EVENTS cannot be split into words"):
+        TargetSystem(log_of("it's").profile)
+
+
+def test_a_profile_without_a_log(toy: Toy) -> None:
+    assert not module.has_event_log(toy.profile, {})
+
+
+def test_no_log_of_this_host_for_another(log_of: Callable[..., Log]) -> None:
+    profile = log_of().profile
+    assert module.has_event_log(profile, {})
+    assert not module.has_event_log(profile, {"SSH:HOST": "there"})

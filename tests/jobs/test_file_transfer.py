@@ -1,0 +1,174 @@
+"""Files that travel through SHELL, and signals: with the real profile `linux`."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import osprofile
+from osprofile.errors import JobNotFoundError, ScriptFailedError
+from osprofile.jobs import file_transfer
+from osprofile.jobs.state import JobState
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.profile.repository import Repository
+from tests.jobs.conftest import QUICK, shell
+from tests.profiles.test_hostile_values import VALUES
+
+BYTES = bytes(range(256)) * 1000 + b"\nEND\n"
+
+
+@pytest.fixture
+def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TargetSystem:
+    """Give this machine, with a home of the test's own."""
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return TargetSystem(osprofile.load("linux"), timing=QUICK)
+
+
+def names(path: Path) -> list[str]:
+    return sorted(os.listdir(path))
+
+
+async def said(directory: str, words: str) -> None:
+    """Wait until a job has printed something."""
+    path = Path(directory, "stdout")
+    while not path.exists() or path.read_text() != words:  # noqa: ASYNC110, ASYNC240
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("part", [file_transfer.TRANSFER_CHUNK_SIZE, 1000, len(BYTES)])
+@pytest.mark.parametrize("data", [b"", b"a", BYTES])
+def test_there_and_back(
+    linux: TargetSystem, tmp_path: Path, data: bytes, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_transfer, "TRANSFER_CHUNK_SIZE", part)
+
+    async def main() -> None:
+        async with linux as target:
+            path = tmp_path / "new" / "it"
+            await target.upload_file(io.BytesIO(data), str(path), 0o640)
+            assert path.read_bytes() == data
+            assert path.stat().st_mode & 0o7777 == 0o640
+            assert path.parent.stat().st_mode & 0o7777 == 0o700
+            await target.upload_file(io.BytesIO(b"shorter"), str(path))
+            assert (path.read_bytes(), path.stat().st_mode & 0o7777) == (b"shorter", 0o600)
+            await target.upload_file(io.BytesIO(data), str(path))
+            with tempfile.TemporaryFile() as file:
+                await target.download_file(str(path), file.fileno())
+                file.seek(0)
+                assert file.read() == data
+            assert [p.name for p in path.parent.iterdir()] == ["it"]
+
+    asyncio.run(main())
+
+
+def test_hostile_names(linux: TargetSystem, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with linux as target:
+            for number, name in enumerate(VALUES):
+                path = tmp_path / str(number) / name.replace("/", "_")
+                await target.upload_file(io.BytesIO(name.encode()), str(path))
+                assert path.read_bytes() == name.encode()
+                with tempfile.TemporaryFile() as file:
+                    await target.download_file(str(path), file.fileno())
+                    file.seek(0)
+                    assert file.read() == name.encode()
+
+    asyncio.run(main())
+
+
+def test_what_cannot_be_written_or_read(linux: TargetSystem, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    (tmp_path / "directory").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+
+    async def main() -> None:
+        async with linux as target:
+            for path in (tmp_path / "directory", tmp_path / "file" / "below"):
+                with pytest.raises(ScriptFailedError, match=f"writing {path} failed"):
+                    await target.upload_file(io.BytesIO(BYTES), str(path))
+            with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
+                await target.download_file(str(tmp_path / "none"), file.fileno())
+            for name in ("pipe", "directory", "none"):  # nobody writes to the pipe
+                with tempfile.TemporaryFile() as file, pytest.raises(ScriptFailedError):
+                    async with asyncio.timeout(5):
+                        await target.download_file(str(tmp_path / name), file.fileno(), 0, 9)
+
+    asyncio.run(main())
+    assert names(tmp_path) == ["directory", "file", "home", "pipe"]
+    assert names(tmp_path / "directory") == []
+
+
+SMALL = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="small" extends="linux">
+  <osp:UspaceRoot>/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="SHELL"><idb:Invocation name="">
+    <idb:Body>sh -c "ulimit -f 100; exec sh -s"</idb:Body>
+  </idb:Invocation></idb:Template>
+</osp:Profile>
+"""
+
+
+def test_a_file_that_is_too_large_leaves_nothing(tmp_path: Path) -> None:
+    """As on a full disk: what cannot be written whole does not appear."""
+    (tmp_path / "small.xml").write_text(SMALL)
+    (tmp_path / "it").write_text("kept")
+
+    async def main() -> None:
+        async with TargetSystem(Repository().load_file(str(tmp_path / "small.xml"))) as target:
+            with pytest.raises(ScriptFailedError, match=r"writing .*/it failed"):
+                await target.upload_file(io.BytesIO(BYTES), str(tmp_path / "it"))
+
+    asyncio.run(main())
+    assert names(tmp_path) == ["it", "small.xml"]
+    assert (tmp_path / "it").read_text() == "kept"
+
+
+def test_a_jobs_directory_is_known_without_the_record(linux: TargetSystem) -> None:
+    async def main() -> None:
+        async with linux as target, TargetSystem(linux.profile) as stranger:
+            job = await target.submit(shell("exit 0"))
+            assert (await target.wait(job)).exit_code == 0
+            assert await stranger.find_job_directory(job) == await target.find_job_directory(job)
+            for nobody in ("1-1-00000000", "..", "../..", "a/b", "'", "-P", ""):
+                with pytest.raises(JobNotFoundError):
+                    await stranger.find_job_directory(nobody)
+
+    asyncio.run(main())
+
+
+def test_signals(linux: TargetSystem) -> None:
+    script = "trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done"
+
+    async def main() -> None:
+        async with linux as target:
+            jobs = [await target.submit(shell(script, walltime=60)) for _ in range(3)]
+            for job in jobs:
+                await said(await target.find_job_directory(job), "ready\n")
+            for job, number in zip(jobs, (10, 9, 12), strict=True):
+                await target.signal(job, number)
+            ends = [await target.wait(job) for job in jobs]
+            assert [(s.state, s.exit_code, s.signal) for s in ends] == [
+                (JobState.DONE, 5, None),
+                (JobState.FAILED, None, 9),
+                (JobState.FAILED, None, 12),
+            ]
+            with pytest.raises(ScriptFailedError, match="does not run on this machine"):
+                await target.signal(jobs[0], 10)
+
+    asyncio.run(main())
+
+
+def test_a_profile_that_sends_no_signals() -> None:
+    async def main() -> None:
+        async with TargetSystem(osprofile.load("sge"), timing=QUICK) as target:
+            with pytest.raises(ScriptFailedError, match="cannot send signal 10 to a job"):
+                await target.signal("7", 10)
+
+    asyncio.run(main())

@@ -1,0 +1,356 @@
+"""The job state monitor's other half: the generator's processes, their deaths, the one datum.
+
+The tests of the seed's section "Testing", JSM, carry its words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
+from osprofile.jobs import listener as module
+from osprofile.jobs.listener import EventListener, parse_event
+from osprofile.jobs.monitor import JobMonitor
+from osprofile.jobs.state import JobEvent, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Hashable
+    from pathlib import Path
+
+Q, R, H, D, F = (
+    JobState.QUEUED,
+    JobState.RUNNING,
+    JobState.HELD,
+    JobState.DONE,
+    JobState.FAILED,
+)
+SEG = (sys.executable, "-m", "osprofile.events.seg_command")
+
+LINES = [
+    (b"001;17;1.host;1;0\n", (17, "1.host", Q, None, "1")),
+    (b"001;17;1.host;2;0\n", (17, "1.host", R, None, "2")),
+    (b"001;17;a b/c;16;0\n", (17, "a b/c", H, None, "16")),
+    (b"001;17;1;8;0\n", (17, "1", D, 0, "8/0")),
+    (b"001;17;1;8;255\n", (17, "1", D, 255, "8/255")),
+    (b"001;17;1;8;271\n", (17, "1", D, None, "8/271")),
+    (b"001;17;1;8;-11\n", (17, "1", D, None, "8/-11")),
+    (b"001;17;1;4;3\n", (17, "1", F, None, "4/3")),
+    (b"001;0;\xff;4;0\n", (0, "\udcff", F, None, "4/0")),
+    (b"001;17;1;32;0\n", None),
+    (b"002;17;1;8;0\n", None),
+    (b"001;17;;8;0\n", None),
+    (b"001;-1;1;8;0\n", None),
+    (b"001;17;1;8;0", None),
+    (b"001;17;1;8;0;1\n", None),
+    (b"001;17;1;8;99999999999\n", None),
+    (b"\n", None),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), LINES)
+def test_lines(line: bytes, expected: tuple[object, ...] | None) -> None:
+    event = parse_event(line)
+    if expected is None:
+        assert event is None
+    else:
+        assert event is not None
+        status = event.status
+        found = (
+            event.timestamp,
+            status.job_id,
+            status.state,
+            status.exit_code,
+            status.native_state,
+        )
+        assert found == expected
+
+
+@given(st.binary(max_size=60).map(lambda data: b"001;1;" + data + b"\n"))
+def test_any_bytes(line: bytes) -> None:
+    event = parse_event(line)
+    assert event is None or b";" + os.fsencode(event.job_id) + b";" in line
+
+
+def program(tmp_path: Path, text: str) -> list[str]:
+    """Give the command of a generator that is a shell script; $2 is its timestamp."""
+    path = tmp_path / "generator"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return [str(path)]
+
+
+@contextlib.asynccontextmanager
+async def running(listener: EventListener) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(listener.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def until(is_true: Callable[[], object]) -> None:
+    async with asyncio.timeout(60):
+        while not is_true():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+# Seed, "Testing": JSM
+
+
+def test_that_some_resource_can_register_id_to_object_mappings() -> None:
+    monitor = JobMonitor(lambda _event, _key: None)
+    monitor.register("17", object())
+    with pytest.raises(AlreadyRegisteredError):
+        monitor.register("17", object())
+    monitor.unregister("17")
+    with pytest.raises(NotRegisteredError):
+        monitor.unregister("17")
+
+
+def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_key(
+    tmp_path: Path,
+) -> None:
+    told: list[tuple[JobEvent, Hashable]] = []
+    monitor = JobMonitor(lambda event, key: told.append((event, key)))
+    key = object()
+    monitor.register("17", key)
+    script = "printf '001;%s;17;1;0\\n001;%s;18;1;0\\n001;%s;17;8;3\\n' 5 5 6; cat"
+
+    async def main() -> None:
+        async with running(
+            EventListener(program(tmp_path, script), monitor.feed_event, first_timestamp=0)
+        ):
+            await until(lambda: len(told) == 2)
+
+    asyncio.run(main())
+    assert [(e.job_id, e.timestamp, e.state, e.status.exit_code, k is key) for e, k in told] == [
+        ("17", 5, Q, None, True),
+        ("17", 6, D, 3, True),
+    ]
+
+
+def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(
+    tmp_path: Path,
+) -> None:
+    told: list[JobState] = []
+    monitor = JobMonitor(lambda event, _key: told.append(event.state))
+    heard: list[JobEvent] = []
+
+    def hear(event: JobEvent) -> None:
+        heard.append(event)
+        monitor.feed_event(event)
+
+    script = "printf '001;5;17;1;0\\n001;5;17;2;0\\n001;9;17;8;0\\n'; cat"
+
+    async def main() -> None:
+        async with running(EventListener(program(tmp_path, script), hear, first_timestamp=0)):
+            await until(lambda: len(heard) == 3)
+
+    asyncio.run(main())
+    assert told == []
+    assert monitor.oldest_early_timestamp == 5
+    monitor.register("17")
+    assert told == [Q, R, D]
+    assert monitor.oldest_early_timestamp is None
+
+
+def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path) -> None:
+    """The datum is the oldest event that nobody has asked for, or the last one that was heard."""
+    datum = tmp_path / "datum"
+    script = f"echo $2 >> {tmp_path}/since; printf '001;50;17;1;0\\n001;70;18;1;0\\n'; cat"
+
+    def sinces() -> list[str]:
+        path = tmp_path / "since"
+        return path.read_text().split() if path.exists() else []
+
+    async def once(registered: str) -> None:
+        heard: list[JobEvent] = []
+        monitor = JobMonitor(lambda _event, _key: None)
+        if registered:
+            monitor.register(registered)
+
+        def hear(event: JobEvent) -> None:
+            monitor.feed_event(event)
+            heard.append(event)
+
+        words = program(tmp_path, script)
+        listener = EventListener(
+            words,
+            hear,
+            checkpoint_path=str(datum),
+            first_timestamp=3,
+            get_oldest_early=lambda: monitor.oldest_early_timestamp,
+        )
+        async with running(listener):
+            await until(lambda: len(heard) == 2)
+
+    asyncio.run(once(""))
+    assert (sinces(), datum.read_text()) == (["3"], "50\n")
+    asyncio.run(once("17"))
+    assert (sinces(), datum.read_text()) == (["3", "50"], "70\n")
+    datum.write_text("what\n")
+    asyncio.run(once("18"))
+    assert sinces() == ["3", "50", "3"]
+    assert os.listdir(tmp_path).count("datum") == len(
+        [n for n in os.listdir(tmp_path) if "datum" in n]
+    )
+
+
+# Faults
+
+
+def test_a_datum_that_is_no_regular_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is not waited for who may write into it, and replaced when there is something to keep."""
+    os.mkfifo(tmp_path / "datum")
+    listener = EventListener(
+        ["true"], lambda _event: None, checkpoint_path=str(tmp_path / "datum"), first_timestamp=7
+    )
+    assert listener.resume_timestamp == 7
+    assert "holds no timestamp: [Errno 22] Not a regular file" in caplog.text
+
+
+def test_a_generator_that_dies_is_started_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[JobEvent] = []
+    script = f'echo x >> {tmp_path}/starts; echo "001;$2;17;1;0"; echo "001;$(($2 + 1));cut'
+
+    async def main() -> None:
+        listener = EventListener(
+            program(tmp_path, script + '"; kill -s KILL $$'), heard.append, first_timestamp=7
+        )
+        async with running(listener):
+            await until(lambda: len(heard) == 3)
+        assert listener.restart_count >= 2
+
+    asyncio.run(main())
+    assert {(e.timestamp, e.job_id) for e in heard} == {(7, "17")}
+    assert "has ended (signal 9); it is started again in 0.1 s" in caplog.text
+    assert "it is started again in 0.2 s" in caplog.text
+
+
+def test_one_that_cannot_be_started(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        listener = EventListener(["/no/generator"], print)
+        async with running(listener):
+            await until(lambda: listener.restart_count >= 2)
+
+    asyncio.run(main())
+    assert "the event generator /no/generator cannot be started: No such file" in caplog.text
+
+
+def test_lines_that_are_no_events(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_LINE_LENGTH", 1000)
+    heard: list[JobEvent] = []
+    script = (
+        "echo nonsense; head -c 5000 /dev/zero | tr '\\0' x; echo; echo '001;1;17;1;0';"
+        " head -c 999 /dev/zero | tr '\\0' y; echo; echo '001;1;18;1;0'; cat"
+    )
+
+    async def main() -> None:
+        async with running(
+            EventListener(program(tmp_path, script), heard.append, first_timestamp=0)
+        ):
+            await until(lambda: len(heard) == 2)
+
+    asyncio.run(main())
+    assert [event.job_id for event in heard] == ["17", "18"]
+    assert "a line of more than 1000 bytes is no event" in caplog.text
+    assert "this line is no event: 'nonsense'" in caplog.text
+
+
+def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It must end when its standard input is closed; whoever does not is killed."""
+    monkeypatch.setattr(module, "_SHUTDOWN_GRACE", 0.2)
+    heard: list[JobEvent] = []
+    script = f"echo $$ > {tmp_path}/pid; echo '001;1;17;1;0'; exec sleep 600"
+
+    async def main() -> None:
+        async with running(
+            EventListener(program(tmp_path, script), heard.append, first_timestamp=0)
+        ):
+            await until(lambda: heard)
+
+    asyncio.run(main())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_killed_fifty_times_under_load(tmp_path: Path) -> None:
+    """Issue: the listener sees every event once, whenever the generator is killed."""
+    logs = tmp_path / "server_logs"
+    logs.mkdir()
+    told: Counter[tuple[str, JobState]] = Counter()
+    monitor = JobMonitor(lambda event, _key: told.update([(event.job_id, event.state)]))
+    jobs = [f"{number}.host" for number in range(3000)]
+    for job in jobs:
+        monitor.register(job)
+    words = [*SEG, "-s", "pbs", "--log-path", str(logs), "--interval", "0.01"]
+    expected = {(job, state) for job in jobs for state in (Q, R, D)}
+
+    async def write() -> None:
+        path = logs / time.strftime("%Y%m%d")
+        for number, job in enumerate(jobs):
+            append(path, job)
+            if number % 20 == 0:
+                await asyncio.sleep(0.05)
+
+    async def kill() -> int:
+        killed = 0
+        chance = random.Random(17)
+        while killed < 50:
+            await asyncio.sleep(chance.uniform(0.05, 0.2))
+            for pid in generators(str(logs)):
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+        return killed
+
+    async def main() -> None:
+        module_again, module._RESTART_BACKOFF = module._RESTART_BACKOFF, (0.01, 0.02)
+        try:
+            listener = EventListener(words, monitor.feed_event, first_timestamp=time.time() - 5)
+            async with running(listener):
+                await asyncio.gather(write(), kill())
+                await until(lambda: len(told) == len(expected))
+            assert listener.restart_count >= 40
+        finally:
+            module._RESTART_BACKOFF = module_again
+
+    asyncio.run(main())
+    assert told.keys() == expected
+    assert set(told.values()) == {1}
+
+
+def append(path: Path, job: str) -> None:
+    """Write what PBS's server logs of a job."""
+    now = time.strftime("%m/%d/%Y %H:%M:%S")
+    messages = ("Job Queued at request of u", "Job Run at request of u", "Exit_status=0")
+    with path.open("a") as file:
+        file.writelines(f"{now};0008;PBS_Server;Job;{job};{m}\n" for m in messages)
+
+
+def generators(path: str) -> list[int]:
+    """Give the generators that read logs there."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
+            if path.encode() in words and b"osprofile.events.seg_command" in words:
+                found.append(int(name))
+    return found

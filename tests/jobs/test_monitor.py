@@ -1,0 +1,198 @@
+"""The job state monitor: from any number of sources, each change of a job once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
+from osprofile.jobs.monitor import JobMonitor
+from osprofile.jobs.state import JOB_STATE_TAGS, JobEvent, JobState, JobStatus, parse_state_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+Q, R, H, D, F, X, L, U = (
+    JobState.QUEUED,
+    JobState.RUNNING,
+    JobState.HELD,
+    JobState.DONE,
+    JobState.FAILED,
+    JobState.REMOVED,
+    JobState.LOST,
+    JobState.UNKNOWN,
+)
+
+
+class Ears:
+    """A monitor with a clock of ours, and what it told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.told: list[tuple[JobEvent, Hashable]] = []
+        self.monitor = JobMonitor(
+            lambda event, key: self.told.append((event, key)),
+            early_event_lifetime=10,
+            clock=lambda: self.now,
+        )
+
+    def feed(self, timestamp: float, state: JobState, job: str = "1", **more: object) -> bool:
+        return self.monitor.feed_event(JobEvent(timestamp, JobStatus(job, state, **more)))  # type: ignore[arg-type]
+
+    @property
+    def states(self) -> list[JobState]:
+        return [event.state for event, _ in self.told]
+
+
+# What comes in, as (timestamp, state), and what is told.
+STREAMS = {
+    "a job's life": ([(1, Q), (2, R), (3, D)], [Q, R, D]),
+    "the same again": ([(1, Q), (2, Q), (3, R), (4, R)], [Q, R]),
+    "what is past its end": ([(1, D), (2, R), (3, D), (4, F), (5, Q)], [D]),
+    "an end is told but once": ([(1, R), (2, X), (3, D), (3, X)], [R, X]),
+    "held and released": ([(1, Q), (2, H), (3, Q), (4, R), (5, H), (6, R)], [Q, H, Q, R, H, R]),
+    "requeued": ([(1, Q), (2, R), (3, Q), (4, R), (5, D)], [Q, R, Q, R, D]),
+    "a late message is none": ([(1, Q), (5, R), (3, H), (4, Q)], [Q, R]),
+    "an end is never too late": ([(1, R), (9, Q), (5, D)], [R, Q, D]),
+    "a log's seconds are cut": ([(1.9, Q), (1, R)], [Q, R]),
+    "but no more than that": ([(5.9, H), (4, R)], [H]),
+    "nor backwards": ([(5.9, R), (5, Q)], [R]),
+    "an unknown word is no event": ([(1, Q), (2, U), (3, R), (4, U)], [Q, R]),
+    "straight to its end": ([(1, L)], [L]),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams(name: str) -> None:
+    events, expected = STREAMS[name]
+    ears = Ears()
+    ears.monitor.register("1", "key")
+    for timestamp, state in events:
+        ears.feed(timestamp, state)
+    assert ears.states == expected
+    assert {key for _, key in ears.told} == {"key"}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_events_that_came_before_the_registration(name: str) -> None:
+    events, expected = STREAMS[name]
+    ears = Ears()
+    for timestamp, state in events:
+        assert not ears.feed(timestamp, state)
+    assert ears.told == []
+    ears.monitor.register("1", "key")
+    assert ears.states == expected
+    assert not ears.feed(99, expected[-1])
+
+
+def test_what_is_known_of_a_job_grows() -> None:
+    ears = Ears()
+    known = JobStatus("1", U, submitted=0.5)
+    ears.monitor.register("1", None, known)
+    ears.feed(1, Q, queue="long")
+    ears.feed(2, R, hosts=("n1",))
+    ears.feed(3, R, reason="still")
+    assert ears.monitor.get_status("1") == JobStatus(
+        "1", R, hosts=("n1",), reason="still", submitted=0.5, started=2, queue="long"
+    )
+    ears.feed(4, U, word="PURPLE")
+    assert (ears.monitor.get_status("1").state, ears.monitor.get_status("1").native_state) == (
+        R,
+        "PURPLE",
+    )
+    ears.feed(5, D, exit_code=7)
+    last = JobStatus(
+        "1", D, exit_code=7, hosts=("n1",), submitted=0.5, started=2, ended=5, queue="long"
+    )
+    assert ears.told[-1] == (JobEvent(5, last), None)
+
+
+@pytest.mark.parametrize("seen_running", [False, True])
+def test_how_long_a_job_ran_is_what_the_batch_system_says(seen_running: bool) -> None:
+    """Polls see a short job late, or not at all."""
+    ears = Ears()
+    ears.monitor.register("1")
+    if seen_running:
+        ears.feed(100, R)
+    ears.feed(120, D, elapsed=3.0)
+    status = ears.monitor.get_status("1")
+    assert (status.started, status.ended) == (117, 120)
+
+
+def test_what_the_caller_knows_already_is_not_told() -> None:
+    ears = Ears()
+    ears.monitor.register("1", None, JobStatus("1", R), 5)
+    assert not ears.feed(6, R)
+    assert not ears.feed(3, Q)
+    assert ears.feed(7, D)
+
+
+def test_the_registry() -> None:
+    ears = Ears()
+    with pytest.raises(NotRegisteredError, match="job 1 is not registered"):
+        ears.monitor.unregister("1")
+    with pytest.raises(NotRegisteredError):
+        ears.monitor.get_status("1")
+    ears.monitor.register("1")
+    with pytest.raises(AlreadyRegisteredError, match="job 1 is registered already"):
+        ears.monitor.register("1")
+    assert ("1" in ears.monitor, list(ears.monitor), len(ears.monitor)) == (True, ["1"], 1)
+    ears.monitor.unregister("1")
+    assert not ears.feed(1, R)
+    assert "1" not in ears.monitor
+
+
+def test_early_events_are_not_kept_for_ever() -> None:
+    ears = Ears()
+    ears.feed(1, Q, "1")
+    ears.now = 8
+    ears.feed(2, Q, "2")
+    ears.now = 12
+    assert ears.monitor.expire_early_events() == 1
+    ears.monitor.register("1")
+    ears.monitor.register("2")
+    assert [event.job_id for event, _ in ears.told] == ["2"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(list(JobState))), max_size=12))
+def test_laws(events: list[tuple[int, JobState]]) -> None:
+    """No state is told twice in a row, an end is last, and no end is lost, in whatever order."""
+    ears = Ears()
+    ears.monitor.register("1")
+    for timestamp, state in events:
+        ears.feed(timestamp, state)
+    assert all(a is not b for a, b in itertools.pairwise(ears.states))
+    assert not any(state.is_terminal for state in ears.states[:-1])
+    assert U not in ears.states
+    assert any(s.is_terminal for _, s in events) == any(s.is_terminal for s in ears.states)
+
+
+def test_two_sources_of_one_life() -> None:
+    """A poller and a log tell the same life, interleaved anyhow: each step once, in order."""
+    life = [(1.0, Q), (2.0, R), (3.0, H), (4.0, R), (5.0, D)]
+    chance = random.Random(1)
+    for _ in range(200):
+        ears = Ears()
+        ears.monitor.register("1")
+        one, other = life.copy(), life.copy()
+        while one or other:
+            source = chance.choice([s for s in (one, other) if s])
+            ears.feed(*source.pop(0))
+        assert ears.states[-1] is D
+        told = [(event.timestamp, event.state) for event, _ in ears.told]
+        assert len(told) == len(set(told))
+        assert [step for step in life if step in told] == told
+
+
+def test_the_words_of_tags() -> None:
+    assert {word: parse_state_tag(word) for word in JOB_STATE_TAGS} == {
+        **{s.value: (s, False) for s in JobState if s is not U},
+        "FAILED/LIMIT": (F, True),
+    }
+    with pytest.raises(ValueError, match="SLEEPING"):
+        parse_state_tag("SLEEPING")

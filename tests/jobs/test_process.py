@@ -1,0 +1,127 @@
+"""One process: its input, its output, its end, and that nothing of it is left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
+from osprofile.jobs import process
+from osprofile.jobs.process import run_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SH = ("sh", "-s")
+HANGS = b"echo $$ > pid; sleep 600 & echo $! >> pid; echo said >&2; wait\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def gone(pid: int) -> bool:
+    """Say whether a process has ended; it may need a moment."""
+    for _ in range(500):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                if file.read().rpartition(")")[2].split()[0] in "ZX":
+                    return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def pids(here: Path) -> list[int]:
+    return [int(word) for word in (here / "pid").read_text().split()]
+
+
+async def written(here: Path) -> None:
+    """Wait until the script has told both of its process ids."""
+    while not (here / "pid").exists() or len(pids(here)) < 2:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "end"),
+    [
+        (("sh", "-c", "cat; echo err >&2; exit 3"), b"\xff\0", (3, 0, b"\xff\0", b"err\n")),
+        (SH, b"kill -s TERM $$", (143, 15, b"", b"")),
+        (("cat",), b"x" * 3_000_000, (0, 0, b"x" * 3_000_000, b"")),
+        (("true",), b"never read", (0, 0, b"", b"")),
+    ],
+)
+def test_ends(
+    words: tuple[str, ...], data: bytes, end: tuple[int, int | None, bytes, bytes]
+) -> None:
+    done = asyncio.run(run_process(words, data, 60))
+    assert (done.exit_code, done.killing_signal or 0, done.stdout, done.stderr) == end
+
+
+def test_what_is_left_behind_holds_nothing_up(here: Path) -> None:
+    done = asyncio.run(
+        run_process(SH, b"sleep 600 & echo $! > pid; echo $$ >> pid; echo out\n", 60)
+    )
+    left, shell = pids(here)
+    try:
+        assert (done.exit_code, done.stdout) == (0, b"out\n")
+        assert gone(shell)
+        os.kill(left, 0)
+    finally:
+        os.kill(left, 9)
+
+
+def test_a_time_limit(here: Path) -> None:
+    with pytest.raises(ScriptTimeoutError, match=r"within 0\.5 s and was ended; it said: said"):
+        asyncio.run(run_process(SH, HANGS, 0.5))
+    assert all(map(gone, pids(here)))
+
+
+def test_what_ignores_a_signal_is_killed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "KILL_GRACE", 0.2)
+    with pytest.raises(ScriptTimeoutError):
+        asyncio.run(run_process(SH, b"trap '' TERM\n" + HANGS, 0.5))
+    assert all(map(gone, pids(here)))
+
+
+def test_too_much_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 1024 * 1024)
+    with pytest.raises(OutputError, match="more than 1 MiB"):
+        asyncio.run(run_process(SH, b"echo $$ > pid; exec yes", 60))
+    assert all(map(gone, pids(here)))
+
+
+def test_a_cancelled_task_ends_it(here: Path) -> None:
+    async def main() -> None:
+        task = asyncio.ensure_future(run_process(SH, HANGS, 60))
+        await written(here)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    assert all(map(gone, pids(here)))
+
+
+def test_the_end_of_the_event_loop_ends_it(here: Path) -> None:
+    """All tasks are cancelled at once then, that one too which waits for the end."""
+
+    async def main() -> None:
+        task = asyncio.ensure_future(run_process(SH, HANGS, 60))
+        await written(here)
+        assert not task.done()
+
+    asyncio.run(main())
+    assert all(map(gone, pids(here)))
+
+
+def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(ScriptError, match="no-such-shell"):
+        asyncio.run(run_process(("no-such-shell",), b"", 60))

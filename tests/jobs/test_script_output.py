@@ -1,0 +1,193 @@
+"""What scripts print, read by the profile's patterns: states, exit codes, signals, ids, files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import osprofile
+from osprofile import javaregex
+from osprofile.errors import InvalidProfileError, OutputError
+from osprofile.jobs import script_output
+from osprofile.jobs.state import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from osprofile.profile.model import Profile
+
+D, F, R, X, L, U = (
+    JobState.DONE,
+    JobState.FAILED,
+    JobState.RUNNING,
+    JobState.REMOVED,
+    JobState.LOST,
+    JobState.UNKNOWN,
+)
+
+# The tag's state, limit, exit code and signal as told; what that means.
+JUDGED = [
+    ((D, False, 0, None), (D, 0, None)),
+    ((D, False, None, None), (D, None, None)),
+    ((F, False, 3, None), (D, 3, None)),
+    ((D, False, 127, None), (D, 127, None)),
+    ((D, False, 128, None), (D, 128, None)),
+    ((D, False, 137, None), (F, None, 9)),
+    ((F, False, 143, 15), (F, None, 15)),
+    ((D, False, 192, None), (F, None, 64)),
+    ((F, False, 193, None), (D, 193, None)),
+    ((D, False, 255, None), (D, 255, None)),
+    ((D, False, 256, None), (D, None, None)),
+    ((F, False, 271, None), (F, None, 15)),
+    ((F, False, 320, None), (F, None, 64)),
+    ((F, False, 321, None), (F, None, None)),
+    ((F, False, -29, None), (F, None, None)),
+    ((D, False, 137, 0), (D, 137, None)),  # the batch system knows that it was no signal
+    ((D, False, None, 9), (F, None, 9)),
+    ((F, False, None, None), (F, None, None)),
+    ((F, True, None, None), (F, None, None)),
+    ((F, True, 0, None), (F, None, None)),
+    ((F, True, 137, None), (F, None, 9)),
+    ((X, False, 0, 15), (X, None, None)),
+    ((L, False, 0, None), (L, None, None)),
+    ((R, False, 0, None), (R, None, None)),
+    ((U, False, 3, None), (U, None, None)),
+]
+
+
+@pytest.mark.parametrize(("told", "meant"), JUDGED)
+def test_ends(
+    told: tuple[JobState, bool, int | None, int | None],
+    meant: tuple[JobState, int | None, int | None],
+) -> None:
+    state, limit, code, signal = told
+    assert (
+        script_output.interpret_exit(state, limit_exceeded=limit, code=code, signal=signal) == meant
+    )
+
+
+@pytest.fixture
+def profile_of(load: Callable[[str], Profile]) -> Callable[[str], Profile]:
+    return lambda status: load(
+        f"""<idb:Template name="GET_JOB_STATUS">
+  <idb:Invocation name=""><idb:Body>true</idb:Body></idb:Invocation>{status}
+</idb:Template>"""
+    )
+
+
+PATTERN = (
+    r"(?m)^(?<id>\d+) (?<state>\w+)(?:/(?<substate>\w+))?(?: x(?<exit>-?\w+))?"
+    r"(?: on (?<host>\S+))?(?: because (?<reason>.*))?$"
+)
+STATUS = """
+  <idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value><![CDATA[@]]></idb:Value></idb:Field>
+  <idb:Field name="STATE" isSettable="false">
+    <idb:Tag name="R">RUNNING</idb:Tag> <idb:Tag name="F">FAILED</idb:Tag>
+    <idb:Tag name="F/ok">DONE</idb:Tag> <idb:Tag name="T">FAILED/LIMIT</idb:Tag>
+  </idb:Field>""".replace("@", PATTERN)
+
+
+def test_lines(profile_of: Callable[[str], Profile]) -> None:
+    reader = script_output.StatusOutputReader(profile_of(STATUS))
+    text = "JOBS\n1 R on n1,n2+n3 because of that\n2 F/ok x0\n3 F/no\n4 T\n5 purple\n6 F x1x\n!!\n"
+    found = reader.read_statuses(text)
+    assert {
+        j: (s.state, s.native_state, s.exit_code, s.limit_exceeded) for j, s in found.items()
+    } == {
+        "1": (R, "R", None, False),
+        "2": (D, "F/ok", 0, False),
+        "3": (F, "F/no", None, False),
+        "4": (F, "T", None, True),
+        "5": (U, "purple", None, False),
+        "6": (F, "F", None, False),
+    }
+    assert (found["1"].hosts, found["1"].reason) == (("n1", "n2", "n3"), "of that")
+    assert reader.read_statuses(text) is found
+    again = reader.read_statuses(text.replace("3 F/no", "3 R"))
+    assert again["1"] is found["1"]
+    assert again["3"].state is R
+
+
+def test_text_without_jobs(profile_of: Callable[[str], Profile]) -> None:
+    reader = script_output.StatusOutputReader(profile_of(STATUS))
+    assert reader.read_statuses("") == {}
+    assert reader.read_statuses(" \n") == {}
+    with pytest.raises(OutputError) as caught:
+        reader.read_statuses("Segmentation fault\nin qstat\n")
+    assert "GET_JOB_STATUS printed 'Segmentation fault', in which STATUS_PATTERN" in str(
+        caught.value
+    )
+
+
+def test_a_profile_without_a_pattern(profile_of: Callable[[str], Profile]) -> None:
+    with pytest.raises(InvalidProfileError, match="no fixed field STATUS_PATTERN"):
+        script_output.StatusOutputReader(profile_of(""))
+
+
+def test_files() -> None:
+    pattern = javaregex.compile(
+        r"(?m)^(?<type>\w) (?<mode>\d{4}) (?<size>\d+) (?<mtime>-?\d+) (?<name>\S+)$"
+    )
+    text = "f 0644 5 -1 a%20b%0Ac\nd 4755 0 9 %FF\n"
+    assert script_output.parse_entries(pattern, text) == [
+        script_output.FileEntry("a b\nc", "f", 0o644, 5, -1),
+        script_output.FileEntry("\udcff", "d", 0o4755, 0, 9),
+    ]
+    assert script_output.parse_entries(pattern, "") == []
+    with pytest.raises(OutputError, match="LIST printed 'what'"):
+        script_output.parse_entries(pattern, "what\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("", 120.0), ("<idb:Value>7</idb:Value>", 7.0), (None, 120.0)]
+)
+def test_time_limits(load: Callable[[str], Profile], value: str | None, seconds: float) -> None:
+    field = f'<idb:Field name="TIME_LIMIT" isSettable="false">{value}</idb:Field>'
+    profile = load(
+        f"""<idb:Template>{field if value is not None else ""}</idb:Template>
+<idb:Template name="HOLD"><idb:Invocation name=""><idb:Body>x</idb:Body></idb:Invocation></idb:Template>"""
+    )
+    assert script_output.get_time_limit(profile, "HOLD", 120.0) == seconds
+
+
+ODD = st.text(st.sampled_from("12RFT okx-/\r\n\x85\u2028é:=.[]_"), max_size=12)
+LINES = st.lists(
+    st.one_of(
+        ODD,
+        st.builds(
+            "{} {}{}".format,
+            st.integers(1, 5),
+            st.sampled_from(("R", "F/ok", "T", "PENDING", "F exit=3", "run signal=9 reason=a b")),
+            ODD,
+        ),
+    ),
+    max_size=8,
+)
+
+
+@pytest.mark.parametrize("name", ["", "linux", "pbs", "torque", "slurm", "sge", "lsf"])
+@given(answers=st.lists(LINES, min_size=2, max_size=6))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_was_read_before_changes_nothing(
+    profile_of: Callable[[str], Profile], name: str, answers: list[list[str]]
+) -> None:
+    """Whatever a batch system prints is read, or refused, as by a reader that never read before."""
+    profile = osprofile.load(name) if name else profile_of(STATUS)
+    reader = script_output.StatusOutputReader(profile)
+    for lines in answers:
+        text = "\n".join(lines)
+        fresh = script_output.StatusOutputReader(profile)
+        fresh._by_line = False  # all of the text at once
+        try:
+            expected = dict(fresh.read_statuses(text))
+        except OutputError:
+            for _ in range(2):
+                with pytest.raises(OutputError):
+                    reader.read_statuses(text)
+            continue
+        found = reader.read_statuses(text)
+        assert found == expected
+        assert all(found[job_id].job_id == job_id for job_id in found)

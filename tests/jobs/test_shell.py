@@ -1,0 +1,136 @@
+"""How a script reaches its shell: words, wrapping, exit codes, in real shells."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import InvalidProfileError, OutputError, ScriptError, ValueRefusedError
+from osprofile.jobs import process, shell
+from osprofile.profile.data_directories import get_bundled_directory
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BUNDLED = Repository([get_bundled_directory()], use_standard_path=False)
+SHELLS = [["dash", "-s"], ["bash", "-s"], ["sh", "-s"]]
+
+PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+ xmlns:idb="http://gpe.intel.com/idb" name="p">
+<osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+<idb:Template name="SHELL"><idb:Invocation><idb:Body>{}</idb:Body></idb:Invocation></idb:Template>
+</osp:Profile>
+"""
+
+
+def test_the_words_of_the_local_shell_and_of_ssh() -> None:
+    profile = BUNDLED.load("linux")
+    assert shell.get_shell_command(profile, {}) == ["sh", "-s"]
+    words = shell.get_shell_command(
+        profile, {"SSH:HOST": "me@login.example.org", "SSH:PORT": "2222"}
+    )
+    assert words[0] == "ssh"
+    assert words[words.index("-p") + 1] == "2222"
+    assert words[words.index("--") + 1 :] == ["me@login.example.org", "sh", "-s"]
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=touch pwned", "a b", "a;b", "$(id)", "a\nb"])
+def test_a_host_that_is_no_host_is_refused(host: str) -> None:
+    with pytest.raises(ValueRefusedError, match="SSH:HOST"):
+        shell.get_shell_command(BUNDLED.load("linux"), {"SSH:HOST": host})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("", "it is empty"), ("sh '", "no closing quotation")]
+)
+def test_a_text_that_gives_no_words_is_the_profiles_fault(text: str, reason: str) -> None:
+    profile = Repository([], use_standard_path=False).load_bytes(PROFILE.format(text).encode())
+    with pytest.raises(InvalidProfileError, match=reason):
+        shell.get_shell_command(profile, {})
+
+
+@pytest.mark.parametrize("words", SHELLS, ids=lambda w: w[0])
+@pytest.mark.parametrize(
+    ("script", "code", "out"),
+    [
+        ("echo one; echo two", 0, "one\ntwo\n"),
+        ("exit 7", 7, ""),
+        ("false", 1, ""),
+        ("", 0, ""),
+        ("# nothing", 0, ""),
+        ("\n# nothing\n\n", 0, ""),
+        ("cat; echo end", 0, "end\n"),  # no child eats the rest of the script
+        ("read -r line || echo none", 0, "none\n"),
+        ("cat <<'EOF'\na } b\nEOF", 0, "a } b\n"),
+        ("echo hi # a comment at the end", 0, "hi\n"),
+        ("echo 'é\u2028'", 0, "é\u2028\n"),
+        ("kill -TERM $$", 128 + signal.SIGTERM, ""),
+        ("kill -KILL $$", 128 + signal.SIGKILL, ""),
+        ("trap 'echo bye' EXIT; exit 3", 3, "bye\n"),
+        ("x='" + "y" * 300_000 + "'; echo ${#x}", 0, "300000\n"),
+    ],
+)
+def test_scripts_run_in_real_shells(words: list[str], script: str, code: int, out: str) -> None:
+    finished = shell.run_script(words, script, capture=True)
+    assert (finished.exit_code, finished.stdout.decode(), finished.stderr) == (code, out, b"")
+
+
+@pytest.mark.parametrize("words", SHELLS, ids=lambda w: w[0])
+def test_nothing_runs_of_a_script_that_did_not_arrive_whole(
+    words: list[str], tmp_path: Path
+) -> None:
+    whole = shell.wrap_script(f"touch {tmp_path}/one\ntouch {tmp_path}/two\n")
+    for length in range(0, len(whole) - len(" </dev/null\n") - 1, 7):
+        subprocess.run(words, input=whole[:length], capture_output=True, check=False)
+        assert os.listdir(tmp_path) == []
+    subprocess.run(words, input=whole, check=True)
+    assert sorted(os.listdir(tmp_path)) == ["one", "two"]
+
+
+@pytest.mark.parametrize("words", SHELLS, ids=lambda w: w[0])
+def test_a_syntax_error_runs_nothing(words: list[str], tmp_path: Path) -> None:
+    finished = shell.run_script(words, f"touch {tmp_path}/one\nif", capture=True)
+    assert finished.exit_code != 0
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_shell_that_is_not_there() -> None:
+    with pytest.raises(ScriptError, match="cannot start 'no-such-shell'"):
+        shell.run_script(["no-such-shell", "-s"], "true")
+
+
+@pytest.mark.parametrize("stream", ["", " >&2"])
+def test_captured_output_is_bounded(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 100_000)
+    with pytest.raises(OutputError, match="printed more than"):
+        shell.run_script(["sh", "-s"], f"yes{stream}", capture=True)
+
+
+def test_what_a_script_leaves_running_holds_nothing_up(tmp_path: Path) -> None:
+    """Though it keeps the output open."""
+    done = shell.run_script(
+        ["sh", "-s"], f"sleep 600 & echo $! > {tmp_path}/pid; echo out", capture=True
+    )
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    assert (done.exit_code, done.stdout) == (0, b"out\n")
+
+
+def test_a_shell_that_does_not_read_its_script() -> None:
+    assert shell.run_script(["false"], "x" * 1_000_000, capture=True).exit_code == 1
+
+
+def test_scripts_one_by_one_that_tell_their_end() -> None:
+    """As over ssh: what each printed is taken apart behind the end of all."""
+    script = shell.mark_exit_status(shell.join_scripts(["echo a", "echo b >&2; exit 3"]))
+    ran = shell.run_script(["sh", "-s"], script, capture=True)
+    done, status = shell.extract_exit_status(ran)
+    assert status == 0
+    assert [(p.exit_code, p.stdout, p.stderr) for p in shell.split_results(done)] == [
+        (0, b"a\n", b""),
+        (3, b"", b"b\n"),
+    ]

@@ -1,0 +1,391 @@
+"""The record of the jobs: what it keeps, who may complete what, and files that cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import StoreError, SubmissionBusyError
+from osprofile.jobs import store as module
+from osprofile.jobs import submission_owner
+from osprofile.jobs.mounts import is_on_network_mount
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.store import Missing, Store, default_store_path
+from osprofile.jobs.target_system import TargetSystem
+from tests.jobs.conftest import QUICK, shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.jobs.conftest import Toy
+
+OWNER = """
+import sys
+from osprofile.jobs.store import Store
+record = Store(sys.argv[1]).begin("t", "/d", script="s")
+print(record.number, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_job_from_submission_to_end() -> None:
+    store = Store()
+    record = store.begin_submission("t", "/d", script="S", key="k", name="n", walltime=5)
+    assert (record.directory, record.script, record.key) == ("/d", "S", "k")
+    assert (record.name, record.walltime, record.is_submitted) == ("n", 5, False)
+    assert store.list_live_jobs("t") == []
+    store.record_job_id(record.number, "17")
+    found = store.find_job("t", "17")
+    assert found is not None
+    assert (found.script, found.owner, found.status.state) == (None, None, JobState.QUEUED)
+    assert [found] == store.list_live_jobs("t") == store.find_by_id("17") == store.list_all_jobs()
+    assert found == store.find_by_key("t", "k") == store.find_by_directory("t", "/d")
+    assert store.find_job("other", "17") is None
+    store.record_missing("t", {"17": Missing(0.5, 0.5)})
+    store.record_missing("t", {"17": None})
+    assert store.list_all_jobs()[0].missing_since is None
+    store.record_missing("t", {"17": Missing(1.0, 2.0)})
+    store.record_removal("t", "17", 3.0)
+    again = store.find_job("t", "17")
+    assert again is not None
+    assert (again.missing_since, again.aborted_at) == (Missing(1.0, 2.0), 3.0)
+    status = JobStatus("17", JobState.FAILED, "w", None, 9, True, ("a", "b"), "r", None, 2.0, 3.0)
+    store.update_statuses("t", [status])
+    ended = store.find_job("t", "17")
+    assert ended is not None
+    assert ended.status == status._replace(submitted=found.status.submitted)
+    assert ended.missing_since is None
+    store.update_statuses("t", [JobStatus("17", JobState.RUNNING)])
+    assert store.find_job("t", "17") == ended  # an end is an end
+    assert (store.prune_ended_jobs(3.0), store.prune_ended_jobs(3.1)) == (0, 1)
+    assert store.list_all_jobs() == []
+
+
+def test_many_jobs_that_are_alike_and_some_that_are_not() -> None:
+    store = Store()
+    ids = [str(n) for n in range(1100)]
+    for job_id in ids:
+        store.adopt_job("t", JobStatus(job_id, JobState.QUEUED))
+    store.adopt_job("u", JobStatus("0", JobState.QUEUED))
+    store.update_statuses(
+        "t", [JobStatus(ids[5], JobState.DONE, exit_code=0, started=1.0, ended=2.0)]
+    )
+    seen = {
+        job_id: JobStatus(job_id, JobState.RUNNING, hosts=(f"n{number % 3}",))
+        if number % 7
+        else JobStatus(job_id, JobState.HELD, "H", reason="held", submitted=float(number % 2))
+        for number, job_id in enumerate(ids)
+    }
+    store.update_statuses("t", seen.values())
+    found = {
+        record.status.job_id: record.status
+        for record in store.list_all_jobs()
+        if record.target == "t"
+    }
+    assert found.pop(ids[5]).state is JobState.DONE
+    del seen[ids[5]]
+    assert found == seen
+    other = store.find_job("u", "0")
+    assert other is not None
+    assert other.status.state is JobState.QUEUED
+
+
+def test_a_directory_and_a_key_have_one_job(tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "s"))
+    store.begin_submission("t", "/d", script="")
+    with pytest.raises(StoreError, match="/d is the working directory of another job"):
+        store.begin_submission("t", "/d", script="")
+    store.begin_submission("t", "/e", script="", key="k")
+    with pytest.raises(SubmissionBusyError, match="the job with the key k"):
+        store.begin_submission("t", "/f", script="", key="k")
+    store.begin_submission("u", "/d", script="", key="k")  # another target
+
+
+def test_a_key_can_be_given_up_or_changed() -> None:
+    store = Store()
+    for number in range(2):
+        record = store.begin_submission("t", f"/d{number}", script="", key="a")
+        store.record_job_id(record.number, str(number))
+        store.set_key("t", str(number), None if number == 0 else "b")
+    assert [record.key for record in store.list_all_jobs()] == [None, "b"]
+    with pytest.raises(StoreError):
+        store.set_key("t", "0", "b")
+
+
+def test_an_id_that_comes_round_again_is_the_new_job() -> None:
+    store = Store()
+    for directory in ("/a", "/b"):
+        store.record_job_id(store.begin_submission("t", directory, script="").number, "1")
+    assert [record.directory for record in store.list_all_jobs()] == ["/b"]
+
+
+@pytest.mark.parametrize(
+    ("end", "aborted", "state"),
+    [
+        (JobStatus("1", JobState.DONE, exit_code=3, ended=7.0), None, JobState.DONE),
+        (None, None, JobState.LOST),
+        (None, 5.0, JobState.REMOVED),
+    ],
+)
+def test_a_key_still_means_the_older_job_of_its_id(
+    end: JobStatus | None, aborted: float | None, state: JobState
+) -> None:
+    store = Store()
+    store.record_job_id(store.begin_submission("t", "/a", script="", key="k").number, "1")
+    if aborted is not None:
+        store.record_removal("t", "1", aborted)
+    store.update_statuses("t", [end] if end is not None else [])
+    for directory in ("/b", "/c"):
+        store.record_job_id(
+            store.begin_submission("t", directory, script="", key=directory).number, "1"
+        )
+    found = store.find_job("t", "1")
+    assert found is not None
+    assert (found.directory, found.status.state) == ("/c", JobState.QUEUED)
+    assert store.list_live_jobs("t") == [found]
+    older = store.find_by_key("t", "k")
+    assert older is not None
+    assert (older.directory, older.status.job_id, older.status.state) == ("/a", "1#1", state)
+    assert older.status.ended is not None
+    if end is not None:
+        assert older.status[1:] == end._replace(submitted=older.status.submitted)[1:]
+    between = store.find_by_key("t", "/b")
+    assert between is not None
+    assert between.status.job_id == "1#2"
+
+
+def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    store.record_job_id(store.begin_submission("t", "/a", script="").number, "1")
+    store.aborting("t", "1", begins=True)
+    assert store.list_all_jobs()[0].is_being_submitted
+    with monkeypatch.context() as other:
+        other.setattr(
+            submission_owner,
+            "current_owner",
+            lambda: f"{submission_owner.get_host_and_boot()} 1 other",
+        )
+        store.aborting("t", "1", begins=False)
+        assert store.list_all_jobs()[0].is_being_submitted  # not that one's to say
+        store.aborting("t", "1", begins=True)
+    assert not store.list_all_jobs()[0].is_being_submitted  # it has died
+    store.aborting("t", "1", begins=True)
+    store.aborting("t", "1", begins=False)
+    assert store.list_all_jobs()[0].owner is None
+
+
+def test_a_job_that_was_not_started_here() -> None:
+    store = Store()
+    status = JobStatus("9", JobState.RUNNING, "R")
+    store.adopt_job("t", status)
+    store.adopt_job("t", status)
+    (record,) = store.list_live_jobs("t")
+    assert record.status == status
+
+
+def test_only_the_submissions_of_ended_processes_are_cut(tmp_path: Path) -> None:
+    path = str(tmp_path / "s")
+    store = Store(path)
+    mine = store.begin_submission("t", "/mine", script="")
+    assert store.find_interrupted("t") == []
+    assert not store.claim_submission(mine.number)  # this very process is at it
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        number = int(other.stdout.readline())
+        assert store.find_interrupted("t") == []
+        assert not store.claim_submission(number)
+        other.kill()
+        other.wait()
+    (cut,) = store.find_interrupted("t")
+    assert (cut.number, cut.script) == (number, "s")
+    assert store.claim_submission(number)
+    assert not store.claim_submission(number)
+    store.release_submission(mine.number)
+    assert [record.number for record in store.find_interrupted("t")] == [mine.number]
+
+
+def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store()
+    with monkeypatch.context() as patched:
+        patched.setattr(submission_owner, "get_host_and_boot", lambda: "elsewhere boot")
+        store.begin_submission("t", "/d", script="")
+    assert store.find_interrupted("t") == []
+    later = time.time() + submission_owner.REMOTE_OWNER_TIMEOUT + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert len(store.find_interrupted("t")) == 1
+
+
+def test_the_file_is_its_owners_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = default_store_path()
+    assert path == str(tmp_path / "state/osprofile/jobs.db")
+    store = Store(path)
+    store.begin_submission("t", "/d", script="")
+    modes = {name: os.stat(os.path.join(os.path.dirname(path), name)).st_mode & 0o777
+             for name in os.listdir(os.path.dirname(path))}  # fmt: skip
+    assert modes == dict.fromkeys(("jobs.db", "jobs.db-wal", "jobs.db-shm"), 0o600)
+    assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
+    store.close()
+    (again,) = Store(path).list_all_jobs()
+    assert again.directory == "/d"
+
+
+BAD_FILES = {
+    "no database": (b"not a database at all, but long enough to be taken for one" * 20, "move it"),
+    "another program's": (None, "another version of osprofile (99)"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_files_of_others(tmp_path: Path, name: str) -> None:
+    data, words = BAD_FILES[name]
+    file = tmp_path / "s"
+    if data is None:
+        with sqlite3.connect(file) as db:
+            db.execute("PRAGMA user_version = 99")
+        db.close()
+    else:
+        file.write_bytes(data)
+    before = file.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        Store(str(file))
+    assert words in str(caught.value)
+    assert str(file) in str(caught.value)
+    assert file.read_bytes() == before
+
+
+FOREIGN = {
+    "plain": ("CREATE TABLE bookmarks (url TEXT)",),
+    "with a log": (
+        "CREATE TABLE bookmarks (url TEXT)",
+        "PRAGMA journal_mode = WAL",
+        "INSERT INTO bookmarks VALUES ('http://example.org')",
+    ),
+    "of our version": ("PRAGMA user_version = 1", "CREATE TABLE bookmarks (url TEXT)"),
+    "of our words": ("PRAGMA user_version = 1", "CREATE TABLE job (number, target, state)"),
+    "of no table": ("PRAGMA user_version = 1",),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_another_program_s_database_stays_as_it_is(tmp_path: Path, name: str) -> None:
+    """Not a byte of it is changed, nor of the log that its program has not yet put back."""
+    file = tmp_path / "places.sqlite"
+    pid = os.fork()
+    if pid == 0:  # it ends as by a crash: what it wrote stays in the log
+        db = sqlite3.connect(file, isolation_level=None)
+        for statement in FOREIGN[name]:
+            db.execute(statement)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(StoreError, match="another program"):
+        Store(str(file))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_record_of_an_older_version(tmp_path: Path) -> None:
+    """It has no place for when a job was missed by a clock that nobody sets; that one is added."""
+    path = str(tmp_path / "jobs.db")
+    store = Store(path)
+    store.adopt_job("t", JobStatus("17", JobState.RUNNING))
+    for column in ("missing_since", "missing_boot", "missing_last"):
+        store._db.execute(f"ALTER TABLE job DROP COLUMN {column}")
+    store._db.execute("UPDATE job SET missing = 1700000000.0")
+    store.close()
+    for _ in range(2):
+        store = Store(path)
+        (record,) = store.list_all_jobs()
+        assert (record.status.job_id, record.missing_since) == ("17", None)
+        store.close()
+    store = Store(path)
+    store.record_missing("t", {"17": Missing(5.0, 6.0)})
+    assert store.list_all_jobs()[0].missing_since == Missing(5.0, 6.0)
+
+
+def test_places_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file" / "s"):
+        with pytest.raises(StoreError) as caught:
+            Store(str(path))
+        assert "XDG_STATE_HOME" in str(caught.value)
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """SQLite's own limit on pages stands for the disk's: what was written stays readable."""
+    store = Store(str(tmp_path / "s"))
+    store._db.execute("PRAGMA max_page_count = 12")
+    written = 0
+    with pytest.raises(StoreError, match="full"):  # noqa: PT012
+        for written in range(1000):
+            store.begin_submission("t", f"/{written}", script="x" * 1000)
+    assert 0 < written == len(store.list_all_jobs())
+
+
+def test_a_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOCK_TIMEOUT", 0.05)
+    path = str(tmp_path / "s")
+    store, other = Store(path), sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="locked"):
+        store.begin_submission("t", "/d", script="")
+    other.execute("ROLLBACK")
+    other.close()
+    store.begin_submission("t", "/d", script="")
+
+
+MOUNTS = """\
+/dev/sda / ext4 rw 0 0
+server:/home /home nfs4 rw 0 0
+none /home/me/scratch tmpfs rw 0 0
+server:/a\\040b /mnt/a\\040b lustre rw 0 0
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/etc/x", False),
+        ("/home/you/s", True),
+        ("/home/me/scratch/s", False),
+        ("/homeless/s", False),
+        ("/mnt/a b/s", True),
+    ],
+)
+def test_network_file_systems(tmp_path: Path, path: str, expected: bool) -> None:
+    (tmp_path / "mounts").write_text(MOUNTS)
+    assert is_on_network_mount(path, str(tmp_path / "mounts")) is expected
+    assert not is_on_network_mount(path, str(tmp_path / "none"))
+
+
+def test_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "is_network", lambda _path: True)
+    store = Store(str(tmp_path / "s"))
+    store.begin_submission("t", "/d", script="")
+    assert os.listdir(tmp_path) == ["s"]
+    assert len(Store(str(tmp_path / "s")).list_all_jobs()) == 1
+
+
+def test_what_ended_long_ago_is_forgotten(toy: Toy, tmp_path: Path) -> None:
+    store = Store(str(tmp_path / "jobs.db"))
+    old, recent, live = JobState.DONE, JobState.FAILED, JobState.RUNNING
+    now = time.time()
+    for number, (state, days) in enumerate([(old, 91), (recent, 89), (live, 400)]):
+        status = JobStatus(str(1000 + number), state, ended=now - days * 86400)
+        store.adopt_job("toy", status)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            await target.submit(shell("true"))
+
+    asyncio.run(main())
+    assert [r.status.job_id for r in store.list_all_jobs()] == ["1001", "1002", "1"]
