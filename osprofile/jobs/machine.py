@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import InvalidProfileError, Problem, quote_value
 from osprofile.jobs.script_output import get_output_pattern, unparsable_output
-from osprofile.profile.state_tags import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
+from osprofile.jobs.state import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

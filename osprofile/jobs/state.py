@@ -1,7 +1,8 @@
-"""A job's states, what is known of a job, and the event that says it changed.
+"""The states of jobs, nodes and queues, what is known of a job, and the event of a change.
 
-These are the words that all rooms above share; a batch system's own words are mapped to them by
-its profile (the tags of STATE), a scheduler's log by its source.
+All protocols share these states. A profile maps the batch system's own words to them (the tags of
+STATE, NODE_STATE and QUEUE_STATE), an event source the entries of a scheduler's log. A word without
+a tag is UNKNOWN; it is never guessed.
 """
 
 from __future__ import annotations
@@ -98,3 +99,28 @@ class JobEvent(NamedTuple):
     def state(self) -> JobState:
         """The state that the job is in now."""
         return self.status.state
+
+
+@final
+class NodeState(StrEnum):
+    """UP: it runs jobs or could; DOWN: it takes none; ERROR: something is wrong with it."""
+
+    UP = "UP"
+    DOWN = "DOWN"
+    ERROR = "ERROR"
+    UNKNOWN = "UNKNOWN"
+
+
+@final
+class QueueState(StrEnum):
+    """OPEN: it takes jobs and starts them; STOPPED: one of the two it does not."""
+
+    OPEN = "OPEN"
+    STOPPED = "STOPPED"
+    UNKNOWN = "UNKNOWN"
+
+
+NODE_STATE_TAGS: Final = tuple(s.value for s in NodeState if s is not NodeState.UNKNOWN)
+"""What a tag of the field NODE_STATE may give."""
+QUEUE_STATE_TAGS: Final = tuple(s.value for s in QueueState if s is not QueueState.UNKNOWN)
+"""What a tag of the field QUEUE_STATE may give."""

@@ -19,6 +19,7 @@ from osprofile.errors import (
     ScriptFailedError,
     quote_name,
 )
+from osprofile.incarnation.context import get_user_name
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.recorder import StatusRecorder
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
@@ -66,6 +67,8 @@ class TargetSystem:
         user, at, _ = context.get("SSH:HOST", "").rpartition("@")
         if at and user:
             context.setdefault("USER_NAME", user)
+        self.user_name = context.get("USER_NAME") or get_user_name()
+        """The user whose jobs they are, on the target system."""
         self.profile = profile
         self.name = format_target_name(profile, context)
         self.timing = timing or Timing()

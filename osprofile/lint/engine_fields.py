@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError, quote_value, suggest_names
-from osprofile.jobs.state import JOB_STATE_TAGS
+from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
 from osprofile.lint.declarations import list_declared_fields
 from osprofile.lint.rules import make_problem
-from osprofile.profile.state_tags import NODE_STATE_TAGS, QUEUE_STATE_TAGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

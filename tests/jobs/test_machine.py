@@ -16,8 +16,8 @@ from osprofile.errors import (
     TemplateNotFoundError,
 )
 from osprofile.jobs.machine import MachineOutputReader, NodeStatus, QueueStatus
+from osprofile.jobs.state import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
 from osprofile.jobs.target_system import TargetSystem
-from osprofile.profile.state_tags import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
 from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:

@@ -21,12 +21,11 @@ from osprofile.errors import (
 )
 from osprofile.executors.blah.job_id import PROFILE_NAME, JobId
 from osprofile.executors.blah.results import join_lines
-from osprofile.incarnation.plan import get_plan
+from osprofile.jobs.profiles import list_profile_names, list_settable_fields, load_profile
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_names import parse_target_name
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
-from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from osprofile.executors.blah.settings import Settings
@@ -42,7 +41,7 @@ class BatchSystem:
 
     def __init__(self, name: str, target: TargetSystem) -> None:
         self.name, self.target = name, target
-        self.settable_fields = get_plan(target.profile, "START", "", None).settable
+        self.settable_fields = list_settable_fields(target.profile)
         self._running_submissions: dict[str, asyncio.Task[str]] = {}
 
     def format_job_id(self, record: JobRecord) -> str:
@@ -181,7 +180,6 @@ class BatchSystems:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._repository = Repository(list(settings.profiles))
         self._store: Store | None = None
         self._batch_systems: dict[str, BatchSystem] = {}
         self._recovery_tasks: set[asyncio.Task[None]] = set()
@@ -202,7 +200,7 @@ class BatchSystems:
     def _open_batch_system(self, name: str) -> BatchSystem:
         settings = self._settings
         try:
-            profile = self._repository.load(settings.map.get(name, name))
+            profile = load_profile(settings.map.get(name, name), settings.profiles)
         except (ProfileNotFoundError, InvalidProfileError) as error:
             # Which files were read, and what is wrong in them, is not for the job's owner.
             log.error("%s: %s", name, join_lines(str(error)))  # noqa: TRY400
@@ -211,7 +209,7 @@ class BatchSystems:
                 "they are in the daemon's log",
             )
             if isinstance(error, ProfileNotFoundError):
-                known = [*settings.map, *self._repository.list_names()]
+                known = [*settings.map, *list_profile_names(settings.profiles)]
                 message, hint = (
                     f"there is no profile {quote_value(name)}",
                     suggest_names(name, known),

@@ -28,9 +28,7 @@ from osprofile.executors.ninfg.attributes import (
     format_error,
     staged_path,
 )
-from osprofile.incarnation.context import generate_unique_name, get_user_name, working_directory
-from osprofile.incarnation.incarnate import incarnate
-from osprofile.jobs.description import build_request
+from osprofile.jobs.profiles import load_profile
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
 
     from osprofile.executors.ninfg.attributes import Destination, JobRequest
     from osprofile.executors.ninfg.job import Job
-    from osprofile.profile.repository import Repository
 
 log: Final = logging.getLogger("osprofile.ninfg")
 MIN_POLL_INTERVAL, MAX_POLL_INTERVAL = 0.2, 5.0
@@ -88,12 +85,12 @@ def build_context(destination: Destination, *, is_local: bool) -> dict[str, str]
 class JobTarget:
     """One place, open; `jobs` are those that it has, by their ids there."""
 
-    def __init__(self, destination: Destination, repository: Repository, *, is_local: bool) -> None:
+    def __init__(self, destination: Destination, *, is_local: bool) -> None:
         """Raise `AttributeRefusedError` for a place that cannot be."""
         context = build_context(destination, is_local=is_local)
         name = "jobmanager"
         try:
-            self.profile = repository.load(destination.profile)
+            profile = load_profile(destination.profile)
             name = "hostname"
             polling = float(destination.polling)
             timing = Timing(
@@ -101,13 +98,10 @@ class JobTarget:
                 max_poll_interval=polling or MAX_POLL_INTERVAL,
             )
             self.system = TargetSystem(
-                self.profile, context, timing=timing, max_parallel_scripts=MAX_CONCURRENT
+                profile, context, timing=timing, max_parallel_scripts=MAX_CONCURRENT
             )
         except OSProfileError as error:
             raise refusal_from_error(error, name) from error
-        at = context.get("SSH:HOST", "").rpartition("@")[0]
-        self._user = at or get_user_name()
-        self._context = {"USER_NAME": self._user, **context}
         self._is_connected = is_local
         self.jobs: dict[str, Job] = {}
         self.submit_slots, self._fetch_slots = (
@@ -117,21 +111,13 @@ class JobTarget:
 
     def new_directory(self) -> str:
         """Give a path for the working directory of one more job."""
-        return working_directory(self.profile, self._user, generate_unique_name())
+        return self.system.new_job_directory()
 
     def validate_request(self, request: JobRequest, directory: str) -> None:
         """Raise `AttributeRefusedError` for an order that this profile cannot fulfil."""
         description = request.build_description(directory)
-        context = {**self._context, "WORKING_DIRECTORY": directory}
         try:
-            incarnate(
-                self.profile,
-                "START",
-                fields=build_request(description),
-                application=description.application,
-                context=context,
-                strict=True,
-            )
+            self.system.render_start_script(description)
         except OSProfileError as error:
             name = "backend" if isinstance(error, ApplicationNotFoundError) else "jobmanager"
             raise refusal_from_error(error, name) from error

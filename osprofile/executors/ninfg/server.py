@@ -20,7 +20,6 @@ from osprofile.executors.ninfg.attributes import format_error, parse_job_request
 from osprofile.executors.ninfg.job import Job
 from osprofile.executors.ninfg.job_target import JobTarget, is_this_host, open_output_file
 from osprofile.executors.pipes import MAX_UNREAD_BYTES, PipeReader, PipeWriter
-from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from osprofile.executors.ninfg.attributes import Destination, JobRequest
@@ -46,7 +45,6 @@ class Server:
         self._replies, self._notifies = (
             PipeWriter(h, self._stop_serving) for h in (stdout, stderr)
         )
-        self._repository = Repository()
         self._local_hosts: dict[str, bool] = {}
         self._targets: dict[Destination, JobTarget] = {}
         self._event_tasks: list[asyncio.Task[None]] = []
@@ -223,9 +221,7 @@ class Server:
                 self._local_hosts[destination.hostname] = await asyncio.to_thread(
                     is_this_host, destination.hostname
                 )
-            site = JobTarget(
-                destination, self._repository, is_local=self._local_hosts[destination.hostname]
-            )
+            site = JobTarget(destination, is_local=self._local_hosts[destination.hostname])
             self._targets[destination] = site
             self._event_tasks.append(asyncio.ensure_future(_forward_events(site)))
         return self._targets[destination]

@@ -21,20 +21,14 @@ from osprofile.executors.ptp.attributes import (
     AttributeType,
     decode_attribute,
 )
-from osprofile.incarnation.field_rules import (
-    format_range,
-    is_integer,
-    is_number,
-    is_numeric_field,
-    is_within_limits,
-)
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.profiles import describe_job_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from osprofile.incarnation.plan import Plan
-    from osprofile.profile.model import Field, Profile
+    from osprofile import Profile
+    from osprofile.jobs.profiles import JobField
 
 RUN_IN_DIRECTORY: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
 """How a program is run in the client's working directory where the profile has no field for that:
@@ -78,23 +72,16 @@ class SubmissionForm:
 
         Raises `NotFoundError`, `InvalidProfileError`.
         """
-        from osprofile.incarnation.plan import get_plan
-
-        plan = get_plan(profile, "START", "", application)
+        described = describe_job_fields(profile, application)
         self._application = application
-        self._default_starts_several = _starts_several_processes(plan)
+        self._default_starts_several = described.starts_processes
         self._multi_process_application = None
         if application is None and not self._default_starts_several:
             with contextlib.suppress(NotFoundError):
-                several = _starts_several_processes(
-                    get_plan(profile, "START", "", MULTI_PROCESS_APPLICATION)
-                )
-                self._multi_process_application = MULTI_PROCESS_APPLICATION if several else None
-        self._fields = {
-            _choose_attribute_id(name): field
-            for name, field in sorted(plan.declarations.items())
-            if name in plan.settable
-        }
+                several = describe_job_fields(profile, MULTI_PROCESS_APPLICATION)
+                if several.starts_processes:
+                    self._multi_process_application = MULTI_PROCESS_APPLICATION
+        self._fields = {_choose_attribute_id(n): field for n, field in described.fields.items()}
         self.definitions: tuple[AttributeDefinition, ...] = tuple(
             build_definition(field, id_) for id_, field in self._fields.items()
         )
@@ -178,16 +165,7 @@ class SubmissionForm:
         field = self._fields[id_]
         if value in self._empty_values[id_]:
             return False
-        return field.name not in protocol_fields or value != (field.default or "")
-
-
-def _starts_several_processes(plan: Plan) -> bool:
-    """Say whether START's application starts a job's program PROCESSES times: it uses that field."""
-    from osprofile.incarnation.plan import get_plan
-
-    if plan.application is None:
-        return False
-    return "PROCESSES" in get_plan(plan.profile, plan.application.template, "", None).uses
+        return field.name not in protocol_fields or value != (field.default)
 
 
 def _choose_attribute_id(name: str) -> str:
@@ -199,7 +177,7 @@ def _choose_attribute_id(name: str) -> str:
 # From a field to a definition
 
 
-def build_definition(field: Field, id_: str | None = None) -> AttributeDefinition:
+def build_definition(field: JobField, id_: str | None = None) -> AttributeDefinition:
     """Give the definition of a settable field: type, limits, default and description.
 
     A number's attribute needs a number as its default. Where the field may stay empty and its Min
@@ -213,15 +191,15 @@ def build_definition(field: Field, id_: str | None = None) -> AttributeDefinitio
         limits = _get_limits(field)
         if _zero_means_unset(field):
             description.append(f"{_format_range(field)}; 0: not given.")
-    elif format_range(field):
+    elif field.range_text:
         description.append(f"{_format_range(field)}.")
-    values = [tag.name for tag in field.tags]
+    values = [*field.tags]
     if kind is AttributeType.ENUMERATED:
-        values += [] if field.default in values else [field.default or ""]
+        values += [] if field.default in values else [field.default]
         limits["values"] = tuple(values)
     elif values and kind is AttributeType.STRING:
         description.append(f"Known: {', '.join(values)}.")
-    default = "0" if _zero_means_unset(field) else field.default or ""
+    default = "0" if _zero_means_unset(field) else field.default
     return AttributeDefinition(
         id=id_ or _choose_attribute_id(field.name),
         type=kind,
@@ -232,8 +210,8 @@ def build_definition(field: Field, id_: str | None = None) -> AttributeDefinitio
     )
 
 
-def _format_range(field: Field) -> str:
-    text = format_range(field)
+def _format_range(field: JobField) -> str:
+    text = field.range_text
     return f"{text[:1].upper()}{text[1:]}"
 
 
@@ -242,10 +220,10 @@ _NUMBER_TYPES: Final = frozenset(
 )
 
 
-def _choose_type(field: Field) -> AttributeType:
-    names = {tag.name for tag in field.tags}
-    if field.type == "integer" or is_numeric_field(field):
-        numeric = not names and (_zero_means_unset(field) or _is_default_valid(field))
+def _choose_type(field: JobField) -> AttributeType:
+    names = set(field.tags)
+    if field.is_number:
+        numeric = not names and (_zero_means_unset(field) or field.has_valid_default)
         return _choose_number_type(field) if numeric else AttributeType.STRING
     if not field.default or not names:
         return AttributeType.STRING
@@ -253,27 +231,19 @@ def _choose_type(field: Field) -> AttributeType:
     return AttributeType.BOOLEAN if closed else AttributeType.ENUMERATED
 
 
-def _is_default_valid(field: Field) -> bool:
-    """Say whether a number's default is one that the field itself takes."""
-    default = field.default or ""
-    good = is_integer(default) if field.type == "integer" and default else is_number(default)
-    return good and is_within_limits(default, field.minimum, field.maximum)
-
-
-def _choose_number_type(field: Field) -> AttributeType:
-    if field.type != "integer":
+def _choose_number_type(field: JobField) -> AttributeType:
+    if not field.is_integer:
         return AttributeType.DOUBLE
     small = field.maximum is not None and field.maximum <= MAX_INTEGER
     return AttributeType.INTEGER if small else AttributeType.BIGINTEGER
 
 
-def _zero_means_unset(field: Field) -> bool:
+def _zero_means_unset(field: JobField) -> bool:
     """Say whether 0 can stand for a number that is not given."""
-    is_number = field.type == "integer" or is_numeric_field(field)
-    return is_number and not field.tags and not field.default and (field.minimum or 0) > 0
+    return field.is_number and not field.tags and not field.default and (field.minimum or 0) > 0
 
 
-def _get_limits(field: Field) -> dict[str, Any]:
+def _get_limits(field: JobField) -> dict[str, Any]:
     """Give MIN and MAX, of which ATTR_DEF has both or neither."""
     low, high = field.minimum, field.maximum
     if low is None or high is None:

@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from osprofile.executors.ptp.channel import Channel
     from osprofile.jobs.store import Store
-    from osprofile.profile.model import Profile
 
 PROGRAM_NAME: Final = "osprofile-ptp-proxy"
 DEFAULT_PORT: Final = 12345
@@ -108,11 +105,11 @@ async def _serve_client(options: argparse.Namespace) -> int:
     from osprofile.executors.ptp.agent import Agent
     from osprofile.executors.ptp.form import SubmissionForm
     from osprofile.executors.ptp.system_view import POLL_INTERVAL
-    from osprofile.incarnation.context import get_user_name
+    from osprofile.jobs.profiles import load_profile
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.jobs.timing import Timing
 
-    profile = _load_profile(options.profile, options.profiles)
+    profile = load_profile(options.profile, options.profiles)
     form = SubmissionForm(profile, options.application)
     interval = options.interval or POLL_INTERVAL
     store = _open_store()
@@ -124,21 +121,13 @@ async def _serve_client(options: argparse.Namespace) -> int:
             channel,
             target,
             form,
-            user=get_user_name(),
+            user=target.user_name,
             interval=interval,
             seed_commands=options.seed_commands,
         )
         return await agent.serve_client()
     finally:
         store.close()
-
-
-def _load_profile(name: str, directories: Sequence[str]) -> Profile:
-    from osprofile.profile.repository import Repository
-
-    repository = Repository(directories)
-    is_path = "/" in name or name.endswith(".xml")
-    return repository.load_file(name) if is_path else repository.load(name)
 
 
 def _open_store() -> Store:

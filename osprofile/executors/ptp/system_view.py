@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
 from osprofile.jobs.poller import apply_removal, resolve_missing_job
-from osprofile.jobs.state import JobState, JobStatus
-from osprofile.profile.state_tags import NodeState, QueueState
+from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

@@ -1,0 +1,112 @@
+"""Profiles by name, and what a request for a job may set: what a protocol needs of a profile."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, final
+
+from osprofile.incarnation.field_rules import (
+    format_range,
+    is_integer,
+    is_number,
+    is_numeric_field,
+    is_within_limits,
+)
+from osprofile.incarnation.plan import get_plan
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from osprofile.incarnation.plan import Plan
+    from osprofile.profile.model import Field, Profile
+
+
+def load_profile(name: str, directories: Sequence[str] = ()) -> Profile:
+    """Return the resolved profile of a name, or of a path that ends in `.xml` or has a `/`.
+
+    `directories` are searched before the standard search path (see `Repository`). Raises
+    `ProfileNotFoundError`, and `InvalidProfileError` with everything that is wrong.
+    """
+    repository = Repository(directories)
+    is_path = "/" in name or name.endswith(".xml")
+    return repository.load_file(name) if is_path else repository.load(name)
+
+
+def list_profile_names(directories: Sequence[str] = ()) -> list[str]:
+    """Return the names that `load_profile` finds."""
+    return Repository(directories).list_names()
+
+
+@final
+class JobField(NamedTuple):
+    """A field of START that a request may set.
+
+    `tags` are the tags' names. `is_number`: it takes numbers only, by its type or its limits
+    `minimum` and `maximum` (None: no limit), which `range_text` says in words. `has_valid_default`:
+    its default is a number that it accepts.
+    """
+
+    name: str
+    description: str
+    default: str
+    tags: tuple[str, ...]
+    is_integer: bool
+    is_number: bool
+    minimum: float | None
+    maximum: float | None
+    range_text: str
+    has_valid_default: bool
+
+
+@final
+class JobFields(NamedTuple):
+    """What a request for a job may set, by field name.
+
+    `starts_processes`: the application starts the job's program PROCESSES times.
+    """
+
+    fields: Mapping[str, JobField]
+    starts_processes: bool
+
+
+def describe_job_fields(profile: Profile, application: str | None = None) -> JobFields:
+    """Return the settable fields of START with an application (default: the profile's own).
+
+    Raises `NotFoundError`, `InvalidProfileError`.
+    """
+    plan = get_plan(profile, "START", "", application)
+    declarations = sorted(plan.declarations.items())
+    fields = {name: _describe_field(f) for name, f in declarations if name in plan.settable}
+    return JobFields(fields, _starts_processes(plan))
+
+
+def list_settable_fields(profile: Profile) -> frozenset[str]:
+    """Return the names of all fields of START that a request may set."""
+    return get_plan(profile, "START", "", None).settable
+
+
+def _starts_processes(plan: Plan) -> bool:
+    if plan.application is None:
+        return False
+    return "PROCESSES" in get_plan(plan.profile, plan.application.template, "", None).uses
+
+
+def _describe_field(field: Field) -> JobField:
+    return JobField(
+        name=field.name,
+        description=field.description,
+        default=field.default or "",
+        tags=tuple(tag.name for tag in field.tags),
+        is_integer=field.type == "integer",
+        is_number=field.type == "integer" or is_numeric_field(field),
+        minimum=field.minimum,
+        maximum=field.maximum,
+        range_text=format_range(field),
+        has_valid_default=_has_valid_default(field),
+    )
+
+
+def _has_valid_default(field: Field) -> bool:
+    default = field.default or ""
+    valid = is_integer(default) if field.type == "integer" and default else is_number(default)
+    return valid and is_within_limits(default, field.minimum, field.maximum)
