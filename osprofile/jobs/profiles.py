@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 
 def load_profile(name: str, directories: Sequence[str] = ()) -> Profile:
-    """Return the resolved profile of a name, or of a path that ends in `.xml` or has a `/`.
+    """Return the resolved profile of a name; what a client sends is a name, never a path.
 
     `directories` are searched before the standard search path (see `Repository`). Raises
     `ProfileNotFoundError`, and `InvalidProfileError` with everything that is wrong.
     """
-    repository = Repository(directories)
-    is_path = "/" in name or name.endswith(".xml")
-    return repository.load_file(name) if is_path else repository.load(name)
+    return Repository(directories).load(name)
+
+
+def load_profile_file(path: str, directories: Sequence[str] = ()) -> Profile:
+    """Return the resolved profile of a file; its parents are searched as by `load_profile`."""
+    return Repository(directories).load_file(path)
 
 
 def list_profile_names(directories: Sequence[str] = ()) -> list[str]:

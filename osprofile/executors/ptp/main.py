@@ -105,11 +105,13 @@ async def _serve_client(options: argparse.Namespace) -> int:
     from osprofile.executors.ptp.agent import Agent
     from osprofile.executors.ptp.form import SubmissionForm
     from osprofile.executors.ptp.system_view import POLL_INTERVAL
-    from osprofile.jobs.profiles import load_profile
+    from osprofile.jobs.profiles import load_profile, load_profile_file
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.jobs.timing import Timing
 
-    profile = load_profile(options.profile, options.profiles)
+    is_path = "/" in options.profile or options.profile.endswith(".xml")
+    load = load_profile_file if is_path else load_profile
+    profile = load(options.profile, options.profiles)
     form = SubmissionForm(profile, options.application)
     interval = options.interval or POLL_INTERVAL
     store = _open_store()
