@@ -12,8 +12,8 @@ import yaml
 
 import osprofile
 from manual import options, profiles, rules
-from manual.markdown import block, code, text
-from manual_hooks import MARK, PLACE
+from manual.markdown import escape_text, format_block, format_code
+from manual_hooks import TABLE_MARKS, TEST_MARKS
 from osprofile.lint.rules import RULES
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT
@@ -78,12 +78,12 @@ def normal(value: str) -> str:
 
 def missing(profile: Profile, reader: Reader) -> Iterator[str]:
     """Give what a page does not say about the fields of its profile."""
-    for one in profiles.declared(profile):
+    for one in profiles.list_fields(profile):
         field = one.field
         values = [field.default, field.value, field.pattern_text]
         pieces = {normal(v) for v in values if v}
         maps = {normal(t.name) for t in field.tags} | {normal(t.value) for t in field.tags}
-        scripts = set(profiles.scripts_of(profile, one))
+        scripts = set(profiles.list_scripts(profile, one))
         told = [
             (normal(words), {normal(piece) for piece in [*found]})
             for title, words, found in reader.items
@@ -99,10 +99,10 @@ def missing(profile: Profile, reader: Reader) -> Iterator[str]:
             yield f"{field.name}: tags {maps - everywhere}"
 
 
-@pytest.mark.parametrize("name", profiles.names())
+@pytest.mark.parametrize("name", profiles.list_profiles())
 def test_every_field_of_every_profile_is_on_its_page(name: str) -> None:
-    profile = profiles.load(name)
-    reader = read(profiles.items(profile))
+    profile = profiles.load_profile(name)
+    reader = read(profiles.format_profile(profile))
     assert list(missing(profile, reader)) == []
     words = normal(" ".join(words for _, words, _ in reader.items))
     for template in profile.templates.values():
@@ -117,8 +117,8 @@ def test_every_field_of_every_profile_is_on_its_page(name: str) -> None:
 
 
 def test_the_test_sees_what_is_left_out() -> None:
-    profile = profiles.load("slurm")
-    page = profiles.items(profile)
+    profile = profiles.load_profile("slurm")
+    page = profiles.format_profile(profile)
     for left_out in ("empty the default one", "JOB&#95;PROLOGUE"):
         assert list(missing(profile, read(page))) == []
         word = "The queue" if left_out.startswith("empty") else left_out
@@ -149,7 +149,7 @@ def test_markdown_and_html_in_a_profile_stay_text(value: str, tmp_path: Path) ->
     path = tmp_path / "hostile.xml"
     path.write_text(hostile(value))
     profile = Repository([tmp_path, str(ROOT / "profiles")]).load("hostile")
-    reader = read(profiles.items(profile))
+    reader = read(profiles.format_profile(profile))
     assert list(missing(profile, reader)) == []
     assert not {"script", "em", "strong"} & reader.tags
     assert value.strip() in normal("".join(words for _, words, _ in reader.items)) or "  " in value
@@ -157,7 +157,7 @@ def test_markdown_and_html_in_a_profile_stay_text(value: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("value", ["a", HOSTILE, " a  b ", "|", "\n", "é", "```", "<b>", "&#65;"])
 def test_text_code_and_blocks(value: str) -> None:
-    page = f"| a | b |\n|---|---|\n| {text(value)} | {code(value)} |\n\n{block(value)}"
+    page = f"| a | b |\n|---|---|\n| {escape_text(value)} | {format_code(value)} |\n\n{format_block(value)}"
     reader = read(page)
     assert reader.tags <= {
         "table",
@@ -179,11 +179,11 @@ def test_text_code_and_blocks(value: str) -> None:
     assert pieces[1].strip("\n") == value.strip("\n")
 
 
-@pytest.mark.parametrize("verb", options.verbs())
+@pytest.mark.parametrize("verb", options.list_verbs())
 def test_every_option_of_a_verb_is_in_its_table(verb: str) -> None:
-    reader = read(options.options_table(verb))
+    reader = read(options.format_options_table(verb))
     pieces = [piece.split()[0] for _, _, found in reader.items for piece in found if piece.split()]
-    for parameter in options.parameters(verb):
+    for parameter in options.list_parameters(verb):
         spelled = parameter.opts if parameter.param_type_name == "option" else []
         assert set(spelled) <= set(pieces)
 
@@ -192,18 +192,20 @@ def test_every_verb_has_its_page_and_its_table() -> None:
     index = (COMMANDS / "index.md").read_text()
     placed = set[str]()
     for page in COMMANDS.glob("*.md"):
-        placed |= {found[1] for found in PLACE.finditer(page.read_text())}
+        placed |= {found[1] for found in TABLE_MARKS.finditer(page.read_text())}
         assert page.name == "index.md" or f"]({page.name})" in index, page
     same = {"job resume": "job hold"}  # the same options: the page says so
-    assert {same.get(verb, verb) for verb in options.verbs()} == placed
+    assert {same.get(verb, verb) for verb in options.list_verbs()} == placed
 
 
 def test_marks_are_left_out() -> None:
-    assert MARK.sub("", "a\n\n<!-- run: lab; exit: 1 -->\n```console\n") == "a\n\n```console\n"
+    assert (
+        TEST_MARKS.sub("", "a\n\n<!-- run: lab; exit: 1 -->\n```console\n") == "a\n\n```console\n"
+    )
 
 
 def test_every_rule_has_its_place() -> None:
-    page = rules.rules_page()
+    page = rules.format_rules_page()
     titles = [title.removesuffix("¶") for title, _, _ in read(page).items]
     assert [title for title in titles if title.startswith("OSP")] == list(RULES)
     for rule in RULES.values():
@@ -211,6 +213,6 @@ def test_every_rule_has_its_place() -> None:
 
 
 def test_every_error_is_told() -> None:
-    words = "".join(words for _, words, _ in read(rules.errors_page()).items)
+    words = "".join(words for _, words, _ in read(rules.format_errors_page()).items)
     for name in osprofile.__all__:
         assert not name.endswith("Error") or name in words

@@ -47,11 +47,11 @@ def inline_commands(page: str) -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("page", NAMES)
 def test_commands_within_a_text_have_verbs_and_options_that_exist(page: str) -> None:
-    known = options.verbs()
+    known = options.list_verbs()
     for where, words in inline_commands(page):
         verb = next((v for n in (2, 1) if (v := " ".join(words[:n])) in known), "")
         assert verb or words[0] in {"job", *GLOBAL_OPTIONS} or words[0].isupper(), where
-        taken = options.parameters(verb or "render")
+        taken = options.list_parameters(verb or "render")
         flags = {flag for p in taken for flag in (*p.opts, *p.secondary_opts)}
         used = [w.partition("=")[0] for w in words if w.startswith("-") and w != "-"]
         if "job submit" not in verb and words[0] not in GLOBAL_OPTIONS:
