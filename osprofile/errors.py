@@ -83,12 +83,20 @@ def format_message(message: str, location: Location | None = None, hint: str = "
         lines.append(location.format_excerpt())
     if hint:
         lines.append(f"    hint: {hint}")
-    return replace_unprintable("\n".join(lines))
+    return replace_unprintable("\n".join(lines), keep="\n")
 
 
-def replace_unprintable(text: str) -> str:
-    """Give a text of several lines with U+FFFD for what a terminal would act on."""
-    return "".join(c if c == "\n" or c.isprintable() else "\ufffd" for c in text)
+def replace_unprintable(text: str, keep: str = "") -> str:
+    """Return `text` with U+FFFD for each character that a terminal would act on.
+
+    Those are the characters that are not printable, except the ones in `keep`.
+    """
+    return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
+
+
+def escape_unprintable(text: str, keep: str = "") -> str:
+    """Return `text` with a Python escape for each character that `replace_unprintable` replaces."""
+    return "".join(c if c.isprintable() or c in keep else repr(c)[1:-1] for c in text)
 
 
 def quote_value(value: str, max_length: int = 80) -> str:

@@ -83,16 +83,16 @@ class Location(NamedTuple):
         return self.source.get_line_and_column(self.offset)[1]
 
     def format_excerpt(self, width: int = 100) -> str:
-        """Give the source line and, below it, a caret under this place.
+        """Return the source line and, on a second line, a caret under this place.
 
-        Of a long line, about `width` characters around the place are shown. Characters that a
-        terminal would act on are shown as U+FFFD.
+        Of a long line, about `width` characters around the place are shown. Control characters
+        stay: `errors.format_message` replaces them in the whole message.
         """
         line, column = self.source.get_line_and_column(self.offset)
         whole = self.source.get_line_text(line)
         # A document without line ends is one line: only what may be shown is looked at.
         begin, end = max(0, column - 1 - width), column + width
-        text = "".join(c if c == "\t" or c.isprintable() else "\ufffd" for c in whole[begin:end])
+        text = whole[begin:end]
         at = len(text[: column - 1 - begin].expandtabs(_TAB_STOP))
         text = text.expandtabs(_TAB_STOP)
         if len(text) > width:

@@ -41,9 +41,11 @@ from osprofile.errors import (
     TemplateNotFoundError,
     UnknownFieldError,
     ValueRefusedError,
+    escape_unprintable,
     format_message,
     quote_name,
     quote_value,
+    replace_unprintable,
     suggest_names,
 )
 from osprofile.source import Location, Source
@@ -110,6 +112,10 @@ TOLD = {
         format_message("a\x1b[31m\x9bb\n", hint="\t"),
         "a\ufffd[31m\ufffdb\n\n    hint: \ufffd",
     ),
+    "what a terminal acts on in a document": (
+        format_message("no", Location(Source("f", "\x1b[31m<\x9b".encode()), 5)),
+        "f:1:6: no\n    \ufffd[31m<\ufffd\n         ^",
+    ),
     "problem": (str(Problem("OSP101", "no")), "error OSP101 no"),
     "problem with all": (
         str(Problem("OSP9", "no", PLACE, "do", "warning")),
@@ -146,6 +152,20 @@ TOLD = {
 @pytest.mark.parametrize(("text", "expected"), TOLD.values(), ids=TOLD)
 def test_text(text: str, expected: str) -> None:
     assert text == expected
+
+
+UNPRINTABLE = {
+    "": ("", ""),
+    "é\n": ("é\ufffd", "é\\n"),
+    "a\tb": ("a\tb", "a\tb"),
+    "\x1b[31m\x9b\u2028": ("\ufffd[31m\ufffd\ufffd", "\\x1b[31m\\x9b\\u2028"),
+    "\udc80\\": ("\ufffd\\", "\\udc80\\"),
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), UNPRINTABLE.items(), ids=map(ascii, UNPRINTABLE))
+def test_unprintable_characters(text: str, shown: tuple[str, str]) -> None:
+    assert (replace_unprintable(text, "\t"), escape_unprintable(text, "\t")) == shown
 
 
 def test_an_error_of_a_profile_has_the_first_problem_as_its_own() -> None:

@@ -57,7 +57,6 @@ EXCERPTS = {
     "tab": ("\tx", 1, "            x\n            ^"),
     "tab inside": ("ab\tx", 3, "    ab      x\n            ^"),
     "multi-byte": ("éé<", 4, "    éé<\n      ^"),
-    "what a terminal acts on": ("\x1b[31m<\x9b", 5, "    \ufffd[31m<\ufffd\n         ^"),
     "carriage return": ("a\r\nb", 1, "    a\n     ^"),
 }
 

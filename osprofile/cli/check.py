@@ -335,21 +335,22 @@ def _format_summary(checked: "Sequence[CheckReport]") -> str:
 
 def _add_result(report: "Report", result: "CaseResult") -> None:
     from osprofile.cli.diff import format_diff
-    from osprofile.cli.terminal import escape_controls, format_location
+    from osprofile.cli.terminal import format_location
+    from osprofile.errors import escape_unprintable
 
     place = (
         _format_path(result.file) if result.case is None else format_location(result.case.location)
     )
     report.add_heading(
-        escape_controls(result.name), _OUTCOME_SENTENCES[result.outcome], place, "changed"
+        escape_unprintable(result.name), _OUTCOME_SENTENCES[result.outcome], place, "changed"
     )
     error = result.output.error
     if error is not None:
         report.add_row(
-            "!", escape_controls(error.message), format_location(error.location), "removed"
+            "!", escape_unprintable(error.message), format_location(error.location), "removed"
         )
         if error.hint:
-            report.add_row("", f"hint: {escape_controls(error.hint)}")
+            report.add_row("", f"hint: {escape_unprintable(error.hint)}")
     if result.outcome == "different" and result.golden_data is not None:
         names = _format_path(result.file), "what the profile gives"
         for line in format_diff(
@@ -367,9 +368,9 @@ def _format_path(file: str) -> str:
     """Give a path; of a file below the working directory, its path from there."""
     import os
 
-    from osprofile.cli.terminal import escape_controls
+    from osprofile.errors import escape_unprintable
 
-    return escape_controls(os.path.normpath(file).removeprefix(os.getcwd() + os.sep))
+    return escape_unprintable(os.path.normpath(file).removeprefix(os.getcwd() + os.sep))
 
 
 # For programs

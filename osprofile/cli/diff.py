@@ -115,12 +115,13 @@ def _raise_refusal(pairs: "Sequence[ScriptPair]") -> None:
 def _format_report(
     names: tuple[str, str], changes: "Sequence[ProfileChange]", pairs: "Sequence[ScriptPair]"
 ) -> str:
-    from osprofile.cli.terminal import Report, escape_controls, pluralize
+    from osprofile.cli.terminal import Report, pluralize
+    from osprofile.errors import escape_unprintable
 
     report = Report(indent=4, label_width=1)
     differing = [pair for pair in pairs if pair.differs]
     refused = [pair for pair in pairs if pair.both_failed]
-    report.add_line(f"{escape_controls(names[0])} -> {escape_controls(names[1])}: ", "title")
+    report.add_line(f"{escape_unprintable(names[0])} -> {escape_unprintable(names[1])}: ", "title")
     kinds = [(sum(c.kind == kind for c in changes), kind) for kind in _CHANGE_SIGNS]
     counts = [f"{number} {kind}" for number, kind in kinds if number]
     compared = pluralize(len(pairs) - len(refused), "script")
@@ -217,12 +218,13 @@ def _add_script_diff(report: "Report", pair: "ScriptPair", names: tuple[str, str
 
 
 def _add_error(report: "Report", label: str, rendering: "RenderedScript") -> None:
-    from osprofile.cli.terminal import escape_controls, format_location
+    from osprofile.cli.terminal import format_location
+    from osprofile.errors import escape_unprintable
 
     error = rendering.error
     if error is not None:
         place = format_location(error.location)
-        report.add_row("!", escape_controls(f"{label}{error.message}"), place, "removed")
+        report.add_row("!", escape_unprintable(f"{label}{error.message}"), place, "removed")
 
 
 def format_diff(old: str, new: str, names: tuple[str, str]) -> "Iterator[str]":
@@ -245,15 +247,14 @@ def format_diff(old: str, new: str, names: tuple[str, str]) -> "Iterator[str]":
 def _add_refused(report: "Report", refused: "Sequence[ScriptPair]") -> None:
     import textwrap
 
-    from osprofile.cli.terminal import escape_controls
-    from osprofile.errors import MissingValueError
+    from osprofile.errors import MissingValueError, escape_unprintable
 
     report.add_line()
     reasons: dict[str, list[str]] = {}
     for pair in refused:
         error = pair.old.error
         field = error.field if isinstance(error, MissingValueError) else ""
-        reason = f"needs {field}" if field else escape_controls(error.message if error else "")
+        reason = f"needs {field}" if field else escape_unprintable(error.message if error else "")
         reasons.setdefault(reason, []).append(f"{pair.template} {pair.variation}".rstrip())
     report.add_line("not compared", "title")
     for reason, names in reasons.items():

@@ -91,13 +91,13 @@ def _format_table(rows: list[tuple[str, str, str]]) -> str:
     import textwrap
     from shutil import get_terminal_size
 
-    from osprofile.cli.terminal import escape_controls
+    from osprofile.errors import escape_unprintable
 
     width = max(get_terminal_size().columns, 40)
     lines = []
     for name, allowed, description in rows:
-        lines.append(escape_controls(name))
-        for text in map(escape_controls, filter(None, (description, allowed))):
+        lines.append(escape_unprintable(name))
+        for text in map(escape_unprintable, filter(None, (description, allowed))):
             lines += textwrap.wrap(
                 text, width, initial_indent="    ", subsequent_indent="    ", break_long_words=False
             )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Any, Final, final
+
+from osprofile.errors import escape_unprintable
 
 if TYPE_CHECKING:
     from osprofile.source import Location
@@ -39,14 +40,9 @@ def terminal_width(stream: Any) -> int:
     return max(get_terminal_size((DEFAULT_WIDTH, 24)).columns, 40)
 
 
-def escape_controls(text: str) -> str:
-    """Give a text on one line, with what a terminal would act on written as an escape."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
 def truncate_text(text: str, width: int) -> str:
     """Give a text, harmless, and cut to so many characters where it has more."""
-    text = escape_controls(text)
+    text = escape_unprintable(text)
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
@@ -62,8 +58,8 @@ def excerpt_line(line: str, offset: int, width: int) -> str:
     """
     if width < 8:
         return ""
-    if len(escape_controls(line)) <= width:
-        return escape_controls(line)
+    if len(escape_unprintable(line)) <= width:
+        return escape_unprintable(line)
     start = max(min(offset - width // 4, len(line) - width + 3), 0)
     return (
         truncate_text(line, width) if start == 0 else "..." + truncate_text(line[start:], width - 3)
@@ -87,7 +83,7 @@ def format_location(location: Location | None) -> str:
     if location is None:
         return ""
     name = os.path.normpath(location.file).removeprefix(os.getcwd() + os.sep)
-    return escape_controls(f"{name}:{location.line}:{location.column}")
+    return escape_unprintable(f"{name}:{location.line}:{location.column}")
 
 
 @final
@@ -150,4 +146,4 @@ class Report:
 
 def escape_script_line(line: str) -> str:
     """Give a line of a script, harmless; a tab stays a tab."""
-    return re.sub("[^\t]+", lambda m: escape_controls(m[0]), line)
+    return escape_unprintable(line, keep="\t")

@@ -95,12 +95,13 @@ def _select_fields(
 
 
 def _format_report(profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]") -> str:
-    from osprofile.cli.terminal import Report, escape_controls, pluralize
+    from osprofile.cli.terminal import Report, pluralize
+    from osprofile.errors import escape_unprintable
 
     report = Report()
     variation = f" variation {incarnation.variation}" if incarnation.variation else ""
     lines = incarnation.text.count("\n") + (not incarnation.text.endswith("\n"))
-    title = escape_controls(f"{incarnation.template}{variation} of profile {profile}: ")
+    title = escape_unprintable(f"{incarnation.template}{variation} of profile {profile}: ")
     report.add_line(title, "title")
     report.lines[-1] += f"{pluralize(len(traces), 'value')}, {pluralize(lines, 'line')}"
     for told in traces:
@@ -110,11 +111,12 @@ def _format_report(profile: str, incarnation: "Incarnation", traces: "list[Field
 
 
 def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
-    from osprofile.cli.terminal import escape_controls, format_location, quote_value, truncate_text
+    from osprofile.cli.terminal import format_location, quote_value, truncate_text
+    from osprofile.errors import escape_unprintable
 
     value = quote_value(field_trace.value, report.width - len(field_trace.name) - 3)
     report.add_heading(
-        escape_controls(field_trace.name), f" = {value}", format_location(field_trace.location)
+        escape_unprintable(field_trace.name), f" = {value}", format_location(field_trace.location)
     )
     for number, offer in enumerate(field_trace.sources):
         aside = " (set aside)" if number else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import NotFoundError, quote_value, suggest_names
+from osprofile.errors import NotFoundError, escape_unprintable, quote_value, suggest_names
 from osprofile.lint.rules import RULES, UNLOADABLE
 
 if TYPE_CHECKING:
@@ -43,9 +43,7 @@ def format_explanation(rule: Rule) -> str:
 
 
 def _format_example(text: str) -> str:
-    visible = "".join(
-        c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in text
-    )
+    visible = escape_unprintable(text, keep="\n")
     return textwrap.indent(textwrap.dedent(visible).strip("\n"), "    ")
 
 

@@ -33,6 +33,10 @@ _PROPERTY_ESCAPES: Final = _DATA_ESCAPES | str.maketrans({":": "%3A", ",": "%2C"
 """What the runner of GitHub Actions undoes in the message and in the properties of a command."""
 
 
+def _make_printable(text: str) -> str:
+    return replace_unprintable(text, keep="\n")
+
+
 def format_github(findings: Iterable[Findings]) -> str:
     """Give a workflow command a problem: `::error file=...,line=...,col=...,title=CODE::message`.
 
@@ -48,9 +52,9 @@ def _format_command(file: str, problem: Problem) -> str:
         properties |= {"line": str(line), "col": str(column)}
     properties["title"] = problem.code
     told = ",".join(
-        f"{n}={replace_unprintable(v).translate(_PROPERTY_ESCAPES)}" for n, v in properties.items()
+        f"{n}={_make_printable(v).translate(_PROPERTY_ESCAPES)}" for n, v in properties.items()
     )
-    return f"::{problem.severity} {told}::{replace_unprintable(_format_message(problem)).translate(_DATA_ESCAPES)}"
+    return f"::{problem.severity} {told}::{_make_printable(_format_message(problem)).translate(_DATA_ESCAPES)}"
 
 
 def _format_message(problem: Problem) -> str:
@@ -102,11 +106,11 @@ def _build_result(
         "ruleId": problem.code,
         "ruleIndex": index[problem.code],
         "level": problem.severity,
-        "message": {"text": replace_unprintable(_format_message(problem))},
+        "message": {"text": _make_printable(_format_message(problem))},
         "locations": [{"physicalLocation": _build_location(file, problem)}],
     }
     if waived is not None:
-        reason = replace_unprintable(waived.waiver.reason)
+        reason = _make_printable(waived.waiver.reason)
         result["suppressions"] = [{"kind": "inSource", "justification": reason}]
     return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from osprofile.errors import replace_unprintable
 from osprofile.page.markup import Node, make_node
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _draw_box(level: Level, top: int, height: int, total: int) -> Iterator[Node]
 
 
 def _draw_text(text: str, y: int, class_: str) -> Node:
-    plain = "".join(c if c.isprintable() else "\ufffd" for c in text)
+    plain = replace_unprintable(text)
     plain = plain if len(plain) <= MAX_NAME_LENGTH else plain[: MAX_NAME_LENGTH - 3] + "..."
     return make_node("text", plain, x=BOX_PADDING + 1, y=y, class_=class_)
 

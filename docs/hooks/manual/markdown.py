@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from osprofile.errors import escape_unprintable
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -18,7 +20,7 @@ def escape_text(value: str) -> str:
 
 def format_code(value: str) -> str:
     """Give a value as code within a line; what cannot stand in a line is written as Python does."""
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in value)
+    shown = escape_unprintable(value)
     # Blanks, too, where HTML or Markdown would drop them.
     safe = re.sub(r"[^A-Za-z0-9.,;]", _escape_character, shown).replace("&#32;", " ")
     kept = re.sub(r"^ | (?= )| $", "&#160;", safe)

@@ -73,10 +73,8 @@ def _format_section(rule: Rule) -> str:
 def _format_example(example: str) -> str:
     whole = complete_example(example) == example
     shown = example if whole else textwrap.dedent(example)
-    visible = "".join(
-        c if c == "\n" or c.isprintable() else c.encode("unicode_escape").decode() for c in shown
-    )
-    return format_block(visible.strip("\n"), "xml")
+    visible = errors.escape_unprintable(shown, keep="\n").strip("\n")
+    return format_block(visible, "xml")
 
 
 def _format_waiver(rule: Rule) -> str:

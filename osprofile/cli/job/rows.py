@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
+from osprofile.errors import replace_unprintable
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_names import parse_target_name
 
@@ -182,7 +183,7 @@ def format_elapsed(since: float, until: float | None) -> str:
 
 def replace_controls(text: str) -> str:
     """Give a text on one line, with nothing in it that a terminal would act on."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in " ".join(text.split()))
+    return replace_unprintable(" ".join(text.split()))
 
 
 def choose_style(row: JobRow) -> str:

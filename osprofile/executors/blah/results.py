@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, final
 
-from osprofile.errors import ClassAdError
+from osprofile.errors import ClassAdError, replace_unprintable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,7 +52,7 @@ def join_lines(text: str) -> str:
     """Give a text of several lines as one, for people; what a terminal acts on is U+FFFD."""
     lines = (" ".join(line.split()) for line in text.splitlines())
     joined = "; ".join(line for line in lines if line)
-    return "".join(c if c.isprintable() else "\ufffd" for c in joined)
+    return replace_unprintable(joined)
 
 
 # Results
