@@ -1,7 +1,7 @@
 """What JDK 17 knows of Unicode (version 13), recorded from it: properties, scripts, blocks, case.
 
 Python's `unicodedata` and the `regex` package have Unicode versions of their own, so neither is
-asked. The data, `unicode13.gz`, is written by `tests/language/javaregex/RecordUnicode.java`, which
+asked. The data, `unicode13.gz`, is written by `tests/javaregex/RecordUnicode.java`, which
 tells its form, and is read when the first pattern needs it.
 """
 

@@ -11,7 +11,7 @@ import java.util.function.IntUnaryOperator;
 import java.util.zip.GZIPOutputStream;
 
 /**
- * Records what JDK 17 knows of Unicode into osprofile/language/javaregex/unicode13.gz.
+ * Records what JDK 17 knows of Unicode into osprofile/javaregex/unicode13.gz.
  *
  * java --add-opens java.base/java.lang=ALL-UNNAMED \
  *      --add-opens java.base/java.util.regex=ALL-UNNAMED RecordUnicode.java unicode13.gz

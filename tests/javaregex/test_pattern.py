@@ -135,8 +135,8 @@ def _modules_after(code: str) -> set[str]:
 
 def test_importing_is_light() -> None:
     loaded = _modules_after(
-        "from osprofile.language import javaregex\n"
-        "javaregex.literal('a'), javaregex.literal_replacement('a'), javaregex.JavaRegexError"
+        "from osprofile import javaregex\n"
+        "javaregex.parse_literal_pattern('a'), javaregex.parse_literal_replacement('a'), javaregex.JavaRegexError"
     )
     inside = {name.rpartition(".")[2] for name in loaded if "javaregex." in name}
     assert inside == {"literals"}
@@ -145,7 +145,7 @@ def test_importing_is_light() -> None:
 
 def test_the_patterns_of_profiles_need_no_other_engine() -> None:
     loaded = _modules_after(
-        "from osprofile.language import javaregex\n"
+        "from osprofile import javaregex\n"
         f"for p in {[ARGUMENTS, ENVIRONMENT, STATUS, '[A-Za-z0-9_.@:+-]*']!r}:\n"
         "    javaregex.compile(p).matches('a b'); javaregex.compile(p).find('a b')\n"
         "javaregex.replace_all('q', r'(?s)^(.+)\\z', '-q $1')"
