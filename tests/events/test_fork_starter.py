@@ -260,14 +260,14 @@ def test_jobs_survive_the_starter(tmp_path: Path) -> None:
 HELD = """
 import os, sys, time
 from osprofile.events import fork_starter
-begin = fork_starter.beginning
+read_start_time = fork_starter.read_start_time
 def wait(pid):
     open(sys.argv[2], "w").close()
     while not os.path.exists(sys.argv[3]):
         time.sleep(0.01)
-    return begin(pid)
-fork_starter.beginning = wait
-fork_starter.run(sys.argv[1:2])
+    return read_start_time(pid)
+fork_starter.read_start_time = wait
+fork_starter.run_command_line(sys.argv[1:2])
 """
 
 

@@ -134,13 +134,13 @@ class Source:
     def __init__(self, options):
         self.calls = [lambda: event_active(options.since, "f\\u00e9"), lambda: event_done(0, "f", 3)]
 
-    def read(self):
+    def read_events(self):
         if not self.calls:
             return None
         self.calls.pop(0)()
         return ""
 
-    def left(self):
+    def count_unread_bytes(self):
         return 0
 
 def broken(options):
@@ -548,7 +548,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
 def test_what_is_imported() -> None:
     """A generator's start is short: none of the heavy modules, neither asyncio."""
     code = (
-        "import sys; from osprofile.events.seg_command import run; run(['-s','pbs','--log-path','/nonexistent']);"
+        "import sys; from osprofile.events.seg_command import run_command_line; run_command_line(['-s','pbs','--log-path','/nonexistent']);"
         "print(sorted({'typer','lxml','asyncio','rich','dataclasses','subprocess','datetime','inspect'} & set(sys.modules)))"
     )
     done = subprocess.run(
