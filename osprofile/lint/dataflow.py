@@ -49,8 +49,8 @@ def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterato
             lexed.flow_steps[key] = _follow_value(lexed, f"${variable[1]}", uses)
         step = lexed.flow_steps[key]
         yield step
-        pending += [lead for lead in step.leads if lead not in seen]
-        seen.update(step.leads)
+        pending += [found for found in step.variables if found not in seen]
+        seen.update(step.variables)
 
 
 def _follow_value(

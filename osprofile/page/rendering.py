@@ -30,7 +30,7 @@ PAGE_JOB: Final = "JOB"
 
 @final
 class ScriptRequest(NamedTuple):
-    """A script that is asked for; `get_application` is empty for the default one."""
+    """A script that is asked for; `application` is empty for the default one."""
 
     template: str
     variation: str = ""
@@ -40,7 +40,7 @@ class ScriptRequest(NamedTuple):
 
 @final
 class Refusal(NamedTuple):
-    """Why there is no script. `find_field` is empty where no field is to blame; `missing`: it has no value yet."""
+    """Why there is no script. `field` is empty where no field is to blame; `missing`: it has no value yet."""
 
     message: str
     hint: str
@@ -124,7 +124,7 @@ def format_command(profile: str, request: ScriptRequest) -> str:
 
 
 def decode_script_request(data: bytes) -> ScriptRequest:
-    """Read a question: an object with `get_template`, and perhaps the other parts of `ScriptRequest`.
+    """Read a question: an object with `template`, and perhaps the other parts of `ScriptRequest`.
 
     Raises `RequestError`.
     """
@@ -144,7 +144,7 @@ def decode_script_request(data: bytes) -> ScriptRequest:
         raise RequestError("`fields` is an object with a string for each field")
     words = [found.get(name, "") for name in ("template", "variation", "application")]
     if not all(isinstance(word, str) for word in words) or not words[0]:
-        raise RequestError("`get_template`, `variation` and `get_application` are strings")
+        raise RequestError("`template`, `variation` and `application` are strings")
     template, variation, application = words
     return ScriptRequest(template, variation, application, fields)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, final
+from typing import TYPE_CHECKING, Final, Generic, final
 
 from osprofile.lint.shell.position import (
     BLANKS,
@@ -18,6 +18,8 @@ from osprofile.lint.shell.word_lexer import PlaceholderT, TooDeepError, WordLexe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from osprofile.lint.dataflow import FlowStep
 
 _RESERVED_WORDS: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!", "esac"}
@@ -48,7 +50,7 @@ class LexedScript(Generic[PlaceholderT]):
     shifting_functions: frozenset[str]
     variable_uses: dict[Variable, list[Position]]
     commands: list[Command]
-    flow_steps: dict[tuple[Variable, bool], Any] = field(default_factory=dict)
+    flow_steps: dict[tuple[Variable, bool], FlowStep] = field(default_factory=dict)
 
 
 def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]:
