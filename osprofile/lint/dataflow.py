@@ -12,9 +12,8 @@ from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from osprofile.lint.shell.lexer import LexedScript, Variable
+    from osprofile.lint.shell.lexer import LexedScript, PlaceholderT, Variable
     from osprofile.lint.shell.position import Command, Position
-    from osprofile.lint.shell.word_lexer import PlaceholderT
 
 DECLARING_COMMANDS: Final = frozenset({"export", "readonly", "local", "declare", "typeset"})
 _MAX_PIPE_LENGTH: Final = 20
