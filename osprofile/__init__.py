@@ -12,176 +12,103 @@ Importing this module loads nothing else; each name below is imported when it is
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # type checkers take it for True; `typing` would double the import's time
+# Type checkers take it for True; to import `typing` would double the time of this import.
+TYPE_CHECKING = False
+# `A as A`: type checkers take these names for public ones, as they cannot compute `__all__`.
 if TYPE_CHECKING:
-    from osprofile.errors import (
-        AlreadyRegisteredError,
-        ApplicationNotFoundError,
-        AttributeRefusedError,
-        CasesError,
-        ClassAdError,
-        EventError,
-        IncarnationError,
-        InvalidProfileError,
-        JavaRegexError,
-        JavaRegexTimeoutError,
-        JobIdError,
-        JobNotFoundError,
-        MissingValueError,
-        MonitorError,
-        NotFoundError,
-        NotRegisteredError,
-        NotSettableError,
-        OSProfileError,
-        OutputError,
-        Problem,
-        ProfileNotFoundError,
-        RequestError,
-        ScriptCutError,
-        ScriptError,
-        ScriptFailedError,
-        ScriptTimeoutError,
-        SettingError,
-        StorageNotFoundError,
-        StoreError,
-        SubmissionBusyError,
-        TargetError,
-        TemplateNotFoundError,
-        UnknownFieldError,
-        ValueRefusedError,
+    from osprofile.errors import (  # noqa: I001  # a statement a module, not one a name
+        AlreadyRegisteredError as AlreadyRegisteredError,
+        ApplicationNotFoundError as ApplicationNotFoundError,
+        AttributeRefusedError as AttributeRefusedError,
+        CasesError as CasesError,
+        ClassAdError as ClassAdError,
+        EventError as EventError,
+        IncarnationError as IncarnationError,
+        InvalidProfileError as InvalidProfileError,
+        JavaRegexError as JavaRegexError,
+        JavaRegexTimeoutError as JavaRegexTimeoutError,
+        JobIdError as JobIdError,
+        JobNotFoundError as JobNotFoundError,
+        MissingValueError as MissingValueError,
+        MonitorError as MonitorError,
+        NotFoundError as NotFoundError,
+        NotRegisteredError as NotRegisteredError,
+        NotSettableError as NotSettableError,
+        OSProfileError as OSProfileError,
+        OutputError as OutputError,
+        Problem as Problem,
+        ProfileNotFoundError as ProfileNotFoundError,
+        RequestError as RequestError,
+        ScriptCutError as ScriptCutError,
+        ScriptError as ScriptError,
+        ScriptFailedError as ScriptFailedError,
+        ScriptTimeoutError as ScriptTimeoutError,
+        SettingError as SettingError,
+        StorageNotFoundError as StorageNotFoundError,
+        StoreError as StoreError,
+        SubmissionBusyError as SubmissionBusyError,
+        TargetError as TargetError,
+        TemplateNotFoundError as TemplateNotFoundError,
+        UnknownFieldError as UnknownFieldError,
+        ValueRefusedError as ValueRefusedError,
     )
-    from osprofile.incarnation.context import new_context, working_directory
+    from osprofile.incarnation.context import (
+        new_context as new_context,
+        working_directory as working_directory,
+    )
     from osprofile.incarnation.incarnate import (
-        FieldValue,
-        Incarnation,
-        incarnate,
-        static_scripts,
-        storage_path,
+        FieldValue as FieldValue,
+        Incarnation as Incarnation,
+        incarnate as incarnate,
+        static_scripts as static_scripts,
+        storage_path as storage_path,
     )
-    from osprofile.incarnation.static_scripts import StaticScriptFile, deployment_script
-    from osprofile.jobs.description import JobDescription
-    from osprofile.jobs.state import JobEvent, JobState, JobStatus
-    from osprofile.jobs.store import Store
-    from osprofile.jobs.target_system import TargetSystem
-    from osprofile.profile.model import Profile
-    from osprofile.profile.repository import Repository
+    from osprofile.incarnation.static_scripts import (
+        StaticScriptFile as StaticScriptFile,
+        deployment_script as deployment_script,
+    )
+    from osprofile.jobs.description import JobDescription as JobDescription
+    from osprofile.jobs.state import (
+        JobEvent as JobEvent,
+        JobState as JobState,
+        JobStatus as JobStatus,
+    )
+    from osprofile.jobs.store import Store as Store
+    from osprofile.jobs.target_system import TargetSystem as TargetSystem
+    from osprofile.profile.model import Profile as Profile
+    from osprofile.profile.repository import Repository as Repository
 
 __version__ = "0.1.0"
 
-_ERRORS = "osprofile.errors"
-_INCARNATE = "osprofile.incarnation.incarnate"
-_EXPORTS = {
-    "AlreadyRegisteredError": _ERRORS,
-    "ApplicationNotFoundError": _ERRORS,
-    "AttributeRefusedError": _ERRORS,
-    "CasesError": _ERRORS,
-    "ClassAdError": _ERRORS,
-    "EventError": _ERRORS,
-    "FieldValue": _INCARNATE,
-    "Incarnation": _INCARNATE,
-    "IncarnationError": _ERRORS,
-    "InvalidProfileError": _ERRORS,
-    "JavaRegexError": _ERRORS,
-    "JavaRegexTimeoutError": _ERRORS,
-    "JobDescription": "osprofile.jobs.description",
-    "JobEvent": "osprofile.jobs.state",
-    "JobIdError": _ERRORS,
-    "JobNotFoundError": _ERRORS,
-    "JobState": "osprofile.jobs.state",
-    "JobStatus": "osprofile.jobs.state",
-    "MissingValueError": _ERRORS,
-    "MonitorError": _ERRORS,
-    "NotFoundError": _ERRORS,
-    "NotRegisteredError": _ERRORS,
-    "NotSettableError": _ERRORS,
-    "OSProfileError": _ERRORS,
-    "OutputError": _ERRORS,
-    "Problem": _ERRORS,
-    "Profile": "osprofile.profile.model",
-    "ProfileNotFoundError": _ERRORS,
-    "Repository": "osprofile.profile.repository",
-    "RequestError": _ERRORS,
-    "ScriptCutError": _ERRORS,
-    "ScriptError": _ERRORS,
-    "ScriptFailedError": _ERRORS,
-    "ScriptTimeoutError": _ERRORS,
-    "StaticScriptFile": "osprofile.incarnation.static_scripts",
-    "SettingError": _ERRORS,
-    "StorageNotFoundError": _ERRORS,
-    "Store": "osprofile.jobs.store",
-    "StoreError": _ERRORS,
-    "SubmissionBusyError": _ERRORS,
-    "TargetError": _ERRORS,
-    "TargetSystem": "osprofile.jobs.target_system",
-    "TemplateNotFoundError": _ERRORS,
-    "UnknownFieldError": _ERRORS,
-    "ValueRefusedError": _ERRORS,
-    "deployment_script": "osprofile.incarnation.static_scripts",
-    "incarnate": _INCARNATE,
-    "new_context": "osprofile.incarnation.context",
-    "static_scripts": _INCARNATE,
-    "storage_path": _INCARNATE,
-    "working_directory": "osprofile.incarnation.context",
+_NAMES_BY_MODULE = {
+    "errors": """
+        AlreadyRegisteredError ApplicationNotFoundError AttributeRefusedError CasesError
+        ClassAdError EventError IncarnationError InvalidProfileError JavaRegexError
+        JavaRegexTimeoutError JobIdError JobNotFoundError MissingValueError MonitorError
+        NotFoundError NotRegisteredError NotSettableError OSProfileError OutputError Problem
+        ProfileNotFoundError RequestError ScriptCutError ScriptError ScriptFailedError
+        ScriptTimeoutError SettingError StorageNotFoundError StoreError SubmissionBusyError
+        TargetError TemplateNotFoundError UnknownFieldError ValueRefusedError
+    """,
+    "incarnation.context": "new_context working_directory",
+    "incarnation.incarnate": "FieldValue Incarnation incarnate static_scripts storage_path",
+    "incarnation.static_scripts": "StaticScriptFile deployment_script",
+    "jobs.description": "JobDescription",
+    "jobs.state": "JobEvent JobState JobStatus",
+    "jobs.store": "Store",
+    "jobs.target_system": "TargetSystem",
+    "profile.model": "Profile",
+    "profile.repository": "Repository",
 }
-
-__all__ = [
-    "AlreadyRegisteredError",
-    "ApplicationNotFoundError",
-    "AttributeRefusedError",
-    "CasesError",
-    "ClassAdError",
-    "EventError",
-    "FieldValue",
-    "Incarnation",
-    "IncarnationError",
-    "InvalidProfileError",
-    "JavaRegexError",
-    "JavaRegexTimeoutError",
-    "JobDescription",
-    "JobEvent",
-    "JobIdError",
-    "JobNotFoundError",
-    "JobState",
-    "JobStatus",
-    "MissingValueError",
-    "MonitorError",
-    "NotFoundError",
-    "NotRegisteredError",
-    "NotSettableError",
-    "OSProfileError",
-    "OutputError",
-    "Problem",
-    "Profile",
-    "ProfileNotFoundError",
-    "Repository",
-    "RequestError",
-    "ScriptCutError",
-    "ScriptError",
-    "ScriptFailedError",
-    "ScriptTimeoutError",
-    "SettingError",
-    "StaticScriptFile",
-    "StorageNotFoundError",
-    "Store",
-    "StoreError",
-    "SubmissionBusyError",
-    "TargetError",
-    "TargetSystem",
-    "TemplateNotFoundError",
-    "UnknownFieldError",
-    "ValueRefusedError",
-    "deployment_script",
-    "incarnate",
-    "load",
-    "new_context",
-    "static_scripts",
-    "storage_path",
-    "working_directory",
-]
+_MODULE_BY_NAME = {
+    name: f"osprofile.{module}"
+    for module, names in _NAMES_BY_MODULE.items()
+    for name in names.split()
+}
 
 
 def __getattr__(name: str) -> object:
-    module = _EXPORTS.get(name)
+    module = _MODULE_BY_NAME.get(name)
     if module is None:
         message = f"module 'osprofile' has no attribute {name!r}"
         raise AttributeError(message)
@@ -192,13 +119,17 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted([*_MODULE_BY_NAME, "load"])
+
+
+if not TYPE_CHECKING:
+    __all__ = __dir__()  # noqa: PLE0605  # ruff knows displays only
 
 
 def load(name: str) -> Profile:
-    """Give the resolved profile of that name from the standard search path (see `Repository`).
+    """Return the resolved profile of that name from the standard search path (see `Repository`).
 
-    Raises `ProfileNotFoundError`; `InvalidProfileError` with everything that is wrong.
+    Raises `ProfileNotFoundError`, and `InvalidProfileError` with every problem of the profile.
     """
     from osprofile.profile.repository import Repository
 

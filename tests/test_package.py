@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import osprofile
 
-# Design, "Errors, security, speed"; the rest are costly modules of the standard library.
+# docs/architecture.md, The promises about speed; the rest are costly modules of the standard library.
 NOT_LOADED = [
     "lxml", "xmlschema", "typer", "regex", "asyncio",
     "dataclasses", "importlib.metadata", "inspect", "pathlib", "typing", "xml", "sqlite3",
@@ -40,17 +42,24 @@ def test_a_valid_profile_is_read_without_the_explaining_engine() -> None:
 
 
 def test_exports() -> None:
-    assert sorted(osprofile.__all__) == osprofile.__all__
-    assert sorted(dir(osprofile)) == osprofile.__all__
-    assert set(osprofile._EXPORTS) == set(osprofile.__all__) - {"load"}
-    for name in osprofile.__all__:
+    names = dir(osprofile)
+    assert vars(osprofile)["__all__"] == names
+    for name in names:
         assert getattr(osprofile, name).__doc__, name
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse(Path(osprofile.__file__).read_bytes())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    found = {alias.asname: node.module for node in imports for alias in node.names}
+    assert found == osprofile._MODULE_BY_NAME
 
 
 def test_star_import() -> None:
     names: dict[str, object] = {}
     exec("from osprofile import *", names)  # noqa: S102  # the star is what is tested
-    assert set(osprofile.__all__) <= set(names)
+    assert {*dir(osprofile)} <= {*names}
 
 
 def test_no_such_name() -> None:
