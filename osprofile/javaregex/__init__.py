@@ -1,19 +1,19 @@
-r"""Java's regular expressions (java.util.regex, JDK 17), with code points as steps.
+r"""Java's regular expressions (java.util.regex, JDK 17), with code points as characters.
 
-A replacement `<NAME/FROM/TO>` in a profile means what Java's `value.replaceAll(FROM, TO)` gives;
-`ext:pattern` and the fields that hold patterns mean Java's `matches()` and `find()`.
+A replacement `<NAME/FROM/TO>` in a profile has the result of Java's `value.replaceAll(FROM, TO)`;
+`ext:pattern` and the fields that hold patterns have those of Java's `matches()` and `find()`.
 
     replace_all("it's", "'", "'\\\\''")      the text with every match replaced
     compile(pattern)                        a `Pattern`: matches, find, find_iter, replace_all, ...
-    literal(pattern)                        the plain text that it stands for, or None
-    literal_replacement(replacement)        likewise
+    parse_literal_pattern(pattern)          the only text that it matches, or None
+    parse_literal_replacement(replacement)  the text that it stands for, or None
 
 A pattern that Java refuses is refused, by `JavaRegexError` with the place; so is one that cannot
-be honoured exactly. Nothing is approximated. Refused though Java takes it: the flag `c` (canonical
-equivalence), halves of surrogate pairs, names of controls and of characters named by rule in
-`\N{..}`, more than 64 levels of nesting, and `&&` with nothing on its right where Java fails when
-it matches. Values with lone surrogates are refused too. Outside the BMP Java sometimes steps by
-halves of a character; here a code point is always one step.
+be honoured exactly. Nothing is approximated. These are refused although Java accepts them: the
+flag `c` (canonical equivalence), halves of surrogate pairs, names of controls and of characters
+named by rule in `\N{..}`, more than 64 levels of nesting, and `&&` with nothing on its right where
+Java fails when it matches. Values with lone surrogates are refused too. Outside the BMP Java
+sometimes steps by halves of a character; here a code point is always one step.
 
 Importing this package loads neither the parser nor an engine.
 """
@@ -53,7 +53,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import the rest when it is first asked for (PEP 562)."""
+    """Import `Pattern` and the like on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from osprofile.javaregex import pattern

@@ -1,7 +1,7 @@
-r"""Sets of code points, as sorted ranges: what a character class of a pattern comes down to.
+r"""Sets of code points, as sorted ranges: what a character class means.
 
 Every class, escape and property of a pattern becomes one `CharSet`, case-insensitivity included,
-so that no engine's own idea of `\w`, `(?i)` or a Unicode version can show through.
+so that no result depends on what an engine itself takes for `\w`, `(?i)` or a Unicode version.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LAST_CODE_POINT = 0x10FFFF
-MAX_CACHED_CHARS = 4096
+MAX_CACHED_CHARS = 4096  # bounds the memory of a pattern that sees all of Unicode
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class CharSet:
-    """A set of code points: inclusive ranges, sorted, disjoint, not touching each other."""
+    """A set of code points: inclusive ranges, sorted, disjoint and not adjacent."""
 
     ranges: tuple[tuple[int, int], ...]
 
     @staticmethod
     def from_ranges(*ranges: tuple[int, int]) -> CharSet:
-        """Give the set of some inclusive ranges, in any order, overlapping or not."""
+        """Return the union of inclusive ranges, which may overlap and be in any order."""
         merged: list[tuple[int, int]] = []
         for first, last in sorted(ranges):
             if merged and first <= merged[-1][1] + 1:
@@ -37,7 +37,7 @@ class CharSet:
 
     @staticmethod
     def from_chars(chars: Iterable[str | int]) -> CharSet:
-        """Give the set of some characters or code points."""
+        """Return the set of some characters or code points."""
         points = (c if isinstance(c, int) else ord(c) for c in chars)
         return CharSet.from_ranges(*((c, c) for c in points))
 
@@ -78,12 +78,16 @@ class CharSet:
         return CharSet(tuple(shared))
 
     def intersects(self, other: CharSet) -> bool:
-        """Tell whether some code point is in both."""
+        """Return whether some code point is in both sets."""
         return bool((self & other).ranges)
+
+    def list_chars(self) -> list[str]:
+        """Return the characters of the set."""
+        return [chr(point) for first, last in self.ranges for point in range(first, last + 1)]
 
     @property
     def single_char(self) -> str | None:
-        """The single character of the set, or None if it has more than one, or none."""
+        """The only character of the set; None for an empty set, and for one of several."""
         if len(self.ranges) == 1 and self.ranges[0][0] == self.ranges[0][1]:
             return chr(self.ranges[0][0])
         return None
@@ -91,7 +95,7 @@ class CharSet:
 
 @final
 class MembershipCache(dict[str, bool]):
-    """Answers `char in set` by one look-up for each character seen before; bounded."""
+    """Whether a character is in a set: one look-up for each character seen before."""
 
     __slots__ = ("_char_set",)
 

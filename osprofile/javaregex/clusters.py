@@ -1,4 +1,4 @@
-"""Words and grapheme clusters: the assertions and steps that ask what kind a character is."""
+"""Word boundaries and grapheme clusters: what needs the recorded Unicode data while matching."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HANGUL_SEQUENCES = {
 
 
 def _get_break_type(char: str) -> int:
-    """Give the type of a character in grapheme cluster breaking; 0 for any other."""
+    """Return the type of a character in grapheme cluster breaking, 0 for "Other"."""
     table = unicode13.list_cluster_types()
     point = ord(char)
     place = bisect_right(table, (point, 0x110000, 0)) - 1
@@ -31,7 +31,7 @@ def _get_break_type(char: str) -> int:
 
 
 def _is_boundary(before: int, after: int) -> bool:
-    """Tell whether a cluster ends between two types (Unicode Annex 29, GB3 to GB9b)."""
+    """Return whether a cluster ends between two types (Unicode Annex 29, GB3 to GB9b)."""
     if (before, after) == (_CR, _LF):
         return False
     if before in {_CR, _LF, _CONTROL} or after in {_CR, _LF, _CONTROL}:
@@ -42,17 +42,17 @@ def _is_boundary(before: int, after: int) -> bool:
 
 
 def find_cluster_end(value: str, place: int) -> int:
-    """Give where the cluster that begins at a place ends."""
+    """Return the end of the cluster that begins at a position."""
     before = _get_break_type(value[place])
-    flags = int(before == _REGIONAL)
+    regional_count = int(before == _REGIONAL)
     picture = before == _PICTURE
     for end in range(place + 1, len(value)):
         after = _get_break_type(value[end])
         joined = picture and before == _ZWJ and after == _PICTURE  # GB11
-        paired = flags % 2 == 1 and before == after == _REGIONAL  # GB12
+        paired = regional_count % 2 == 1 and before == after == _REGIONAL  # GB12
         if not joined and not paired and _is_boundary(before, after):
             return end
-        flags += after == _REGIONAL
+        regional_count += after == _REGIONAL
         before = after
     return len(value)
 
@@ -64,7 +64,7 @@ class ClusterStep(Step):
     __slots__ = ()
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Match it whole."""
+        """Match one cluster."""
         if run.position >= run.end:
             return None
         run.position = find_cluster_end(run.value, run.position)
@@ -72,7 +72,7 @@ class ClusterStep(Step):
 
 
 def _at_cluster_edge(run: MatchRun) -> bool:
-    """Tell whether a cluster ends here, seen as in Java from where something last matched."""
+    """Return whether a cluster ends here; as in Java, counted from the end of the last match."""
     if run.position in {0, run.end}:
         return True
     if run.last_end >= run.end:
@@ -90,9 +90,9 @@ def _get_members(*, unicode: bool, marks: bool = False) -> MembershipCache:
 
 
 def _has_base_char(value: str, place: int) -> bool:
-    """Tell whether marks up to a place stand on a letter or digit.
+    """Return whether the marks up to a position follow a letter or digit.
 
-    Java goes back by UTF-16 units here, and so sees no character outside the BMP but the first.
+    Java goes back by UTF-16 units here, so of characters outside the BMP it sees the first only.
     """
     marks = _get_members(unicode=False, marks=True)
     first = True

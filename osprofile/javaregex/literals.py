@@ -1,7 +1,7 @@
-r"""Which patterns and replacements are plain text: known without any engine.
+r"""Patterns and replacements that are plain text, recognized without an engine.
 
-A body's replacement is most often of this kind (`<ARG/'/'\\''>`): it then becomes `str.replace`.
-This module imports nothing, so that asking costs nothing at start-up.
+Most replacements in bodies are of this kind (`<ARG/'/'\\''>`): they become `str.replace`.
+This module imports nothing, so that it costs nothing at start-up.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 
 
 def parse_literal_pattern(pattern: str) -> str | None:
-    r"""Give the text that a pattern matches and nothing else, or None if it says more than that.
+    r"""Return the only text that a pattern matches, or None if it is not a literal.
 
-    `\/`, `\.`, `\>` and the like are unescaped, and so are `\t \n \r \f \a \e`. The empty
-    pattern is None: it matches everywhere. None is never an error: the parser tells those.
+    `\/`, `\.`, `\>` and the like are unescaped, and so are `\t \n \r \f \a \e`. The empty pattern
+    is not a literal: it matches everywhere. Nor is an invalid one: the parser finds the error.
     """
     if not pattern or not _is_encodable(pattern):
         return None
@@ -45,9 +45,9 @@ def parse_literal_pattern(pattern: str) -> str | None:
 
 
 def parse_literal_replacement(replacement: str) -> str | None:
-    r"""Give the text that a replacement always puts, or None if it refers to groups, or is wrong.
+    r"""Return the text that a replacement stands for; None if it refers to groups, or is invalid.
 
-    A backslash makes the next character plain, whatever it is: `\n` is the letter n.
+    A backslash makes any next character literal: `\n` is the letter n.
     """
     if "$" not in replacement and "\\" not in replacement:
         return replacement
@@ -56,21 +56,21 @@ def parse_literal_replacement(replacement: str) -> str | None:
     for char in chars:
         if char == "$":
             return None
-        plain = next(chars, None) if char == "\\" else char
-        if plain is None:
+        literal = next(chars, None) if char == "\\" else char
+        if literal is None:
             return None
-        out.append(plain)
+        out.append(literal)
     return "".join(out)
 
 
 def parse_literal_pair(pattern: str, replacement: str) -> tuple[str, str] | None:
-    """Give old and new text where the two together are no more than `value.replace(old, new)`."""
+    """Return the arguments of `str.replace` that do the same, or None if there are none."""
     old, new = parse_literal_pattern(pattern), parse_literal_replacement(replacement)
     return None if old is None or new is None else (old, new)
 
 
 def make_replacer(old: str, new: str) -> Callable[[str], str]:
-    """Give the function that does it."""
+    """Return a function that replaces a text in a value."""
 
     def replace(value: str) -> str:
         return value.replace(old, new) if old in value else value
@@ -79,5 +79,5 @@ def make_replacer(old: str, new: str) -> Callable[[str], str]:
 
 
 def _is_encodable(text: str) -> bool:
-    """Tell whether a text has no lone surrogates."""
+    """Return whether a text has no lone surrogates."""
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)

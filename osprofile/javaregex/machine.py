@@ -1,18 +1,19 @@
 """The machine that runs a pattern when no faster engine is known to give Java's result.
 
-Java's matcher is a recursion: a node matches if it matches itself and the next node matches the
-rest. Its results depend on that in places: a capture made inside an atomic group stays when what
-follows fails, a repeated group forgets some alternatives, and so on. So this machine does the same
-steps in the same order, but keeps an explicit stack in place of the recursion: no pattern or value
-can exhaust Python's own. An entry of the stack is a call that waits for its answer:
+Java's matcher is recursive: a node matches if it matches itself and the next node matches the
+rest. In places its results depend on that: a capture made inside an atomic group stays when what
+follows fails, a repeated group forgets some alternatives, and so on. So this machine takes the
+same steps in the same order, but with an explicit stack instead of recursion: no pattern or value
+can exceed Python's recursion limit. An entry of the stack is a call that waits for its result:
 
-    (on failure, on success or None, data)
+    (on_failure, on_success or None, data)
 
-`on failure(run, data)` says where to go on, or None to fail further; `on success(run, data)` is
-what the call still does while success is handed back.
+`on_failure(run, data)` returns the step to go on with, or None to fail further;
+`on_success(run, data)` does what the call still has to do while success is returned.
 
-A part that Java matches for itself (atomic group, look-around, repetition without choices) is
-entered by `MatchRun.enter_part` and left by `PartEnd`, which forgets its stack: it is never tried again.
+A part that Java matches on its own (atomic group, look-around, repetition without choices) is
+entered by `MatchRun.enter_part` and left at `PartEnd`, which discards the part's stack: a part is
+never tried again.
 """
 
 from __future__ import annotations
@@ -29,28 +30,28 @@ if TYPE_CHECKING:
     OnSuccess = Callable[["MatchRun", Any], None]
     OnReturn = Callable[["MatchRun", bool, Any], "Step | None"]
 
-DEADLINE_CHECK_STEPS = 0x800
+DEADLINE_CHECK_STEPS = 0x800  # rarely enough that asking for the time costs nothing
 
 
 class Step:
-    """A node of a running pattern; `next` is what has to match behind it."""
+    """A node of a compiled pattern; `next` is the step that has to match after it."""
 
     __slots__ = ("next",)
     next: Step
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Match here (`run.position`), and give the step to go on with, or None to fail."""
+        """Match at `run.position`; return the step to go on with, or None to fail."""
         raise NotImplementedError
 
 
 @final
 class PartEnd(Step):
-    """The end of a part that is matched for itself."""
+    """The end of a part that is matched on its own."""
 
     __slots__ = ()
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Hand success back to who entered the part."""
+        """Return success to the step that entered the part."""
         run.last_end = run.position
         return run.leave_part()
 
@@ -62,7 +63,7 @@ class PatternEnd(Step):
     __slots__ = ()
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Succeed, unless the whole value is asked for and this is not its end."""
+        """Succeed, unless the whole value has to match and this is not its end."""
         if run.must_reach_end and run.position != run.end:
             return None
         run.last_end = run.position
@@ -71,7 +72,7 @@ class PatternEnd(Step):
 
 @final
 class MatchDone(Step):
-    """What `PatternEnd` gives when it succeeds."""
+    """What `PatternEnd` returns when it succeeds."""
 
     __slots__ = ()
 
@@ -82,7 +83,7 @@ PART_END = PartEnd()
 
 @final
 class Program:
-    """A compiled pattern: its first step, and the sizes of what a run needs."""
+    """A compiled pattern: its first step, and the sizes of the lists that a run needs."""
 
     __slots__ = (
         "first_step",
@@ -106,7 +107,10 @@ class Program:
 
 @final
 class MatchRun:
-    """One value being matched against a program: what Java's `Matcher` holds."""
+    """One value being matched against a program: the state of Java's `Matcher`.
+
+    `groups` has the begin and the end of each group in turn, as in the JDK.
+    """
 
     __slots__ = (
         "deadline",
@@ -143,42 +147,42 @@ class MatchRun:
         self.stack: list[tuple[OnFailure, OnSuccess | None, Any]] = []
         self.frame_index = -1
 
-    def enter_part(self, part: Step, on_return: OnReturn, data: Any) -> Step:  # noqa: ANN401  # its own
-        """Match a part for itself; `returned(run, matched, data)` goes on with the answer."""
+    def enter_part(self, part: Step, on_return: OnReturn, data: Any) -> Step:  # noqa: ANN401  # the caller's own
+        """Match a part on its own; `on_return(run, matched, data)` then returns the next step."""
         self.stack.append((_return_failure, None, (on_return, data, self.frame_index)))
         self.frame_index = len(self.stack) - 1
         return part
 
     def leave_part(self) -> Step | None:
         """End the part entered last, with success."""
-        _, _, (returned, data, outer) = self.stack[self.frame_index]
+        _, _, (on_return, data, outer) = self.stack[self.frame_index]
         self._unwind_success(self.frame_index + 1)
         self.stack.pop()
         self.frame_index = outer
-        answer: Step | None = returned(self, True, data)
-        return answer
+        following: Step | None = on_return(self, True, data)
+        return following
 
     def _unwind_success(self, down_to: int) -> None:
         stack = self.stack
         while len(stack) > down_to:
-            _, finish, data = stack.pop()
-            if finish is not None:
-                finish(self, data)
+            _, on_success, data = stack.pop()
+            if on_success is not None:
+                on_success(self, data)
 
     def match_whole(self) -> bool:
-        """Match the whole value, as Java's `matches()`."""
+        """Match the whole value, as Java's `matches()` does."""
         self._reset_state()
         self.must_reach_end = True
         return self._run_at(0)
 
     def find_from(self, start: int) -> bool:
-        """Find the first match from a place on, as Java's `find()`."""
+        """Find the first match at or after a position, as Java's `find()` does."""
         self._reset_state()
         program = self.program
         for place in range(start, self.end - program.min_length + 1):
             if self._run_at(place):
-                self.groups[0] = place
-                self.groups[1] = self.previous_match_end = self.last_end
+                self.set_capture(0, place, self.last_end)
+                self.previous_match_end = self.last_end
                 return True
             if program.is_anchored:
                 break
@@ -186,12 +190,13 @@ class MatchRun:
 
     def _reset_state(self) -> None:
         program = self.program
+        # At least ten groups, as in the JDK: \1 to \9 may refer to groups that the pattern has not.
         self.groups = [-1] * max(20, 2 * program.group_count + 2)
         self.locals = [-1] * program.local_count
         self.failed_positions = [set() for _ in range(program.loop_count)]
 
     def _run_at(self, place: int) -> bool:
-        """Run the program from a place; groups keep what Java would leave in them."""
+        """Run the program from a position; groups keep what Java would leave in them."""
         self.position = place
         self.frame_index = -1
         stack = self.stack
@@ -203,11 +208,11 @@ class MatchRun:
             if node is None:
                 if not stack:
                     return False
-                resume, _, data = stack.pop()
-                node = resume(self, data)
+                on_failure, _, data = stack.pop()
+                node = on_failure(self, data)
             elif node is MATCH_DONE:
                 self._unwind_success(0)
-                self.groups[0], self.groups[1] = place, self.last_end
+                self.set_capture(0, place, self.last_end)
                 return True
             else:
                 node = node.match_here(self)
@@ -217,25 +222,31 @@ class MatchRun:
         if monotonic() > self.deadline:
             raise make_timeout_error(self.program.text, self.end)
 
+    def get_capture(self, group: int) -> tuple[int, int]:
+        """Return where a group begins and ends; (-1, -1) for a group that took no part."""
+        return self.groups[2 * group], self.groups[2 * group + 1]
+
+    def set_capture(self, group: int, start: int, end: int) -> None:
+        """Set where a group begins and ends."""
+        self.groups[2 * group] = start
+        self.groups[2 * group + 1] = end
+
     def get_spans(self) -> tuple[tuple[int, int], ...]:
-        """Give the places of the groups of a match, the whole first; (-1, -1) for no match."""
-        groups = self.groups
-        return tuple(
-            (groups[2 * n], groups[2 * n + 1]) for n in range(self.program.group_count + 1)
-        )
+        """Return where the groups of a match begin and end, the whole match first."""
+        return tuple(map(self.get_capture, range(self.program.group_count + 1)))
 
     def make_error(self, message: str) -> JavaRegexError:
-        """Give the error for what is only found out while matching."""
+        """Return the error for what is only found out while matching."""
         return JavaRegexError(f"{message} in the pattern {quote_value(self.program.text)}")
 
 
 def _return_failure(run: MatchRun, data: tuple[OnReturn, Any, int]) -> Step | None:
-    returned, more, run.frame_index = data
-    return returned(run, False, more)
+    on_return, own, run.frame_index = data
+    return on_return(run, False, own)
 
 
 def make_timeout_error(pattern: str, length: int) -> JavaRegexTimeoutError:
-    """Give the error for a call that took longer than its deadline."""
+    """Return the error for a call that ran into its deadline; `length` is the value's."""
     return JavaRegexTimeoutError(
         f"the pattern {quote_value(pattern)} takes too long on a value of {length} characters",
         hint="a repetition inside a repetition tries too many ways: make it possessive (X*+), "

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from osprofile.javaregex.charset import MembershipCache
-from osprofile.javaregex.loops import Loop, LoopStart
 from osprofile.javaregex.machine import PART_END, PatternEnd, Program, Step
-from osprofile.javaregex.repeats import CharRepeat, Curly, GroupCurly, OptionalStep
+from osprofile.javaregex.repetitions import (
+    CharRepeat,
+    Curly,
+    GroupCurly,
+    Loop,
+    LoopStart,
+    OptionalStep,
+)
 from osprofile.javaregex.steps import (
     ASSERTION_CHECKS,
     AssertionStep,

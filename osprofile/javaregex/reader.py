@@ -1,7 +1,10 @@
-r"""Reading a pattern character by character, in the way of the JDK's compiler.
+r"""The cursor over a pattern, with the JDK's own functions for reading characters.
 
-Quoting (`\Q..\E`) is resolved before anything else; under `(?x)` blanks and comments are passed
-over by most, not all, of the reading functions, and Java's odd corners come from just that.
+Quoting (`\Q..\E`) is resolved before anything else. Under `(?x)` most functions skip white space
+and comments, but not all, and some differ in where they leave the cursor: oddities of Java come
+from that. So each has its counterpart in `java.util.regex.Pattern`: `peek_char` is `peek`,
+`read_char` is `read`, `next_char` is `next`, `skip_char` is `skip`, `unread_char` is `unread`,
+`_peek_past_comments` is `peekPastWhitespace`, `_read_past_comments` is `parsePastWhitespace`.
 """
 
 from __future__ import annotations
@@ -10,10 +13,11 @@ from enum import Flag, auto
 from typing import NoReturn
 
 from osprofile.errors import JavaRegexError
+from osprofile.javaregex.charset import LINE_ENDS
 
 NUL = "\0"
 _BLANKS = frozenset(" \t\n\x0b\f\r")
-_LINE_ENDS = frozenset("\n\r\x85\u2028\u2029")
+_LINE_END_CHARS = frozenset(LINE_ENDS.list_chars())
 
 
 class Flags(Flag):
@@ -29,7 +33,7 @@ class Flags(Flag):
 
 
 class PatternReader:
-    """A cursor over a pattern; `flags` are those in force at the cursor."""
+    """A cursor over a pattern; `flags` are those that are on at the cursor."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -39,63 +43,63 @@ class PatternReader:
                 self.raise_error("a pattern cannot hold half of a surrogate pair", index=index)
         quoted = _expand_quotes(text)
         self.length = len(quoted)
-        # Two NULs end the pattern, so that reading one past the end is reading something.
+        # Two NULs end the pattern, as in the JDK, so that one character past the end can be read.
         self._chars = [char for char, _ in quoted] + [NUL, NUL]
         self._offsets = [place for _, place in quoted] + [len(text)] * 2
         self.cursor = 0
 
     def raise_error(self, message: str, *, index: int | None = None, hint: str = "") -> NoReturn:
-        """Raise for what was read last, or what stands at `index` of the original text."""
+        """Raise JavaRegexError at the last character read, or at `index` of the original text."""
         if index is None:
             index = self._offsets[max(0, min(self.cursor - 1, self.length))]
         raise JavaRegexError(message, text=self.text, index=index, hint=hint)
 
     def has_flag(self, flag: Flags) -> bool:
-        """Tell whether a flag is on here."""
+        """Return whether a flag is on."""
         return flag in self.flags
 
     @property
     def at_end(self) -> bool:
-        """Whether all has been read."""
+        """Whether the whole pattern has been read."""
         return self.cursor >= self.length
 
     def char_at(self, ahead: int = 0) -> str:
-        """Give the character at the cursor, or some way ahead, as it is; NUL past the end."""
+        """Return the character at the cursor, or some way ahead; NUL past the end."""
         place = self.cursor + ahead
         return self._chars[place] if 0 <= place < len(self._chars) else NUL
 
     def slice_text(self, start: int, end: int) -> str:
-        """Give the text between two cursors."""
+        """Return the text between two positions of the cursor."""
         return "".join(self._chars[start:end])
 
     def peek_char(self) -> str:
-        """Give the next character, having moved past blanks and comments under `(?x)`."""
+        """Return the next character; under `(?x)`, move to one that is not skipped."""
         char = self.char_at()
         return self._peek_past_comments(char) if Flags.COMMENTS in self.flags else char
 
     def read_char(self) -> str:
-        """Give the next character and move past it."""
+        """Return the next character and move past it; under `(?x)`, the next not skipped."""
         char = self.read_raw_char()
         return self._read_past_comments(char) if Flags.COMMENTS in self.flags else char
 
     def read_raw_char(self) -> str:
-        """Give the next character and move past it, blanks and all."""
+        """Return the next character and move past it; under `(?x)` too."""
         char = self.char_at()
         self.cursor += 1
         return char
 
     def next_char(self) -> str:
-        """Move past one character and peek."""
+        """Move past one character and return the next, as `peek_char` does."""
         self.cursor += 1
         return self.peek_char()
 
     def next_raw_char(self) -> str:
-        """Move past one character and give the next, blanks and all."""
+        """Move past one character and return the next; under `(?x)` too."""
         self.cursor += 1
         return self.char_at()
 
     def skip_char(self) -> str:
-        """Give the character after the next, and move past both."""
+        """Return the character after the next, and move past both."""
         char = self.char_at(1)
         self.cursor += 2
         return char
@@ -105,7 +109,7 @@ class PatternReader:
         self.cursor -= 1
 
     def _ends_comment(self, char: str) -> bool:
-        return char == "\n" if self.has_flag(Flags.UNIX_LINES) else char in _LINE_ENDS
+        return char == "\n" if self.has_flag(Flags.UNIX_LINES) else char in _LINE_END_CHARS
 
     def _peek_past_comments(self, char: str) -> str:
         while char in _BLANKS or char == "#":
@@ -135,7 +139,7 @@ class PatternReader:
 
 
 def _expand_quotes(text: str) -> list[tuple[str, int]]:
-    r"""Replace `\Q..\E` by escaped characters; each with its place in the text."""
+    r"""Replace `\Q..\E` by escaped characters; return each character with its index in the text."""
     start = 0
     while start < len(text) - 1 and text[start : start + 2] != "\\Q":
         start += 2 if text[start] == "\\" else 1

@@ -16,7 +16,7 @@ ReplacementPart = str | int
 def parse_replacement(
     text: str, group_count: int, group_names: Mapping[str, int]
 ) -> tuple[ReplacementPart, ...]:
-    """Give the parts of a replacement: literal text, and the numbers of groups.
+    """Return the parts of a replacement: literal text, and the numbers of groups.
 
     JavaRegexError where Java would throw at the first match: a group that does not exist, a `$`
     without a group, a backslash at the end.

@@ -14,17 +14,13 @@ if TYPE_CHECKING:
 
     from osprofile.javaregex.syntax import Look
 
-_LINE_END_CHARS = frozenset(
-    chr(c) for first, last in LINE_ENDS.ranges for c in range(first, last + 1)
-)
-_LINE_BREAK_CHARS = frozenset(
-    chr(c) for first, last in VERTICAL_SPACE.ranges for c in range(first, last + 1)
-)
+_LINE_END_CHARS = frozenset(LINE_ENDS.list_chars())
+_LINE_BREAK_CHARS = frozenset(VERTICAL_SPACE.list_chars())
 
 
 @final
 class CharStep(Step):
-    """One character out of a set."""
+    """One character of a set."""
 
     __slots__ = ("members",)
 
@@ -42,7 +38,7 @@ class CharStep(Step):
 
 @final
 class TextStep(Step):
-    """Several characters that match nothing but themselves."""
+    """Characters that match only themselves."""
 
     __slots__ = ("text",)
 
@@ -59,12 +55,12 @@ class TextStep(Step):
 
 @final
 class EmptyStep(Step):
-    """Nothing: it matches everywhere."""
+    """The empty pattern, which matches everywhere."""
 
     __slots__ = ()
 
     def match_here(self, run: MatchRun) -> Step | None:  # noqa: ARG002  # every step takes the run
-        """Go on."""
+        """Match the empty text."""
         return self.next
 
 
@@ -78,7 +74,7 @@ class ChoiceStep(Step):
         self.branches = branches
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Try the first."""
+        """Try the first branch."""
         return _try_branch(run, (self.branches, 0, run.position))
 
 
@@ -90,14 +86,14 @@ def _try_branch(run: MatchRun, data: tuple[tuple[Step, ...], int, int]) -> Step:
 
 
 def continue_at(run: MatchRun, data: tuple[Step, int]) -> Step:
-    """Go on with a step at a place: what an entry of the stack most often is."""
+    """Go on with a step at a position; for the stack."""
     step, run.position = data
     return step
 
 
 @final
 class GroupStart(Step):
-    """Where a group begins: notes the place for its end, and for a loop."""
+    """The begin of a group; notes the position for the group's end, and for a loop."""
 
     __slots__ = ("local_index",)
 
@@ -105,14 +101,14 @@ class GroupStart(Step):
         self.local_index = local_index
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Note the place; forget it again however this ends."""
+        """Note the position until the group's call ends."""
         push_local(run, self.local_index, run.position)
         return self.next
 
 
 def push_local(run: MatchRun, local: int, number: int) -> None:
     """Set a local variable until the call ends, with success or without."""
-    run.stack.append((_restore_local, _finish_local, (local, run.locals[local])))
+    run.stack.append((_restore_local, _restore_local, (local, run.locals[local])))
     run.locals[local] = number
 
 
@@ -120,12 +116,9 @@ def _restore_local(run: MatchRun, data: tuple[int, int]) -> None:
     run.locals[data[0]] = data[1]
 
 
-_finish_local = _restore_local
-
-
 @final
 class GroupEnd(Step):
-    """Where a capturing group ends."""
+    """The end of a capturing group."""
 
     __slots__ = ("group", "local_index")
 
@@ -134,26 +127,19 @@ class GroupEnd(Step):
         self.group = group
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Capture; take it back if what follows fails."""
+        """Set the capture; restore the former one if what follows fails."""
         save_capture(run, self.group)
-        set_capture(run, self.group, run.locals[self.local_index], run.position)
+        run.set_capture(self.group, run.locals[self.local_index], run.position)
         return self.next
 
 
 def save_capture(run: MatchRun, group: int) -> None:
-    """Restore a group's capture if what follows fails."""
-    start, end = run.groups[2 * group], run.groups[2 * group + 1]
-    run.stack.append((_restore_capture, None, (group, start, end)))
-
-
-def set_capture(run: MatchRun, group: int, start: int, end: int) -> None:
-    """Set what a group has captured."""
-    run.groups[2 * group] = start
-    run.groups[2 * group + 1] = end
+    """Note a group's capture, to be restored if what follows fails."""
+    run.stack.append((_restore_capture, None, (group, *run.get_capture(group))))
 
 
 def _restore_capture(run: MatchRun, data: tuple[int, int, int]) -> None:
-    set_capture(run, *data)
+    run.set_capture(*data)
 
 
 @final
@@ -167,18 +153,17 @@ class LookAhead(Step):
         self.negative = negative
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Match the body for itself."""
-        return run.enter_part(self.body, self.continue_after_body, run.position)
+        """Match the body on its own."""
+        return run.enter_part(self.body, self._continue_after_body, run.position)
 
-    def continue_after_body(self, run: MatchRun, matched: bool, place: int) -> Step | None:
-        """Go on from where this stood."""
+    def _continue_after_body(self, run: MatchRun, matched: bool, place: int) -> Step | None:
         run.position = place
         return self.next if matched is not self.negative else None
 
 
 @final
 class LookBehind(Step):
-    """A look-behind: the body is tried from ever further back, and has to end here."""
+    """A look-behind: the body is tried from further and further back, and has to end here."""
 
     __slots__ = ("body", "look", "negative")
 
@@ -188,7 +173,7 @@ class LookBehind(Step):
         self.negative = look.negative
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Try from the nearest place."""
+        """Try from the nearest position first."""
         place, look = run.position, self.look
         outer, run.lookbehind_end = run.lookbehind_end, place
         nearest, furthest = place - look.min_length, wrap_int32(place - look.max_length)
@@ -202,12 +187,11 @@ class LookBehind(Step):
             return self._finish_lookbehind(run, outer, matched=False)
         here = run.lookbehind_end
         run.position = place
-        return run.enter_part(self.body, self.continue_after_body, (here, place, start, outer))
+        return run.enter_part(self.body, self._continue_after_body, (here, place, start, outer))
 
-    def continue_after_body(
+    def _continue_after_body(
         self, run: MatchRun, matched: bool, data: tuple[int, int, int, int]
     ) -> Step | None:
-        """Try from further back, or end."""
         run.lookbehind_end, place, start, outer = data
         if matched:
             return self._finish_lookbehind(run, outer, matched=True)
@@ -219,7 +203,7 @@ class LookBehind(Step):
 
 
 def _lookbehind_distance(place: int, end: int, count: int) -> int:
-    """Give how far the JDK goes back by code points; forward, when the count has overflowed."""
+    """Return how far back the JDK goes by code points; after an overflow it goes forward."""
     if count > 0:
         return min(place, count)
     return 0 if count == -0x80000000 else min(end - place, -count)
@@ -227,18 +211,18 @@ def _lookbehind_distance(place: int, end: int, count: int) -> int:
 
 @final
 class LookBehindEnd(Step):
-    """The end of a look-behind's body."""
+    """The end of the body of a look-behind."""
 
     __slots__ = ()
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Succeed where the look-behind stands."""
+        """Succeed at the position of the look-behind."""
         return run.leave_part() if run.position == run.lookbehind_end else None
 
 
 @final
 class BackRefStep(Step):
-    """A back-reference; `fold` maps a code point to the form that is compared, or is None."""
+    """A back-reference; `fold` maps a code point to the form that is compared."""
 
     __slots__ = ("fold", "group")
 
@@ -247,8 +231,8 @@ class BackRefStep(Step):
         self.fold = fold
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Match what the group has captured once more; fail if it has not."""
-        start, end = run.groups[2 * self.group], run.groups[2 * self.group + 1]
+        """Match the group's text again; fail if the group took no part."""
+        start, end = run.get_capture(self.group)
         if start < 0:
             return None
         text = run.value[start:end]
@@ -276,7 +260,7 @@ class LineBreakStep(Step):
     __slots__ = ()
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Match one; CR LF first as a whole, then the CR alone."""
+        """Match a line break; CR LF as a whole first, then the CR alone."""
         place = run.position
         if place >= run.end or run.value[place] not in _LINE_BREAK_CHARS:
             return None
@@ -289,7 +273,7 @@ class LineBreakStep(Step):
 
 @final
 class AssertionStep(Step):
-    """An assertion."""
+    """An assertion; `holds` checks it at the run's position."""
 
     __slots__ = ("holds",)
 
@@ -297,7 +281,7 @@ class AssertionStep(Step):
         self.holds = holds
 
     def match_here(self, run: MatchRun) -> Step | None:
-        """Go on if it holds."""
+        """Match the empty text if the assertion holds."""
         return self.next if self.holds(run) else None
 
 
