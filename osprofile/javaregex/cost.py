@@ -1,10 +1,12 @@
-"""What a pattern costs: whether two characters ahead always say how to go on.
+"""The cost of a pattern: how the number of steps grows with the length of a value.
 
-A pattern is *decided* if at every choice (an alternative, one more round of a repetition or not)
-the next two characters rule out all ways but one. Then backtracking never finds another way: it
-ends at once, the time is linear in the value, and possessive repetitions and atomic groups match
-what plain ones do. The look-ahead of a node is a list of tuples of at most two sets; a shorter
-tuple says that the match may end there.
+A pattern is *unambiguous* if at every choice (an alternative, one more round of a repetition or
+not) the next two characters rule out all ways but one. Then backtracking never finds another way:
+it ends at once, the time is linear in the length of the value, and possessive repetitions and
+atomic groups match what ordinary ones do.
+
+What can come next at a node (`NextChars`) is a tuple of ways, each a tuple of at most two sets; in
+a shorter way the match may end there.
 """
 
 from __future__ import annotations
@@ -28,22 +30,25 @@ from osprofile.javaregex.syntax import (
     Node,
     Repeat,
     Seq,
+    get_children,
 )
 from osprofile.javaregex.tree_info import compute_min_length
 
 NextChars = tuple[tuple[CharSet, ...], ...]
 MATCH_END: NextChars = ((),)
 _ANY_CHARS: NextChars = ((ANY,),)
+# Every comparison is of all pairs of ways, and every level of repetition doubles the work: a
+# pattern beyond these bounds is left to the engines with a time-out.
 _MAX_CHOICES = 48
 MAX_REPEAT_DEPTH = 6
-_SMALL_COUNT = 8
+_SMALL_COUNT = 8  # a repetition of up to so many characters counts as constant work
 _LINE_END_ASSERTIONS = frozenset({
     AssertionKind.LAST_LINE_END, AssertionKind.UNIX_LAST_LINE_END, AssertionKind.LINE_END, AssertionKind.UNIX_LINE_END,
 })  # fmt: skip
 
 
 class UnknownCostError(Exception):
-    """Nothing can be promised about a pattern."""
+    """Raised for a pattern without a known bound."""
 
 
 def _prepend_chars(chars: CharSet, after: NextChars) -> NextChars:
@@ -58,7 +63,7 @@ def _join_choices(*ways: NextChars) -> NextChars:
 
 
 def find_next_chars(node: Node, after: NextChars) -> NextChars:
-    """Give what can come next where a node begins, `after` being what can follow it."""
+    """Return what can come next at the begin of a node; `after` is what can follow the node."""
     match node:
         case Chars(chars):
             return _prepend_chars(chars, after)
@@ -71,8 +76,8 @@ def find_next_chars(node: Node, after: NextChars) -> NextChars:
         case Alt(branches):
             return _join_choices(*(find_next_chars(branch, after) for branch in branches))
         case Repeat():
-            again = _find_next_round(node, after)
-            return _join_choices(again, after) if node.least == 0 else again
+            within = _find_next_round(node, after)
+            return _join_choices(within, after) if node.least == 0 else within
     return _find_special_chars(node, after)
 
 
@@ -93,7 +98,7 @@ def _find_special_chars(node: Node, after: NextChars) -> NextChars:
 
 
 def _find_next_round(node: Repeat, after: NextChars) -> NextChars:
-    """Give what can come next where a repetition goes for one more round."""
+    """Return what can come next at the begin of one more round of a repetition."""
     if node.most == 0:
         return ()
     once = find_next_chars(node.body, after)
@@ -114,8 +119,8 @@ def _choices_overlap(some: NextChars, others: NextChars) -> bool:
 class _Continuation:
     """What can follow a node.
 
-    Inside what is never tried again (`sealed`), a way is taken without regard to what comes behind
-    the seal: `within_seal` then ends there, while `after` does not.
+    Inside of what is never tried again (`sealed`), a way is taken without regard to what follows
+    the sealed part. `within_seal` ends with that part, `after` does not.
     """
 
     after: NextChars
@@ -123,7 +128,7 @@ class _Continuation:
     sealed: bool = False
 
     def extend_before(self, node: Node) -> _Continuation:
-        """Give what can follow where a node begins."""
+        """Return what can follow the node before this one."""
         after = find_next_chars(node, self.after)
         return _Continuation(
             after, find_next_chars(node, self.within_seal) if self.sealed else after, self.sealed
@@ -134,7 +139,7 @@ _PATTERN_END = _Continuation(MATCH_END, MATCH_END)
 
 
 def is_unambiguous(node: Node, follow: _Continuation = _PATTERN_END) -> bool:
-    """Tell whether a node is decided."""
+    """Return whether a node is unambiguous."""
     match node:
         case Seq(nodes):
             return _is_sequence_unambiguous(nodes, follow)
@@ -163,14 +168,14 @@ def _is_sequence_unambiguous(nodes: tuple[Node, ...], follow: _Continuation) -> 
 
 
 def _is_choice_unambiguous(branches: tuple[Node, ...], follow: _Continuation) -> bool:
-    # A sealed choice for nothing would stand, though the match were to fail for it.
+    # A sealed choice of an empty branch would stand even where the match then fails.
     if follow.sealed and not all(map(compute_min_length, branches[:-1])):
         return False
     if len(branches) > _MAX_CHOICES:
         raise UnknownCostError
-    taken = [find_next_chars(branch, follow.within_seal) for branch in branches]
-    instead = [find_next_chars(branch, follow.after) for branch in branches]
-    if any(_choices_overlap(a, b) for n, a in enumerate(taken) for b in instead[n + 1 :]):
+    chosen = [find_next_chars(branch, follow.within_seal) for branch in branches]
+    others = [find_next_chars(branch, follow.after) for branch in branches]
+    if any(_choices_overlap(a, b) for n, a in enumerate(chosen) for b in others[n + 1 :]):
         return False
     return all(is_unambiguous(branch, follow) for branch in branches)
 
@@ -183,26 +188,27 @@ def _is_repeat_unambiguous(node: Repeat, follow: _Continuation) -> bool:
     if not compute_min_length(node.body) or (sealed and node.kind == "lazy"):
         return False
     within = MATCH_END if possessive else follow.within_seal
-    taken, again = _find_next_round(node, within), _find_next_round(node, follow.after)
-    if node.least != node.most and _choices_overlap(taken, follow.after):
+    sealed_round = _find_next_round(node, within)
+    open_round = _find_next_round(node, follow.after)
+    if node.least != node.most and _choices_overlap(sealed_round, follow.after):
         return False
-    after = follow.after if node.most == 1 else _join_choices(follow.after, again)
+    after = follow.after if node.most == 1 else _join_choices(follow.after, open_round)
     if not possessive:
-        within = within if node.most == 1 else _join_choices(within, taken)
+        within = within if node.most == 1 else _join_choices(within, sealed_round)
     return is_unambiguous(node.body, _Continuation(after, within, sealed))
 
 
 def bound_steps(node: Node, *, unambiguous: bool) -> tuple[int, int]:
-    """Bound the steps of one attempt: n to a power, times a number of ways, n being the length.
+    """Return a bound of the steps of one attempt on n characters: (power, ways) for ways * n**power.
 
-    `unambiguous`: the pattern is decided.
-    UndecidedError if there is no such bound, or none that is quickly found.
+    `unambiguous`: the pattern is known to be so.
+    UnknownCostError if there is no such bound, or none that is quickly found.
     """
     return (_bound_scans(node), 1) if unambiguous else _bound_node_steps(node)
 
 
 def is_pattern_unambiguous(node: Node) -> bool:
-    """Tell whether a whole pattern is known to be decided."""
+    """Return whether a whole pattern is known to be unambiguous."""
     try:
         return measure_repeat_depth(node) <= MAX_REPEAT_DEPTH and is_unambiguous(node)
     except UnknownCostError:
@@ -210,15 +216,9 @@ def is_pattern_unambiguous(node: Node) -> bool:
 
 
 def measure_repeat_depth(node: Node) -> int:
-    """Give how many repetitions are inside one another: each doubles the work of looking ahead."""
-    match node:
-        case Seq(nodes) | Alt(nodes):
-            return max(map(measure_repeat_depth, nodes), default=0)
-        case Group(body) | Atomic(body) | Look(body):
-            return measure_repeat_depth(body)
-        case Repeat(body):
-            return 1 + measure_repeat_depth(body)
-    return 0
+    """Return how many repetitions are nested; each doubles the work of looking ahead."""
+    inner = max(map(measure_repeat_depth, get_children(node)), default=0)
+    return inner + isinstance(node, Repeat)
 
 
 def _bound_node_steps(node: Node) -> tuple[int, int]:
@@ -246,16 +246,16 @@ def _bound_repeat_steps(node: Repeat) -> tuple[int, int]:
         return (0, _SMALL_COUNT) if node.most <= _SMALL_COUNT else (1, 1)
     if measure_repeat_depth(node) > MAX_REPEAT_DEPTH:
         raise UnknownCostError
-    again = _join_choices(MATCH_END, _find_next_round(node, MATCH_END))
+    after = _join_choices(MATCH_END, _find_next_round(node, MATCH_END))
     if not compute_min_length(node.body) or not is_unambiguous(
-        node.body, _Continuation(again, again)
+        node.body, _Continuation(after, after)
     ):
         raise UnknownCostError
     return 1 + _bound_scans(node.body), 1
 
 
 def _bound_scans(node: Node) -> int:
-    """Bound the work of a decided node: look-arounds and references may each read on."""
+    """Return the power for an unambiguous node: look-arounds and references may each read on."""
     match node:
         case Seq(nodes) | Alt(nodes):
             parts = [_bound_scans(n) for n in nodes]
@@ -273,7 +273,7 @@ def _bound_scans(node: Node) -> int:
 
 
 def stays_in_line(node: Node) -> bool:
-    """Tell whether no repetition of a decided pattern can go beyond the end of a line."""
+    """Return whether no repetition of an unambiguous pattern can go beyond the end of a line."""
     match node:
         case Seq(nodes) | Alt(nodes):
             return all(map(stays_in_line, nodes))
@@ -298,7 +298,11 @@ def _can_match_newline(node: Node) -> bool:
 
 
 def merge_set_repeats(node: Node) -> Node:
-    """Write `(?:S++|X)*+` as `(?:S|X)*+`, S a set, where X begins with none of it: the same."""
+    """Return a pattern with `(?:S++|X)*+` written `(?:S|X)*+`, where S is a set.
+
+    Both match the same if X does not begin with a character of S, but only the second is
+    unambiguous: in the first, one more character of S could be taken by a new round as well.
+    """
     match node:
         case Seq(nodes):
             return Seq(tuple(map(merge_set_repeats, nodes)))
@@ -317,10 +321,8 @@ def _merge_repeat(node: Repeat) -> Repeat:
     least, most, kind, form = node.least, node.most, node.kind, node.form
     match node.body:
         case Group(Alt(branches), 0) if kind == "possessive" and most == UNBOUNDED and least <= 1:
-            one_by_one = Alt(
-                tuple(merge_set_repeats(_reduce_to_single(b, branches)) for b in branches)
-            )
-            return Repeat(Group(one_by_one, 0), least, most, kind, form)
+            merged = tuple(merge_set_repeats(_reduce_to_single(b, branches)) for b in branches)
+            return Repeat(Group(Alt(merged), 0), least, most, kind, form)
     return Repeat(merge_set_repeats(node.body), least, most, kind, form)
 
 

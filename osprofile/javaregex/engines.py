@@ -1,11 +1,11 @@
-"""The engines, and which of them may match what.
+"""The engines, and the choice of one for a pattern and a value.
 
-    re        plain patterns, as long as the work is known to be small: it has no time-out, but is
-              there at start-up
-    regex     plain patterns on long values; imported when first needed
-    machine   everything else, and short values where that spares the import
+    re        translatable patterns, where the work is known to be small: it has no time-out, but it
+              is loaded at start-up anyway
+    regex     translatable patterns on long values; imported when first needed
+    machine   everything else, and short values where that saves importing `regex`
 
-All give a match as the places of its groups, and all keep to the one deadline of a call.
+Every engine returns a match as the spans of its groups, and keeps to the deadline of the call.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ if TYPE_CHECKING:
     from osprofile.javaregex.machine import Program
 
 Spans = tuple[tuple[int, int], ...]
-STEP_BUDGET = 1_000_000
-SHORT_VALUE_LENGTH = 512
+STEP_BUDGET = 1_000_000  # steps that `re`, which has no time-out, may need at most
+SHORT_VALUE_LENGTH = 512  # up to here the machine is quicker than importing the regex package
 _NO_NEWLINE = ~CharSet.from_chars("\n")
 
 
 class Engine(Protocol):
-    """What matches a pattern."""
+    """Matches one pattern; `deadline` is in seconds of `time.monotonic`."""
 
     def match_whole(self, value: str, deadline: float) -> Spans | None:
-        """Match the whole value."""
+        """Match the whole value, as Java's `matches()` does."""
 
     def find_all(self, value: str, deadline: float) -> Iterator[Spans]:
-        """Give the matches as Java's `find()` gives them, one after the other."""
+        """Yield the matches that calls of Java's `find()` find, one after the other."""
 
 
 def is_simple_value(value: str) -> bool:
-    """Tell whether a value is one that the simple dialect is for."""
+    """Return whether the simple dialect of a translated pattern is right for a value."""
     return value.isascii() and "\r" not in value
 
 
@@ -82,11 +82,12 @@ class ReEngine:
         return match.regs if match else None
 
     def find_all(self, value: str, _deadline: float) -> Iterator[Spans]:
-        """Give the matches."""
+        """Yield the matches."""
         if not self.matches_empty:
             for match in self.compiled.finditer(value):
                 yield match.regs
             return
+        # After an empty match, finditer tries a longer one at the same position; Java moves on.
         place = 0
         while place <= len(value) and (found := self.compiled.search(value, place)):
             yield found.regs
@@ -95,14 +96,16 @@ class ReEngine:
 
 @final
 class RegexEngine:
-    """The `get_regex_engine` package's engine, for one dialect of a pattern."""
+    """The engine of the `regex` package, for one dialect of a pattern."""
 
     __slots__ = ("_compiled", "_text")
 
     def __init__(self, translated: str, text: str) -> None:
         import regex
 
-        self._compiled = regex.compile(translated, regex.VERSION0)
+        self._compiled = regex.compile(
+            translated, regex.VERSION0
+        )  # as `re`, without set operations
         self._text = text
 
     def match_whole(self, value: str, deadline: float) -> Spans | None:
@@ -114,7 +117,7 @@ class RegexEngine:
         return tuple(match.regs) if match else None
 
     def find_all(self, value: str, deadline: float) -> Iterator[Spans]:
-        """Give the matches."""
+        """Yield the matches."""
         place = 0
         while place <= len(value):
             try:
@@ -134,7 +137,7 @@ class RegexEngine:
 
 @final
 class MachineEngine:
-    """The machine of this package."""
+    """The engine of this package."""
 
     __slots__ = ("_program",)
 
@@ -151,7 +154,7 @@ class MachineEngine:
         return run.get_spans() if run.match_whole() else None
 
     def find_all(self, value: str, deadline: float) -> Iterator[Spans]:
-        """Give the matches."""
+        """Yield the matches."""
         from osprofile.javaregex.machine import MatchRun
 
         run = MatchRun(self._program, value, deadline)
@@ -169,7 +172,7 @@ def _seconds_left(deadline: float) -> float:
 
 @final
 class Engines:
-    """The engines of one pattern, each made when first needed."""
+    """The engines of one pattern, each built on first use."""
 
     __slots__ = ("_machine", "_parsed", "_re", "_regex", "length_limits")
 
@@ -181,26 +184,25 @@ class Engines:
         self.length_limits = LengthLimits.from_tree(parsed.tree)
 
     def select_engine(self, value: str, *, whole: bool) -> Engine:
-        """Give the engine that is to match a whole value, or to find in it."""
-        easy = is_simple_value(value)
+        """Return the engine for matching a whole value, or for finding in it."""
+        is_simple = is_simple_value(value)
         limits = self.length_limits
-        finding = limits.find_simple if easy else limits.find
-        if len(value) <= (limits.whole if whole else finding):
-            found: Engine | None = self.get_re_engine(is_simple=easy)
-        else:
-            found = (
-                self.get_regex_engine(is_simple=easy) if len(value) > SHORT_VALUE_LENGTH else None
-            )
-        return found or self.get_machine()
+        limit = limits.whole if whole else limits.find_simple if is_simple else limits.find
+        engine: Engine | None = None
+        if len(value) <= limit:
+            engine = self.get_re_engine(is_simple=is_simple)
+        elif len(value) > SHORT_VALUE_LENGTH:
+            engine = self.get_regex_engine(is_simple=is_simple)
+        return engine or self.get_machine()
 
     def get_machine(self) -> MachineEngine:
-        """Give the machine."""
+        """Return the machine, which can match any pattern."""
         if self._machine is None:
             self._machine = MachineEngine(self._parsed)
         return self._machine
 
     def get_re_engine(self, *, is_simple: bool) -> ReEngine | None:
-        """Give the `get_re_engine` engine for a dialect, or None if it cannot match this pattern."""
+        """Return the engine of `re` for a dialect, or None if it cannot match this pattern."""
         if is_simple not in self._re:
             self._re[is_simple] = self._make_re_engine(is_simple=is_simple)
         return self._re[is_simple]
@@ -210,30 +212,30 @@ class Engines:
             return None
         tree = merge_set_repeats(self._parsed.tree)
         try:
-            written = translate_pattern(tree, simple=is_simple, keep_atomic=False)
+            translated = translate_pattern(tree, simple=is_simple, keep_atomic=False)
         except UntranslatableError:
             return None
-        return ReEngine(written, matches_empty=compute_min_length(tree) == 0)
+        return ReEngine(translated, matches_empty=compute_min_length(tree) == 0)
 
     def get_regex_engine(self, *, is_simple: bool) -> RegexEngine | None:
-        """Give the `get_regex_engine` engine for a dialect, or None if it cannot match this pattern."""
+        """Return the engine of `regex` for a dialect, or None if it cannot match this pattern."""
         if is_simple not in self._regex:
             self._regex[is_simple] = self._make_regex_engine(is_simple=is_simple)
         return self._regex[is_simple]
 
     def _make_regex_engine(self, *, is_simple: bool) -> RegexEngine | None:
         tree = self._parsed.tree
-        if measure_repeat_depth(tree) > MAX_REPEAT_DEPTH:  # compiling takes it ever longer
+        if measure_repeat_depth(tree) > MAX_REPEAT_DEPTH:  # regex compiles nested ones ever slower
             return None
         try:
-            written = translate_pattern(tree, simple=is_simple, keep_atomic=True)
+            translated = translate_pattern(tree, simple=is_simple, keep_atomic=True)
         except UntranslatableError:
             return None
-        return RegexEngine(written, self._parsed.text)
+        return RegexEngine(translated, self._parsed.text)
 
 
 class LengthLimits(NamedTuple):
-    """Up to what length of a value `get_re_engine` may match, or find; -1 for never."""
+    """Up to what length of a value `re` may match, or find; -1 for never."""
 
     whole: int
     find: int
@@ -241,33 +243,34 @@ class LengthLimits(NamedTuple):
 
     @staticmethod
     def from_tree(tree: Node) -> LengthLimits:
-        """Give the limits of a pattern, from what one attempt costs and how many there are."""
+        """Return the limits of a pattern, from the cost of one attempt and their number."""
         try:
             tree = merge_set_repeats(tree)
-            sure = is_pattern_unambiguous(tree)
-            if has_atomic_part(tree) and not sure:
+            unambiguous = is_pattern_unambiguous(tree)
+            if has_atomic_part(tree) and not unambiguous:
                 return NEVER
-            steps, ways = bound_steps(tree, unambiguous=sure)
+            power, ways = bound_steps(tree, unambiguous=unambiguous)
         except UnknownCostError:
             return NEVER
-        once = _max_length(steps, ways)
+        whole = _get_max_length(power, ways)
         if _always_begins_with(tree, _is_text_begin):
-            return LengthLimits(once, once, once)
-        find = _max_length(steps + 1, ways)
-        by_line = sure and _always_begins_with(tree, _is_line_begin) and stays_in_line(tree)
-        return LengthLimits(once, find, STEP_BUDGET if by_line else find)
+            return LengthLimits(whole, whole, whole)
+        find = _get_max_length(power + 1, ways)
+        by_line = unambiguous and _always_begins_with(tree, _is_line_begin) and stays_in_line(tree)
+        return LengthLimits(whole, find, STEP_BUDGET if by_line else find)
 
 
 NEVER = LengthLimits(-1, -1, -1)
 
 
-def _max_length(steps: int, ways: int) -> int:
+def _get_max_length(power: int, ways: int) -> int:
+    """Return the greatest n for which ways * n**power is within the budget."""
     budget = STEP_BUDGET // ways
-    return STEP_BUDGET if steps == 0 and budget else int(budget ** (1 / max(steps, 1)))
+    return STEP_BUDGET if power == 0 and budget else int(budget ** (1 / max(power, 1)))
 
 
 def _always_begins_with(node: Node, predicate: Callable[[Node], bool]) -> bool:
-    """Tell whether a node begins with such an assertion, in whichever way it matches."""
+    """Return whether every way to match a node begins with such an assertion."""
     match node:
         case Seq(nodes):
             return bool(nodes) and _always_begins_with(nodes[0], predicate)
@@ -283,7 +286,7 @@ def _is_text_begin(node: Node) -> bool:
 
 
 def _is_line_begin(node: Node) -> bool:
-    """Tell whether a node is one that holds at the beginning of a line only."""
+    """Return whether a node matches at the begin of a line only."""
     match node:
         case Look(Group(Chars(chars)), behind=True, negative=True):
             return not (~chars).intersects(_NO_NEWLINE)

@@ -1,4 +1,4 @@
-"""Patterns and matches: what callers hold."""
+"""Patterns and matches: the interface of this package."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @final
 class Match:
-    """One match: where it and its groups are, in code points of the value.
+    """One match, and where its groups are, in code points of the value.
 
-    `spans` has the places of the groups by number, the whole match first; (-1, -1) for a group
-    that took no part.
+    `spans` has the begin and the end of each group by number, the whole match first; (-1, -1) for a
+    group that took no part.
     """
 
     __slots__ = ("_names", "spans", "value")
@@ -41,21 +41,21 @@ class Match:
 
     @property
     def span(self) -> tuple[int, int]:
-        """Where the match begins and ends."""
+        """The begin and the end of the match."""
         return self.spans[0]
 
     @property
     def start(self) -> int:
-        """Where the match begins."""
+        """The begin of the match."""
         return self.spans[0][0]
 
     @property
     def end(self) -> int:
-        """Where the match ends."""
+        """The end of the match."""
         return self.spans[0][1]
 
     def group(self, group: int | str = 0) -> str | None:
-        """Give the text of a group by number or name; None if it took no part.
+        """Return the text of a group by number or name; None if it took no part.
 
         IndexError for a number that the pattern does not have, KeyError for such a name.
         """
@@ -66,21 +66,21 @@ class Match:
         return None if start < 0 else self.value[start:end]
 
     def groups(self) -> tuple[str | None, ...]:
-        """Give the text of every group, the first at 0."""
+        """Return the texts of all groups, group 1 at index 0."""
         value = self.value
         return tuple([value[a:b] if a >= 0 else None for a, b in self.spans[1:]])
 
     def groupdict(self) -> dict[str, str | None]:
-        """Give the text of every named group."""
+        """Return the texts of the named groups by name."""
         return {name: self.group(number) for name, number in self._names.items()}
 
 
 @final
 class Pattern:
-    """A compiled pattern; get one from `compile`. It can be shared between threads.
+    """A compiled pattern, from `compile`. It can be shared between threads.
 
-    `min_length` is a length in code points that no match is shorter than. Every call has one
-    deadline: 1 s, and 1 s more a million characters; then JavaRegexTimeoutError.
+    `min_length` is a lower bound of the length of a match, in code points. Every call has a deadline:
+    1 s, and 1 s more for each million characters of the value; after it, JavaRegexTimeoutError.
     """
 
     __slots__ = (
@@ -97,7 +97,7 @@ class Pattern:
     def __init__(self, pattern: str) -> None:
         self._parsed = parse_pattern(pattern)
         self._engines: Engines | None = None
-        # What matches simple values, and up to what length: once it is known that `get_re_engine` can.
+        # What matches simple values up to these lengths without asking the engines; they set it.
         self._re_pattern: re.Pattern[str] | None = None
         self._re_limits = NEVER
         self.pattern = pattern
@@ -110,16 +110,16 @@ class Pattern:
 
     @property
     def is_line_based(self) -> bool:
-        """Whether it finds in lines one by one what it finds in their text, if that has no CR."""
+        """Whether it finds the same in each line of a text as in the text, if that has no CR."""
         return self.min_length > 0 and is_line_based(self._parsed.tree)
 
     def matches(self, value: str) -> Match | None:
-        """Match the whole value, as Java's `Matcher.matches()`; None if it does not.
+        """Match the whole value, as Java's `Matcher.matches()` does.
 
         JavaRegexError for a value with lone surrogates, JavaRegexTimeoutError past the deadline.
         """
-        quick = self._re_pattern
-        if quick and len(value) <= self._re_limits[0] and value.isascii() and "\r" not in value:
+        quick = self._select_re_pattern(value, self._re_limits.whole)
+        if quick:
             found = quick.fullmatch(value)
             return Match(value, found.regs, self.group_names) if found else None
         engine = self._get_engines(value).select_engine(value, whole=True)
@@ -127,17 +127,17 @@ class Pattern:
         return Match(value, spans, self.group_names) if spans else None
 
     def accepts(self, value: str) -> bool:
-        """Say whether the whole value matches: `matches` without the groups, and quicker."""
-        quick = self._re_pattern
-        if quick and len(value) <= self._re_limits[0] and value.isascii() and "\r" not in value:
+        """Return whether the whole value matches; quicker than `matches`."""
+        quick = self._select_re_pattern(value, self._re_limits.whole)
+        if quick:
             return quick.fullmatch(value) is not None
         engine = self._get_engines(value).select_engine(value, whole=True)
         return engine.match_whole(value, _compute_deadline(value)) is not None
 
     def find(self, value: str) -> Match | None:
-        """Give the first match in a value, as Java's `Matcher.find()`; None without any."""
-        quick = self._re_pattern
-        if quick and self._can_use_re(value):
+        """Return the first match in a value, as Java's `Matcher.find()` finds it."""
+        quick = self._select_re_pattern(value, self._re_limits.find_simple)
+        if quick:
             found = quick.search(value)
             return Match(value, found.regs, self.group_names) if found else None
         for spans in self._find_spans(value):
@@ -145,31 +145,31 @@ class Pattern:
         return None
 
     def find_iter(self, value: str) -> Iterator[Match]:
-        """Give the matches in a value one after the other, as repeated `find()` does.
+        """Yield the matches in a value, as repeated calls of Java's `find()` find them.
 
-        The deadline holds for all of them together, with what the caller does in between.
+        The deadline is for all of them together, with the time that the caller takes in between.
         """
         names = self.group_names
         for spans in self._find_spans(value):
             yield Match(value, spans, names)
 
     def find_groups(self, value: str) -> list[tuple[int, tuple[str | None, ...]]]:
-        """Give for each match of `find_iter` where it begins, and the texts of its groups."""
-        quick = self._re_pattern
-        if quick and self.min_length and self._can_use_re(value):
+        """Return the begin of each match of `find_iter`, and the texts of its groups."""
+        quick = self._select_re_pattern(value, self._re_limits.find_simple)
+        if quick and self.min_length:  # as in compile_replacement
             return [(found.start(), found.groups()) for found in quick.finditer(value)]
         return [(match.start, match.groups()) for match in self.find_iter(value)]
 
     def replace_all(self, value: str, replacement: str) -> str:
-        """Replace every match, as Java's `replaceAll`; see `compile_replacement` for what is raised."""
+        """Replace every match, as Java's `replaceAll` does; errors as in `compile_replacement`."""
         return self.compile_replacement(replacement)(value)
 
     def compile_replacement(self, replacement: str) -> Callable[[str], str]:
-        """Give a function that replaces every match in a value.
+        """Return a function that replaces every match in a value.
 
         The replacement is parsed once. JavaRegexError where Java would throw at the first match,
-        even if there is never going to be one: for a group that does not exist, a lone `$`, or a
-        backslash at the end.
+        even if there never is one: for a group that does not exist, a lone `$`, or a backslash at
+        the end.
         """
         parts = parse_replacement(replacement, self.group_count, self.group_names)
         pair = parse_literal_pair(self.pattern, replacement)
@@ -180,8 +180,8 @@ class Pattern:
         def replace(value: str) -> str:
             if len(value) < self.min_length:
                 return value
-            quick = self._re_pattern
-            if quick and self.min_length and self._can_use_re(value):
+            quick = self._select_re_pattern(value, self._re_limits.find_simple)
+            if quick and self.min_length:  # after an empty match, `sub` goes on otherwise than Java
                 return quick.sub(quick_fill, value)
             out: list[str] = []
             place = 0
@@ -193,8 +193,10 @@ class Pattern:
 
         return replace
 
-    def _can_use_re(self, value: str) -> bool:
-        return len(value) <= self._re_limits[2] and value.isascii() and "\r" not in value
+    def _select_re_pattern(self, value: str, limit: int) -> re.Pattern[str] | None:
+        if len(value) <= limit and value.isascii() and "\r" not in value:
+            return self._re_pattern
+        return None
 
     def _find_spans(self, value: str) -> Iterator[Spans]:
         return (
@@ -219,33 +221,33 @@ def _compute_deadline(value: str) -> float:
 
 
 def _check_encodable(value: str) -> None:
-    """Refuse a value that is no text."""
+    """Raise JavaRegexError for a value with lone surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise JavaRegexError(
-            "a value with half of a surrogate pair is no text", text=value, index=error.start
+            "a value with half of a surrogate pair is not text", text=value, index=error.start
         ) from None
 
 
 def _make_filler(parts: tuple[ReplacementPart, ...]) -> Callable[[str, Spans], str]:
-    """Give a function from a value and a match to what takes the match's place."""
+    """Return a function from a value and a match to the text that replaces the match."""
     if not any(isinstance(part, int) for part in parts):
         text = "".join(map(str, parts))
         return lambda _value, _spans: text
 
     def fill(value: str, spans: Spans) -> str:
-        out = [
+        texts = [
             part if isinstance(part, str) else value[spans[part][0] : spans[part][1]]
             for part in parts
-        ]  # (-1, -1) gives the empty text, as an unmatched group does
-        return "".join(out)
+        ]  # the slice of (-1, -1) is empty, as the text of an unmatched group is
+        return "".join(texts)
 
     return fill
 
 
 def _make_re_filler(parts: tuple[ReplacementPart, ...]) -> Callable[[re.Match[str]], str]:
-    """Give the same for a match of `get_re_engine`."""
+    """Return the same as `_make_filler`, for a match of `re`."""
     if not any(isinstance(part, int) for part in parts):
         text = "".join(map(str, parts))
         return lambda _match: text
@@ -254,7 +256,7 @@ def _make_re_filler(parts: tuple[ReplacementPart, ...]) -> Callable[[re.Match[st
 
 @lru_cache(maxsize=512)
 def compile(pattern: str) -> Pattern:  # noqa: A001  # as in the module re
-    """Compile a pattern; the last few hundred are kept.
+    """Compile a pattern; the last few hundred are cached.
 
     JavaRegexError if Java refuses it or it cannot be honoured exactly, with the place.
     """
@@ -262,8 +264,8 @@ def compile(pattern: str) -> Pattern:  # noqa: A001  # as in the module re
 
 
 def replace_all(value: str, pattern: str, replacement: str) -> str:
-    """Give what Java's `value.replaceAll(pattern, replacement)` gives.
+    """Return the result of Java's `value.replaceAll(pattern, replacement)`.
 
-    JavaRegexError for a wrong pattern or replacement, JavaRegexTimeoutError past the deadline.
+    JavaRegexError for an invalid pattern or replacement, JavaRegexTimeoutError past the deadline.
     """
     return compile(pattern).replace_all(value, replacement)

@@ -1,4 +1,4 @@
-"""From the tree of a pattern to the steps of the machine."""
+"""The compiler from the tree of a pattern to the steps of the machine."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
 
 
 def compile_program(parsed: ParsedPattern) -> Program:
-    """Give the steps of a pattern."""
+    """Return a pattern as a program of the machine."""
     return _Compiler(parsed).compile_pattern()
 
 
 class _Compiler:
-    """Builds steps from the end of the pattern to its beginning: each knows its next."""
+    """Builds the steps from the end of the pattern to its begin, because each knows its next."""
 
     def __init__(self, parsed: ParsedPattern) -> None:
         self._parsed = parsed
@@ -120,9 +120,9 @@ class _Compiler:
             return _link_step(EmptyStep(), after)
         text = ""
         for node in reversed(nodes):
-            only = node.chars.single_char if isinstance(node, Chars) else None
-            if only:
-                text = only + text
+            char = node.chars.single_char if isinstance(node, Chars) else None
+            if char:
+                text = char + text
                 continue
             after = self._build_node(node, _build_text(text, after))
             text = ""
@@ -161,9 +161,9 @@ class _Compiler:
         if node.form is RepeatForm.LOOP:
             return self._build_loop(node, after)
         if isinstance(body, Chars) and node.form is not RepeatForm.QUESTION:
-            notes = node.form is not RepeatForm.RUN
+            curly = node.form is not RepeatForm.RUN
             return _link_step(
-                CharRepeat(MembershipCache(body.chars), least, most, kind, records_end=notes), after
+                CharRepeat(MembershipCache(body.chars), least, most, kind, records_end=curly), after
             )
         if node.form is RepeatForm.GROUP_CURLY and isinstance(body, Group):
             inside = self._build_node(body.body, PART_END)
@@ -174,7 +174,7 @@ class _Compiler:
         return _link_step(Curly(inside, least, most, kind), after)
 
     def _build_loop(self, node: Repeat, after: Step) -> Step:
-        """Build a loop; even a group that does not capture notes where it begins."""
+        """Build a loop; a group that does not capture notes where it begins, too."""
         group = node.body
         number = group.number if isinstance(group, Group) else 0
         inner = group.body if isinstance(group, Group) else group
@@ -202,11 +202,7 @@ def _make_leaf_step(node: BackRef | Assertion | LineBreak | Cluster) -> Step:
         case BackRef(number, folding):
             return BackRefStep(number, _get_case_fold(folding))
         case Assertion(where):
-            return AssertionStep(
-                ASSERTION_CHECKS[where]
-                if where in ASSERTION_CHECKS
-                else _get_boundary_checks()[where]
-            )
+            return AssertionStep(ASSERTION_CHECKS.get(where) or _get_boundary_check(where))
         case LineBreak():
             return LineBreakStep()
         case Cluster():
@@ -216,10 +212,10 @@ def _make_leaf_step(node: BackRef | Assertion | LineBreak | Cluster) -> Step:
     assert_never(node)
 
 
-def _get_boundary_checks() -> dict[AssertionKind, Callable[..., bool]]:
-    from osprofile.javaregex import clusters
+def _get_boundary_check(kind: AssertionKind) -> Callable[..., bool]:
+    from osprofile.javaregex.clusters import BOUNDARY_CHECKS
 
-    return clusters.BOUNDARY_CHECKS
+    return BOUNDARY_CHECKS[kind]
 
 
 def _get_case_fold(folding: str) -> Callable[[int], int] | None:
@@ -235,7 +231,7 @@ def _lower_ascii(point: int) -> int:
 
 
 def _is_anchored(node: Node) -> bool:
-    """Tell whether a pattern can only match at the very beginning."""
+    """Return whether a pattern can match at the begin of the value only."""
     match node:
         case Assertion(AssertionKind.BEGIN):
             return True

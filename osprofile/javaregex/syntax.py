@@ -2,7 +2,7 @@ r"""The tree of a parsed pattern.
 
     Seq       nodes one after the other; the empty one matches everywhere
     Alt       alternatives, tried in order
-    Chars     one code point out of a set: every literal, class, escape and dot, flags applied
+    Chars     one code point of a set: every literal, class, escape and dot, flags applied
     Group     (X) with its number, or (?:X) with number 0
     Atomic    (?>X)
     Look      (?=X) (?!X) (?<=X) (?<!X)
@@ -11,8 +11,8 @@ r"""The tree of a parsed pattern.
     Assertion ^ $ \A \Z \z \b \B \G \b{g}
     LineBreak \R          Cluster \X
 
-The parser also notes on a `Repeat` by which of its algorithms (`form`) the JDK runs it, because
-these differ in what they do to captures and in what they try again.
+`Repeat.form` is the algorithm by which the JDK runs the repetition: they differ in what they do to
+captures and in what they try again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RepeatKind = Literal["greedy", "lazy", "possessive"]
 
 
 class AssertionKind(Enum):
-    """What an assertion asks of a place."""
+    """What an assertion asks of a position."""
 
     BEGIN = auto()
     END = auto()
@@ -50,9 +50,9 @@ class RepeatForm(Enum):
     """How the JDK runs a repetition."""
 
     OPTION = auto()  # a group, zero or one: an alternative with nothing
-    QUESTION = auto()  # anything else, zero or one; what is inside is not tried again
+    QUESTION = auto()  # anything else, zero or one; what is inside is never tried again
     RUN = auto()  # greedy and unbounded over one set
-    CURLY = auto()  # what is inside is not tried again, and its captures stay
+    CURLY = auto()  # what is inside is never tried again, and its captures stay
     GROUP_CURLY = auto()  # a group without choices inside
     LOOP = auto()  # any other group
 
@@ -73,7 +73,7 @@ class Alt(NamedTuple):
 
 @final
 class Chars(NamedTuple):
-    """One code point out of a set."""
+    """One code point of a set."""
 
     chars: CharSet
 
@@ -88,17 +88,19 @@ class Group(NamedTuple):
 
 @final
 class Atomic(NamedTuple):
-    """An independent group: once matched, never tried otherwise."""
+    """An independent group: once matched, it is never tried again."""
 
     body: Group
 
 
 @final
 class Look(NamedTuple):
-    """A look-around; behind, `min_length` and `max_length` are the JDK's bounds of its length.
+    """A look-around.
 
-    `counts_code_points`: the JDK counts in code points, because the rest of the pattern has some outside the BMP;
-    of bounds that have overflowed it then makes something else.
+    For a look-behind, `min_length` and `max_length` are the JDK's bounds of its length, which may
+    have overflowed. `counts_code_points`: the JDK counts the bounds in code points, because a
+    character outside the BMP follows in the pattern; bounds that have overflowed then mean
+    something else.
     """
 
     body: Group
@@ -122,7 +124,7 @@ class Repeat(NamedTuple):
 
 @final
 class BackRef(NamedTuple):
-    """The text of a group once more; `folding` says how the two are compared."""
+    """The text of a group again; `folding` is how the two are compared."""
 
     number: int
     folding: Literal["", "ascii", "unicode"]
@@ -130,7 +132,7 @@ class BackRef(NamedTuple):
 
 @final
 class Assertion(NamedTuple):
-    """A condition on a place."""
+    """A condition on a position."""
 
     kind: AssertionKind
 
@@ -153,15 +155,23 @@ Node = (
     Seq | Alt | Chars | Group | Atomic | Look | Repeat | BackRef | Assertion | LineBreak | Cluster
 )
 
-NOTHING = Seq(())
-
 
 @final
 class ParsedPattern(NamedTuple):
-    """A whole pattern: its tree, how many groups capture, and the names among them."""
+    """A whole pattern: its tree, the number of capturing groups, and the named ones by name."""
 
     text: str
     tree: Node
     group_count: int
     group_names: dict[str, int]
     has_backrefs: bool
+
+
+def get_children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes directly below a node."""
+    match node:
+        case Seq(nodes) | Alt(nodes):
+            return nodes
+        case Group(body) | Atomic(body) | Look(body) | Repeat(body):
+            return (body,)
+    return ()

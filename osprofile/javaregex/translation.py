@@ -1,11 +1,11 @@
-r"""Patterns that Python's engines match exactly as Java does, and how these are to be written.
+r"""The translation of patterns for Python's engines, `re` and `regex`.
 
-Only constructs that mean the same everywhere are let through: no captures inside repetitions,
-look-arounds or atomic groups, no repetition of what can be empty, references only backwards and
-outside all that. All sets are written out, all assertions by their meaning, so nothing of an
-engine's own `\w`, `$` or flags is used. The rest goes to the machine.
+Only what means the same in Java is translated: no captures inside repetitions, look-arounds or
+atomic groups, no repetition of what can be empty, references only backwards and outside all that.
+Sets are written out, and assertions by their meaning, so that an engine's own `\w`, `$` and flags
+are never used. All other patterns are left to the machine.
 
-There are two dialects: for any value, and for `simple` ones, which are ASCII without CR.
+There are two dialects: one for any value, and a simple one for values that are ASCII without CR.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from osprofile.javaregex.syntax import (
     Repeat,
     RepeatForm,
     Seq,
+    get_children,
 )
 from osprofile.javaregex.tree_info import compute_min_length
 
@@ -59,27 +60,20 @@ _KIND_SUFFIXES = {"greedy": "", "lazy": "?", "possessive": "+"}
 
 
 class UntranslatableError(Exception):
-    """A pattern is for the machine only."""
+    """Raised for a pattern that only the machine can match."""
 
 
 def has_atomic_part(node: Node) -> bool:
-    """Tell whether a pattern has something that is never tried again once matched."""
-    match node:
-        case Atomic():
-            return True
-        case Seq(nodes) | Alt(nodes):
-            return any(map(has_atomic_part, nodes))
-        case Group(body) | Look(body):
-            return has_atomic_part(body)
-        case Repeat(body, _, _, kind):
-            return kind == "possessive" or has_atomic_part(body)
-    return False
+    """Return whether a pattern has an atomic group or a possessive repetition."""
+    if isinstance(node, Atomic) or (isinstance(node, Repeat) and node.kind == "possessive"):
+        return True
+    return any(map(has_atomic_part, get_children(node)))
 
 
 def translate_pattern(node: Node, *, simple: bool, keep_atomic: bool) -> str:
-    """Write a pattern for an engine; with `keep_atomic` false, possessive is written greedy.
+    """Return a pattern for an engine; without `keep_atomic`, possessive is written greedy.
 
-    NotPlainError if the engines would not do as Java does.
+    UntranslatableError if the result of the engines could differ from Java's.
     """
     return _Translator(simple=simple, keep_atomic=keep_atomic).translate_node(node)
 
@@ -89,14 +83,14 @@ class _Translator:
         self._simple = simple
         self._keep_atomic = keep_atomic
         self._closed_groups: set[int] = set()
-        self._repeat_depth = 0  # how many repetitions are around
-        self._seal_depth = 0  # how many look-arounds, atomic groups and possessive repetitions
+        self._repeat_depth = 0  # repetitions around the node
+        self._seal_depth = 0  # look-arounds, atomic groups and possessive repetitions around it
 
     def translate_node(self, node: Node) -> str:
         match node:
             case Chars(chars):
-                every = _ASCII_CHARS if self._simple else ANY
-                return _format_set(chars, every, allow_negated=not self._keep_atomic)
+                alphabet = _ASCII_CHARS if self._simple else ANY
+                return _format_set(chars, alphabet, allow_negated=not self._keep_atomic)
             case Seq(nodes):
                 return "".join(map(self.translate_node, nodes))
             case Alt(branches):
@@ -115,9 +109,9 @@ class _Translator:
             case Look():
                 return self._translate_look(node)
             case Assertion(where):
-                known = _SIMPLE_ASSERTIONS if self._simple else _GENERAL_ASSERTIONS
-                if where in known:
-                    return known[where]
+                assertions = _SIMPLE_ASSERTIONS if self._simple else _GENERAL_ASSERTIONS
+                if where in assertions:
+                    return assertions[where]
             case BackRef(number, "") if number in self._closed_groups and not self._is_nested:
                 return f"(?:\\{number})"
             case LineBreak() if not self._repeat_depth:
@@ -176,7 +170,7 @@ class _Translator:
 
 
 def _get_fixed_width(node: Node) -> int:
-    """Give the one length that a node of plain characters matches; NotPlainError for another."""
+    """Return the only length that a node of characters matches; UntranslatableError for others."""
     match node:
         case Chars():
             return 1
@@ -194,13 +188,13 @@ def _get_fixed_width(node: Node) -> int:
 
 
 def _format_set(chars: CharSet, alphabet: CharSet, *, allow_negated: bool) -> str:
-    """Write a set out of `alphabet` character; the empty one never matches.
+    """Return a set of the characters of `alphabet` in the syntax of the engines.
 
-    The `regex` package loses the negation of sets that are alternatives: it gets none negated.
+    `regex` gets no negated sets: it loses the negation where sets are alternatives.
     """
     chars, rest = chars & alphabet, ~chars & alphabet
     if not chars.ranges:
-        return r"\ud800"  # what no value has
+        return r"\ud800"  # never matches: no value has it
     if chars.single_char:
         return re.escape(chars.single_char)
     if not rest.ranges:

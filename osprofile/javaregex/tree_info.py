@@ -1,7 +1,7 @@
-"""What the JDK finds out about a part of a pattern before matching: its `TreeInfo`.
+"""What is known about a part of a pattern before it is matched: the JDK's `TreeInfo`, and more.
 
-Lengths are Java ints and overflow as these do; the bounds of look-behinds and the choice of a
-repetition's algorithm rest on just these numbers.
+Lengths in a `TreeInfo` overflow as Java's `int` does: the bounds of look-behinds and the algorithm
+of a repetition depend on these very numbers. Elsewhere, use `compute_min_length`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,24 @@ from osprofile.javaregex.syntax import (
     Cluster,
     Group,
     LineBreak,
-    Look,
     Node,
     Repeat,
     RepeatForm,
     Seq,
+    get_children,
 )
 
 
 def wrap_int32(number: int) -> int:
-    """Wrap a number as Java's `int` does."""
+    """Return a number as a Java `int` holds it."""
     return (number + 0x80000000 & 0xFFFFFFFF) - 0x80000000
 
 
 class TreeInfo:
-    """Walks a part of a pattern and adds up its lengths; `walk` tells whether to go on.
+    """The lengths of a part of a pattern, as the JDK adds them up.
 
-    The JDK stops at a loop, because that node does not pass the walk on: so does this.
+    The JDK stops at a loop, because that node does not pass the walk on, and so does this:
+    `_walk_node` returns whether to go on.
     """
 
     __slots__ = ("_pending", "deterministic", "max_length", "max_valid", "min_length")
@@ -44,10 +45,10 @@ class TreeInfo:
 
     @staticmethod
     def from_node(node: Node) -> TreeInfo:
-        """Study a node by itself."""
-        study = TreeInfo()
-        study._walk_alone(node)  # its own
-        return study
+        """Return the lengths of a node by itself."""
+        info = TreeInfo()
+        info._walk_alone(node)
+        return info
 
     def _reset_counts(self) -> None:
         self.min_length = 0
@@ -56,7 +57,7 @@ class TreeInfo:
         self.deterministic = True
 
     def _walk_alone(self, node: Node | None) -> None:
-        """Walk a node that has nothing after it."""
+        """Walk a node without what follows it."""
         outer, self._pending = self._pending, []
         if node is not None:
             self._walk_node(node)
@@ -95,7 +96,10 @@ class TreeInfo:
         self.max_length = wrap_int32(self.max_length + longest)
 
     def _walk_branches(self, branches: tuple[Node | None, ...]) -> None:
-        """Walk alternatives; what follows is counted from zero, and added when it ends."""
+        """Walk alternatives.
+
+        As in the JDK, what follows them is counted from zero; `_walk_alone` adds them at its end.
+        """
         shortest, longest, valid = self.min_length, self.max_length, self.max_valid
         least, most = UNBOUNDED, -1
         for branch in branches:
@@ -132,7 +136,7 @@ class TreeInfo:
         self._reset_counts()
         self._walk_alone(node.body)
         least = wrap_int32(self.min_length * node.least + shortest)
-        self.min_length = 0xFFFFFFF if least < shortest else least
+        self.min_length = 0xFFFFFFF if least < shortest else least  # the JDK's own number
         if valid and self.max_valid:
             self.max_length = wrap_int32(self.max_length * node.most + longest)
             self.max_valid = self.max_length >= longest
@@ -142,7 +146,7 @@ class TreeInfo:
 
 
 def compute_min_length(node: Node) -> int:
-    """Give a number of code points that no match of a node can be shorter than."""
+    """Return a lower bound of the length of a match, in code points."""
     match node:
         case Chars() | LineBreak() | Cluster():
             return 1
@@ -164,20 +168,16 @@ _WHOLE_TEXT_ASSERTIONS = frozenset(
 
 
 def is_line_based(node: Node) -> bool:
-    """Say whether a node finds in each line by itself what it finds in a text of many.
+    """Return whether a node finds the same in a text as in each of its lines.
 
-    It does if it neither takes a newline nor asks for one or for an end of the text. Lines are
-    what is between newlines; in a text with carriage returns `$` may see the difference still.
+    It does if it neither matches a newline nor asks for one or for an end of the text. Lines are
+    separated by newlines; in a text with carriage returns `$` may still make a difference.
     """
     match node:
         case Chars(chars):
             return "\n" not in chars
-        case Seq(nodes) | Alt(nodes):
-            return all(map(is_line_based, nodes))
-        case Group(body) | Atomic(body) | Look(body) | Repeat(body):
-            return is_line_based(body)
         case Assertion(where):
             return where not in _WHOLE_TEXT_ASSERTIONS
         case LineBreak() | Cluster():
             return False
-    return True  # the text of a group, which has no newline in it
+    return all(map(is_line_based, get_children(node)))  # a back-reference has no newline either

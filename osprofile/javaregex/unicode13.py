@@ -1,8 +1,8 @@
-"""What JDK 17 knows of Unicode (version 13), recorded from it: properties, scripts, blocks, case.
+"""The Unicode data of JDK 17 (version 13): properties, scripts, blocks and case.
 
 Python's `unicodedata` and the `regex` package have Unicode versions of their own, so neither is
-asked. The data, `unicode13.gz`, is written by `tests/javaregex/RecordUnicode.java`, which
-tells its form, and is read when the first pattern needs it.
+used. The data is recorded from the JDK: `tests/javaregex/RecordUnicode.java` writes `unicode13.gz`
+and describes its format. It is read when a pattern first needs it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 @cache
 def _load_lines() -> Mapping[str, str]:
-    """Give the recorded lines by key."""
     import gzip
     from importlib.resources import files
 
@@ -32,7 +31,7 @@ def _load_lines() -> Mapping[str, str]:
 
 @cache
 def load_set(key: str) -> CharSet:
-    """Give one recorded set, such as `gc:Lu`. KeyError if there is none."""
+    """Return a recorded set, such as `gc:Lu`. KeyError if there is none."""
     ranges: list[tuple[int, int]] = []
     place = 0
     for item in filter(None, _load_lines()[key].split(",")):
@@ -57,23 +56,23 @@ def _load_mapping(key: str) -> Mapping[int, int]:
 
 
 def to_upper(point: int) -> int:
-    """Give `Character.toUpperCase(point)`."""
+    """Return Java's `Character.toUpperCase(point)`."""
     return _load_mapping("to:upper").get(point, point)
 
 
 def to_lower(point: int) -> int:
-    """Give `Character.toLowerCase(point)`."""
+    """Return Java's `Character.toLowerCase(point)`."""
     return _load_mapping("to:lower").get(point, point)
 
 
 def to_folded(point: int) -> int:
-    """Give the form in which Java compares when `(?iu)` is on: upper, then lower case."""
+    """Return the form that Java compares under `(?iu)`: upper case, then lower case."""
     return to_lower(to_upper(point))
 
 
 @cache
 def list_cased_points() -> tuple[int, ...]:
-    """Give the code points that have another case."""
+    """Return the code points that have another case."""
     return tuple(sorted({*_load_mapping("to:upper"), *_load_mapping("to:lower")}))
 
 
@@ -86,13 +85,13 @@ def _map_folded_points() -> Mapping[int, tuple[int, ...]]:
 
 
 def get_fold_set(folded: int) -> CharSet:
-    """Give the code points that are `folded`, or whose fold it is."""
+    """Return the code points that are `folded` themselves, or when folded."""
     return CharSet.from_chars([folded, *_map_folded_points().get(folded, ())])
 
 
 @cache
 def get_categories(names: str) -> CharSet:
-    """Give the union of some general categories, by their two-letter names."""
+    """Return the union of general categories: two-letter names, separated by blanks."""
     ranges = [r for name in names.split() for r in load_set(f"gc:{name}").ranges]
     return CharSet.from_ranges(*ranges)
 
@@ -120,7 +119,7 @@ def _get_cased_letters() -> CharSet:
 
 
 def get_white_space() -> CharSet:
-    r"""Give `\s` under `(?U)`."""
+    r"""Return `\s` under `(?U)`."""
     return get_categories("Zs Zl Zp") | CharSet.from_ranges((0x09, 0x0D), (0x85, 0x85))
 
 
@@ -133,13 +132,13 @@ def _get_graphic_chars() -> CharSet:
 
 
 def get_word_chars() -> CharSet:
-    r"""Give `\w` under `(?U)`."""
+    r"""Return `\w` under `(?U)`."""
     joiners = CharSet.from_ranges((0x200C, 0x200D))
     return load_set("is:Alphabetic") | get_categories("Mn Me Mc Nd Pc") | joiners
 
 
 def get_letters_or_digits() -> CharSet:
-    r"""Give what `Character.isLetterOrDigit` accepts: a word for `\b`, with the underscore."""
+    r"""Return what `Character.isLetterOrDigit` accepts: with the underscore, a word for `\b`."""
     return get_categories(_CATEGORY_GROUPS["LD"])
 
 
@@ -194,7 +193,7 @@ _JAVA_PROPERTIES: Mapping[str, SetMaker] = {
 
 
 def find_posix_class(name: str, *, fold_case: bool) -> CharSet | None:
-    """Give a POSIX class as `(?U)` reads it; the name in any case. None if there is none."""
+    """Return a POSIX class under `(?U)` by its name in any case, or None if there is none."""
     if fold_case and name.upper() in {"LOWER", "UPPER"}:
         return _get_cased_letters()
     maker = _POSIX_CLASSES.get(name.upper())
@@ -202,7 +201,7 @@ def find_posix_class(name: str, *, fold_case: bool) -> CharSet | None:
 
 
 def find_binary_property(name: str, *, fold_case: bool) -> CharSet | None:
-    r"""Give what `\p{IsName}` means when Name is a binary property, or None."""
+    r"""Return `\p{IsName}` for a binary property, by its name in any case, or None."""
     if fold_case and name.upper() in {"LOWERCASE", "UPPERCASE", "TITLECASE"}:
         return _get_cased_letters()
     maker = _BINARY_PROPERTIES.get(name.upper())
@@ -210,7 +209,7 @@ def find_binary_property(name: str, *, fold_case: bool) -> CharSet | None:
 
 
 def find_named_property(name: str, *, fold_case: bool) -> CharSet | None:
-    """Give a category, ASCII class or `java...` property by its exact name, or None."""
+    """Return a category, ASCII class or `java...` property by its exact name, or None."""
     if fold_case:
         if name in {"Lu", "Ll", "Lt"}:
             return get_categories(_CASED_LETTERS)
@@ -231,12 +230,12 @@ def _find_category(name: str) -> CharSet | None:
 
 
 def find_script(name: str) -> CharSet | None:
-    """Give a script by its name or ISO 15924 alias, in any case, or None."""
+    """Return a script by its name or ISO 15924 alias in any case, or None."""
     return _find_by_alias("sc", name.upper())
 
 
 def find_block(name: str) -> CharSet | None:
-    """Give a block by its name, with blanks, underscores or neither, in any case, or None."""
+    """Return a block by its name in any case, with blanks, underscores or neither, or None."""
     return _find_by_alias("blk", name.upper().replace(" ", "~"))
 
 
@@ -250,6 +249,6 @@ def _find_by_alias(kind: str, name: str) -> CharSet | None:
 
 @cache
 def list_cluster_types() -> tuple[tuple[int, int, int], ...]:
-    """Give (first, last, type) of grapheme cluster breaking, sorted; what is in none is type 0."""
+    """Return (first, last, type) of grapheme cluster breaking, sorted; all else is of type 0."""
     found = [(*r, kind) for kind in range(1, 15) for r in load_set(f"gcb:{kind}").ranges]
     return tuple(sorted(found))
