@@ -70,7 +70,7 @@ _ASSERTION_ESCAPES: Mapping[str, AssertionKind] = {
     "z": AssertionKind.END,
 }
 _JAVA_TRIMMED = "".join(map(chr, range(0x21)))  # what Java's String.trim() takes off
-Escape = str | CharSet | Node
+_Escape = str | CharSet | Node
 # The Latin-1 characters that have another case outside of Latin-1: under (?iu) the JDK does not add
 # them to the `bits` of a class (Pattern.bitsOrSingle).
 _CASE_EXCEPTIONS = frozenset("\xff\xb5IiSsKk\xc5\xe5")
@@ -100,6 +100,13 @@ class _PatternParser(PatternReader):
                 self.raise_error("Unmatched closing ')'")
             self.raise_error("a lone backslash ends the pattern")
         return ParsedPattern(self.text, tree, self.group_count, self.group_names, self.has_backrefs)
+
+    def _enter_level(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            self.raise_error(
+                f"more than {MAX_NESTING} levels of nesting", hint="write the pattern flatter"
+            )
 
     def _parse_expression(self) -> Node:
         branches = [self._parse_sequence()]
@@ -287,15 +294,16 @@ class _PatternParser(PatternReader):
         """Return the node with the quantifier that follows, or the node alone."""
         match self.peek_char():
             case "?":
-                return _make_repeat(node, 0, 1, self._parse_repeat_kind())
+                least, most = 0, 1
             case "*":
-                return _make_repeat(node, 0, UNBOUNDED, self._parse_repeat_kind())
+                least, most = 0, UNBOUNDED
             case "+":
-                return _make_repeat(node, 1, UNBOUNDED, self._parse_repeat_kind())
+                least, most = 1, UNBOUNDED
             case "{":
                 least, most = self._parse_counts()
-                return _make_repeat(node, least, most, self._parse_repeat_kind())
-        return node
+            case _:
+                return node
+        return _make_repeat(node, least, most, self._parse_repeat_kind())
 
     def _parse_repeat_kind(self) -> RepeatKind:
         kind = _KIND_SUFFIXES.get(self.next_char(), "greedy")
@@ -334,7 +342,7 @@ class _PatternParser(PatternReader):
 
     # Escapes
 
-    def _read_escape(self, *, in_class: bool, in_range: bool = False) -> Escape:
+    def _read_escape(self, *, in_class: bool, in_range: bool = False) -> _Escape:
         """Read an escape from its backslash on: a character, a set, or another node."""
         char = self.skip_char()
         if char in _CHAR_ESCAPES:
@@ -401,7 +409,7 @@ class _PatternParser(PatternReader):
 
     def _read_backref(self, number: int) -> Node:
         """Read digits as long as the number is that of a group that has been opened."""
-        while (char := self.peek_char()) in _HEX_DIGITS and char.isdigit():
+        while (char := self.peek_char()) in _DIGITS:
             longer = number * 10 + int(char)
             if self.group_count < longer:
                 break
@@ -543,33 +551,29 @@ class _PatternParser(PatternReader):
                     found = unicode13.find_block(value)
                 case "gc" | "general_category":
                     found = unicode13.find_named_property(value, fold_case=folds)
-        elif not name.isascii():
-            pass
-        elif name.startswith("In"):
-            found = unicode13.find_block(name[2:])
-        elif name.startswith("Is"):
-            short = name[2:]
-            found = (
-                unicode13.find_binary_property(short, fold_case=folds)
-                or unicode13.find_named_property(short, fold_case=folds)
-                or unicode13.find_script(short)
-            )
-        else:
-            if self.has_flag(Flags.UNICODE_CLASSES):
-                found = unicode13.find_posix_class(name, fold_case=folds)
-            found = found or unicode13.find_named_property(name, fold_case=folds)
+        elif name.isascii():
+            found = self._find_property(name, fold_case=folds)
         if found is None:
             self.raise_error(f"Unknown character property name {{{name}}}")
         return found
 
-    # Character classes
+    def _find_property(self, name: str, *, fold_case: bool) -> CharSet | None:
+        from osprofile.javaregex import unicode13
 
-    def _enter_level(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_NESTING:
-            self.raise_error(
-                f"more than {MAX_NESTING} levels of nesting", hint="write the pattern flatter"
+        if name.startswith("In"):
+            return unicode13.find_block(name[2:])
+        if name.startswith("Is"):
+            return (
+                unicode13.find_binary_property(name[2:], fold_case=fold_case)
+                or unicode13.find_named_property(name[2:], fold_case=fold_case)
+                or unicode13.find_script(name[2:])
             )
+        found = None
+        if self.has_flag(Flags.UNICODE_CLASSES):
+            found = unicode13.find_posix_class(name, fold_case=fold_case)
+        return found or unicode13.find_named_property(name, fold_case=fold_case)
+
+    # Character classes
 
     def _make_literal_set(self, char: str) -> CharSet:
         if not self.has_flag(Flags.CASE_INSENSITIVE):
@@ -643,10 +647,8 @@ class _PatternParser(PatternReader):
         if not self.has_flag(Flags.CASE_INSENSITIVE):
             return plain
         if not self.has_flag(Flags.UNICODE_CASE):
-            letters = plain & charset.ALPHA
-            return plain | CharSet.from_ranges(
-                *((a ^ 0x20, b ^ 0x20) for a, b in _split_by_case(letters))
-            )
+            cased = (*(plain & charset.UPPER).ranges, *(plain & charset.LOWER).ranges)
+            return plain | CharSet.from_ranges(*((a ^ 0x20, b ^ 0x20) for a, b in cased))
         from osprofile.javaregex import unicode13
 
         more = (
@@ -758,11 +760,6 @@ class _ClassBuilder:
             right = more if right is None else right | more
             char = parser.peek_char()
         return right
-
-
-def _split_by_case(letters: CharSet) -> list[tuple[int, int]]:
-    """Return ranges of ASCII letters, each of one case, so that it can be shifted as a whole."""
-    return [*(letters & charset.UPPER).ranges, *(letters & charset.LOWER).ranges]
 
 
 def _make_repeat(node: Node, least: int, most: int, kind: RepeatKind) -> Repeat:

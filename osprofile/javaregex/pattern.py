@@ -128,8 +128,9 @@ class Pattern:
 
     def accepts(self, value: str) -> bool:
         """Return whether the whole value matches; quicker than `matches`."""
-        quick = self._select_re_pattern(value, self._re_limits.whole)
-        if quick:
+        # Written out: every value of a request is checked by this, and a call costs a third more.
+        quick = self._re_pattern
+        if quick and len(value) <= self._re_limits.whole and value.isascii() and "\r" not in value:
             return quick.fullmatch(value) is not None
         engine = self._get_engines(value).select_engine(value, whole=True)
         return engine.match_whole(value, _compute_deadline(value)) is not None
