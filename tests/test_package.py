@@ -11,7 +11,7 @@ import pytest
 
 import osprofile
 
-# docs/architecture.md, The promises about speed; the rest are costly modules of the standard library.
+# docs/architecture.md, Performance guarantees; the rest are costly modules of the standard library.
 NOT_LOADED = [
     "lxml", "xmlschema", "typer", "regex", "asyncio",
     "dataclasses", "importlib.metadata", "inspect", "pathlib", "typing", "xml", "sqlite3",
