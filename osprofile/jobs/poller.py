@@ -1,8 +1,8 @@
-"""The poller: one query for any number of watched jobs, and the judgement of those that it lacks.
+"""The poller: one query for all watched jobs, and further queries for the jobs that it lacks.
 
-A failed poll is a failed poll: states stay, the failure is logged, and the next one waits longer.
-A job that the query lacks is asked for by itself, which finds its own record of its end and the
-batch system's history; whom nobody knows for as long as the grace period is LOST, never DONE.
+When a poll fails, all states stay as they are, the failure is logged, and the next poll waits longer.
+A job that the answer lacks is queried by itself, which also finds the record of its end that it left
+and the batch system's history. If it is known nowhere, `GraceTracker` decides.
 """
 
 from __future__ import annotations
@@ -11,69 +11,70 @@ import asyncio
 import contextlib
 import logging
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError
+from osprofile.jobs.grace_period import GraceTracker, apply_removal
 from osprofile.jobs.state import TERMINAL_STATES, JobEvent, JobState, JobStatus
-from osprofile.jobs.store import Missing
 from osprofile.jobs.timing import PollBackoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from osprofile.jobs.clock import Clock
+    from osprofile.jobs.grace_period import MissingPeriod
     from osprofile.jobs.script_runner import ScriptRunner
     from osprofile.jobs.timing import Timing
 
 log: Final = logging.getLogger("osprofile.jobs")
 _NO_STATUSES: Final[Mapping[str, JobStatus]] = {}
-UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
 _END_POLL_INTERVAL: Final = 1.0
-"""Seconds after which a job is asked for again that has ended by the log, and not by the system."""
+"""Seconds between two queries for a job that has ended by the log but not by the batch system."""
+_END_QUERY_ATTEMPTS: Final = 3
+"""Answers without an end after which the end that the log has is taken."""
 _QUERIES_PER_GRACE_PERIOD: Final = 4
-"""Within the grace period a missing job is asked for so many times."""
+"""How often a missing job is queried during the grace period."""
 
 
 @final
 @dataclass(slots=True)
 class WatchedJob:
-    """A job that has not ended, and what is known of its end; times are monotonic.
+    """A job that has not ended. Times are monotonic (s), `walltime` is in seconds.
 
-    `watched_since`: it is watched; `running_since`: it runs; `aborted`: its removal was taken; `missing_since`: nobody
-    knows it.
+    `watched_since` is when watching began, `running_since` when the job started to run.
     """
 
     watched_since: float
     walltime: float | None = None
     running_since: float | None = None
-    aborted_at: float | None = None
-    missing_since: Missing | None = None
+    grace: GraceTracker = field(default_factory=GraceTracker)
     next_query: float = 0.0
 
 
 @final
 @dataclass(slots=True)
 class _LoggedEnd:
-    """The end of a job as a log tells it, and when it is asked for next.
+    """The end of a job by the log, which the batch system is to confirm.
 
-    `attempts_left`: so many answers may still lack the end; `retry_delay`: it grows as long as queries fail.
+    `attempts_left` counts the answers that may still lack the end; `retry_delay` grows while queries
+    fail.
     """
 
     event: JobEvent
-    attempts_left: int = 3
+    attempts_left: int = _END_QUERY_ATTEMPTS
     next_query: float = 0.0
     retry_delay: float = 0.0
 
 
 @final
 class JobPoller:
-    """Asks for the states of the jobs it was given, and hands on what it hears.
+    """Queries the states of the watched jobs and reports changes.
 
-    `hear(event)` gets the state of a job whenever its line in the batch system's answer changed;
-    `miss(jobs)` since when nobody knows jobs, None for those that are known again, for the record;
-    `on_answer()` is called at each answer. As long as `log_is_reliable()`, a log tells of the jobs and polls
-    are for what it may have missed.
+    `on_event(event)` is called when the batch system's answer for a job has changed.
+    `record_missing(jobs)` is called with the jobs that are missing, and with None for those that are
+    known again. `on_answer()` is called at each answer. While `log_is_reliable()`, a log reports the
+    jobs, and polls only find what it may have missed.
     """
 
     def __init__(
@@ -81,21 +82,16 @@ class JobPoller:
         scripts: ScriptRunner,
         timing: Timing,
         on_event: Callable[[JobEvent], object],
-        record_missing: Callable[[Mapping[str, Missing | None]], None],
+        record_missing: Callable[[Mapping[str, MissingPeriod | None]], None],
         log_is_reliable: Callable[[], bool] = lambda: False,
         *,
         on_answer: Callable[[], None],
         clock: Clock,
     ) -> None:
-        self._log_is_reliable = log_is_reliable
+        self._scripts, self._timing, self._clock = scripts, timing, clock
+        self._on_event, self._on_answer = on_event, on_answer
+        self._record_missing, self._log_is_reliable = record_missing, log_is_reliable
         self._logged_ends: dict[str, _LoggedEnd] = {}
-        self._scripts, self._timing, self._on_event, self._record_missing = (
-            scripts,
-            timing,
-            on_event,
-            record_missing,
-        )
-        self._on_answer, self._clock = on_answer, clock
         self._backoff = PollBackoff(timing)
         self._watched: dict[str, WatchedJob] = {}
         self._last_statuses = _NO_STATUSES
@@ -110,57 +106,63 @@ class JobPoller:
 
     @property
     def failure_count(self) -> int:
-        """How many polls have failed one after the other."""
+        """The number of polls that have failed since the last one that succeeded."""
         return self._backoff.failure_count
 
     def watch(self, job_id: str, watched: WatchedJob) -> None:
-        """Ask for a job's state from now on, soon for the first time."""
+        """Query a job from now on; the first poll is scheduled soon."""
         self._watched[job_id] = watched
         self._unreported_since[job_id] = watched.watched_since
         self.schedule_poll()
 
     def report_next_answer(self, job_id: str) -> None:
-        """Have a job's next answer told, even the same as the last: another source has spoken."""
+        """Report a job's next answer even if it is the same as the last.
+
+        Another source may have reported something else in between.
+        """
         if job_id in self._watched:
             self._unreported_since[job_id] = self._clock.monotonic()
 
     def awaits_first_answer(self, job_id: str) -> bool:
-        """Say whether no answer tells of a watched job yet: all questions are older."""
+        """Return whether a job is watched but no query that began since then was answered."""
         return job_id in self._watched and job_id in self._unreported_since
 
     def unwatch(self, job_id: str) -> None:
-        """Ask no more for a job."""
+        """Stop querying a job."""
         self._watched.pop(job_id, None)
 
     def note_removal(self, job_id: str, removed_at: float) -> None:
-        """Note that the batch system has taken a job's removal."""
+        """Note that the batch system has accepted a job's removal."""
         if job_id in self._watched:
-            self._watched[job_id].aborted_at = removed_at
+            self._watched[job_id].grace.aborted_at = removed_at
 
     def clear_missing(self, job_ids: Iterable[str]) -> None:
-        """Note that jobs are not missing, or not any more."""
-        found = list(job_ids)
-        for job_id in found:
+        """Note that jobs are not missing (any more)."""
+        known_ids = list(job_ids)
+        for job_id in known_ids:
             if job_id in self._watched:
-                self._watched[job_id].missing_since = None
-        if found:
-            self._record_missing(dict.fromkeys(found))
+                self._watched[job_id].grace.missing = None
+        if known_ids:
+            self._record_missing(dict.fromkeys(known_ids))
 
     def confirm_end(self, event: JobEvent) -> None:
-        """Ask at once how a job ended whose end a log tells; its own word is the last resort."""
+        """Query at once how a job ended whose end the log has.
+
+        The log's own event is used only if the batch system does not report the end.
+        """
         if event.job_id in self._watched:
             self._logged_ends.setdefault(event.job_id, _LoggedEnd(event))
             self._wakeup.set()
 
     def schedule_poll(self, *, immediately: bool = False) -> None:
-        """Poll soon, because something is going to change; or at once, because it did."""
+        """Poll soon, because something is about to change; or at once, because it did."""
         self._backoff.reset_delay()
         if immediately:
             self._poll_immediately, self._valid_since = True, self._clock.monotonic()
         self._wakeup.set()
 
     async def run(self) -> None:
-        """Poll for ever, as long as there is something to ask for."""
+        """Poll forever, whenever there are jobs to query."""
         last = -math.inf
         while True:
             while (wait := min(self._time_until_poll(last), self._time_until_end_query())) > 0:
@@ -175,16 +177,16 @@ class JobPoller:
                 log.warning("states stay; next try in %.0f s: %s", self._poll_delay(), error)
             except Exception:  # whatever it is, the other jobs go on
                 self._backoff.record_failure()
-                log.exception("a poll failed by a fault of osprofile's")
+                log.exception("a poll failed because of a fault of osprofile")
             if last == math.inf:
                 last = self._clock.monotonic()
 
     def _time_until_poll(self, last: float) -> float:
         if not self._watched:
             return math.inf
-        return (
-            0.0 if self._poll_immediately else last + self._poll_delay() - self._clock.monotonic()
-        )
+        if self._poll_immediately:
+            return 0.0
+        return last + self._poll_delay() - self._clock.monotonic()
 
     async def _wait_for_wakeup(self, seconds: float) -> None:
         self._wakeup.clear()
@@ -193,86 +195,82 @@ class JobPoller:
                 await self._wakeup.wait()
 
     def _poll_delay(self) -> float:
-        """Give the seconds until the next poll: sooner where a wall time or a grace period ends."""
+        """Return the seconds until the next poll: fewer if a wall time or a grace period ends."""
         now = self._clock.monotonic()
         jobs = self._watched.values()
         ends = [
             w.running_since + w.walltime for w in jobs if w.running_since is not None and w.walltime
         ]
-        ends += [w.next_query for w in jobs if w.missing_since is not None]
+        ends += [w.next_query for w in jobs if w.grace.missing is not None]
         ends = [end for end in ends if end > now - self._timing.max_poll_interval]
         delay = self._backoff.next_delay(now, min(ends, default=None))
         return max(delay, self._timing.log_poll_interval) if self._log_is_reliable() else delay
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
-        """Ask once, hand on what changed, and give all that the batch system told.
+        """Query all jobs once, report what changed, and return all that the batch system listed.
 
-        An answer to a question of the last `max_age` s, or of the time since this call, will do, if
-        nothing was changed from here since.
-        Raises what `ScriptRunner.query_all_jobs` does; then nothing is judged.
+        The answer to a query that began within the last `max_age` seconds, or since this call, is
+        used again unless an action of ours has changed something since. Raises what
+        `ScriptRunner.query_all_jobs` does; all states then stay as they are.
         """
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
-        wanted = max(self._clock.monotonic() - max_age, self._valid_since)
+        oldest = max(self._clock.monotonic() - max_age, self._valid_since)
         async with self._poll_lock:
-            if self._last_query_started >= wanted:
+            if self._last_query_started >= oldest:
+                # Jobs that are watched since then have not been reported yet.
                 self._report_changes(
                     self._last_statuses, self._last_query_time, self._last_query_started
-                )  # for those that are watched since
+                )
                 return self._last_statuses
-            asked, begun = self._clock.next_timestamp(), self._clock.monotonic()
+            timestamp, begun = self._clock.next_timestamp(), self._clock.monotonic()
             try:
-                found = await self._scripts.query_all_jobs()
+                statuses = await self._scripts.query_all_jobs()
             except OSProfileError:
                 self._backoff.record_failure()
                 raise
             self._on_answer()
-            if (
-                self._backoff.failure_count
-            ):  # nobody could say anything meanwhile: all grace begins anew
+            if self._backoff.failure_count:
+                # Nothing was known during the outage: all grace periods begin anew.
                 self.clear_missing(
-                    [j for j, w in self._watched.items() if w.missing_since is not None]
+                    [j for j, w in self._watched.items() if w.grace.missing is not None]
                 )
-            self._last_query_time, self._last_query_started, took = (
-                asked,
-                begun,
-                self._clock.monotonic() - begun,
-            )
-            changed = self._report_changes(found, asked, begun)
-            changed = (
-                await self._resolve_missing_jobs(self._find_missing_jobs(found, begun), found)
-                or changed
-            )
-            self._backoff.record_success(changed=changed, duration=took)
-            return found
+            self._last_query_time, self._last_query_started = timestamp, begun
+            duration = self._clock.monotonic() - begun
+            changed = self._report_changes(statuses, timestamp, begun)
+            missing_ids = self._find_missing_jobs(statuses, begun)
+            changed = await self._query_missing_jobs(missing_ids, statuses) or changed
+            self._backoff.record_success(changed=changed, duration=duration)
+            return statuses
 
     def _report_changes(
-        self, statuses: Mapping[str, JobStatus], asked: float, begun: float
+        self, statuses: Mapping[str, JobStatus], timestamp: float, begun: float
     ) -> bool:
-        """Hand on what the batch system tells anew; say whether there was anything.
+        """Report what has changed since the last answer, and return whether anything has.
 
-        A question that has `begun` before a job was watched may tell of an older job of that id.
+        A query that had `begun` before a job was watched may show an older job of the same id.
         """
         last, self._last_statuses = self._last_statuses, statuses
         new = {job_id for job_id, since in self._unreported_since.items() if since < begun}
         self._unreported_since = {
             job_id: since for job_id, since in self._unreported_since.items() if job_id not in new
         }
-        # The jobs that are watched, not those that are told: there may be many more of these.
+        # This loops over the watched jobs: the batch system may list many more.
         jobs = (
             new
             if statuses is last
             else [j for j, w in self._watched.items() if w.watched_since < begun]
         )
-        shown = [(s, last.get(j)) for j in jobs if (s := statuses.get(j)) is not None]
-        news = [s for s, known in shown if s is not known or s.job_id in new]
-        news = [s for s in news if s.state is not JobState.LOST and s.job_id in self._watched]
-        for status in news:
-            self._report_status(status, asked)
-        return bool(news)
+        listed = [(s, last.get(j)) for j in jobs if (s := statuses.get(j)) is not None]
+        # The reader returns the same object for a job whose line has not changed.
+        changes = [s for s, before in listed if s is not before or s.job_id in new]
+        changes = [s for s in changes if s.state is not JobState.LOST and s.job_id in self._watched]
+        for status in changes:
+            self._report_status(status, timestamp)
+        return bool(changes)
 
     def _find_missing_jobs(self, statuses: Mapping[str, JobStatus], begun: float) -> list[str]:
-        """Give the jobs to ask for by themselves: the answer lacks them, or has them as LOST."""
+        """Return the jobs to query one by one: the answer lacks them, or has them as LOST."""
         missing = {
             job_id
             for job_id in self._watched
@@ -280,41 +278,41 @@ class JobPoller:
         }
         jobs = self._watched
         self.clear_missing(
-            j for j, w in jobs.items() if w.missing_since is not None and j not in missing
+            j for j, w in jobs.items() if w.grace.missing is not None and j not in missing
         )
         return sorted(
             j for j in missing if jobs[j].watched_since < begun and jobs[j].next_query <= begun
         )
 
-    # Ends that a log tells
+    # Ends that the log has
 
     def _time_until_end_query(self) -> float:
         due = min((end.next_query for end in self._logged_ends.values()), default=math.inf)
         return due - self._clock.monotonic()
 
     async def _query_logged_ends(self) -> None:
-        """Ask how jobs ended: the log does not know of limits, removals and exit files."""
+        """Query how jobs ended: the log does not know of limits, removals and exit code files."""
         now = self._clock.monotonic()
-        asked = {job_id: end for job_id, end in self._logged_ends.items() if end.next_query <= now}
-        found: Mapping[str, JobStatus | OSProfileError]
+        due = {job_id: end for job_id, end in self._logged_ends.items() if end.next_query <= now}
+        answers: Mapping[str, JobStatus | OSProfileError]
         try:
-            found = await self._scripts.query_jobs(list(asked))
+            answers = await self._scripts.query_jobs(list(due))
         except OSProfileError as error:
-            found = dict.fromkeys(asked, error)
-        failed = {j: s for j, s in found.items() if isinstance(s, OSProfileError)}
+            answers = dict.fromkeys(due, error)
+        failed = {j: s for j, s in answers.items() if isinstance(s, OSProfileError)}
         if failed:
-            why = next(iter(failed.values()))
-            log.warning("how %d jobs ended cannot be asked: %s", len(failed), why)
+            reason = next(iter(failed.values()))
+            log.warning("how %d jobs ended cannot be queried: %s", len(failed), reason)
         now = self._clock.monotonic()
-        for job_id, end in asked.items():
+        for job_id, end in due.items():
             is_answer = job_id not in failed
             end.attempts_left -= is_answer
             end.retry_delay = (
                 _END_POLL_INTERVAL if is_answer else max(_END_POLL_INTERVAL, 2 * end.retry_delay)
             )
             end.next_query = now + min(end.retry_delay, self._timing.max_retry_interval)
-        for job_id, end in asked.items():
-            status = found.get(job_id)
+        for job_id, end in due.items():
+            status = answers.get(job_id)
             if job_id not in self._watched:
                 del self._logged_ends[job_id]
             elif isinstance(status, JobStatus) and status.state in TERMINAL_STATES - {
@@ -326,89 +324,46 @@ class JobPoller:
                 del self._logged_ends[job_id]
                 self._report_status(end.event.status, end.event.timestamp)
 
-    async def _resolve_missing_jobs(
+    async def _query_missing_jobs(
         self, missing_ids: Sequence[str], statuses: Mapping[str, JobStatus]
     ) -> bool:
-        """Find out what became of jobs; say whether anything is known anew."""
+        """Find out what became of missing jobs; return whether the batch system could be asked."""
         if not missing_ids:
             return False
-        asked, begun = self._clock.next_timestamp(), self._clock.monotonic()
+        timestamp, begun = self._clock.next_timestamp(), self._clock.monotonic()
         try:
-            known = await self._scripts.query_jobs(missing_ids)
+            answers = await self._scripts.query_jobs(missing_ids)
         except OSProfileError as error:
             log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
             return False
         missing = {}
         for job_id in missing_ids:
             watched = self._watched.get(job_id)
-            if watched is None or watched.watched_since >= begun:  # another job has got the id
+            if watched is None or watched.watched_since >= begun:  # the id now is another job's
                 continue
-            watched.next_query = (
-                self._clock.monotonic() + self._timing.grace_period / _QUERIES_PER_GRACE_PERIOD
-            )
-            status = known.get(job_id)
+            now = self._clock.monotonic()
+            grace_period = self._timing.grace_period
+            watched.next_query = now + grace_period / _QUERIES_PER_GRACE_PERIOD
+            status = answers.get(job_id)
             if isinstance(status, OSProfileError):
                 log.warning("job %s stays as it is: %s", job_id, status)
             elif status is not None and status.state is not JobState.LOST:
                 self.clear_missing([job_id])
-                self._report_status(status._replace(job_id=job_id), asked)
+                self._report_status(status._replace(job_id=job_id), timestamp)
             else:
-                self._handle_missing_job(job_id, watched, status or statuses.get(job_id), asked)
-                missing[job_id] = watched.missing_since
+                end = watched.grace.resolve_missing_job(
+                    job_id, status or statuses.get(job_id), now=now, grace_period=grace_period
+                )
+                if end is not None:
+                    self._report_status(end, timestamp)
+                missing[job_id] = watched.grace.missing
         self._record_missing(missing)
         return True
-
-    def _handle_missing_job(
-        self, job_id: str, watched: WatchedJob, status: JobStatus | None, asked: float
-    ) -> None:
-        """Judge a job that nobody knows."""
-        now, grace = self._clock.monotonic(), self._timing.grace_period
-        watched.missing_since = still_missing(watched.missing_since, now, grace)
-        over = now - watched.missing_since.since >= grace
-        ended = resolve_missing_job(
-            job_id, status, aborted_at=watched.aborted_at, grace_is_over=over
-        )
-        if ended is not None:
-            self._report_status(ended, asked)
 
     def _report_status(self, status: JobStatus, timestamp: float) -> None:
         watched = self._watched[status.job_id]
         if watched.running_since is None and status.state is JobState.RUNNING:
             watched.running_since = self._clock.monotonic()
-        self._on_event(JobEvent(timestamp, apply_removal(status) if watched.aborted_at else status))
-
-
-def still_missing(missing: Missing | None, now: float, grace: float) -> Missing:
-    """Return since when a job is missing that nobody knows now, either.
-
-    Of the time between two looks half a grace period counts at most: it may have been known then.
-    """
-    since, last = missing or (now, now)
-    return Missing(min(now, since + max(0.0, now - last - grace / 2)), now)
-
-
-def apply_removal(status: JobStatus) -> JobStatus:
-    """Give the state of a job whose removal was taken: a failure without a limit is that."""
-    if status.state is JobState.FAILED and not status.limit_exceeded:
-        return status._replace(state=JobState.REMOVED, signal=None)
-    if status.state is JobState.LOST:
-        return status._replace(state=JobState.REMOVED, reason="")
-    return status
-
-
-def resolve_missing_job(
-    job_id: str,
-    status: JobStatus | None,
-    *,
-    aborted_at: float | None,
-    grace_is_over: bool,
-) -> JobStatus | None:
-    """Give the end of a job that nobody knows; None as long as it may turn up.
-
-    One whose removal was taken is REMOVED; any other is LOST when the grace period is `grace_is_over`.
-    """
-    status = status or JobStatus(job_id, JobState.LOST, reason=UNKNOWN_JOB_REASON)
-    lost = status._replace(state=JobState.LOST)
-    if aborted_at is not None:
-        return apply_removal(lost)
-    return lost if grace_is_over else None
+        if watched.grace.aborted_at:
+            status = apply_removal(status)
+        self._on_event(JobEvent(timestamp, status))

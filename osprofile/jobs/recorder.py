@@ -1,18 +1,20 @@
-"""Writing states down as they come, for one target: what cannot be written is logged, and told on."""
+"""Recording the states of one target's jobs. Errors of the store are logged, and the jobs go on."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from osprofile.jobs.grace_period import MissingPeriod
     from osprofile.jobs.state import JobStatus
-    from osprofile.jobs.store import JobRecord, Missing, Store
+    from osprofile.jobs.store import JobRecord, Store
 
 log: Final = logging.getLogger("osprofile.jobs")
 
@@ -27,13 +29,13 @@ class StatusRecorder:
         self._flush_handle: asyncio.Handle | None = None
 
     def record_status(self, status: JobStatus) -> None:
-        """Have a state recorded, together with the others that come at the same time."""
+        """Record a state soon, in one transaction with the others of this turn of the event loop."""
         if self._flush_handle is None:
             self._flush_handle = asyncio.get_running_loop().call_soon(self.flush)
         self._unwritten[status.job_id] = status
 
     def flush(self) -> None:
-        """Record what was to be recorded. Ends that cannot be written are kept for the next time."""
+        """Record what is waiting. Ends that cannot be written are kept for the next time."""
         unwritten, self._unwritten, self._flush_handle = self._unwritten, {}, None
         try:
             if unwritten:
@@ -43,34 +45,35 @@ class StatusRecorder:
             self._unwritten = {j: s for j, s in unwritten.items() if s.state.is_terminal}
 
     def discard_status(self, job_id: str) -> None:
-        """Do not record what is not recorded yet: the id has come round again."""
+        """Drop the waiting state of a job whose id now belongs to another job."""
         self._unwritten.pop(job_id, None)
 
     def find_record(self, job_id: str) -> JobRecord | None:
-        """Return a job's record; None where it cannot be read."""
-        try:
-            return self._store.find_job(self._target, job_id)
-        except StoreError as error:
-            log.error("%s", error)  # noqa: TRY400
-            return None
+        """Return a job's record; None if there is none or it cannot be read."""
+        record = None
+        with _log_store_errors(f"the record of job {job_id} cannot be read"):
+            record = self._store.find_job(self._target, job_id)
+        return record
 
-    def record_missing(self, jobs: Mapping[str, Missing | None]) -> None:
-        """Record since when nobody knows jobs; None: they are known again."""
-        try:
+    def record_missing(self, jobs: Mapping[str, MissingPeriod | None]) -> None:
+        """Record since when jobs are missing; None for those that are known again."""
+        with _log_store_errors(f"which of {len(jobs)} jobs are missing is not recorded"):
             self._store.record_missing(self._target, jobs)
-        except StoreError as error:
-            log.error("%s", error)  # noqa: TRY400
 
-    def aborting(self, job_id: str, *, begins: bool) -> None:
-        """Record that this process runs ABORT for a job, or that it has ended."""
-        try:
-            self._store.aborting(self._target, job_id, begins=begins)
-        except StoreError as error:
-            log.error("%s", error)  # noqa: TRY400
+    def mark_aborting(self, job_id: str, *, is_running: bool) -> None:
+        """Record that this process runs ABORT for a job, or that its ABORT has ended."""
+        with _log_store_errors(f"the removal of job {job_id} is not recorded"):
+            self._store.mark_aborting(self._target, job_id, is_running=is_running)
 
     def record_removal(self, job_id: str, removed_at: float) -> None:
-        """Record when the batch system took a job's removal."""
-        try:
+        """Record when the batch system accepted a job's removal."""
+        with _log_store_errors(f"the removal of job {job_id} is not recorded"):
             self._store.record_removal(self._target, job_id, removed_at)
-        except StoreError as error:
-            log.error("the removal of job %s is not recorded: %s", job_id, error)  # noqa: TRY400
+
+
+@contextlib.contextmanager
+def _log_store_errors(consequence: str) -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        log.error("%s: %s", consequence, error)  # noqa: TRY400

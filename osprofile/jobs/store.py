@@ -1,12 +1,12 @@
-"""The record of the jobs that were started here: a cache with a memory, in SQLite.
+"""The record of the jobs that were started here, in an SQLite file.
 
-A job is written down before it is submitted, with the script that submits it, and again when its
-id is known. So a process that dies in between leaves a submission that another one can complete:
-START submits at most once for a directory. With the record gone, every command still works on
-live jobs; what is lost is how the ended ones ended.
+A job is recorded before it is submitted, with the script that submits it, and again when its id is
+known. If a process dies in between, another one can complete the submission: START submits at most
+once for a directory. Without the record, every command still works on live jobs, but how the ended
+jobs ended is lost.
 
-Any number of processes may use one record at a time. On a network file system SQLite's write-ahead
-log does not work, and its rollback journal is used instead.
+Any number of processes may use one record at the same time. SQLite's write-ahead log does not work
+on a network file system; its rollback journal is used there.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import os
 import sqlite3
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, final
 from urllib.parse import quote
 
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.jobs import submission_owner
+from osprofile.jobs.grace_period import MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import JobState, JobStatus
 
@@ -30,23 +31,23 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = 1
 LOCK_TIMEOUT: Final = 20.0
-"""Seconds to wait for another process that is writing."""
+"""Seconds to wait while another process writes."""
 _SCHEMA: Final = """
 CREATE TABLE job (
   number INTEGER PRIMARY KEY,
   target TEXT NOT NULL,
   directory TEXT NOT NULL,
-  job_id TEXT,      -- NULL: being submitted, or cut off while it was
-  key TEXT,         -- the caller's own name for the submission
+  job_id TEXT,      -- NULL: being submitted, or the submission was interrupted
+  key TEXT,         -- the caller's name for the submission
   name TEXT NOT NULL,
-  script TEXT,      -- what submits it, as long as job_id is NULL
+  script TEXT,      -- the script that submits it, while job_id is NULL
   owner TEXT,       -- the process that is submitting it, or runs ABORT for it
   state TEXT NOT NULL, word TEXT NOT NULL, exit_code INTEGER, signal INTEGER,
   by_limit INTEGER NOT NULL, hosts TEXT NOT NULL, reason TEXT NOT NULL,
   submitted REAL, started REAL, ended REAL,
   walltime REAL,
-  aborted REAL,     -- when its removal was taken that was asked for here
-  missing REAL      -- not used any more: it followed a clock that may be set
+  aborted REAL,     -- when the batch system accepted its removal
+  missing REAL      -- unused: older versions stored wall-clock times here
 );
 CREATE UNIQUE INDEX job_directory ON job (target, directory);
 CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
@@ -60,44 +61,39 @@ _REQUIRED_COLUMNS: Final = frozenset(
     }
 )  # fmt: skip
 _ADDED_COLUMNS: Final = {
-    "missing_since": "REAL",  # since when nobody knows it, in s since the boot of missing_boot
+    "missing_since": "REAL",  # in s since the boot missing_boot
     "missing_boot": "TEXT",
-    "missing_last": "REAL",  # when it was looked for last
+    "missing_last": "REAL",  # when it was last queried
 }
-"""Columns that the first versions had not; those leave them alone."""
+"""Columns that the first versions did not have; those versions ignore them."""
 _LIVE_CONDITION: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
   missing_since = NULL
 WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
-_OLDER: Final = "job_id = ? AND number != ? AND target = (SELECT target FROM job WHERE number = ?)"
-_OUST: Final = f"""
+_IS_OLDER_JOB_OF_ID: Final = (
+    "job_id = ? AND number != ? AND target = (SELECT target FROM job WHERE number = ?)"
+)
+_RETIRE_JOB_ID: Final = f"""
 UPDATE job SET job_id = job_id || '#' || number, ended = coalesce(ended, ?),
   state = CASE WHEN NOT {_LIVE_CONDITION} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
   reason = CASE WHEN {_LIVE_CONDITION} THEN 'the batch system gave its id to another job' ELSE reason END
 """  # noqa: S608  # constants
 _UPDATE_BATCH_SIZE: Final = 250
-"""Jobs that one statement updates; SQLite may take no more than 999 values."""
-
-
-@final
-class Missing(NamedTuple):
-    """Since when nobody knows a job, and when it was looked for last; both monotonic."""
-
-    since: float
-    last: float
+"""Jobs that one statement updates; older versions of SQLite take at most 999 values."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A job as it is written down; `target` is the profile, and `@host` where that is another.
+    """The record of one job; `target` is the name that `format_target_name` gives its target system.
 
-    `status` has no job id as long as it is being submitted: `script` is then what submits it, and
-    `owner` the process that does; later the one that runs ABORT for it. `walltime` is in s. `aborted`: when its removal was taken that
-    was asked for here; `missing`: nobody knows it, since a time in the future where that was noted before a
-    reboot or on another machine, and cannot be measured.
+    While the job is being submitted, its status has no job id, `script` submits it, and `owner` is the
+    process that does. Later, `owner` is the process that runs ABORT for it. `walltime` is in seconds;
+    `aborted_at` is when the batch system accepted the removal that was requested here. `missing` has
+    infinite times if it was recorded before a reboot or on another machine, whose monotonic clock
+    cannot be compared with this one.
     """
 
     number: int
@@ -110,30 +106,30 @@ class JobRecord:
     status: JobStatus
     walltime: float | None = None
     aborted_at: float | None = None
-    missing_since: Missing | None = None
+    missing: MissingPeriod | None = None
 
     @property
     def is_submitted(self) -> bool:
-        """Whether its id is known."""
+        """Whether the job's id is known."""
         return bool(self.status.job_id)
 
     @property
     def is_being_submitted(self) -> bool:
-        """Whether the process that is submitting or aborting it still lives."""
+        """Whether the process that submits or aborts the job still exists."""
         return submission_owner.is_owner_alive(self.owner, self.status.submitted or 0.0)
 
 
 def default_store_path() -> str:
-    """Give the path of a user's record: osprofile/jobs.db in the XDG state directory."""
+    """Return the path of the user's record: osprofile/jobs.db in the XDG state directory."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return os.path.join(state, "osprofile", "jobs.db")
 
 
 @final
 class Store:
-    """The record in one file (made where it is missing, for its owner only), or in memory.
+    """The record of jobs in one file, which is created for its owner only, or in memory.
 
-    Not for several threads. Each method raises `StoreError` where the file cannot be used.
+    To be used by one thread. Every method raises `StoreError` if the file cannot be used.
     """
 
     def __init__(self, path: str = ":memory:") -> None:
@@ -157,9 +153,9 @@ class Store:
         name: str = "",
         walltime: float | None = None,
     ) -> JobRecord:
-        """Write down a job that is about to be submitted by this process.
+        """Record a job that this process is about to submit.
 
-        `SubmissionBusyError` where the key has a job already, `StoreError` where the directory has.
+        Raises `SubmissionBusyError` if the key already has a job, `StoreError` if the directory has.
         """
         with self._convert_errors():
             try:
@@ -180,7 +176,7 @@ class Store:
                 ).lastrowid
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
-                hint = "each job needs one of its own: give another directory, or none"
+                hint = "each job needs its own: give another directory, or none"
                 if key is not None and self.find_by_key(target, key) is not None:
                     message = f"another process has begun to submit the job with the key {key}"
                     hint = "try again when it has ended"
@@ -189,27 +185,32 @@ class Store:
         return self._select_records("number = ?", (number,))[0]
 
     def record_job_id(self, number: int, job_id: str) -> None:
-        """Write down a submission's job id.
+        """Record a submission's job id.
 
-        An older job of that id is over. Where it has a key, that still means it: it gets the id
-        `ID#NUMBER`, and is LOST unless its end is known. Else it is forgotten.
+        An older job with that id has ended, since the batch system has used the id again. If it has a
+        key, which still refers to it, it gets the id `ID#NUMBER` and is LOST unless its end is known;
+        otherwise its record is deleted.
         """
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
+            # The older job goes first: the index job_id is unique.
             older = (job_id, number, number)
-            self._db.execute(f"DELETE FROM job WHERE key IS NULL AND {_OLDER}", older)  # noqa: S608
-            self._db.execute(f"{_OUST} WHERE {_OLDER}", (time.time(), *older))
+            self._db.execute(
+                f"DELETE FROM job WHERE key IS NULL AND {_IS_OLDER_JOB_OF_ID}",  # noqa: S608
+                older,
+            )
+            self._db.execute(f"{_RETIRE_JOB_ID} WHERE {_IS_OLDER_JOB_OF_ID}", (time.time(), *older))
             self._db.execute(
                 "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?",
                 (job_id, number),
             )
 
     def release_submission(self, number: int) -> None:
-        """Say that this process no longer submits: it was cut off, and may be completed."""
+        """Record that this process stopped submitting: any process may complete the submission."""
         self._execute_change("UPDATE job SET owner = NULL WHERE number = ?", (number,))
 
     def claim_submission(self, number: int) -> bool:
-        """Make this process the one that submits; False if another one is, or it is done."""
+        """Make this process the submitting one; return False if another is, or if the job has an id."""
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             found = self._select_records("number = ? AND job_id IS NULL", (number,))
@@ -222,11 +223,11 @@ class Store:
             return True
 
     def delete_record(self, number: int) -> None:
-        """Remove a job from the record."""
+        """Delete the record of a job."""
         self._execute_change("DELETE FROM job WHERE number = ?", (number,))
 
     def set_key(self, target: str, job_id: str, key: str | None) -> None:
-        """Give a submitted job another key; None: what it had may be used for another job."""
+        """Set or, with None, free the key of a submitted job."""
         self._execute_change(
             "UPDATE job SET key = ? WHERE target = ? AND job_id = ? AND key IS NOT ?",
             (key, target, job_id, key),
@@ -235,7 +236,7 @@ class Store:
     # Jobs
 
     def adopt_job(self, target: str, status: JobStatus) -> None:
-        """Write down a job that was not started here."""
+        """Record a job that was not started here."""
         with self._convert_errors():
             self._db.execute(
                 "INSERT OR IGNORE INTO job (target, directory, job_id, name, state, word, by_limit,"
@@ -245,7 +246,7 @@ class Store:
         self.update_statuses(target, [status])
 
     def update_statuses(self, target: str, statuses: Iterable[JobStatus]) -> None:
-        """Write down the states of jobs; what is written as ended stays so."""
+        """Record the states of jobs. A recorded end is never changed."""
         alike: dict[tuple[object, ...], tuple[JobStatus, list[str]]] = {}
         for status in statuses:
             alike.setdefault(status[1:], (status, []))[1].append(status.job_id)
@@ -255,7 +256,7 @@ class Store:
                 self._update_jobs(target, status, job_ids)
 
     def _update_jobs(self, target: str, status: JobStatus, job_ids: Sequence[str]) -> None:
-        """Write down the state that jobs are in; many at a time, which takes a quarter as long."""
+        # Many jobs in one statement take a quarter of the time.
         values = (
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
             " ".join(status.hosts), status.reason, status.submitted, status.started, status.ended,
@@ -267,24 +268,24 @@ class Store:
                 f"{_UPDATE_STATEMENT} ({', '.join('?' * len(some))})", (*values, *some)
             )
 
-    def aborting(self, target: str, job_id: str, *, begins: bool) -> None:
-        """Write down that this process begins ABORT for a job, or that its ABORT has ended."""
-        me = submission_owner.current_owner()
+    def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
+        """Record that this process runs ABORT for a job, or that its ABORT has ended."""
+        owner = submission_owner.current_owner()
         self._execute_change(
             "UPDATE job SET owner = CASE WHEN ? THEN ? END"
             " WHERE target = ? AND job_id = ? AND (? OR owner = ?)",
-            (begins, me, target, job_id, begins, me),
+            (is_running, owner, target, job_id, is_running, owner),
         )
 
     def record_removal(self, target: str, job_id: str, removed_at: float) -> None:
-        """Write down when the batch system took a job's removal."""
+        """Record when the batch system accepted a job's removal."""
         self._execute_change(
             "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?",
             (removed_at, target, job_id),
         )
 
-    def record_missing(self, target: str, jobs: Mapping[str, Missing | None]) -> None:
-        """Write down since when nobody knows jobs; None: they are known."""
+    def record_missing(self, target: str, jobs: Mapping[str, MissingPeriod | None]) -> None:
+        """Record since when jobs are missing; None for those that are known again."""
         boot = submission_owner.get_host_and_boot()
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -294,41 +295,41 @@ class Store:
                 [(*(m or (None, None)), boot, target, job_id) for job_id, m in jobs.items()],
             )
 
-    # Questions
+    # Queries
 
     def find_job(self, target: str, job_id: str) -> JobRecord | None:
-        """Give a job."""
+        """Return a job by its id on the target; None if it is not recorded."""
         return self._select_one("target = ? AND job_id = ?", (target, job_id))
 
     def find_by_key(self, target: str, key: str) -> JobRecord | None:
-        """Give the submission of a caller's own name."""
+        """Return the job of a caller's key."""
         return self._select_one("target = ? AND key = ?", (target, key))
 
     def find_by_directory(self, target: str, directory: str) -> JobRecord | None:
-        """Give the job of a working directory."""
+        """Return the job of a working directory."""
         return self._select_one("target = ? AND directory = ?", (target, directory))
 
     def find_by_id(self, job_id: str) -> list[JobRecord]:
-        """Give the jobs with this id, on whatever target."""
+        """Return the jobs with this id, on any target."""
         return self._select_records("job_id = ?", (job_id,))
 
     def find_interrupted(self, target: str) -> list[JobRecord]:
-        """Give the submissions that nobody is at work on: their process has ended."""
+        """Return the submissions that were interrupted: their process no longer exists."""
         found = self._select_records("target = ? AND job_id IS NULL", (target,))
         return [record for record in found if not record.is_being_submitted]
 
     def list_live_jobs(self, target: str) -> list[JobRecord]:
-        """Give the jobs that were submitted and have not ended, oldest first."""
+        """Return the jobs that were submitted and have not ended, oldest first."""
         return self._select_records(
             f"target = ? AND job_id IS NOT NULL AND {_LIVE_CONDITION}", (target,)
         )
 
     def list_all_jobs(self) -> list[JobRecord]:
-        """Give all jobs, oldest first."""
+        """Return all jobs, oldest first."""
         return self._select_records("1", ())
 
     def prune_ended_jobs(self, before: float) -> int:
-        """Forget the jobs that ended before a time; give how many."""
+        """Delete the jobs that ended before a time (s since 1970); return how many."""
         statement = f"DELETE FROM job WHERE ended < ? AND NOT ({_LIVE_CONDITION})"  # noqa: S608  # a constant
         return self._execute_change(statement, (before,))
 
@@ -352,9 +353,9 @@ class Store:
         if not in_memory:
             directory = os.path.dirname(os.path.abspath(path))
             os.makedirs(directory, mode=0o700, exist_ok=True)
-            # SQLite gives its further files the mode of the first.
+            # SQLite creates its further files with the mode of this one.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            # Opened so, not even the log of a program that has crashed is put back.
+            # Immutable: otherwise SQLite would write back the log that a crashed program left.
             name = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
             with contextlib.closing(sqlite3.connect(name, uri=True)) as db:
                 self._check_database(db)
@@ -374,8 +375,8 @@ class Store:
         return db
 
     def _check_database(self, db: sqlite3.Connection) -> None:
-        """Refuse another program's file before anything is written to it."""
-        db.execute("BEGIN")  # another process may be making its table just now
+        """Raise `StoreError` for another program's file, before anything is written to it."""
+        db.execute("BEGIN")  # another process may be creating its table just now
         version = _read_schema_version(db)
         is_ours = _read_columns(db) >= _REQUIRED_COLUMNS if version else _has_no_tables(db)
         db.execute("ROLLBACK")
@@ -388,7 +389,6 @@ class Store:
 
     @contextlib.contextmanager
     def _convert_errors(self) -> Iterator[None]:
-        """Turn what goes wrong with the file into our error."""
         try:
             yield
         except sqlite3.Error as error:
@@ -403,11 +403,11 @@ class Store:
 
 
 def _prepare_schema(db: sqlite3.Connection) -> None:
-    """Make the table where it is missing, and the columns that an older version had not."""
+    """Create the table if it is missing, and the columns that an older version did not have."""
     if _read_schema_version(db) == SCHEMA_VERSION and not _ADDED_COLUMNS.keys() - _read_columns(db):
         return
     db.execute("BEGIN IMMEDIATE")
-    if _read_schema_version(db) == 0:  # another process may have been quicker
+    if _read_schema_version(db) == 0:  # another process may have been faster
         for statement in _SCHEMA.split(";\n"):
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -437,13 +437,13 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
     return JobRecord(
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
         row["owner"], status, row["walltime"], row["aborted"],
-        _missing_since(row["missing_since"], row["missing_last"], row["missing_boot"]),
+        _missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
     )  # fmt: skip
 
 
-def _missing_since(since: float | None, last: float | None, boot: str) -> Missing | None:
+def _missing_period(since: float | None, last: float | None, boot: str) -> MissingPeriod | None:
     if since is None:
         return None
     if boot != submission_owner.get_host_and_boot():
-        return Missing(math.inf, math.inf)
-    return Missing(since, since if last is None else last)
+        return MissingPeriod(math.inf, math.inf)
+    return MissingPeriod(since, since if last is None else last)

@@ -171,7 +171,7 @@ class TargetSystem:
             return self._watcher.handle_missing_job(job_id, found)
         if record is None:
             return found
-        if record.missing_since is not None:
+        if record.missing is not None:
             self._poller.clear_missing([job_id])
         self._watcher.handle_event(JobEvent(asked, found))
         self._poller.report_next_answer(job_id)

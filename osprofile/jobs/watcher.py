@@ -1,8 +1,7 @@
-"""Watching the jobs of one target: what sources say of them goes to the monitor, and on from there.
+"""Watching the jobs of one target: events from the poller and the log go through the monitor.
 
-The poller asks the batch system; where the profile names a log, that is listened to as well. What
-they say comes to the monitor, which tells each change once: to the streams, to who waits, and to the
-record.
+The poller queries the batch system; if the profile names a log, that is read as well. The monitor
+passes on each change once: to the event streams, to the callers of `wait`, and to the record.
 """
 
 from __future__ import annotations
@@ -16,17 +15,10 @@ from typing import TYPE_CHECKING, final
 from osprofile.errors import NotRegisteredError
 from osprofile.jobs.event_log import EventLogSource, has_event_log
 from osprofile.jobs.event_stream import EventStream
+from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON, GraceTracker, apply_removal
 from osprofile.jobs.monitor import JobMonitor
-from osprofile.jobs.poller import (
-    UNKNOWN_JOB_REASON,
-    JobPoller,
-    WatchedJob,
-    apply_removal,
-    log,
-    resolve_missing_job,
-    still_missing,
-)
-from osprofile.jobs.state import TERMINAL_STATES, JobEvent, JobState, JobStatus
+from osprofile.jobs.poller import JobPoller, WatchedJob, log
+from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -42,7 +34,7 @@ if TYPE_CHECKING:
 class JobWatcher:
     """The watched jobs of the target that the record calls `name`.
 
-    `monitor` has what is known of each, `poller` asks for them.
+    `monitor` has the last known status of each, `poller` queries them.
     """
 
     def __init__(
@@ -79,42 +71,40 @@ class JobWatcher:
         self._end_waiters: defaultdict[str, list[asyncio.Future[JobStatus]]] = defaultdict(list)
 
     def start(self) -> None:
-        """Poll and listen from now on."""
+        """Poll, and read the log if there is one, from now on."""
         if not self._tasks:
-            work = (
-                [self.poller.run()]
-                if self._event_log is None
-                else [self.poller.run(), self._event_log.run()]
-            )
+            work = [self.poller.run()]
+            if self._event_log is not None:
+                work.append(self._event_log.run())
             self._tasks = [asyncio.get_running_loop().create_task(one) for one in work]
 
     def listen(self) -> None:
-        """Poll and listen from now on if there is a log; what it tells is asked for in polls."""
+        """Start if there is a log. Without one, nothing is polled until a job is watched."""
         if self._event_log is not None:
             self.start()
 
     async def close(self) -> None:
-        """Stop; streams end, and who waits is cancelled."""
+        """Stop watching: streams end, and the callers of `wait_for_end` are cancelled."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
         self._recorder.flush()
-        for reader in list(self._streams):
-            reader.close()
+        for stream in list(self._streams):
+            stream.close()
         for futures in self._end_waiters.values():
             for future in futures:
                 future.cancel()
 
     def events(self) -> EventStream:
-        """Give a stream of the events of all watched jobs, from now on."""
-        reader = EventStream(self._streams.discard)
-        self._streams.add(reader)
+        """Return a stream of the events of all watched jobs, from now on."""
+        stream = EventStream(self._streams.discard)
+        self._streams.add(stream)
         self.start()
-        return reader
+        return stream
 
     async def wait_for_end(self, job_id: str) -> JobStatus:
-        """Wait for the end of a watched job."""
+        """Wait until a watched job ends, and return its last status."""
         future: asyncio.Future[JobStatus] = asyncio.get_running_loop().create_future()
         self._end_waiters[job_id].append(future)
         return await future
@@ -122,7 +112,7 @@ class JobWatcher:
     # Which jobs
 
     def watch_recorded_job(self, job_id: str) -> JobStatus | None:
-        """Give what is known of a job before it is asked for; from then on it is watched."""
+        """Watch a job of the record; return its last known status, None if it is not recorded."""
         known = self.monitor.get_status(job_id) if job_id in self.monitor else None
         if known is not None and (known.state.is_terminal or job_id in self.poller):
             return known
@@ -131,43 +121,43 @@ class JobWatcher:
             return None
         if not record.status.state.is_terminal:
             self.watch_record(record)
-        elif known is not None:  # another process has seen its end
+        elif known is not None:  # another process has recorded its end
             self.handle_event(JobEvent(self._clock.next_timestamp(), record.status))
             return self.monitor.get_status(job_id)
         return known or record.status
 
     def watch_submitted_job(self, record: JobRecord, job_id: str) -> None:
-        """Watch a job that was submitted just now."""
-        if job_id in self.monitor:  # an id that came round again
+        """Watch a job that was just submitted."""
+        if job_id in self.monitor:  # the batch system has used the id of an older job again
             self.unwatch(job_id)
         self._recorder.discard_status(job_id)
         status = JobStatus(job_id, JobState.UNKNOWN, submitted=self._clock.next_timestamp())
         self.watch_record(replace(record, status=status))
 
     def register_record(self, record: JobRecord) -> None:
-        """Have a job's events told."""
+        """Report a job's events from now on."""
         self.monitor.register(record.status.job_id, initial_status=record.status)
 
     def watch_record(self, record: JobRecord) -> None:
-        """Have a job's events told, and ask for it."""
+        """Report a job's events from now on, and query it."""
         status, now, started = record.status, self._clock.monotonic(), record.status.started
-        if started is not None:
+        if started is not None:  # from the wall clock to the monotonic one
             started += now - self._clock.next_timestamp()
-        watched = WatchedJob(now, record.walltime, started, record.aborted_at, record.missing_since)
-        self.poller.watch(status.job_id, watched)
+        grace = GraceTracker(record.aborted_at, record.missing)
+        self.poller.watch(status.job_id, WatchedJob(now, record.walltime, started, grace))
         if status.job_id not in self.monitor:
             self.register_record(record)
 
     def unwatch(self, job_id: str) -> None:
-        """Have no more of a job's events told."""
+        """Report no more events of a job."""
         with contextlib.suppress(NotRegisteredError):
             self.monitor.unregister(job_id)
         self.poller.unwatch(job_id)
 
-    # What sources say
+    # Events
 
     def handle_event(self, event: JobEvent) -> None:
-        """Take what a source says; an end only when it is clear whether it is a removal."""
+        """Pass an event on to the monitor; an end only when it is clear whether it is a removal."""
         if event.state.is_terminal:
             event, is_settled = self._apply_record(event)
             if event.job_id in self._removals:
@@ -188,9 +178,9 @@ class JobWatcher:
             )
 
     def _apply_record(self, event: JobEvent) -> tuple[JobEvent, bool]:
-        """Return an end as the record has it: other processes note ends and removals there.
+        """Return a job's end with what other processes have recorded, and whether it is settled.
 
-        And whether it is settled: as long as another process runs ABORT, it may be a removal.
+        While another process runs ABORT, a failure may turn out to be a removal.
         """
         record = self._recorder.find_record(event.job_id)
         if record is None:
@@ -204,14 +194,15 @@ class JobWatcher:
 
     @contextlib.contextmanager
     def track_removal(self, job_id: str) -> Iterator[Callable[[], None]]:
-        """Keep a job's end as long as ABORT runs; what is given notes that the removal was taken.
+        """Defer a job's end while ABORT runs; yield the function that records the removal.
 
-        How a job ended that was killed is told by whether its removal was taken.
+        A killed job is REMOVED if the batch system accepted its removal, which is only known when
+        ABORT has ended; the end may be seen before that.
         """
         self._removals[job_id] += 1
-        self._recorder.aborting(job_id, begins=True)
+        self._recorder.mark_aborting(job_id, is_running=True)
 
-        def taken() -> None:
+        def record_removal() -> None:
             now = self._clock.next_timestamp()
             self.poller.note_removal(job_id, now)
             self._recorder.record_removal(job_id, now)
@@ -219,20 +210,20 @@ class JobWatcher:
                 self._deferred_ends[job_id] = JobEvent(end.timestamp, apply_removal(end.status))
 
         try:
-            yield taken
+            yield record_removal
         finally:
             self._removals -= Counter([job_id])
+            # Only after this, or `handle_event` would defer the end again.
             if job_id not in self._removals:
-                self._recorder.aborting(job_id, begins=False)
+                self._recorder.mark_aborting(job_id, is_running=False)
                 if (end := self._deferred_ends.pop(job_id, None)) is not None:
                     self.handle_event(end)
 
     def _log_is_reliable(self) -> bool:
-        """Say whether a log tells of the jobs."""
         return self._event_log is not None and self._event_log.is_reliable
 
     def _handle_log_event(self, event: JobEvent) -> None:
-        """Take what a log says; how a job ended, the batch system knows better."""
+        """Handle an event of the log; an end is confirmed by the batch system, which knows more."""
         if event.job_id not in self.monitor:
             self.monitor.feed_event(event)  # it may be a job that is being submitted
         elif event.state.is_terminal:
@@ -241,10 +232,9 @@ class JobWatcher:
             self.handle_event(event)
 
     def _publish_event(self, event: JobEvent, _key: Hashable) -> None:
-        """Tell an event of the monitor's to all that read."""
-        for reader in self._streams:
-            reader.push_event(event)
-        if event.status.state in TERMINAL_STATES:
+        for stream in self._streams:
+            stream.push_event(event)
+        if event.state.is_terminal:
             self.poller.unwatch(event.job_id)
             for future in self._end_waiters.pop(event.job_id, ()):
                 if not future.done():
@@ -253,31 +243,31 @@ class JobWatcher:
     # What is known
 
     def get_current_status(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
-        """Give what is known of a job that the batch system told so.
+        """Return the status of a registered job for which the batch system reported `reported_status`.
 
-        An UNKNOWN word goes before what was known until then. Where it told nothing, or that it
-        lost the job, the last state stands for the grace period.
+        A state that the profile does not know is returned as UNKNOWN. If the batch system reported
+        nothing, or the job as LOST, the last state stands during the grace period.
         """
         known = self.monitor.get_status(job_id)
         if known.state.is_terminal:
             return known
         if reported_status is None or reported_status.state is JobState.LOST:
             return known._replace(reason=UNKNOWN_JOB_REASON)
-        return (
-            known._replace(state=reported_status.state)
-            if reported_status.state is JobState.UNKNOWN
-            else known
-        )
+        if reported_status.state is JobState.UNKNOWN:
+            return known._replace(state=JobState.UNKNOWN)
+        return known
 
     def handle_missing_job(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
-        """Judge a job that was asked for, and that nobody knows."""
+        """Record that a job was queried and nobody knows it; return its current status."""
         record = self._store.find_job(self._name, job_id)
-        now = self._clock.monotonic()
-        missing = still_missing(record and record.missing_since, now, self._timing.grace_period)
-        self._recorder.record_missing({job_id: missing})
-        aborted = record.aborted_at if record is not None else None
-        over = now - missing.since >= self._timing.grace_period
-        ended = resolve_missing_job(job_id, reported_status, aborted_at=aborted, grace_is_over=over)
-        if ended is not None:
-            self.handle_event(JobEvent(self._clock.next_timestamp(), ended))
+        grace = GraceTracker(record.aborted_at, record.missing) if record else GraceTracker()
+        end = grace.resolve_missing_job(
+            job_id,
+            reported_status,
+            now=self._clock.monotonic(),
+            grace_period=self._timing.grace_period,
+        )
+        self._recorder.record_missing({job_id: grace.missing})
+        if end is not None:
+            self.handle_event(JobEvent(self._clock.next_timestamp(), end))
         return self.get_current_status(job_id, reported_status)

@@ -18,7 +18,7 @@ import pytest
 from osprofile.errors import ScriptFailedError
 from osprofile.jobs import store, submission_owner
 from osprofile.jobs.clock import Clock
-from osprofile.jobs.poller import UNKNOWN_JOB_REASON
+from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -246,7 +246,7 @@ def test_a_reason_is_told_only_as_long_as_a_job_is_missing(machine: Machine) -> 
             assert (await target.status(job)).reason == ""
             record = target.store.find_job("toy", job)
             assert record is not None
-            assert record.missing_since is None
+            assert record.missing is None
 
     asyncio.run(main())
 

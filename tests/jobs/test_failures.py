@@ -63,7 +63,7 @@ def test_a_failed_query_for_a_watched_job_makes_it_neither_missing_nor_lost(
             assert states == {refused: JobState.QUEUED, stays: JobState.QUEUED}
             record = target.store.find_job("toy", refused)
             assert record is not None
-            assert record.missing_since is None
+            assert record.missing is None
             (toy.path / f"refused.{refused}").unlink()
             toy.state(refused, "END 4")
             assert (await target.wait(refused)).exit_code == 4

@@ -27,7 +27,7 @@ from osprofile.errors import (
     StoreError,
 )
 from osprofile.jobs import process, store
-from osprofile.jobs.poller import UNKNOWN_JOB_REASON
+from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -269,7 +269,7 @@ def test_questions(
             assert {j: target.monitor.get_status(j).state for j in (job, other)} == {
                 j: s.state for j, s in before.items()
             }
-            assert [r.missing_since for r in target.store.list_live_jobs(target.name)] == [
+            assert [r.missing for r in target.store.list_live_jobs(target.name)] == [
                 None,
                 None,
             ]
@@ -360,7 +360,7 @@ def test_a_query_that_fails_for_one_job_alone(site_of: Callable[[str], Site]) ->
             refuses = f'case " $* " in *" -j "*) echo "{words}" >&2; exit 1 ;; esac'
             site.put("squeue", f'#!/bin/sh\n{refuses}\nexec {real} "$@"\n')
             assert (await target.statuses())[job].state is before[job].state
-            assert [r.missing_since for r in target.store.list_live_jobs(target.name)] == [None]
+            assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None]
             with pytest.raises(ScriptFailedError, match=words):
                 await target.status(job)
 

@@ -100,7 +100,7 @@ def test_what_is_known_of_a_job_grows() -> None:
     assert ears.monitor.get_status("1") == JobStatus(
         "1", R, hosts=("n1",), reason="still", submitted=0.5, started=2, queue="long"
     )
-    ears.feed(4, U, word="PURPLE")
+    ears.feed(4, U, native_state="PURPLE")
     assert (ears.monitor.get_status("1").state, ears.monitor.get_status("1").native_state) == (
         R,
         "PURPLE",

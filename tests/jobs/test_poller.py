@@ -52,7 +52,7 @@ def test_a_vanished_job_is_lost_after_the_grace_period_only(toy: Toy) -> None:
             await target.statuses()
             record = store.find_job("toy", goes)
             assert record is not None
-            assert record.missing_since is not None
+            assert record.missing is not None
             known = await target.status(goes)
             assert known.state is JobState.QUEUED
             assert "does not know it" in known.reason
@@ -118,7 +118,7 @@ def test_failed_polls_change_nothing(toy: Toy, caplog: pytest.LogCaptureFixture)
             assert target.monitor.get_status(job).state is JobState.QUEUED
             record = target.store.find_job("toy", job)
             assert record is not None
-            assert record.missing_since is None
+            assert record.missing is None
             (toy.path / "broken").unlink()
             toy.state(job, "END 5")
             event = await anext(events)

@@ -15,9 +15,10 @@ import pytest
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.jobs import store as module
 from osprofile.jobs import submission_owner
+from osprofile.jobs.grace_period import MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import JobState, JobStatus
-from osprofile.jobs.store import Missing, Store, default_store_path
+from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 OWNER = """
 import sys
 from osprofile.jobs.store import Store
-record = Store(sys.argv[1]).begin("t", "/d", script="s")
+record = Store(sys.argv[1]).begin_submission("t", "/d", script="s")
 print(record.number, flush=True)
 sys.stdin.read()
 """
@@ -48,20 +49,20 @@ def test_a_job_from_submission_to_end() -> None:
     assert [found] == store.list_live_jobs("t") == store.find_by_id("17") == store.list_all_jobs()
     assert found == store.find_by_key("t", "k") == store.find_by_directory("t", "/d")
     assert store.find_job("other", "17") is None
-    store.record_missing("t", {"17": Missing(0.5, 0.5)})
+    store.record_missing("t", {"17": MissingPeriod(0.5, 0.5)})
     store.record_missing("t", {"17": None})
-    assert store.list_all_jobs()[0].missing_since is None
-    store.record_missing("t", {"17": Missing(1.0, 2.0)})
+    assert store.list_all_jobs()[0].missing is None
+    store.record_missing("t", {"17": MissingPeriod(1.0, 2.0)})
     store.record_removal("t", "17", 3.0)
     again = store.find_job("t", "17")
     assert again is not None
-    assert (again.missing_since, again.aborted_at) == (Missing(1.0, 2.0), 3.0)
+    assert (again.missing, again.aborted_at) == (MissingPeriod(1.0, 2.0), 3.0)
     status = JobStatus("17", JobState.FAILED, "w", None, 9, True, ("a", "b"), "r", None, 2.0, 3.0)
     store.update_statuses("t", [status])
     ended = store.find_job("t", "17")
     assert ended is not None
     assert ended.status == status._replace(submitted=found.status.submitted)
-    assert ended.missing_since is None
+    assert ended.missing is None
     store.update_statuses("t", [JobStatus("17", JobState.RUNNING)])
     assert store.find_job("t", "17") == ended  # an end is an end
     assert (store.prune_ended_jobs(3.0), store.prune_ended_jobs(3.1)) == (0, 1)
@@ -164,7 +165,7 @@ def test_a_key_still_means_the_older_job_of_its_id(
 def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     store.record_job_id(store.begin_submission("t", "/a", script="").number, "1")
-    store.aborting("t", "1", begins=True)
+    store.mark_aborting("t", "1", is_running=True)
     assert store.list_all_jobs()[0].is_being_submitted
     with monkeypatch.context() as other:
         other.setattr(
@@ -172,12 +173,12 @@ def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -
             "current_owner",
             lambda: f"{submission_owner.get_host_and_boot()} 1 other",
         )
-        store.aborting("t", "1", begins=False)
+        store.mark_aborting("t", "1", is_running=False)
         assert store.list_all_jobs()[0].is_being_submitted  # not that one's to say
-        store.aborting("t", "1", begins=True)
+        store.mark_aborting("t", "1", is_running=True)
     assert not store.list_all_jobs()[0].is_being_submitted  # it has died
-    store.aborting("t", "1", begins=True)
-    store.aborting("t", "1", begins=False)
+    store.mark_aborting("t", "1", is_running=True)
+    store.mark_aborting("t", "1", is_running=False)
     assert store.list_all_jobs()[0].owner is None
 
 
@@ -305,11 +306,11 @@ def test_a_record_of_an_older_version(tmp_path: Path) -> None:
     for _ in range(2):
         store = Store(path)
         (record,) = store.list_all_jobs()
-        assert (record.status.job_id, record.missing_since) == ("17", None)
+        assert (record.status.job_id, record.missing) == ("17", None)
         store.close()
     store = Store(path)
-    store.record_missing("t", {"17": Missing(5.0, 6.0)})
-    assert store.list_all_jobs()[0].missing_since == Missing(5.0, 6.0)
+    store.record_missing("t", {"17": MissingPeriod(5.0, 6.0)})
+    assert store.list_all_jobs()[0].missing == MissingPeriod(5.0, 6.0)
 
 
 def test_places_that_cannot_be_used(tmp_path: Path) -> None:
@@ -368,7 +369,7 @@ def test_network_file_systems(tmp_path: Path, path: str, expected: bool) -> None
 
 
 def test_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "is_network", lambda _path: True)
+    monkeypatch.setattr(module, "is_on_network_mount", lambda _path: True)
     store = Store(str(tmp_path / "s"))
     store.begin_submission("t", "/d", script="")
     assert os.listdir(tmp_path) == ["s"]

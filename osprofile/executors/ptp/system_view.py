@@ -14,13 +14,13 @@ import logging
 import os
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError, TemplateNotFoundError
 from osprofile.executors.ptp.elements import Machine, Node, Queue, job_from_status
-from osprofile.jobs.poller import apply_removal, resolve_missing_job
+from osprofile.jobs.grace_period import GraceTracker, apply_removal
 from osprofile.jobs.state import JobState, JobStatus, NodeState, QueueState
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ _QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
 class TrackedJob:
     """A job, and what of it no status tells; `job` is what a client is to know.
 
-    Of a job of others, `missing_since` is since when nobody knows it (monotonic), `abort_time` when its
-    removal was asked for (seconds since 1970).
+    `grace` is used for the jobs of others; its `aborted_at` is when the removal was requested.
     """
 
     status: JobStatus
@@ -61,8 +60,7 @@ class TrackedJob:
     sub_id: str = ""
     count: int = 1
     job: Job | None = None
-    missing_since: float | None = None
-    abort_time: float | None = None
+    grace: GraceTracker = field(default_factory=GraceTracker)
 
 
 @final
@@ -160,12 +158,12 @@ class SystemView:
         """
         told = self._other_jobs.get(job_id)
         if told is not None and aborts:
-            told.abort_time = time.time()  # before, lest the job end in between
+            told.grace.aborted_at = time.time()  # before, lest the job end in between
         try:
             yield
         except BaseException:  # a cut or cancelled ABORT is none, too
             if told is not None and aborts:
-                told.abort_time = None
+                told.grace.aborted_at = None
             raise
         finally:
             if told is not None:
@@ -332,19 +330,19 @@ class SystemView:
                     self._resolve_missing_job(self._other_jobs[job_id], known.get(job_id))
 
     def _update_job(self, tracked: TrackedJob, status: JobStatus) -> None:
-        tracked.missing_since = None
-        self._set_status(tracked, apply_removal(status) if tracked.abort_time else status)
+        tracked.grace.missing = None
+        self._set_status(tracked, apply_removal(status) if tracked.grace.aborted_at else status)
 
     def _resolve_missing_job(self, tracked: TrackedJob, status: JobStatus | None) -> None:
         """Judge a job of others that the batch system no longer lists, as the record's are."""
         if status is not None and status.state is not JobState.LOST:
             self._update_job(tracked, status)
             return
-        now = time.monotonic()
-        tracked.missing_since = now if tracked.missing_since is None else tracked.missing_since
-        over = now - tracked.missing_since >= self._target.timing.grace_period
-        ended = resolve_missing_job(
-            tracked.status.job_id, status, aborted_at=tracked.abort_time, grace_is_over=over
+        ended = tracked.grace.resolve_missing_job(
+            tracked.status.job_id,
+            status,
+            now=time.monotonic(),
+            grace_period=self._target.timing.grace_period,
         )
         if ended is not None:
             self._set_status(tracked, ended)
