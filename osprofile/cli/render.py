@@ -20,7 +20,7 @@ from osprofile.cli.options import (
 
 if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.jobs.shell import ProcessResult
+    from osprofile.jobs.process import ProcessResult
 
 
 def render(

@@ -1,32 +1,36 @@
-"""The nodes and queues of a machine, in what the templates LIST_NODES and LIST_QUEUES print.
+"""The nodes and queues of a machine, read from the output of LIST_NODES and LIST_QUEUES.
 
-Both templates are optional. As with GET_JOB_STATUS, all about the output is the profile's: a
-pattern with the groups name and state, where known substate (and `default` of a queue), and the
-tags of NODE_STATE and QUEUE_STATE, `STATE/SUBSTATE` before `STATE`.
+Both templates are optional. As for GET_JOB_STATUS, the profile says how the output is read: by a
+pattern with the groups name and state (and substate, and `default` of a queue, if known), and by the
+tags of NODE_STATE and QUEUE_STATE, of which `STATE/SUBSTATE` goes before `STATE`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, final
 
-from osprofile.errors import InvalidProfileError, Problem, quote_value
-from osprofile.jobs.script_output import get_output_pattern, unparsable_output
+from osprofile.jobs.script_output import (
+    find_state_tag,
+    get_output_pattern,
+    read_state_tags,
+    unparsable_output,
+)
 from osprofile.jobs.state import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from osprofile.javaregex.pattern import Match, Pattern
     from osprofile.profile.model import Profile
 
 NODES_TEMPLATE: Final = "LIST_NODES"
 QUEUES_TEMPLATE: Final = "LIST_QUEUES"
-_REQUIRED_GROUPS: Final = ("name", "state")
+T = TypeVar("T")
 
 
 @final
 class NodeStatus(NamedTuple):
-    """A node; `native_state` is the batch system's own for the state (STATE or STATE/SUBSTATE)."""
+    """A node; `native_state` is the batch system's word for its state (STATE or STATE/SUBSTATE)."""
 
     name: str
     state: NodeState
@@ -35,7 +39,7 @@ class NodeStatus(NamedTuple):
 
 @final
 class QueueStatus(NamedTuple):
-    """A queue; `is_default`: jobs that name none go there."""
+    """A queue; `is_default` is true of the queue for jobs that name none."""
 
     name: str
     state: QueueState
@@ -47,82 +51,78 @@ class QueueStatus(NamedTuple):
 class MachineOutputReader:
     """Reads what one profile's two templates print.
 
-    The same text again costs a comparison. A method raises `TemplateNotFoundError` where the
-    profile has not its template, `InvalidProfileError` where the fields are not as they must be,
-    `OutputError` for a text that is not empty and has nothing in it that the pattern finds.
+    Entries are in the order of the output; if two have the same name, the last one counts. To read the
+    same text again takes only a comparison. Methods raise `TemplateNotFoundError` if the profile does
+    not have the template, `InvalidProfileError` if its fields are missing or wrong, and `OutputError`
+    for a text that is not empty but has no entry.
     """
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._listings: dict[str, _ListingFormat] = {}
-        self._cached_nodes: tuple[str | None, Sequence[NodeStatus]] = (None, ())
-        self._cached_queues: tuple[str | None, Sequence[QueueStatus]] = (None, ())
 
     def read_nodes(self, text: str) -> Sequence[NodeStatus]:
-        """Give the nodes in the order that they are printed in; of two of one name the last."""
-        if text != self._cached_nodes[0]:
-            listing = self._get_listing(NODES_TEMPLATE, "NODE", NODE_STATE_TAGS)
-            found = {
-                name: NodeStatus(name, NodeState(state), word)
-                for name, state, word, _ in listing.read_entries(text)
-            }
-            self._cached_nodes = (text, tuple(found.values()))
-        return self._cached_nodes[1]
+        """Return the nodes in the output of LIST_NODES."""
+        return self._nodes.read_entries(text)
 
     def read_queues(self, text: str) -> Sequence[QueueStatus]:
-        """Give the queues in the order that they are printed in; of two of one name the last."""
-        if text != self._cached_queues[0]:
-            listing = self._get_listing(QUEUES_TEMPLATE, "QUEUE", QUEUE_STATE_TAGS)
-            found = {
-                name: QueueStatus(name, QueueState(state), word, bool(match.get("default")))
-                for name, state, word, match in listing.read_entries(text)
-            }
-            self._cached_queues = (text, tuple(found.values()))
-        return self._cached_queues[1]
+        """Return the queues in the output of LIST_QUEUES."""
+        return self._queues.read_entries(text)
 
-    def _get_listing(
-        self, template: str, kind: str, allowed_states: Sequence[str]
-    ) -> _ListingFormat:
-        if template not in self._listings:
-            name = f"{kind}_PATTERN"
-            pattern = get_output_pattern(self._profile, template, name, _REQUIRED_GROUPS)
-            tags = _read_state_tags(self._profile, template, f"{kind}_STATE", allowed_states)
-            self._listings[template] = _ListingFormat(template, name, pattern, tags)
-        return self._listings[template]
+    @cached_property
+    def _nodes(self) -> _ListingReader[NodeStatus]:
+        return _ListingReader(self._profile, NODES_TEMPLATE, "NODE", NODE_STATE_TAGS, _make_node)
+
+    @cached_property
+    def _queues(self) -> _ListingReader[QueueStatus]:
+        return _ListingReader(
+            self._profile, QUEUES_TEMPLATE, "QUEUE", QUEUE_STATE_TAGS, _make_queue
+        )
+
+
+def _make_node(
+    name: str, tag: str, native_state: str, _groups: Mapping[str, str | None]
+) -> NodeStatus:
+    return NodeStatus(name, NodeState(tag), native_state)
+
+
+def _make_queue(
+    name: str, tag: str, native_state: str, groups: Mapping[str, str | None]
+) -> QueueStatus:
+    return QueueStatus(name, QueueState(tag), native_state, bool(groups.get("default")))
 
 
 @final
-class _ListingFormat(NamedTuple):
-    template: str
-    pattern_field: str
-    pattern: Pattern
-    tags: Mapping[str, str]
+class _ListingReader(Generic[T]):
+    """Reads the output of one template; `make_entry(name, tag, native_state, groups)` makes an entry."""
 
-    def read_entries(self, text: str) -> Iterator[tuple[str, str, str, Mapping[str, str | None]]]:
-        """Give name, state and word of each thing, and all groups."""
-        nothing = True
-        for match in self.pattern.find_iter(text):
-            nothing = False
-            yield self._read_entry(match)
-        if nothing and text.strip():
-            raise unparsable_output(self.template, self.pattern_field, text)
+    def __init__(
+        self,
+        profile: Profile,
+        template: str,
+        kind: str,
+        allowed_states: Sequence[str],
+        make_entry: Callable[[str, str, str, Mapping[str, str | None]], T],
+    ) -> None:
+        self._template, self._pattern_field = template, f"{kind}_PATTERN"
+        self._pattern = get_output_pattern(
+            profile, template, self._pattern_field, ("name", "state")
+        )
+        self._tags = read_state_tags(profile, template, f"{kind}_STATE", allowed_states)
+        self._make_entry = make_entry
+        self._last_text: str | None = None
+        self._last_entries: Sequence[T] = ()
 
-    def _read_entry(self, match: Match) -> tuple[str, str, str, Mapping[str, str | None]]:
-        groups = match.groupdict()
-        state, substate = groups["state"] or "", groups.get("substate")
-        word = f"{state}/{substate}" if substate else state
-        tag = self.tags.get(word) or self.tags.get(state) or NodeState.UNKNOWN.value
-        return groups["name"] or "", tag, word, groups
-
-
-def _read_state_tags(
-    profile: Profile, template: str, name: str, allowed_states: Sequence[str]
-) -> dict[str, str]:
-    """Give what the tags of a field say; `InvalidProfileError` for what is no state."""
-    field = profile.find_field(profile.get_template(template), name)
-    for tag in field.tags if field else ():
-        if tag.value not in allowed_states:
-            message = f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is no state"
-            hint = f"one of {', '.join(allowed_states)}"
-            raise InvalidProfileError([Problem("OSP404", message, tag.location, hint)])
-    return {tag.name: tag.value for tag in field.tags} if field else {}
+    def read_entries(self, text: str) -> Sequence[T]:
+        if text != self._last_text:
+            entries: dict[str, T] = {}
+            for match in self._pattern.find_iter(text):
+                groups = match.groupdict()
+                name = groups["name"] or ""
+                native_state, tag = find_state_tag(
+                    self._tags, groups["state"], groups.get("substate")
+                )
+                entries[name] = self._make_entry(name, tag or "UNKNOWN", native_state, groups)
+            if not entries and text.strip():
+                raise unparsable_output(self._template, self._pattern_field, text)
+            self._last_text, self._last_entries = text, tuple(entries.values())
+        return self._last_entries

@@ -1,8 +1,8 @@
-"""One process without a terminal, its input given at once, its output collected, its end awaited.
+"""Run one process: its input is given at once, its output is collected, its end is awaited.
 
-asyncio's own subprocesses need a pipe and a task for the input, and wait for the end of the output:
-a daemon that a script leaves behind would hold them up for ever. Here the input is a file in memory
-and the end of the process is the end; what it had written until then is its output.
+asyncio's own subprocesses need a pipe and a task for the input, and wait until the output is closed: a
+daemon that a script leaves behind would keep them waiting forever. Here the input is a file in memory,
+and the run ends with the process; its output is what it had written until then.
 """
 
 from __future__ import annotations
@@ -14,32 +14,52 @@ import signal
 import subprocess
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
-from osprofile.errors import OutputError, ScriptTimeoutError
-from osprofile.jobs.shell import result_from_returncode, shell_start_error
+from osprofile.errors import OutputError, ScriptError, ScriptTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator, Sequence
     from typing import IO
 
-    from osprofile.jobs.shell import ProcessResult
-
 T = TypeVar("T")
 MAX_OUTPUT_SIZE: Final = 64 * 1024 * 1024
-"""Bytes of one stream that a script may write: the states of half a million jobs."""
+"""Bytes that a script may write to one stream; enough for the states of half a million jobs."""
 KILL_GRACE: Final = 2.0
-"""Seconds between the signals TERM and KILL to a script that is ended."""
+"""Seconds between the signals TERM and KILL."""
 _READ_SIZE: Final = 256 * 1024
 _EXIT_CHECK_INTERVAL: Final = 0.02
-"""Seconds between two looks whether what was ended is gone."""
-
-
+"""Seconds between two checks whether a killed process group is gone."""
 _TERMINATION_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class ProcessResult:
+    """How a process ended: its exit code (128+n for signal n), and its output if captured.
+
+    `killing_signal` is the signal that killed the process, 0 if none did.
+    """
+
+    exit_code: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+    killing_signal: int = 0
+
+
+def result_from_returncode(returncode: int, stdout: bytes, stderr: bytes) -> ProcessResult:
+    """Return the result of a process from Python's return code (-n for signal n) and its output."""
+    if returncode < 0:
+        return ProcessResult(128 - returncode, stdout, stderr, -returncode)
+    return ProcessResult(returncode, stdout, stderr)
+
+
 async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
-    """Do some work; a signal that would end this process cancels it, and is added to `received`."""
+    """Await some work, cancelling it when a signal arrives that would end this process.
+
+    The signal's number is appended to `received`.
+    """
     task = asyncio.ensure_future(work)
 
     def stop(number: int) -> None:
@@ -48,7 +68,7 @@ async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
 
     in_main_thread = threading.current_thread() is threading.main_thread()
     for number in _TERMINATION_SIGNALS if in_main_thread else ():
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP
             asyncio.get_running_loop().add_signal_handler(number, stop, number)
     return await task
 
@@ -61,17 +81,18 @@ async def run_process(
     stdout: int | None = None,
     stderr: int | None = None,
 ) -> ProcessResult:
-    """Run a command with `input_data` as its standard input and collect what it writes until its end.
+    """Run a command with `input_data` as its standard input, and return its exit code and output.
 
-    Its output goes to the file descriptors `stdout` and `stderr` instead, where they are given.
+    If the file descriptors `stdout` and `stderr` are given, the output goes there and is not returned.
 
-    It leads a session of its own, all of which is ended (TERM, KILL after PATIENCE) when
-    `time_limit` (s; None: without one) is over, the output is longer than MOST_OUTPUT, or this task is cancelled.
-    Raises `ScriptError`, `ScriptTimeoutError`, `OutputError`.
+    The command leads a session of its own. All of it is ended (TERM, then KILL after KILL_GRACE) when
+    `time_limit` (s; None for no limit) is over, when a stream has more than MAX_OUTPUT_SIZE bytes, or
+    when this task is cancelled. Raises `ScriptError` if the command cannot be started,
+    `ScriptTimeoutError`, `OutputError`.
     """
     with _open_memory_file(input_data) as stdin:
         try:
-            process = subprocess.Popen(  # noqa: ASYNC220  # it takes less than a thread would
+            process = subprocess.Popen(  # noqa: ASYNC220  # takes less time than handing it to a thread
                 command,
                 stdin=stdin,
                 stdout=subprocess.PIPE if stdout is None else stdout,
@@ -80,46 +101,53 @@ async def run_process(
                 start_new_session=True,
             )
         except OSError as error:
-            raise shell_start_error(command[0], error) from None
+            message = f"cannot start {command[0]!r}: {error.strerror}"
+            hint = "it is the first word of the profile's SHELL"
+            raise ScriptError(message, hint=hint) from None
     loop = asyncio.get_running_loop()
-    too_much = asyncio.Event()
+    output_overflow = asyncio.Event()
     readers = {
-        pipe: _PipeReader(loop, pipe, too_much)
+        pipe: _PipeReader(loop, pipe, output_overflow)
         for pipe in (process.stdout, process.stderr)
         if pipe is not None
     }
 
-    def said(pipe: IO[bytes] | None) -> bytes:
+    def get_output(pipe: IO[bytes] | None) -> bytes:
         return readers[pipe].get_output() if pipe is not None else b""
 
     try:
-        ended = asyncio.ensure_future(_wait_for_exit(loop, process))
-        noise = asyncio.ensure_future(too_much.wait())
+        exit_task = asyncio.ensure_future(_wait_for_exit(loop, process))
+        overflow_task = asyncio.ensure_future(output_overflow.wait())
         try:
             await asyncio.wait(
-                (ended, noise), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
+                (exit_task, overflow_task),
+                timeout=time_limit,
+                return_when=asyncio.FIRST_COMPLETED,
             )
             if process.poll() is None:
-                _raise_limit_error(too_much, time_limit or 0, said(process.stderr))
+                _raise_limit_error(output_overflow, time_limit or 0, get_output(process.stderr))
         finally:
-            # The end of the event loop cancels `ended` as it does this task: it tells nothing.
+            # Ask the process, not `exit_task`: the end of the event loop cancels that, too.
             if process.poll() is None:
                 await asyncio.shield(_kill_group(process))
-            ended.cancel()
-            noise.cancel()
+            exit_task.cancel()
+            overflow_task.cancel()
     finally:
+        # After the kill: close() reads the rest of the output.
         for reader in readers.values():
             reader.close()
-    return result_from_returncode(process.returncode, said(process.stdout), said(process.stderr))
+    return result_from_returncode(
+        process.returncode, get_output(process.stdout), get_output(process.stderr)
+    )
 
 
 @contextlib.contextmanager
 def _open_memory_file(data: bytes) -> Iterator[int]:
-    """Give a file descriptor at the beginning of a file that holds some bytes."""
+    """Yield a file descriptor at the beginning of an unnamed file with this content."""
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("script")
     else:
-        import tempfile  # with all that it needs, a twentieth of the time that `job submit` takes
+        import tempfile  # its import takes a twentieth of the time of `job submit`
 
         with tempfile.TemporaryFile() as file:
             handle = os.dup(file.fileno())
@@ -144,10 +172,9 @@ def _raise_limit_error(
 
 
 async def _wait_for_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of a process."""
     try:
         handle = os.pidfd_open(process.pid)
-    except (AttributeError, OSError):  # another system, or a Linux before 5.3
+    except (AttributeError, OSError):  # not Linux, or older than 5.3
         await loop.run_in_executor(None, process.wait)
         return
     gone = loop.create_future()
@@ -161,37 +188,36 @@ async def _wait_for_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Po
 
 
 async def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and all of its session that did not leave its group."""
+    """End a process and its group: all of its session that did not form a group of its own."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not _signal_group(process.pid, number):
             break
-        until = time.monotonic() + KILL_GRACE
-        # The group may outlive its leader, whose number is given to nobody else until then.
-        # Not even KILL ends what waits for a dead file server.
-        while _is_group_alive(process) and time.monotonic() < until:  # noqa: ASYNC110
+        deadline = time.monotonic() + KILL_GRACE
+        # The group may outlive its leader; its number is not used again until the group is gone.
+        # There is a deadline for KILL, too: it does not end a process that waits for a dead file server.
+        while _is_group_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(_EXIT_CHECK_INTERVAL)
 
 
 def _is_group_alive(process: subprocess.Popen[bytes]) -> bool:
-    """Say whether anything of a process's group is there; its leader is waited for."""
-    process.poll()
+    process.poll()  # a leader that was not waited for is a zombie, and keeps its group
     return _signal_group(process.pid, 0)
 
 
 def _signal_group(group: int, number: int) -> bool:
-    """Send a signal to a process group; say whether it is there."""
+    """Send a signal (0: none) to a process group; return whether the group exists."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it is there, and somebody else's
+    except PermissionError:  # it exists, but belongs to another user
         return True
     return True
 
 
 @final
 class _PipeReader:
-    """Collects what comes through a pipe."""
+    """Collects what is written to a pipe."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, pipe: IO[bytes], output_overflow: asyncio.Event
@@ -203,7 +229,7 @@ class _PipeReader:
         loop.add_reader(pipe.fileno(), self._read_block)
 
     def _read_block(self) -> bool:
-        """Take one block; False where there is none now."""
+        """Read one block; return False if there is none now."""
         try:
             block = os.read(self._pipe.fileno(), _READ_SIZE)
         except BlockingIOError:
@@ -220,12 +246,12 @@ class _PipeReader:
         return True
 
     def close(self) -> None:
-        """Take what is left, without waiting for more."""
+        """Read what is there, without waiting for more, and close the pipe."""
         while self._read_block():
             pass
         self._loop.remove_reader(self._pipe.fileno())
         self._pipe.close()
 
     def get_output(self) -> bytes:
-        """Give all that came."""
+        """Return all that was read."""
         return b"".join(self._blocks)

@@ -53,7 +53,7 @@ class StatusRecorder:
         record = None
         with _log_store_errors(f"the record of job {job_id} cannot be read"):
             record = self._store.find_job(self._target, job_id)
-        return record
+        return record  # noqa: RET504  # None after an error
 
     def record_missing(self, jobs: Mapping[str, MissingPeriod | None]) -> None:
         """Record since when jobs are missing; None for those that are known again."""

@@ -1,7 +1,7 @@
-"""What the templates' scripts print, read by the patterns that the profile gives for it.
+"""Read the output of the templates' scripts by the patterns of the profile.
 
-Every word about a batch system's output is the profile's: JOB_ID_PATTERN of START, STATUS_PATTERN
-and STATE of GET_JOB_STATUS, ENTRY_PATTERN of LIST (design: "The bundled profiles' conventions").
+Everything about a batch system's output is in the profile: JOB_ID_PATTERN of START, STATUS_PATTERN and
+STATE of GET_JOB_STATUS, ENTRY_PATTERN of LIST. See docs/language.md, What the engine reads.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _HOST_SEPARATOR: Final = re.compile(r"[,+\s]+")
 _NO_STATUSES: Final[Mapping[str, JobStatus]] = {}
 ENTRY_GROUPS: Final = ("type", "mode", "size", "mtime", "name")
 _NUMBER_LIMIT: Final = 2**31
-"""No exit code and no signal is that large: what tells so is not understood."""
+"""Exit codes and signals are smaller; larger numbers are ignored."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file as LIST tells it: `type` f, d, l or as ls has it; `mode` the permission bits.
+    """A file as LIST prints it.
 
-    `size` is in bytes, `mtime` in seconds since 1970. Bytes of `name` that are no UTF-8 are
-    surrogates, as in names that Python's `os` gives.
+    `type` is f, d, l or the letter of `ls`, `mode` has the permission bits, `size` is in bytes, `mtime`
+    in seconds since 1970. Bytes of `name` that are not UTF-8 are surrogates, as in Python's `os`.
     """
 
     name: str
@@ -48,18 +48,19 @@ class FileEntry:
 def get_output_pattern(
     profile: Profile, template: str, name: str, groups: Sequence[str]
 ) -> Pattern:
-    """Give the compiled pattern that a fixed field of a template holds, which has these groups.
+    """Return the compiled pattern in a fixed field of a template; it must have these groups.
 
-    Raises `TemplateNotFoundError`; `InvalidProfileError` where there is none, `JavaRegexError`.
+    Raises `TemplateNotFoundError`, `JavaRegexError`, and `InvalidProfileError` if the field or a group
+    is missing.
     """
-    found = profile.get_template(template)
-    field = profile.find_field(found, name)
+    declaration = profile.get_template(template)
+    field = profile.find_field(declaration, name)
     if field is None or not field.value:
         message = (
             f"template {template} has no fixed field {name}, by which its output is understood"
         )
         hint = "incarnate lint tells what it must hold"
-        raise InvalidProfileError([Problem("OSP403", message, found.location, hint)])
+        raise InvalidProfileError([Problem("OSP403", message, declaration.location, hint)])
     pattern = javaregex.compile(field.value)
     missing = [group for group in groups if group not in pattern.group_names]
     if missing:
@@ -70,28 +71,31 @@ def get_output_pattern(
 
 
 def get_time_limit(profile: Profile, template: str, default: float) -> float:
-    """Give how many seconds a template's script may take: its field TIME_LIMIT, or the default."""
+    """Return the seconds that a template's script may take: its field TIME_LIMIT, or the default."""
     field = profile.find_field(profile.get_template(template), "TIME_LIMIT")
     value = field.value if field is not None else None
     return float(value) if value and value.isascii() and value.isdigit() else default
 
 
 def parse_job_id(pattern: Pattern, text: str) -> str | None:
-    """Give the id in what START printed; None if it printed none."""
-    found = pattern.find(text)
-    return found.group("id") or None if found else None
+    """Return the job id in the output of START; None if there is none."""
+    match = pattern.find(text)
+    return match.group("id") or None if match else None
 
 
 def parse_entries(pattern: Pattern, text: str) -> list[FileEntry]:
-    """Give the files in what LIST printed; `OutputError` for text without any, or with no sense."""
-    found = [_parse_entry(match) for match in pattern.find_iter(text)]
-    if not found and text.strip():
+    """Return the files in the output of LIST.
+
+    Raises `OutputError` for a text that is not empty but has no file, and for malformed numbers.
+    """
+    entries = [_parse_entry(match) for match in pattern.find_iter(text)]
+    if not entries and text.strip():
         raise unparsable_output("LIST", "ENTRY_PATTERN", text)
-    return found
+    return entries
 
 
 def unparsable_output(template: str, pattern: str, text: str) -> OutputError:
-    """Give the error for a script's output in which a pattern finds nothing."""
+    """Return the error for a script's output in which a pattern finds nothing."""
     lines = text.strip().splitlines()
     what = quote_value(lines[0][:200]) if lines else "nothing"
     message = f"{template} printed {what}, in which {pattern} of the profile finds nothing"
@@ -114,17 +118,17 @@ def _parse_entry(match: Match) -> FileEntry:
 
 @final
 class StatusOutputReader:
-    """Reads what GET_JOB_STATUS printed.
+    """Reads the output of GET_JOB_STATUS.
 
-    The same text again costs a comparison, and a pattern of lines reads only those that are new. A
-    job whose text is the same gives the same object.
+    To read the same text again takes only a comparison, and if the pattern matches within lines, only
+    new lines are read. A job whose text has not changed is the same object as before.
     """
 
     def __init__(self, profile: Profile) -> None:
         self._pattern = get_output_pattern(
             profile, "GET_JOB_STATUS", "STATUS_PATTERN", ("id", "state")
         )
-        self._tags = _read_state_tags(profile)
+        self._tags = read_state_tags(profile, "GET_JOB_STATUS", "STATE", JOB_STATE_TAGS)
         self._by_line = self._pattern.is_line_based
         self._last_text = ""
         self._last_statuses = _NO_STATUSES
@@ -133,96 +137,124 @@ class StatusOutputReader:
         self._group_numbers = tuple(self._pattern.group_names.items())
 
     def read_statuses(self, text: str) -> Mapping[str, JobStatus]:
-        """Give the jobs by id; of two with one id the later counts.
+        """Return the jobs by id; if two have the same id, the last one counts.
 
-        `OutputError` for a text that is not empty and has no job in it.
+        Raises `OutputError` for a text that is not empty but has no job.
         """
         if text == self._last_text:
             return self._last_statuses
         try:
             by_line = self._by_line and "\r" not in text
-            states = self._read_lines(text.split("\n")) if by_line else self._read_whole_text(text)
-            if not states and text.strip():
+            statuses = (
+                self._read_lines(text.split("\n")) if by_line else self._read_whole_text(text)
+            )
+            if not statuses and text.strip():
                 raise unparsable_output("GET_JOB_STATUS", "STATUS_PATTERN", text)
-        except OSProfileError:  # what is known by line is of this text in part
+        except OSProfileError:  # some lines of this text may have been added already
             self._statuses_by_line, self._match_count = {}, 0
             raise
-        self._last_text, self._last_statuses = text, states
-        return states
+        self._last_text, self._last_statuses = text, statuses
+        return statuses
 
     def _read_whole_text(self, text: str) -> dict[str, JobStatus]:
         known = {status: status for status in self._last_statuses.values()}
-        found = [status for _, status in self._parse_statuses(text)]
+        statuses = [status for _, status in self._parse_statuses(text)]
         self._statuses_by_line, self._match_count = {}, 0
-        return {status.job_id: known.get(status, status) for status in found}
+        return {status.job_id: known.get(status, status) for status in statuses}
 
     def _read_lines(self, lines: Sequence[str]) -> dict[str, JobStatus]:
-        """Give the jobs by id; what is done for a line that was there before is done in C."""
+        # Lines that were there before are handled by set and dict operations only: a poll may bring
+        # many thousands.
         known = self._statuses_by_line
-        states = dict(self._last_statuses) if known else {}
+        by_id = dict(self._last_statuses) if known else {}
         for line in known.keys() - set(lines):
             for status in known.pop(line):
-                states.pop(status.job_id, None)
+                by_id.pop(status.job_id, None)
                 self._match_count -= 1
         new = [line for line in lines if line not in known]
         known.update((line, []) for line in new)
-        ahead = iter(new)
+        remaining_lines = iter(new)
         end = -1
         statuses: list[JobStatus] = []
-        for place, status in self._parse_statuses("\n".join(new)):
-            while place > end:
-                line = next(ahead)
+        for position, status in self._parse_statuses("\n".join(new)):
+            while position > end:
+                line = next(remaining_lines)
                 end += len(line) + 1
                 statuses = known[line]
             statuses.append(status)
-            states[status.job_id] = status
+            by_id[status.job_id] = status
             self._match_count += 1
-        if len(states) != self._match_count:  # two lines for one id: the later counts
-            states = {status.job_id: status for line in lines for status in known[line]}
-        return states
+        if len(by_id) != self._match_count:  # two lines have the same id: the last one counts
+            by_id = {status.job_id: status for line in lines for status in known[line]}
+        return by_id
 
     def _parse_statuses(self, text: str) -> list[tuple[int, JobStatus]]:
-        """Give the jobs in a text, each with its place; what many are told is understood once."""
+        """Return the jobs in a text, each with its position.
+
+        Many jobs differ only in their ids: the other groups are converted once for all of these.
+        """
         number = self._pattern.group_names["id"] - 1
-        understood: dict[tuple[str | None, ...], tuple[Any, ...]] = {}
-        found = []
-        for place, groups in self._pattern.find_groups(text):
-            told = groups[:number] + groups[number + 1 :] if number else groups[1:]
-            rest = understood.get(told)
-            if rest is None:
-                rest = understood[told] = self._convert_groups(groups)
-            # JobStatus(...) takes twice as long: a poll may bring thousands
-            found.append((place, tuple.__new__(JobStatus, (groups[number] or "", *rest))))
-        return found
+        converted: dict[tuple[str | None, ...], tuple[Any, ...]] = {}
+        statuses = []
+        for position, groups in self._pattern.find_groups(text):
+            others = groups[:number] + groups[number + 1 :] if number else groups[1:]
+            values = converted.get(others)
+            if values is None:
+                values = converted[others] = self._convert_groups(groups)
+            # JobStatus(...) takes twice as long, and a poll may bring thousands of jobs.
+            status = tuple.__new__(JobStatus, (groups[number] or "", *values))
+            statuses.append((position, status))
+        return statuses
 
     def _convert_groups(self, texts: Sequence[str | None]) -> tuple[Any, ...]:
-        """Give what a JobStatus holds behind the job's id."""
+        """Return the values of a JobStatus after the job id."""
         groups = {name: texts[number - 1] for name, number in self._group_numbers}
-        state, substate = groups["state"] or "", groups.get("substate")
-        word = f"{state}/{substate}" if substate else state
-        tag = self._tags.get(word) or self._tags.get(state)
+        native_state, tag = find_state_tag(self._tags, groups["state"], groups.get("substate"))
         hosts = tuple(filter(None, _HOST_SEPARATOR.split(groups.get("host") or "")))
         reason = (groups.get("reason") or "").strip()
-        found, limit = parse_state_tag(tag) if tag else (JobState.UNKNOWN, False)
+        state, limit = parse_state_tag(tag) if tag else (JobState.UNKNOWN, False)
         code, signal = _parse_number(groups.get("exit")), _parse_number(groups.get("signal"))
-        found, code, signal = interpret_exit(found, limit_exceeded=limit, code=code, signal=signal)
+        state, code, signal = interpret_exit(state, limit_exceeded=limit, code=code, signal=signal)
         queue, elapsed = groups.get("queue") or "", _parse_number(groups.get("elapsed"))
         return JobStatus(
-            "", found, word, code, signal, limit, hosts, reason, queue=queue, elapsed=elapsed
+            "",
+            state,
+            native_state,
+            code,
+            signal,
+            limit,
+            hosts,
+            reason,
+            queue=queue,
+            elapsed=elapsed,
         )[1:]
 
 
-def _read_state_tags(profile: Profile) -> dict[str, str]:
-    """Give what the tags of the field STATE say; `InvalidProfileError` for what is no state."""
-    field = profile.find_field(profile.get_template("GET_JOB_STATUS"), "STATE")
+def read_state_tags(
+    profile: Profile, template: str, name: str, allowed_states: Sequence[str]
+) -> dict[str, str]:
+    """Return the states by the tags of a field: what the batch system's words mean.
+
+    Raises `InvalidProfileError` for a tag whose value is not an allowed state.
+    """
+    field = profile.find_field(profile.get_template(template), name)
     if field is None:
         return {}
     for tag in field.tags:
-        if tag.value not in JOB_STATE_TAGS:
-            message = f"tag {quote_value(tag.name)} of STATE gives {quote_value(tag.value)}, which is no state"
-            hint = f"one of {', '.join(JOB_STATE_TAGS)}"
-            raise InvalidProfileError([Problem("OSP404", message, field.location, hint)])
+        if tag.value not in allowed_states:
+            message = f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
+            hint = f"one of {', '.join(allowed_states)}"
+            raise InvalidProfileError([Problem("OSP404", message, tag.location, hint)])
     return {tag.name: tag.value for tag in field.tags}
+
+
+def find_state_tag(
+    tags: Mapping[str, str], state: str | None, substate: str | None
+) -> tuple[str, str | None]:
+    """Return the batch system's word (STATE or STATE/SUBSTATE), and its tag's value if it has one."""
+    state = state or ""
+    native_state = f"{state}/{substate}" if substate else state
+    return native_state, tags.get(native_state) or tags.get(state)
 
 
 def _parse_number(text: str | None) -> int | None:
@@ -236,11 +268,11 @@ def _parse_number(text: str | None) -> int | None:
 def interpret_exit(
     state: JobState, *, limit_exceeded: bool, code: int | None, signal: int | None
 ) -> tuple[JobState, int | None, int | None]:
-    """Give state, exit code and signal of a job, of which the batch system told these.
+    """Return the state, exit code and signal of a job from those that the batch system reports.
 
-    A known exit code decides between DONE and FAILED. 129 to 192 is how a shell tells signal
-    n-128, and 256+n how some batch systems do, unless the signal is told beside it (0: by none).
-    What is negative is a failure of the batch system's own. A limit, a removal and a loss stand.
+    A known exit code decides between DONE and FAILED. Without a separate signal (0: none), 129 to 192
+    is signal n-128 as in a shell, and 257 to 320 is signal n-256, as some batch systems report it. A
+    negative exit code is a failure of the batch system itself. Other states are returned as they are.
     """
     if state not in {JobState.DONE, JobState.FAILED}:
         return state, None, None

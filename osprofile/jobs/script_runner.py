@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.machine import NodeStatus, QueueStatus
+    from osprofile.jobs.process import ProcessResult
     from osprofile.jobs.script_output import FileEntry
-    from osprofile.jobs.shell import ProcessResult
     from osprofile.jobs.state import JobStatus
     from osprofile.profile.model import Profile
 

@@ -1,20 +1,27 @@
-"""Running a script through the profile's template SHELL: here, or on another host.
+"""Run a script through the profile's template SHELL, on this host or another one.
 
-SHELL's text is split into words and spawned, no shell around it. The script goes to its standard
-input as one `{ ...; }` group, so that nothing runs unless all of it arrived, and what the script
-starts finds an empty standard input, not the rest of the script.
+SHELL's text is split into words and executed without a shell around it. It reads the script on its
+standard input as one `{ ...; }` group. So nothing runs unless the whole script has arrived, and the
+commands of the script have an empty standard input, not the rest of the script.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
-from osprofile.errors import InvalidProfileError, Problem, ScriptError
+from osprofile.errors import InvalidProfileError, Problem
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
+from osprofile.jobs.process import (
+    ProcessResult,
+    cancel_on_signal,
+    result_from_returncode,
+    run_process,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,38 +36,17 @@ _EXIT_MARKER: Final = "osprofile: the script ended with"
 _MARKED_OUTPUT: Final = re.compile(rf"(.*?)\n{_EXIT_MARKER} ([0-9]+)\n".encode(), re.DOTALL)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class ProcessResult:
-    """How a script ended: its exit code (128+n for signal n), and its output where captured.
-
-    `killing_signal` is the signal that killed the shell itself, 0 if none did.
-    """
-
-    exit_code: int
-    stdout: bytes = b""
-    stderr: bytes = b""
-    killing_signal: int = 0
-
-
-def result_from_returncode(returncode: int, stdout: bytes, stderr: bytes) -> ProcessResult:
-    """Give how a process ended that Python gives the return code `returncode` of."""
-    return ProcessResult(
-        returncode if returncode >= 0 else 128 - returncode, stdout, stderr, max(0, -returncode)
-    )
-
-
 def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]:
-    """Give the words of the command that reads a script on its standard input.
+    """Return the words of the command that reads a script on its standard input.
 
-    It is SHELL's variation SSH where the context has SSH:HOST, else the default one. Raises what
-    `incarnate` raises, and `InvalidProfileError` for a text that cannot be split into words.
+    It is SHELL's variation SSH if the context has SSH:HOST, else the default one. Raises what
+    `incarnate` raises, and `InvalidProfileError` if the text cannot be split into words.
     """
     return get_template_command(profile, SHELL_TEMPLATE, context)
 
 
 def get_template_command(profile: Profile, template: str, context: Mapping[str, str]) -> list[str]:
-    """Give the words of the command that a template's text is; see `get_shell_command`."""
+    """Return the words of a template whose text is a command; see `get_shell_command`."""
     variation = SSH_VARIATION if context.get("SSH:HOST") else ""
     text = incarnate(profile, template, variation=variation, context=context).text
     try:
@@ -70,14 +56,14 @@ def get_template_command(profile: Profile, template: str, context: Mapping[str, 
     else:
         reason = "it is empty"
     if not words:
-        place = profile.get_template(template).get_invocation(variation).location
+        location = profile.get_template(template).get_invocation(variation).location
         message = f"the text of {template} cannot be split into words: {reason}"
-        raise InvalidProfileError([Problem("OSP506", message, place, "as in: sh -s")])
+        raise InvalidProfileError([Problem("OSP506", message, location, "as in: sh -s")])
     return words
 
 
 def build_script(incarnation: Incarnation) -> str:
-    """Give the incarnation's text behind the deployment of the static scripts that it needs."""
+    """Return the script that deploys the static scripts that an incarnation needs, then runs it."""
     if not incarnation.static_scripts:
         return incarnation.text
     deployment = deployment_script(incarnation.static_scripts)
@@ -85,29 +71,29 @@ def build_script(incarnation: Incarnation) -> str:
 
 
 def wrap_script(script: str) -> bytes:
-    """Give what a shell gets to read for a script: one group, its standard input empty.
-
-    The colon is there for a script without a command: no shell takes an empty group.
-    """
+    """Return the bytes that a shell reads to run a script: one group, with an empty standard input."""
+    # The colon is for a script without a command: an empty group is a syntax error.
     return f"{{ :\n{script}\n}} </dev/null\n".encode()
 
 
 def mark_exit_status(script: str) -> str:
-    """Return a script that prints its exit status on stderr when it comes to its end; see `extract_exit_status`.
+    """Return a script that prints its exit status on stderr at its end, for `extract_exit_status`.
 
-    A shell that is killed does not come there, nor does a connection that breaks before.
+    The line is missing if the shell was killed or the connection broke before the end.
     """
     return f'trap \'printf "\\n{_EXIT_MARKER} %s\\n" "$?" >&2\' EXIT\n{script}'
 
 
 def join_scripts(scripts: Iterable[str]) -> str:
-    """Return one script that runs several, each in a subshell; `split_results` takes its output apart."""
-    told = f"printf '\\n{_EXIT_MARKER} %s\\n' \"$gpe_rc\""
-    return "".join(f"( :\n{script}\n)\ngpe_rc=$?\n{told}\n{told} >&2\n" for script in scripts)
+    """Return one script that runs several, each in a subshell; `split_results` splits its output."""
+    print_status = f"printf '\\n{_EXIT_MARKER} %s\\n' \"$gpe_rc\""
+    return "".join(
+        f"( :\n{script}\n)\ngpe_rc=$?\n{print_status}\n{print_status} >&2\n" for script in scripts
+    )
 
 
 def split_results(done: ProcessResult) -> list[ProcessResult]:
-    """Return how each of several scripts ended, with its own output; see `join_scripts`."""
+    """Return the result of each script of `join_scripts`, with its own output."""
     streams = zip(
         _MARKED_OUTPUT.findall(done.stdout), _MARKED_OUTPUT.findall(done.stderr), strict=False
     )
@@ -115,8 +101,8 @@ def split_results(done: ProcessResult) -> list[ProcessResult]:
 
 
 def extract_exit_status(done: ProcessResult) -> tuple[ProcessResult, int | None]:
-    """Take what `mark_exit_status` printed from the output; give the exit status, None without."""
-    # The last one only: those before it are of `join_scripts`.
+    """Remove the line of `mark_exit_status` from stderr; return the exit status, None without one."""
+    # Only the last line: those before it are from `join_scripts`.
     lines = [*re.finditer(rf"\n{_EXIT_MARKER} ([0-9]+)\n".encode(), done.stderr)]
     if not lines:
         return done, None
@@ -124,24 +110,14 @@ def extract_exit_status(done: ProcessResult) -> tuple[ProcessResult, int | None]
     return replace(done, stderr=done.stderr[:begin] + done.stderr[end:]), int(lines[-1][1])
 
 
-def shell_start_error(program: str, error: OSError) -> ScriptError:
-    """Give the error for a shell that cannot be started."""
-    message = f"cannot start {program!r}: {error.strerror}"
-    return ScriptError(message, hint="it is the first word of the profile's SHELL")
-
-
 def run_script(command: Sequence[str], script: str, *, capture: bool = False) -> ProcessResult:
-    """Run a script in the shell started by `command` and wait for its end.
+    """Run a script in the shell that `command` starts, outside of an event loop, and wait for its end.
 
-    Its output goes where this process's goes, or into the result with `capture`. A signal that
-    would end this process (INT, TERM, HUP) ends the script and all that it started, and is told as
-    what killed it. Raises `ScriptError` where the shell cannot be started, `OutputError` where
-    there is more output than can be kept.
+    Its output goes where this process's goes, or with `capture` into the result. A signal that would
+    end this process (INT, TERM, HUP) ends the script and all that it started; the result has it as the
+    signal that killed it. Raises `ScriptError` if the shell cannot be started, `OutputError` if there
+    is more output than can be kept.
     """
-    import asyncio
-
-    from osprofile.jobs.process import cancel_on_signal, run_process
-
     stdout, stderr = (None, None) if capture else (1, 2)
     received: list[int] = []
     work = run_process(command, wrap_script(script), None, stdout=stdout, stderr=stderr)
