@@ -451,7 +451,7 @@ WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
         "ATTR_DEF for SUBMIT",
         K.SUBMIT_JOB,
         AttributeDefinitions(1, []),
-        "Define does not answer SUBMIT_JOB",
+        "AttributeDefinitions does not answer SUBMIT_JOB",
     ),
     ("a TID of no open command", K.SUBMIT_JOB, Ok(7), "transaction 7 is not open"),
     (
@@ -465,7 +465,7 @@ WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
         "model events after QUIT",
         K.QUIT,
         AllElementsRemoved(),
-        "RemoveAll is out of phase in QUITTING",
+        "AllElementsRemoved is out of phase in QUITTING",
     ),
     ("model events after STOP", K.STOP_EVENTS, AllElementsRemoved(), "out of phase in STOPPING"),
     ("no RANGE", K.SUBMIT_JOB, RemovedElements(Element.NODE, RangeSet()), "an empty range set"),
@@ -614,7 +614,7 @@ def test_too_many_commands_wait() -> None:
     numbers = {kind: number for number, kind in SEED_COMMANDS.items()}
     for kind, argument, answer in cases:
         found = ask(connection, numbers[kind], 3, argument)
-        reply = frame(answer.number, 3, answer.arguments())
+        reply = frame(answer.number, 3, answer.format_arguments())
         assert found == DiscardedCommand(f"{kind}: {text}", 3, reply)
     assert isinstance(ask(connection, K.SET_FILTERS, 3, "stdout"), Command)
     assert isinstance(ask(connection, K.QUIT, 3), Command)
