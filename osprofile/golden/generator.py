@@ -101,7 +101,8 @@ def generate_cases(profile: Profile, existing: CaseSuite) -> GeneratedCases:
             continue
         name = names.reserve_name(".".join(filter(None, (template, variation))), kind)
         plan = get_plan(profile, template, variation, None)
-        case = _build_case(name, plan, context, hostile=kind == HOSTILE_KIND)
+        examples = build_common_context(profile)
+        case = _build_case(name, plan, context, examples, hostile=kind == HOSTILE_KIND)
         error = incarnate_case(profile, case).error
         if error is None:
             made.append(case)
@@ -143,13 +144,20 @@ class _NamePool:
         return name
 
 
-def _build_case(name: str, plan: Plan, common: Mapping[str, str], *, hostile: bool) -> Case:
+def _build_case(
+    name: str,
+    plan: Plan,
+    common: Mapping[str, str],
+    examples: Mapping[str, str],
+    *,
+    hostile: bool,
+) -> Case:
     fields = _choose_fields(plan, hostile=hostile)
     context = dict(common)
     for needed in plan.required:
         if needed not in plan.settable and needed not in context:
             declared = plan.declarations.get(needed)
-            known = build_common_context(plan.profile).get(needed, f"of.{needed}")
+            known = examples.get(needed, f"of.{needed}")
             found = (
                 _find_valid_value(declared, [known, *_list_candidates(declared)])
                 if declared

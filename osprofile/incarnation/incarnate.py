@@ -17,7 +17,7 @@ from osprofile.errors import (
     suggest_names,
 )
 from osprofile.incarnation import field_rules as rules
-from osprofile.incarnation.lengths import check_length, is_surely_short
+from osprofile.incarnation.lengths import ALWAYS_SHORT_ENOUGH, check_length
 from osprofile.incarnation.plan import get_plan, plan_static_scripts
 from osprofile.incarnation.static_scripts import StaticScriptFile
 
@@ -144,9 +144,7 @@ def incarnate(
     Raises `NotFoundError` (template, variation, application), `InvalidProfileError` (a fault in a
     body), `IncarnationError` (the request), `JavaRegexTimeoutError`.
     """
-    plan = profile.plans.get((template, variation, application))
-    if plan is None:
-        plan = get_plan(profile, template, variation, application)
+    plan = get_plan(profile, template, variation, application)
     request = dict(fields) if fields else _EMPTY_MAPPING
     given = dict(context) if context else _EMPTY_MAPPING
     warnings: tuple[str, ...] = ()
@@ -224,7 +222,7 @@ def _join_simple_values(request: Mapping[str, str], context: Mapping[str, str]) 
         joined = "".join([*request.values(), *context.values()] if context else request.values())
     except TypeError:  # not all are strings
         return None
-    short = is_surely_short(joined)
+    short = len(joined) <= ALWAYS_SHORT_ENOUGH
     return joined if short and joined.isascii() and "\0" not in joined else None
 
 
@@ -298,7 +296,7 @@ def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> N
     elif declared is not None or rules.is_special_field(name):
         hint = f"the context must supply it: {name}=..."
     else:
-        known = {*plan.profile.global_fields, *use.template.fields, *rules.SPECIAL_FIELDS, *context}
+        known = {*plan.global_fields, *use.template.fields, *rules.SPECIAL_FIELDS, *context}
         message = f"<{name}> is not declared in template {use.template.name}{variation}, nor a global field"
         hint = f"{suggest_names(name, known)}; a shell's input redirection is written with a blank: < {name}"
     raise MissingValueError(message, field=name, location=use.location, hint=hint)

@@ -17,6 +17,9 @@ MAX_WORDS_SIZE: Final = 960 * 1024
 """Bytes that all words of a value may take, with a pointer to each: with the usual stack Linux passes
 on 2 MiB, arguments and environment together."""
 
+ALWAYS_SHORT_ENOUGH: Final = MAX_ARGUMENT_SIZE // 8
+"""Characters of a value of which no part can be too long for a program, in UTF-8 and quoted."""
+
 ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\z))*+"
 """Only well-quoted shell words match (design: "Quoting"): a value may stand unquoted."""
 
@@ -28,17 +31,12 @@ _QUOTED_PART: Final = rb"'([^']*)'|\\(')"
 _POINTER_SIZE: Final = 8
 
 
-def is_surely_short(text: str) -> bool:
-    """Return whether text is so short that no part of it can be too long for a program."""
-    return len(text) <= MAX_ARGUMENT_SIZE // 8
-
-
 def check_length(name: str, value: str, declaration: Field | None) -> None:
     """Raise where a value is too long for any program, as an argument or a variable.
 
     Of a field that takes shell words each word counts, and all of them together.
     """
-    if is_surely_short(value):
+    if len(value) <= ALWAYS_SHORT_ENOUGH:
         return
     data = value.encode()
     if declaration is not None and declaration.pattern_text in {

@@ -80,7 +80,7 @@ def describe_job_fields(profile: Profile, application: str | None = None) -> Job
     plan = get_plan(profile, "START", "", application)
     declarations = sorted(plan.declarations.items())
     fields = {name: _describe_field(f) for name, f in declarations if name in plan.settable}
-    return JobFields(fields, _starts_processes(plan))
+    return JobFields(fields, _starts_processes(profile, plan))
 
 
 def list_settable_fields(profile: Profile) -> frozenset[str]:
@@ -88,10 +88,10 @@ def list_settable_fields(profile: Profile) -> frozenset[str]:
     return get_plan(profile, "START", "", None).settable
 
 
-def _starts_processes(plan: Plan) -> bool:
+def _starts_processes(profile: Profile, plan: Plan) -> bool:
     if plan.application is None:
         return False
-    return "PROCESSES" in get_plan(plan.profile, plan.application.template, "", None).uses
+    return "PROCESSES" in get_plan(profile, plan.application.template, "", None).uses
 
 
 def _describe_field(field: Field) -> JobField:

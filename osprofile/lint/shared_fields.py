@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.incarnation import field_rules as engine
-from osprofile.incarnation.plan import BIN_TEMPLATE, DEFAULT_APPLICATION, JOB_SCRIPT_PARTS
+from osprofile.incarnation.plan import (
+    BIN_TEMPLATE,
+    DEFAULT_APPLICATION,
+    JOB_SCRIPT_PARTS,
+    merge_declaration,
+)
 from osprofile.lint.rules import make_problem
 
 if TYPE_CHECKING:
@@ -44,23 +49,12 @@ def _append_bin(view: ProfileView, group: list[Template]) -> list[Template]:
 
 
 def _check_differences(view: ProfileView, group: list[Template]) -> Iterator[Problem]:
-    first = dict[str, tuple["Field", "Template"]]()
+    declarations = dict[str, tuple["Field", "Template"]]()
     for template in group:
         for field in _list_fields(view, template):
-            before, where = first.setdefault(field.name, (field, template))
-            if before is field:
-                continue
-            joined = before.merge_declaration(field)
-            if joined is not None:
-                first[field.name] = (joined, where)
-                continue
-            own = field if field.name in template.fields else before
-            message = f"field {field.name} is declared differently in templates {where.name} and "
-            message += f"{template.name}, which are used together"
-            other = before if own is field else field
-            hint = f"the other declaration stands at {other.location}; only limits and type "
-            hint += "may differ, of which the strictest count"
-            yield make_problem("OSP304", message, own.element.locate_attribute("name"), hint)
+            problem = merge_declaration(declarations, field, template)
+            if problem is not None:
+                yield problem
 
 
 def _list_fields(view: ProfileView, template: Template) -> Iterator[Field]:
@@ -91,11 +85,13 @@ def _check_defaults(view: ProfileView) -> Iterator[Problem]:
     names = dict.fromkeys([START, *filter(None, JOB_SCRIPT_PARTS), *default])
     templates = [view.profile.templates[n] for n in names if n in view.profile.templates]
     used = {field.name for template in templates for field in _list_used_fields(view, template)}
-    fields = dict[str, "Field"]()
-    for field in (field for template in templates for field in _list_fields(view, template)):
-        before = fields.setdefault(field.name, field)
-        fields[field.name] = before.merge_declaration(field) or before  # else it is OSP304
-    for field in (fields[name] for name in fields if name in used):
+    declarations = dict[str, tuple["Field", "Template"]]()
+    for template in templates:
+        for field in _list_fields(view, template):
+            merge_declaration(
+                declarations, field, template
+            )  # `_check_differences` reports problems
+    for field, _template in (declarations[name] for name in declarations if name in used):
         given = field.default is not None or field.value is not None
         if given or not field.settable or engine.is_special_field(field.name):
             continue

@@ -6,7 +6,7 @@ that it was read from, so that each part of it has a place (file:line:column).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, final
 
 from osprofile.errors import (
     ApplicationNotFoundError,
@@ -289,13 +289,19 @@ class Profile:
     """A resolved profile: a document with everything inherited through `extends` (1).
 
     `documents` is the chain, the profile's own document first. Of entities with the same name the
-    nearest one counts, whole; global fields likewise, field by field. `plans` is where the
-    incarnation keeps what it compiled; nobody else looks into it.
+    nearest one counts, whole; global fields likewise, field by field.
     """
 
     __slots__ = (
-        "applications", "delimiter", "documents", "global_fields", "name", "plans",
-        "storages", "templates", "uspace_root",
+        "__weakref__",
+        "applications",
+        "delimiter",
+        "documents",
+        "global_fields",
+        "name",
+        "storages",
+        "templates",
+        "uspace_root",
     )  # fmt: skip
 
     def __init__(self, documents: Sequence[Document]) -> None:
@@ -311,7 +317,6 @@ class Profile:
         self.applications: Mapping[str, Application] = _merge_entities(
             [d.applications for d in chain]
         )
-        self.plans: dict[tuple[str, str, str | None], Any] = {}
 
     def __repr__(self) -> str:
         return f"<Profile {' -> '.join(d.name for d in self.documents)}>"

@@ -91,7 +91,7 @@ def _may_have_entry_points() -> bool:
 class Repository:
     """The profiles of a search path; documents are read once and kept.
 
-    `iter_directories` go before the standard search path; with `standard=False` they are all there is.
+    `iter_directories` go before the standard search path; with `use_standard_path=False` they are all there is.
     """
 
     def __init__(

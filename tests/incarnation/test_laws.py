@@ -295,8 +295,8 @@ def work(made):
     except Exception as error:
         str(error)
 text = sys.stdin.read().encode()
-work(Repository(standard=False).load_bytes(text, "warm"))  # imports what it needs
-made = Repository(standard=False).load_bytes(text, "f")
+work(Repository(use_standard_path=False).load_bytes(text, "warm"))  # imports what it needs
+made = Repository(use_standard_path=False).load_bytes(text, "f")
 seen = []
 def hook(event, arguments):
     if not event.startswith(("object.", "sys._getframe", "builtins.id", "code.__new__", "compile", "exec")):

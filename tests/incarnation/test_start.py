@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 
 from osprofile import (
@@ -18,6 +21,7 @@ from osprofile import (
     working_directory,
 )
 from osprofile.incarnation import context as contexts
+from osprofile.incarnation import plan as plans
 from osprofile.incarnation.static_scripts import get_deployed_name
 from tests.strategies import (
     application,
@@ -130,7 +134,18 @@ def test_unknown_names_leave_nothing_behind() -> None:
         incarnate(made, "X")
     with pytest.raises(TemplateNotFoundError):
         incarnate(made, "RUN", variation="X")
-    assert made.plans == {}
+    assert plans._PLANS[id(made)] == {}
+
+
+def test_plans_are_kept_as_long_as_their_profile() -> None:
+    made = started()
+    first = plans.get_plan(made, "START", "", None)
+    assert plans.get_plan(made, "START", "", None) is first
+    assert plans.get_plan(started(), "START", "", None) is not first
+    reference = weakref.ref(made)
+    del made
+    gc.collect()
+    assert reference() is None
 
 
 @pytest.mark.parametrize("missing", ["JOB_PROLOGUE", "JOB_EPILOGUE", "Executable"])
@@ -215,9 +230,9 @@ def test_conflicting_declarations(declared: str, uses: str) -> None:
     with pytest.raises(InvalidProfileError) as caught:
         incarnate(made, "START")
     (problem,) = caught.value.problems
-    assert (problem.code, str(problem.location)) == ("OSP304", "p.xml:8:1")
+    assert (problem.code, str(problem.location)) == ("OSP304", "p.xml:8:18")
     assert problem.message == (
-        "field DIR is declared differently in JOB_PROLOGUE and RUN, used together"
+        "field DIR is declared differently in templates JOB_PROLOGUE and RUN, which are used together"
     )
     assert problem.hint == (
         "the other declaration stands at p.xml:6:32; "

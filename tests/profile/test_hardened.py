@@ -181,11 +181,11 @@ OUTSIDE = {
 WATCHED = """
 import json, sys
 from osprofile import InvalidProfileError
-from osprofile.profile.reader import read
+from osprofile.profile.reader import load_document
 warm, documents = json.load(sys.stdin)
 def judge(text):
     try:
-        read("f", text.encode())
+        load_document("f", text.encode())
     except InvalidProfileError as error:
         return str(error)
     return ""

@@ -11,7 +11,6 @@ from osprofile import (
     ApplicationNotFoundError,
     OSProfileError,
     Profile,
-    Repository,
     StorageNotFoundError,
     TemplateNotFoundError,
 )
@@ -166,9 +165,3 @@ def test_overridden_gives_what_is_above_nearest_first() -> None:
 def test_a_profile_of_one_document_overrides_nothing() -> None:
     assert LISTED.list_overridden(LISTED.get_template("LIST")) == []
     assert repr(LISTED) == "<Profile p>"
-
-
-def test_two_profiles_share_no_plans() -> None:
-    repository = Repository(use_standard_path=False)
-    one, two = (repository.load_bytes(document().encode(), "f") for _ in range(2))
-    assert one.plans is not two.plans

@@ -262,10 +262,10 @@ def test_a_file_must_be_called_like_its_profile(tmp_path: Path) -> None:
 AS_NOBODY = """
 import difflib, os, sys
 from osprofile import Repository, errors
-Repository(sys.argv[2:], standard=False).load("fine")  # imports what nobody may not read
+Repository(sys.argv[2:], use_standard_path=False).load("fine")  # imports what nobody may not read
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
-repository = Repository(sys.argv[2:], standard=False)
-print(repository.names())
+repository = Repository(sys.argv[2:], use_standard_path=False)
+print(repository.list_names())
 try:
     print(repository.load(sys.argv[1]))
 except errors.OSProfileError as error:

@@ -17,7 +17,7 @@ def said(resolved: Profile) -> object:
     """Give all that a profile says, without where."""
 
     def fields(found: object) -> object:
-        return [(n, f.description, f.rules()) for n, f in found.items()]  # type: ignore[attr-defined]
+        return [(n, f.description, f.comparison_key()) for n, f in found.items()]  # type: ignore[attr-defined]
 
     def script(invocation: object) -> object:
         found = invocation.static_script  # type: ignore[attr-defined]
