@@ -1,4 +1,4 @@
-"""Random patterns, values and replacements, and the comparison with what Java made of them."""
+"""Random patterns, values and replacements, and the comparison with Java's answers."""
 
 from __future__ import annotations
 
@@ -53,34 +53,32 @@ REPLACEMENTS = ["", "-", "<$0>", "[$1]", "$2$1", "${n}", r"\$\\", "$12", "x$1y"]
 
 
 class Case(NamedTuple):
-    """What is asked of Java and of us."""
+    """A question to Java and to us."""
 
     pattern: str
     value: str
     replacement: str
 
 
-class Maker:
-    """Makes random cases from a source of chance."""
+class CaseGenerator:
+    """Makes random cases."""
 
     def __init__(self, chance: Random) -> None:
         self.chance = chance
         self.groups = 0
         self.named = False
 
-    def case(self) -> Case:
-        """Make one case."""
+    def make_case(self) -> Case:
         self.groups, self.named = 0, False
-        pattern = self.expression(self.chance.choice([1, 2, 2, 3, 3, 4]))
+        pattern = self.make_expression(self.chance.choice([1, 2, 2, 3, 3, 4]))
         if self.chance.random() < 0.25:
             pattern = f"(?{self._some(FLAGS, 1, 2)}){pattern}"
         if self.chance.random() < 0.02:
             place = self.chance.randrange(len(pattern) + 1)
             pattern = pattern[:place] + self.chance.choice("()[]{}*+?\\&^-|,") + pattern[place:]
-        return Case(pattern, self.value(), self.chance.choice(REPLACEMENTS))
+        return Case(pattern, self.make_value(), self.chance.choice(REPLACEMENTS))
 
-    def value(self) -> str:
-        """Make a value."""
+    def make_value(self) -> str:
         source = VALUES if self.chance.random() < 0.85 else VALUES + WIDE * 2
         if self.chance.random() < 0.5:
             source = ["a", "b", "a", "b", "c", "ab", "\n"]
@@ -89,69 +87,68 @@ class Maker:
     def _some(self, items: str, least: int, most: int) -> str:
         return "".join(self.chance.choices(items, k=self.chance.randint(least, most)))
 
-    def expression(self, depth: int) -> str:
+    def make_expression(self, depth: int) -> str:
         """Make alternatives."""
         count = self.chance.choices([1, 2, 3], [6, 3, 1])[0]
-        return "|".join(self.sequence(depth) for _ in range(count))
+        return "|".join(self.make_sequence(depth) for _ in range(count))
 
-    def sequence(self, depth: int) -> str:
+    def make_sequence(self, depth: int) -> str:
         """Make items one after the other."""
         count = self.chance.choices([0, 1, 2, 3, 4], [1, 5, 6, 3, 1])[0]
-        return "".join(self.item(depth) for _ in range(count))
+        return "".join(self.make_item(depth) for _ in range(count))
 
-    def item(self, depth: int) -> str:
+    def make_item(self, depth: int) -> str:
         """Make one item, perhaps with a quantifier."""
         chance = self.chance
         kind = chance.random()
         if depth > 0 and kind < 0.4:
-            made = self.group(depth - 1)
+            item = self.make_group(depth - 1)
         elif kind < 0.5:
-            made = self.char_class(2)
+            item = self.make_char_class(2)
         elif kind < 0.57:
-            made = chance.choice(PLACES)
+            item = chance.choice(PLACES)
         elif kind < 0.64:
-            made = chance.choice([*SETS, r"\R", r"\X"])
+            item = chance.choice([*SETS, r"\R", r"\X"])
         elif kind < 0.69:
-            made = chance.choice(ESCAPES)
+            item = chance.choice(ESCAPES)
         elif kind < 0.74:
-            made = f"\\{chance.randint(1, max(1, self.groups + 1))}" if not self.named else r"\k<n>"
+            item = f"\\{chance.randint(1, max(1, self.groups + 1))}" if not self.named else r"\k<n>"
         elif kind < 0.8:
-            made = "."
+            item = "."
         elif kind < 0.95:
-            made = chance.choice("abc")
+            item = chance.choice("abc")
         else:
-            made = chance.choice(LITERALS)
+            item = chance.choice(LITERALS)
         if chance.random() < 0.4:
-            made += chance.choice(QUANTIFIERS) + chance.choice(["", "", "?", "+"])
-        return made
+            item += chance.choice(QUANTIFIERS) + chance.choice(["", "", "?", "+"])
+        return item
 
-    def group(self, depth: int) -> str:
+    def make_group(self, depth: int) -> str:
         """Make a group of any kind."""
         kind = self.chance.random()
         if kind < 0.45:
             if not self.named and self.chance.random() < 0.15:
                 self.groups += 1
                 self.named = True
-                return f"(?<n>{self.expression(depth)})"
+                return f"(?<n>{self.make_expression(depth)})"
             self.groups += 1
-            return f"({self.expression(depth)})"
+            return f"({self.make_expression(depth)})"
         if kind < 0.65:
-            return f"(?:{self.expression(depth)})"
+            return f"(?:{self.make_expression(depth)})"
         if kind < 0.8:
             look = self.chance.choice(["?=", "?!", "?<=", "?<!"])
-            return f"({look}{self.expression(depth)})"
+            return f"({look}{self.make_expression(depth)})"
         if kind < 0.92:
-            return f"(?>{self.expression(depth)})"
+            return f"(?>{self.make_expression(depth)})"
         off = f"-{self._some(FLAGS, 1, 1)}" if self.chance.random() < 0.3 else ""
-        return f"(?{self._some(FLAGS, 0, 2)}{off}:{self.expression(depth)})"
+        return f"(?{self._some(FLAGS, 0, 2)}{off}:{self.make_expression(depth)})"
 
-    def char_class(self, depth: int) -> str:
-        """Make a class."""
+    def make_char_class(self, depth: int) -> str:
         negation = "^" if self.chance.random() < 0.25 else ""
         count = self.chance.choices([1, 2, 3, 4], [3, 4, 2, 1])[0]
-        return f"[{negation}{''.join(self._class_item(depth) for _ in range(count))}]"
+        return f"[{negation}{''.join(self._make_class_item(depth) for _ in range(count))}]"
 
-    def _class_item(self, depth: int) -> str:
+    def _make_class_item(self, depth: int) -> str:
         chance = self.chance
         kind = chance.random()
         if kind < 0.35:
@@ -167,9 +164,9 @@ class Maker:
                 [*ESCAPES, r"\]", r"\[", r"\^", "]", "-", "^", "&", "#", " ", r"\b"]
             )
         if kind < 0.85 and depth > 0:
-            return self.char_class(depth - 1)
+            return self.make_char_class(depth - 1)
         right = (
-            self.char_class(depth - 1)
+            self.make_char_class(depth - 1)
             if depth > 0 and chance.random() < 0.6
             else chance.choice(["a-c", "ab", "^b", "", r"\w"])
         )
@@ -177,7 +174,7 @@ class Maker:
 
 
 def ask_java(cases: Iterable[Case]) -> list[list[Any]]:
-    """Give Java's answers, in the order of the cases."""
+    """Return Java's answers, in the order of the cases."""
     lines = "".join(json.dumps(case) + "\n" for case in cases)
     command = ["java", "-Xss4m", str(PROGRAM)]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
@@ -185,8 +182,7 @@ def ask_java(cases: Iterable[Case]) -> list[list[Any]]:
 
 
 @lru_cache(4)
-def spans(pattern: str, value: str) -> tuple[Any, Any]:
-    """Give our matches in Java's form."""
+def _find_spans(pattern: str, value: str) -> tuple[Any, Any]:
     compiled = javaregex.compile(pattern)
     numbers = range(compiled.group_count + 1)
     found = [[list(m.spans[n]) for n in numbers] for m in compiled.find_iter(value)]
@@ -194,14 +190,14 @@ def spans(pattern: str, value: str) -> tuple[Any, Any]:
     return found, whole and [list(whole.spans[n]) for n in numbers]
 
 
-def answer(case: Case) -> list[Any]:
-    """Give our answer in Java's form; `["refused"]` where the pattern was taken and then not."""
+def run_case(case: Case) -> list[Any]:
+    """Return our answer in Java's form; `["refused"]` if it is refused while matching."""
     try:
         compiled = javaregex.compile(case.pattern)
     except JavaRegexError as error:
         return ["bad pattern", error.index, error.message]
     try:
-        found, whole = spans(case.pattern, case.value)
+        found, whole = _find_spans(case.pattern, case.value)
     except JavaRegexTimeoutError:
         return ["slow"]
     except JavaRegexError:
@@ -213,21 +209,21 @@ def answer(case: Case) -> list[Any]:
     return ["ok", replaced, found, whole]
 
 
-def verdict(case: Case, java: list[Any]) -> str:
-    """Compare: "equal", "refused" (we refuse, Java does not), "left out", "halves" or "DIFFERENT".
+def compare_answers(case: Case, java: list[Any]) -> str:
+    """Return "equal", "refused" (by us, not by Java), "left out", "halves" or "DIFFERENT".
 
-    "halves": different, on a value with characters outside the BMP, of which Java at times takes
-    one half as a step, and we never do.
+    "halves": different, on a value with characters outside the BMP, where Java sometimes steps by
+    half a character, and we never do.
     """
     if java[0] in {"slow", "overflow", "split", "crash"}:
         return "left out"
-    ours = answer(case)
+    ours = run_case(case)
     if ours[0] == java[0] == "ok":
         return "equal" if ours == java else _different(case)
     if ours[0] == java[0]:
         return "equal"
     if ours[0] == "bad replacement" and java[0] == "ok" and not java[2]:
-        return "equal"  # Java looks at a replacement when something matches, we always do
+        return "equal"  # Java parses a replacement when something matches, we always do
     return "refused" if ours[0] in {"bad pattern", "slow", "refused"} else _different(case)
 
 

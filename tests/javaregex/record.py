@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from random import Random
 
-from tests.javaregex.generator import Case, Maker, ask_java
+from tests.javaregex.generator import Case, CaseGenerator, ask_java
 from tests.javaregex.handwritten import cases
 
 VECTORS = Path(__file__).with_name("vectors.json.gz")
@@ -19,8 +19,8 @@ RANDOM = 3000
 def main() -> None:
     """Ask Java about the cases by hand, and about random ones."""
     asked = [Case(*case) for case in cases()]
-    maker = Maker(Random(SEED))
-    asked += [maker.case() for _ in range(RANDOM)]
+    generator = CaseGenerator(Random(SEED))
+    asked += [generator.make_case() for _ in range(RANDOM)]
     lines = [
         json.dumps([*case, *answer]) for case, answer in zip(asked, ask_java(asked), strict=True)
     ]

@@ -13,7 +13,7 @@ import pytest
 from osprofile.errors import JavaRegexError, JavaRegexTimeoutError
 from osprofile.javaregex.engines import STEP_BUDGET, Engine, Engines, is_simple_value
 from osprofile.javaregex.parser import parse_pattern
-from tests.javaregex.generator import Maker
+from tests.javaregex.generator import CaseGenerator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,80 +25,86 @@ PLACES = [r"\z", "$", "^", "(?!a)", "(?=b)", r"\b", "(?<=a)"]
 COUNTS = ["*", "+", "?", "{1,2}", "{0,3}", "{2,}"]
 
 
-class Tame:
-    """Makes patterns most of which other engines than the machine may match."""
+class TranslatableGenerator:
+    """Makes patterns most of which can be translated for other engines."""
 
     def __init__(self, chance: Random) -> None:
         self.chance = chance
 
-    def pattern(self) -> str:
+    def make_pattern(self) -> str:
         flags = self.chance.choice(["", "", "", "(?m)", "(?s)"])
-        return flags + self.alternatives(3)
+        return flags + self.make_alternatives(3)
 
-    def value(self) -> str:
+    def make_value(self) -> str:
         return "".join(self.chance.choices("aaabbbcc'\\ \n\ré", k=self.chance.randrange(9)))
 
-    def alternatives(self, depth: int) -> str:
+    def make_alternatives(self, depth: int) -> str:
         chance = self.chance
         return "|".join(
-            "".join(self.item(depth) for _ in range(chance.choice([1, 1, 2, 3])))
+            "".join(self.make_item(depth) for _ in range(chance.choice([1, 1, 2, 3])))
             for _ in range(chance.choice([1, 1, 2, 3]))
         )
 
-    def item(self, depth: int) -> str:
+    def make_item(self, depth: int) -> str:
         chance = self.chance
         kind = chance.random()
         if depth and kind < 0.45:
             opening = chance.choice(["(?:", "(?:", "(?:", "(?>", "("])
-            made = f"{opening}{self.alternatives(depth - 1)})"
+            item = f"{opening}{self.make_alternatives(depth - 1)})"
         else:
-            made = chance.choice(PLACES if kind > 0.94 else ATOMS)
+            item = chance.choice(PLACES if kind > 0.94 else ATOMS)
         if chance.random() < 0.5:
-            made += chance.choice(COUNTS) + chance.choice(["", "", "+", "+", "?"])
-        return made
+            item += chance.choice(COUNTS) + chance.choice(["", "", "+", "+", "?"])
+        return item
 
 
 def _others(engines: Engines, value: str) -> Iterator[Engine]:
-    for easy in {False, is_simple_value(value)}:
+    for is_simple in {False, is_simple_value(value)}:
         for engine in (
-            engines.get_re_engine(is_simple=easy),
-            engines.get_regex_engine(is_simple=easy),
+            engines.get_re_engine(is_simple=is_simple),
+            engines.get_regex_engine(is_simple=is_simple),
         ):
             if engine:
                 yield engine
 
 
-def _compare(pattern: str, values: list[str], told: Counter[str]) -> None:
+def _compare(pattern: str, values: list[str], comparisons: Counter[str]) -> None:
     try:
         engines = Engines(parse_pattern(pattern))
     except JavaRegexError:
         return
     for value in values:
-        until = monotonic() + 60
+        deadline = monotonic() + 60
         try:
             expected = (
-                engines.get_machine().match_whole(value, until),
-                [*engines.get_machine().find_all(value, until)],
+                engines.get_machine().match_whole(value, deadline),
+                [*engines.get_machine().find_all(value, deadline)],
             )
         except JavaRegexError:
             continue
         for engine in _others(engines, value):
             try:
-                got = (engine.match_whole(value, until), [*engine.find_all(value, until)])
+                found = (engine.match_whole(value, deadline), [*engine.find_all(value, deadline)])
             except JavaRegexTimeoutError:
                 continue
-            assert got == expected, (pattern, value, engine)
-            told[type(engine).__name__] += 1
+            assert found == expected, (pattern, value, engine)
+            comparisons[type(engine).__name__] += 1
 
 
-@pytest.mark.parametrize("maker", [Tame, Maker])
-def test_engines_agree(maker: Callable[[Random], Tame | Maker]) -> None:
-    made = maker(Random(SEED))
-    told: Counter[str] = Counter()
+@pytest.mark.parametrize("generator_class", [TranslatableGenerator, CaseGenerator])
+def test_engines_agree(
+    generator_class: Callable[[Random], TranslatableGenerator | CaseGenerator],
+) -> None:
+    generator = generator_class(Random(SEED))
+    comparisons: Counter[str] = Counter()
     for _ in range(ROUNDS):
-        pattern = made.pattern() if isinstance(made, Tame) else made.case().pattern
-        _compare(pattern, [made.value() for _ in range(4)], told)
-    assert min(told["ReEngine"], told["RegexEngine"]) >= ROUNDS
+        pattern = (
+            generator.make_pattern()
+            if isinstance(generator, TranslatableGenerator)
+            else generator.make_case().pattern
+        )
+        _compare(pattern, [generator.make_value() for _ in range(4)], comparisons)
+    assert min(comparisons["ReEngine"], comparisons["RegexEngine"]) >= ROUNDS
 
 
 @pytest.mark.parametrize(
@@ -120,12 +126,12 @@ def test_engines_agree(maker: Callable[[Random], Tame | Maker]) -> None:
         (r"(?:[^a]++|a)*+ab", -1, -1),
     ],
 )
-def test_how_long_a_value_the_standard_library_may_get(pattern: str, full: int, find: int) -> None:
+def test_length_limits_of_re(pattern: str, full: int, find: int) -> None:
     limits = Engines(parse_pattern(pattern)).length_limits
     assert (limits.whole, limits.find) == pytest.approx((full, find), abs=2)
 
 
-def test_the_regex_package_keeps_negated_sets_apart() -> None:
+def test_negated_sets_in_alternatives_of_the_regex_package() -> None:
     engine = Engines(parse_pattern("[^']|[^a]")).get_regex_engine(is_simple=False)
     assert engine
     assert len([*engine.find_all("'a'a", monotonic() + 60)]) == 4
@@ -140,5 +146,5 @@ def test_the_regex_package_keeps_negated_sets_apart() -> None:
         (r"(?<![0-9])[0-9]+ [a-z]*(?![^\n])", False),
     ],
 )
-def test_what_is_found_line_by_line_needs_no_limit(pattern: str, whole: bool) -> None:
+def test_a_pattern_that_stays_in_a_line_needs_no_limit(pattern: str, whole: bool) -> None:
     assert (Engines(parse_pattern(pattern)).length_limits.find_simple == STEP_BUDGET) is whole

@@ -1,4 +1,4 @@
-"""What is refused: where, and in what words."""
+"""Refused patterns, replacements and values: the place and the message."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_an_error_shows_the_place() -> None:
 
 
 @pytest.mark.parametrize("value", ["\ud800", "a\udfffb", "\ude00\ud83d"])
-def test_values_that_are_no_text_are_refused(value: str) -> None:
+def test_values_with_lone_surrogates_are_refused(value: str) -> None:
     for call in (javaregex.compile("a").matches, javaregex.compile("a.").compile_replacement("b")):
         with pytest.raises(JavaRegexError, match="surrogate"):
             call(f"aa{value}")

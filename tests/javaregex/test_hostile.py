@@ -9,17 +9,17 @@ import pytest
 
 from osprofile import javaregex
 from osprofile.javaregex import JavaRegexError, JavaRegexTimeoutError
-from osprofile.javaregex import pattern as module
+from osprofile.javaregex import pattern as pattern_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-GENEROUS = 20.0
+TIME_LIMIT = 20.0
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_compute_deadline", lambda _value: monotonic() + 0.1)
+def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pattern_module, "_compute_deadline", lambda _value: monotonic() + 0.1)
 
 
 def _bounded(call: Callable[[], object]) -> object:
@@ -29,10 +29,10 @@ def _bounded(call: Callable[[], object]) -> object:
     except JavaRegexTimeoutError as error:
         return error
     finally:
-        assert monotonic() - start < GENEROUS
+        assert monotonic() - start < TIME_LIMIT
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_deadline")
 @pytest.mark.parametrize(
     "pattern",
     ["(a+)+$", "(a|a)*b", "(.*)*x", "(?:a+)+b", "(a*)*b", "(?:a|a)*b", "(a|aa)+$", r"(a*)*\1b", "(?:a?){40}a{40}",
@@ -47,9 +47,9 @@ def test_every_call_ends(pattern: str, length: int) -> None:
     _bounded(lambda: compiled.replace_all(value, "x"))
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_deadline")
 @pytest.mark.parametrize("length", [40, 5000])
-def test_a_timeout_says_what_to_do(length: int) -> None:
+def test_a_timeout_has_a_hint(length: int) -> None:
     with pytest.raises(JavaRegexTimeoutError) as caught:
         javaregex.compile(r"(a*)*\1b").matches("a" * length + "!")
     assert f"on a value of {length + 1} characters" in caught.value.message
@@ -57,7 +57,7 @@ def test_a_timeout_says_what_to_do(length: int) -> None:
     assert "possessive" in caught.value.hint
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_deadline")
 def test_one_deadline_covers_all_matches_of_a_call() -> None:
     compiled = javaregex.compile(r"(?:(a)|a|b\1)*?c|a")
     assert isinstance(_bounded(lambda: compiled.replace_all("a" * 3000, "")), str | JavaRegexError)
@@ -79,7 +79,7 @@ def test_deep_nesting_is_refused(text: str) -> None:
         javaregex.compile(text)
 
 
-@pytest.mark.usefixtures("impatient")
+@pytest.mark.usefixtures("short_deadline")
 @pytest.mark.parametrize(
     "around", ["({})", "(?:{})*", "(?:{}|b)", "(?>{})", "(?={})a?", "(?:{})?", "(?:b|{})+?"]
 )
@@ -114,7 +114,7 @@ def test_long_patterns_and_values() -> None:
     assert javaregex.replace_all("é\n" * 50_000, long, "<$1>").startswith("<é")
 
 
-def test_what_other_engines_would_make_of_a_pattern_does_not_leak_through() -> None:
+def test_syntax_of_other_engines_has_no_meaning() -> None:
     for text in (
         "(?P<n>a)",
         "(?#x)",

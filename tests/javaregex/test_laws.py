@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import ANY, EMPTY, CharSet
-from tests.javaregex.generator import Maker
+from tests.javaregex.generator import CaseGenerator
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SETS = st.lists(
@@ -20,7 +20,9 @@ SETS = st.lists(
     ),
     max_size=6,
 ).map(lambda ranges: CharSet.from_ranges(*ranges))
-CASES = st.randoms(use_true_random=False).map(lambda chance: Maker(Random(chance.random())).case())
+CASES = st.randoms(use_true_random=False).map(
+    lambda chance: CaseGenerator(Random(chance.random())).make_case()
+)
 
 
 def _quoted(text: str) -> str:
@@ -35,7 +37,7 @@ def test_quoted_text_matches_itself_and_nothing_else(text: str) -> None:
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_a_literal_is_plain_replacement(before: str, text: str, after: str) -> None:
+def test_a_literal_pattern_replaces_as_str_does(before: str, text: str, after: str) -> None:
     value = before + text + after
     if (found := javaregex.parse_literal_pattern(text)) is not None:
         assert javaregex.replace_all(value, text, "-") == value.replace(found, "-")
@@ -43,7 +45,7 @@ def test_a_literal_is_plain_replacement(before: str, text: str, after: str) -> N
 
 
 @given(TEXTS)
-def test_a_literal_replacement_is_put_as_it_is(text: str) -> None:
+def test_a_literal_replacement_is_inserted_as_it_is(text: str) -> None:
     if (found := javaregex.parse_literal_replacement(text)) is not None:
         assert javaregex.replace_all("<x>", "x", text) == f"<{found}>"
 

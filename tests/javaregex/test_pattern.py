@@ -38,7 +38,7 @@ def test_replace_all(value: str, pattern: str, replacement: str, result: str) ->
     assert (replace(value), replace(value)) == (result, result)
 
 
-def test_a_match_tells_its_groups() -> None:
+def test_groups_of_a_match() -> None:
     pattern = javaregex.compile(STATUS)
     assert pattern.group_count == 4
     assert dict(pattern.group_names) == {"id": 1, "state": 2, "substate": 3, "exit": 4}
@@ -78,7 +78,7 @@ def test_the_patterns_of_profiles(pattern: str, good: list[str], bad: list[str])
         ("a\\", None), ("^a", None), (r"\x41", None), ("a\ud800", None), ("[a]", None), ("a|b", None),
     ],
 )  # fmt: skip
-def test_literal(pattern: str, text: str | None) -> None:
+def test_parse_literal_pattern(pattern: str, text: str | None) -> None:
     assert parse_literal_pattern(pattern) == text
 
 
@@ -95,12 +95,12 @@ def test_literal(pattern: str, text: str | None) -> None:
         ("${n}", None),
     ],
 )
-def test_literal_replacement(replacement: str, text: str | None) -> None:
+def test_parse_literal_replacement(replacement: str, text: str | None) -> None:
     assert parse_literal_replacement(replacement) == text
 
 
 @pytest.mark.parametrize(
-    ("pattern", "shortest"),
+    ("pattern", "min_length"),
     [
         ("", 0),
         ("a", 1),
@@ -112,11 +112,11 @@ def test_literal_replacement(replacement: str, text: str | None) -> None:
         (r"(ab)\1", 2),
     ],
 )
-def test_min_length(pattern: str, shortest: int) -> None:
-    assert javaregex.compile(pattern).min_length == shortest
+def test_min_length(pattern: str, min_length: int) -> None:
+    assert javaregex.compile(pattern).min_length == min_length
 
 
-def test_patterns_are_kept() -> None:
+def test_patterns_are_cached() -> None:
     assert javaregex.compile("a+b") is javaregex.compile("a+b")
 
 
@@ -155,13 +155,13 @@ def test_the_patterns_of_profiles_need_no_other_engine() -> None:
     assert "regex" not in loaded
 
 
-OF_LINES = r"(?<![^\n])(?<id>[0-9]+) (?<state>\w+)(?: reason=(?<reason>[^\n]*))?(?![^\n])"
+LINE_PATTERN = r"(?<![^\n])(?<id>[0-9]+) (?<state>\w+)(?: reason=(?<reason>[^\n]*))?(?![^\n])"
 
 
 @pytest.mark.parametrize(
-    ("pattern", "of_lines"),
+    ("pattern", "line_based"),
     [
-        (OF_LINES, True),
+        (LINE_PATTERN, True),
         (r"(?m)^(?<id>\S+) (?<state>\w)$", True),
         (r"(?dm)^a.*$", True),
         (r"\b(a)\1(?>b|c)\B", True),
@@ -182,5 +182,5 @@ OF_LINES = r"(?<![^\n])(?<id>[0-9]+) (?<state>\w+)(?: reason=(?<reason>[^\n]*))?
         (r"^a", False),
     ],
 )
-def test_is_of_lines(pattern: str, *, of_lines: bool) -> None:
-    assert javaregex.compile(pattern).is_line_based is of_lines
+def test_is_line_based(pattern: str, *, line_based: bool) -> None:
+    assert javaregex.compile(pattern).is_line_based is line_based

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.javaregex.generator import Case, answer, verdict
+from tests.javaregex.generator import Case, compare_answers, run_case
 from tests.javaregex.record import VECTORS
 
 MAY_REFUSE = {
@@ -20,8 +20,8 @@ MAY_REFUSE = {
 @pytest.fixture(scope="module")
 def vectors() -> list[tuple[Case, list[object]]]:
     lines = gzip.decompress(VECTORS.read_bytes()).decode("ascii").splitlines()
-    loaded = [json.loads(line) for line in lines]
-    return [(Case(*one[:3]), one[3:]) for one in loaded]
+    rows = [json.loads(line) for line in lines]
+    return [(Case(*row[:3]), row[3:]) for row in rows]
 
 
 def test_there_are_enough_vectors_of_every_kind(vectors: list[tuple[Case, list[object]]]) -> None:
@@ -32,12 +32,12 @@ def test_there_are_enough_vectors_of_every_kind(vectors: list[tuple[Case, list[o
 
 
 def test_every_vector(vectors: list[tuple[Case, list[object]]]) -> None:
-    told: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
     for case, java in vectors:
-        found = verdict(case, java)
-        told[found] += 1
-        assert found != "DIFFERENT", (case, java, answer(case))
-        if found == "refused" and len(ours := answer(case)) > 2:
+        found = compare_answers(case, java)
+        verdicts[found] += 1
+        assert found != "DIFFERENT", (case, java, run_case(case))
+        if found == "refused" and len(ours := run_case(case)) > 2:
             assert ours[2] in MAY_REFUSE, case
-    assert told["equal"] >= 0.99 * len(vectors)
-    assert told["halves"] <= 2
+    assert verdicts["equal"] >= 0.99 * len(vectors)
+    assert verdicts["halves"] <= 2

@@ -406,7 +406,7 @@ def test_the_key_is_what_the_client_calls_the_job() -> None:
 
 
 def test_what_is_no_ad() -> None:
-    with pytest.raises(ClassAdError, match="the old syntax is not read"):
+    with pytest.raises(ClassAdError, match="the old syntax is not supported"):
         SubmitAd.parse('Cmd = "/c"')
     with pytest.raises(ClassAdError, match=f"longer than {MAX_AD_LENGTH} characters"):
         SubmitAd.parse(f'[ Cmd = "{"x" * MAX_AD_LENGTH}" ]')

@@ -1,12 +1,13 @@
-"""The ClassAd language, as far as job ads need it: reading, evaluating, writing.
+"""The ClassAd language, as far as job ads need it: parser, evaluator and writer.
 
     ad = parse_ad('[ Cmd = "/bin/date"; Args = strcat("-u", " ", "+%s") ]')
-    Evaluator(ad).attribute("args")        -> '-u +%s'
-    unparse(ad)                            -> the text again
-    write_ad({"JobStatus": 2})             -> '[ JobStatus = 2 ]'
+    Evaluator(ad).evaluate_attribute("args")    -> '-u +%s'
+    unparse(ad)                                 -> the text of the ad
+    write_ad({"JobStatus": 2})                  -> '[ JobStatus = 2 ]'
 
-Names of attributes, functions and keywords are the same in any case. The old syntax (lines of
-`name = value`, no brackets) is refused. Reading and evaluating take bounded time, depth and memory.
+The names of attributes, functions and keywords are case-insensitive. The old syntax (lines of
+`name = value`, no brackets) is refused. Time, depth and memory are bounded, because the ads come
+from the users of other hosts.
 """
 
 from osprofile.executors.blah.classad.evaluator import Evaluator

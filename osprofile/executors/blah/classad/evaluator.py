@@ -1,9 +1,9 @@
-"""The values of expressions, in bounded time, depth and memory.
+"""The evaluation of expressions, in bounded time, depth and memory.
 
-A name is looked for in the ad that it stands in, then in the ads around that one, and is undefined
-if nowhere. MY and TOPLEVEL are the outermost ad, SELF and PARENT the innermost and the one around
-it; there is no TARGET: what is asked of it is undefined. What goes wrong is the value `error`: a
-`Failure`, which says why.
+A name is looked up in the ad that contains the expression, then in the ads around it; if there is
+none, it is undefined. MY and TOPLEVEL are the outermost ad, SELF the innermost, PARENT the one
+around that. There is no TARGET: its attributes are undefined. A wrong expression has the value
+`error`: a `Failure` with the reason.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.classad.values import Value
 
 MAX_STEPS: Final = 100_000
-"""How many steps one evaluator takes in all; large values count for many."""
-_MAX_DEPTH: Final = 120
-_MAX_VALUE_SIZE: Final = 1 << 20
-_REGEXP_COST: Final = MAX_STEPS // 5
+"""The steps of one evaluator in all; large values cost more."""
+_MAX_DEPTH: Final = 120  # attributes refer to others, so this is more than the height of one tree
+_MAX_VALUE_SIZE: Final = 1 << 20  # strcat(a, a) doubles a value: twenty attributes make a megabyte
+_REGEXP_COST: Final = MAX_STEPS // 5  # each may take a second, its deadline
 _SCOPE_NAMES: Final = frozenset({"my", "toplevel", "self", "parent"})
 
 
 class _StepsExhaustedError(Exception):
-    """The steps are used up."""
+    """Raised when the steps are used up."""
 
 
 @final
 class Evaluator:
-    """Evaluates the attributes of an ad, and expressions as if they stood in it."""
+    """Evaluates the attributes of an ad, and other expressions as if they were in it."""
 
     def __init__(self, ad: Ad, *, steps: int = MAX_STEPS) -> None:
         self.scope = Scope(ad)
@@ -64,11 +64,11 @@ class Evaluator:
         self._inner_scopes: dict[tuple[int, int], Scope] = {}
 
     def evaluate_attribute(self, name: str) -> Value:
-        """Give the value of an attribute, by its name in any case; undefined if there is none."""
+        """Return the value of an attribute, by its name in any case; undefined if there is none."""
         return self.evaluate(Reference(name))
 
     def evaluate(self, node: Expression) -> Value:
-        """Give the value of an expression."""
+        """Return the value of an expression."""
         self._depth = 0
         self._in_progress.clear()
         try:
@@ -110,13 +110,13 @@ class Evaluator:
                 return self._make_scope(node, scope)
 
     def _make_list(self, items: tuple[Value, ...]) -> Value:
-        """Count a list as large as it is: of lists that hold one another twice few are small."""
+        """Return a list as a value; its whole size is charged, because `{ a, a }` doubles a list."""
         size = _measure_size(items)
         self._charge_steps(size // 16)
         return items if size <= _MAX_VALUE_SIZE else Failure("a list is too large")
 
     def _make_scope(self, ad: Ad, parent: Scope) -> Scope:
-        """Give an ad as a value: the same one each time, so that its attributes are known once."""
+        """Return an ad as a value; always the same one, so that its attributes are cached."""
         return self._inner_scopes.setdefault((id(ad), id(parent)), Scope(ad, parent))
 
     def _charge_steps(self, steps: int) -> None:
@@ -130,12 +130,12 @@ class Evaluator:
         if node.base is not None:
             return self._evaluate_selection(node, scope)
         key = node.name.lower()
-        at: Scope | None = self.scope if node.absolute else scope
-        while at is not None:
-            found = at.ad.attributes.get(key)
+        current: Scope | None = self.scope if node.absolute else scope
+        while current is not None:
+            found = current.ad.attributes.get(key)
             if found is not None:
-                return self._get_attribute_value(found, key, at)
-            at = at.parent
+                return self._get_attribute_value(found, key, current)
+            current = current.parent
         return self._resolve_scope_name(key, scope) if key in _SCOPE_NAMES else UNDEFINED
 
     def _resolve_scope_name(self, key: str, scope: Scope) -> Value:
@@ -171,8 +171,8 @@ class Evaluator:
 
     def _evaluate_subscript(self, node: Subscript, scope: Scope) -> Value:
         base, index = self._evaluate_node(node.base, scope), self._evaluate_node(node.index, scope)
-        if (unknown := find_exceptional_value(base, index)) is not None:
-            return unknown
+        if (exceptional := find_exceptional_value(base, index)) is not None:
+            return exceptional
         if isinstance(base, Scope) and isinstance(index, str):
             return self._get_member(base, index)
         if not isinstance(base, tuple) or not isinstance(index, int):
@@ -186,9 +186,9 @@ class Evaluator:
     def _evaluate_conditional(self, node: Conditional, scope: Scope) -> Value:
         condition = self._evaluate_node(node.condition, scope)
         if node.then is None:
-            return (
-                self._evaluate_node(node.otherwise, scope) if condition is UNDEFINED else condition
-            )
+            if condition is UNDEFINED:
+                return self._evaluate_node(node.otherwise, scope)
+            return condition
         chosen = to_condition(condition)
         if isinstance(chosen, bool):
             return self._evaluate_node(node.then if chosen else node.otherwise, scope)
@@ -208,7 +208,7 @@ class Evaluator:
     def _evaluate_logical(
         self, operator: str, left: Value, operand: Expression, scope: Scope
     ) -> Value:
-        """Give `&&` and `||` in three values: what decides alone decides whatever the other is."""
+        """Return the value of `&&` or `||` in three-valued logic."""
         decides = operator == "||"
         first = to_condition(left)
         if first is decides or isinstance(first, Failure):
@@ -222,9 +222,9 @@ class Evaluator:
 
     def _evaluate_call(self, node: Call, scope: Scope) -> Value:
         name = node.name.lower()
-        fault = describe_call_error(node.name, len(node.arguments))
-        if fault:
-            return Failure(fault)
+        message = describe_call_error(node.name, len(node.arguments))
+        if message:
+            return Failure(message)
         if name == "ifthenelse":
             return self._evaluate_conditional(Conditional(*node.arguments), scope)
         values = [self._evaluate_node(argument, scope) for argument in node.arguments]

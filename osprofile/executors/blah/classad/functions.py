@@ -1,7 +1,7 @@
 """The functions that an expression may call.
 
-Those in STRICT give undefined if an argument is undefined, error if one is an error. There is
-none that asks for the time, for chance, or for anything outside of the ad.
+Those in STRICT_FUNCTIONS return undefined if an argument is undefined, and error if one is an
+error. The result of every function depends on its arguments only: there is no `time` or `random`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from osprofile.executors.blah.classad.values import (
     Scope,
     Undefined,
     describe_type,
+    make_type_failure,
     wrap_int64,
 )
 from osprofile.executors.blah.classad.writer import format_constant
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Function(NamedTuple):
-    """A function and how many arguments it takes."""
+    """A function, and the least and the greatest number of its arguments."""
 
     function: Callable[..., Value]
     min_arguments: int
@@ -39,33 +40,23 @@ class Function(NamedTuple):
 
 
 _UNLIMITED: Final = 1000
+_MAX_NUMBER_LENGTH: Final = 400  # 1e308 written out has 309 digits
 
 
 def describe_call_error(name: str, count: int) -> str:
-    """Say what is wrong with a call of that name with so many arguments; empty: nothing."""
+    """Return what is wrong with a call of `count` arguments; empty if nothing is."""
     found = _ARGUMENT_COUNTS.get(name.lower())
     if found is None:
         hint = suggest_names(name, [*STRICT_FUNCTIONS, *NON_STRICT_FUNCTIONS])
-        return (
-            f"there is no function {name} ({hint})"
-            if hint.startswith("did")
-            else f"there is no function {name}"
-        )
+        suggestion = f" ({hint})" if hint.startswith("did") else ""
+        return f"there is no function {name}{suggestion}"
     least, most = found
     if least <= count <= most:
         return ""
-    wanted = (
-        str(least)
-        if least == most
-        else f"{least} or more"
-        if most == _UNLIMITED
-        else f"{least} to {most}"
-    )
-    return f"{name} takes {wanted} arguments, not {count}"
-
-
-def _make_type_failure(name: str, value: Value) -> Failure:
-    return Failure(f"{name} of {describe_type(value)}")
+    expected = str(least) if least == most else f"{least} to {most}"
+    if most == _UNLIMITED:
+        expected = f"{least} or more"
+    return f"{name} takes {expected} arguments, not {count}"
 
 
 # Conversions
@@ -75,14 +66,14 @@ def _to_string(value: Value) -> Value:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple | Scope):
-        return _make_type_failure("string", value)
+        return make_type_failure("string", value)
     return format_constant(value)
 
 
 def _to_integer(value: Value) -> Value:
     number = _parse_number(value)
     if number is None:
-        return _make_type_failure("int", value)
+        return make_type_failure("int", value)
     if isinstance(number, float) and not math.isfinite(number):
         return Failure(f"int of {number}")
     return wrap_int64(int(number))
@@ -90,13 +81,13 @@ def _to_integer(value: Value) -> Value:
 
 def _to_real(value: Value) -> Value:
     number = _parse_number(value)
-    return _make_type_failure("real", value) if number is None else float(number)
+    return make_type_failure("real", value) if number is None else float(number)
 
 
 def _parse_number(value: Value) -> Number | None:
     if isinstance(value, int | float):
         return value
-    if not isinstance(value, str) or len(value) > 400:
+    if not isinstance(value, str) or len(value) > _MAX_NUMBER_LENGTH:
         return None
     text = value.strip()
     if re.fullmatch(r"[+-]?[0-9]{1,20}", text):
@@ -110,8 +101,8 @@ def _parse_number(value: Value) -> Number | None:
 def _to_boolean(value: Value) -> Value:
     if isinstance(value, str):
         word = value.strip().lower()
-        return word == "true" if word in {"true", "false"} else _make_type_failure("bool", value)
-    return value != 0 if isinstance(value, int | float) else _make_type_failure("bool", value)
+        return word == "true" if word in {"true", "false"} else make_type_failure("bool", value)
+    return value != 0 if isinstance(value, int | float) else make_type_failure("bool", value)
 
 
 # Strings
@@ -130,13 +121,13 @@ def _concatenate(*values: Value) -> Value:
 def _make_text_function(name: str, function: Callable[[str], Value]) -> Callable[[Value], Value]:
     def applied(value: Value) -> Value:
         text = _to_string(value)
-        return function(text) if isinstance(text, str) else _make_type_failure(name, value)
+        return function(text) if isinstance(text, str) else make_type_failure(name, value)
 
     return applied
 
 
 def _take_substring(value: Value, start: Value, count: Value = 1 << 62) -> Value:
-    """Give a part of a string; a negative start counts from the end, a negative count too."""
+    """Return a part of a string; a negative start or count is counted from the end."""
     if not isinstance(value, str) or not isinstance(start, int) or not isinstance(count, int):
         return Failure("substr takes a string and one or two integers")
     first = max(start + len(value), 0) if start < 0 else start
@@ -144,18 +135,17 @@ def _take_substring(value: Value, start: Value, count: Value = 1 << 62) -> Value
     return value[first:last] if last > first else ""
 
 
-def _compare_strings(left: Value, right: Value) -> Value:
-    first, second = _to_string(left), _to_string(right)
-    if not isinstance(first, str) or not isinstance(second, str):
-        return Failure("strcmp of what is no string")
-    return (first > second) - (first < second)
+def _make_string_comparison(
+    name: str, fold: Callable[[str], str]
+) -> Callable[[Value, Value], Value]:
+    def applied(left: Value, right: Value) -> Value:
+        first, second = _to_string(left), _to_string(right)
+        if not isinstance(first, str) or not isinstance(second, str):
+            return Failure(f"{name} takes strings")
+        first, second = fold(first), fold(second)
+        return (first > second) - (first < second)
 
-
-def _compare_ignoring_case(left: Value, right: Value) -> Value:
-    first, second = _to_string(left), _to_string(right)
-    if not isinstance(first, str) or not isinstance(second, str):
-        return Failure("stricmp of what is no string")
-    return _compare_strings(first.lower(), second.lower())
+    return applied
 
 
 def _split_string(value: Value, delimiters: Value = ", \t\n") -> Value:
@@ -182,7 +172,7 @@ def _join_strings(*values: Value) -> Value:
 
 
 def _match_regexp(pattern: Value, value: Value, options: Value = "") -> Value:
-    """Search with a Java regular expression, which is what the profiles have too."""
+    """Search with a Java regular expression, the syntax of the profiles too."""
     from osprofile import javaregex
 
     if not isinstance(pattern, str) or not isinstance(value, str) or not isinstance(options, str):
@@ -205,7 +195,7 @@ def _count_elements(value: Value) -> Value:
     if isinstance(value, str | tuple):
         return len(value)
     return (
-        len(value.ad.attributes) if isinstance(value, Scope) else _make_type_failure("size", value)
+        len(value.ad.attributes) if isinstance(value, Scope) else make_type_failure("size", value)
     )
 
 
@@ -216,7 +206,7 @@ def _make_member_test(
         if not isinstance(items, tuple):
             return Failure(f"{name} looks in a list, not in {describe_type(items)}")
         if isinstance(item, tuple | Scope):
-            return Failure(f"{name} looks for no {describe_type(item).split()[-1]}")
+            return Failure(f"{name} cannot look for {describe_type(item)}")
         return any(test(item, other) for other in items)
 
     return applied
@@ -246,14 +236,6 @@ def _average_numbers(numbers: list[Number]) -> Value:
     return float(sum(numbers)) / len(numbers) if numbers else 0.0
 
 
-def _least_number(numbers: list[Number]) -> Value:
-    return min(numbers) if numbers else UNDEFINED
-
-
-def _greatest_number(numbers: list[Number]) -> Value:
-    return max(numbers) if numbers else UNDEFINED
-
-
 def _make_string_list_test(
     name: str, function: Callable[[str, list[str]], Value]
 ) -> Callable[..., Value]:
@@ -278,14 +260,13 @@ def _make_rounding(name: str, function: Callable[[float], int]) -> Callable[[Val
     def applied(value: Value) -> Value:
         number = _parse_number(value)
         if number is None or not math.isfinite(number):
-            return _make_type_failure(name, value)
+            return make_type_failure(name, value)
         return wrap_int64(number if isinstance(number, int) else function(number))
 
     return applied
 
 
-def _round_half_away(number: float) -> int:
-    """Round half away from zero."""
+def _round_half_away_from_zero(number: float) -> int:
     return int(math.copysign(math.floor(abs(number) + 0.5), number))
 
 
@@ -295,19 +276,21 @@ def _raise_to_power(base: Value, exponent: Value) -> Value:
     try:
         result = math.pow(base, exponent)
     except (OverflowError, ValueError):
-        return Failure("pow gives no number")
+        return Failure("the result of pow is not a number")
     whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0
     return wrap_int64(int(result)) if whole and math.isfinite(result) else result
 
 
 def _round_to_multiple(value: Value, step: Value) -> Value:
-    """Give the least multiple of `step` that is not below the value."""
+    """Return the least multiple of `step` that is not below the value."""
     if not isinstance(value, int | float) or not isinstance(step, int | float) or not step:
         return Failure("quantize takes two numbers, the second not 0")
     if isinstance(value, int) and isinstance(step, int):
         return wrap_int64(-(-value // step) * step)
     times = value / step
-    return math.ceil(times) * step if math.isfinite(times) else Failure("quantize gives no number")
+    if not math.isfinite(times):
+        return Failure("the result of quantize is not a number")
+    return math.ceil(times) * step
 
 
 def _make_type_test(*types: type) -> Callable[[Value], Value]:
@@ -323,8 +306,8 @@ STRICT_FUNCTIONS: Final[dict[str, Function]] = {
     "substr": Function(_take_substring, 2, 3),
     "toupper": Function(_make_text_function("toUpper", str.upper), 1, 1),
     "tolower": Function(_make_text_function("toLower", str.lower), 1, 1),
-    "strcmp": Function(_compare_strings, 2, 2),
-    "stricmp": Function(_compare_ignoring_case, 2, 2),
+    "strcmp": Function(_make_string_comparison("strcmp", str), 2, 2),
+    "stricmp": Function(_make_string_comparison("stricmp", str.lower), 2, 2),
     "split": Function(_split_string, 1, 2),
     "join": Function(_join_strings, 1, _UNLIMITED),
     "regexp": Function(_match_regexp, 2, 3),
@@ -333,8 +316,12 @@ STRICT_FUNCTIONS: Final[dict[str, Function]] = {
     "identicalmember": Function(_make_member_test("identicalMember", is_identical), 2, 2),
     "sum": Function(_make_list_reduction("sum", _sum_numbers), 1, 1),
     "avg": Function(_make_list_reduction("avg", _average_numbers), 1, 1),
-    "min": Function(_make_list_reduction("min", _least_number), 1, 1),
-    "max": Function(_make_list_reduction("max", _greatest_number), 1, 1),
+    "min": Function(
+        _make_list_reduction("min", lambda numbers: min(numbers, default=UNDEFINED)), 1, 1
+    ),
+    "max": Function(
+        _make_list_reduction("max", lambda numbers: max(numbers, default=UNDEFINED)), 1, 1
+    ),
     "stringlistmember": Function(
         _make_string_list_test("stringListMember", lambda item, items: item in items), 2, 3
     ),
@@ -348,11 +335,11 @@ STRICT_FUNCTIONS: Final[dict[str, Function]] = {
     "stringlistsize": Function(_count_string_list, 1, 2),
     "floor": Function(_make_rounding("floor", math.floor), 1, 1),
     "ceiling": Function(_make_rounding("ceiling", math.ceil), 1, 1),
-    "round": Function(_make_rounding("round", _round_half_away), 1, 1),
+    "round": Function(_make_rounding("round", _round_half_away_from_zero), 1, 1),
     "pow": Function(_raise_to_power, 2, 2),
     "quantize": Function(_round_to_multiple, 2, 2),
 }
-"""Functions by their names in lower case."""
+"""By names in lower case."""
 
 NON_STRICT_FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
     "isundefined": _make_type_test(Undefined),

@@ -1,9 +1,9 @@
-r"""The words of the ClassAd language.
+r"""The tokens of the ClassAd language.
 
-White space, `// ...` and `/* ... */` stand between words. Strings know `\" \' \\ \b \f \n \r \t` and
-octal `\o \oo \ooo`, which are bytes of UTF-8; before any other character a backslash means
-nothing. Adjacent strings are one. Integers: decimal, 0x, octal with a leading 0; numbers
-may end in B, K, M, G or T (powers of 1024).
+White space and comments (`// ...`, `/* ... */`) separate tokens. The escapes in strings are
+`\" \' \\ \b \f \n \r \t` and octal `\o \oo \ooo`, which are bytes of UTF-8; before any other character
+a backslash is ignored. Adjacent strings are joined. Integers are decimal, hexadecimal (0x) or
+octal (leading 0); numbers may end in B, K, M, G or T (powers of 1024).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _PUNCTUATION: Final = re.compile(
     r"=\?=|=!=|>>>|<<|>>|<=|>=|==|!=|&&|\|\||\?:|[-+*/%<>=!~&|^?:.,;()\[\]{}]"
 )
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
-_LETTER_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+LETTER_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SUFFIX_FACTORS: Final = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 MAX_MAGNITUDE: Final = 2**63
-"""The largest integer that a word may be; it fits only with a minus before it."""
+"""The largest integer of a token; it fits 64 bits only with a minus sign before it."""
 
 
 @final
 class Token(NamedTuple):
-    """A word. `kind` is name, quoted (a name), string, integer, real, end, or the sign itself."""
+    """A token; `kind` is name, quoted (a name), string, integer, real, end, or the sign itself."""
 
     kind: str
     value: str | int | float
@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The word, for a message."""
+        """What is there, for a message."""
         if self.kind == "end":
             return "the text ends"
         what = "the string " if self.kind == "string" else ""
@@ -50,35 +50,34 @@ class Token(NamedTuple):
 
 @final
 class Lexer:
-    """Gives the words of a text, one after the other."""
+    """Splits a text into tokens."""
 
     def __init__(self, text: str, position: int = 0) -> None:
         self.text, self.position = text, position
 
     def next_token(self) -> Token:
-        """Give the next word; at the end, a word of the kind end."""
+        """Return the next token; at the end, one of the kind `end`."""
         self._skip_space()
-        text, at = self.text, self.position
-        first = text[at : at + 1]
+        text, start = self.text, self.position
+        first = text[start : start + 1]
         if first == '"':
-            return Token("string", self._read_string(), at)
+            return Token("string", self._read_string(), start)
         if first == "'":
-            return Token("quoted", self._read_quoted("'"), at)
-        if found := _NAME.match(text, at):
+            return Token("quoted", self._read_quoted("'"), start)
+        if found := _NAME.match(text, start):
             self.position = found.end()
-            return Token("name", found[0], at)
-        if first.isdecimal() or (first == "." and text[at + 1 : at + 2].isdecimal()):
+            return Token("name", found[0], start)
+        if first.isdecimal() or (first == "." and text[start + 1 : start + 2].isdecimal()):
             return self._read_number()
-        if found := _PUNCTUATION.match(text, at):
+        if found := _PUNCTUATION.match(text, start):
             self.position = found.end()
-            return Token(found[0], found[0], at)
+            return Token(found[0], found[0], start)
         if not first:
-            return Token("end", "", at)
-        message = f"{quote_value(first)} has no meaning here"
-        raise ClassAdError(message, text, at)
+            return Token("end", "", start)
+        raise ClassAdError(f"{quote_value(first)} has no meaning here", text, start)
 
     def _skip_space(self) -> None:
-        """Go past what stands between words."""
+        """Skip white space and comments."""
         while found := _SPACE_OR_COMMENT.match(self.text, self.position):
             self.position = found.end()
             if not found[1]:
@@ -117,39 +116,44 @@ class Lexer:
     def _unescape_body(self, start: int, end: int) -> str:
         body = self.text[start:end]
         if "\0" in body:
-            raise ClassAdError("a string holds no NUL", self.text, start + body.index("\0"))
+            raise ClassAdError("a string must not contain NUL", self.text, start + body.index("\0"))
         if "\\" not in body:
             return body
-        had_bytes = False
+        has_bytes = False
 
-        def meaning(found: re.Match[str]) -> str:
-            nonlocal had_bytes
+        def unescape(found: re.Match[str]) -> str:
+            nonlocal has_bytes
             if not found[1][0].isdigit() or found[1][0] in "89":
-                return _LETTER_ESCAPES.get(found[1], found[1])
+                return LETTER_ESCAPES.get(found[1], found[1])
             code = int(found[1], 8)
             if code == 0:
-                raise ClassAdError("a string holds no NUL", self.text, start + found.start())
-            had_bytes = had_bytes or code > 127
+                raise ClassAdError(
+                    "a string must not contain NUL", self.text, start + found.start()
+                )
+            has_bytes = has_bytes or code > 127
             return chr(code) if code < 128 else chr(0xDC00 + code)
 
-        value = _ESCAPE.sub(meaning, body)
-        if not had_bytes:
+        value = _ESCAPE.sub(unescape, body)
+        if not has_bytes:
             return value
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
     def _read_number(self) -> Token:
-        at, found = self.position, _NUMBER.match(self.text, self.position)
+        start, found = self.position, _NUMBER.match(self.text, self.position)
         if found is None:
-            raise ClassAdError("this is no number", self.text, at, expected="12, 0x1F, 1.5 or 10M")
+            expected = "12, 0x1F, 1.5 or 10M"
+            raise ClassAdError("this is not a number", self.text, start, expected=expected)
         self.position = found.end()
         factor = _SUFFIX_FACTORS[found["suffix"].upper()]
         if found["real"] is not None:
-            return Token("real", float(found["real"]) * factor, at)
+            return Token("real", float(found["real"]) * factor, start)
         digits = (found["hex"] or found["whole"]).lstrip("0") or "0"
         octal = found["whole"] is not None and len(found["whole"]) > 1 and found["whole"][0] == "0"
         if octal and not set(digits) <= set("01234567"):
-            raise ClassAdError("a number with a leading 0 is octal: digits below 8", self.text, at)
+            message = "a number with a leading 0 is octal: digits below 8"
+            raise ClassAdError(message, self.text, start)
+        # 30 digits are more than 64 bits in any base; converting a megabyte of them takes long.
         number = int(digits[:30], 16 if found["hex"] else 8 if octal else 10) * factor
         if len(digits) > 30 or number > MAX_MAGNITUDE:
-            raise ClassAdError("this integer does not fit 64 bits", self.text, at)
-        return Token("integer", number, at)
+            raise ClassAdError("this integer does not fit 64 bits", self.text, start)
+        return Token("integer", number, start)

@@ -1,4 +1,4 @@
-"""What the parser makes of a ClassAd: a tree of expressions."""
+"""The tree of a parsed ClassAd."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNDEFINED: Final = Undefined.UNDEFINED
 @final
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The value `error`; `reason` is for people. All of them are equal."""
+    """The value `error`; `reason` is for messages. All failures are equal."""
 
     reason: str = ""
 
@@ -51,7 +51,7 @@ class Literal:
 @final
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """`NAME`, `BASE.NAME`, or `.NAME` (absolute: looked for in the outermost ad only)."""
+    """`NAME`, `BASE.NAME`, or `.NAME` (absolute: looked up in the outermost ad only)."""
 
     name: str
     base: Expression | None = None
@@ -113,7 +113,7 @@ class ListExpression:
 
 
 class Attribute(NamedTuple):
-    """An attribute of an ad; `offset` is where its name stands in the text."""
+    """An attribute of an ad; `offset` is that of its name in the text."""
 
     name: str
     expression: Expression
@@ -123,7 +123,7 @@ class Attribute(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Ad:
-    """`[ NAME = EXPRESSION; ... ]`; `attributes` has the names in lower case as its keys."""
+    """`[ NAME = EXPRESSION; ... ]`; the keys of `attributes` are in lower case."""
 
     attributes: Mapping[str, Attribute]
 
@@ -140,14 +140,14 @@ class Ad:
         return hash(frozenset(self.attributes))
 
     def _expressions_by_name(self) -> dict[str, Expression]:
-        return {name: found.expression for name, found in self.attributes.items()}
+        return {name: attribute.expression for name, attribute in self.attributes.items()}
 
 
 Expression: TypeAlias = "Literal | Reference | Subscript | Unary | OperatorChain | Conditional | Call | ListExpression | Ad"
 
 
 def get_children(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # one a kind
-    """Give the expressions that one is made of, not those within them."""
+    """Return the expressions directly below an expression."""
     match node:
         case Reference(base=base):
             return (base,) if base is not None else ()
@@ -158,14 +158,14 @@ def get_children(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # 
         case OperatorChain():
             return (node.first, *(operand for _, operand in node.rest))
         case Conditional():
-            found = (node.condition, node.then, node.otherwise)
-            return [part for part in found if part is not None]
+            parts = (node.condition, node.then, node.otherwise)
+            return [part for part in parts if part is not None]
         case Call():
             return node.arguments
         case ListExpression():
             return node.items
         case Ad():
-            return [found.expression for found in node.attributes.values()]
+            return [attribute.expression for attribute in node.attributes.values()]
         case Literal():
             return ()
 
@@ -187,7 +187,7 @@ PRECEDENCE: Final[tuple[tuple[str, ...], ...]] = (
 PRECEDENCE_LEVEL: Final = {
     operator: level for level, row in enumerate(PRECEDENCE) for operator in row
 }
-"""Each operator's place in PRECEDENCE."""
+"""Each operator's index in PRECEDENCE."""
 
 KEYWORDS: Final = frozenset({"true", "false", "undefined", "error", "is", "isnt"})
-"""Words that are no names of attributes, unless in single quotes."""
+"""Words that are names of attributes in single quotes only."""

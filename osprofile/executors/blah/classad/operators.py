@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import operator as python
+from operator import add, and_, eq, ge, gt, le, lt, mul, ne, or_, sub, xor
 from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad.values import (
@@ -13,6 +13,7 @@ from osprofile.executors.blah.classad.values import (
     Undefined,
     describe_type,
     find_exceptional_value,
+    make_type_failure,
     wrap_int64,
 )
 
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def to_condition(value: Value) -> bool | Undefined | Failure:
-    """Give a value as a condition; numbers are true unless they are 0."""
+    """Return a value as a condition; numbers are true unless they are 0."""
     if isinstance(value, bool | Undefined | Failure):
         return value
     if isinstance(value, int | float):
         return value != 0
-    return Failure(f"{describe_type(value)} is no condition")
+    return Failure(f"{describe_type(value)} is not a condition")
 
 
 def apply_unary(operator: str, value: Value) -> Value:
@@ -41,16 +42,16 @@ def apply_unary(operator: str, value: Value) -> Value:
         chosen = to_condition(value)
         return not chosen if isinstance(chosen, bool) else chosen
     if operator == "~":
-        return ~value if isinstance(value, int) else _make_type_failure("~", value)
+        return ~value if isinstance(value, int) else make_type_failure("~", value)
     if not isinstance(value, int | float):
-        return _make_type_failure(operator, value)
+        return make_type_failure(operator, value)
     if isinstance(value, float):
         return -value if operator == "-" else value
     return wrap_int64(-value) if operator == "-" else int(value)
 
 
 def is_identical(left: Value, right: Value) -> bool:
-    """Say whether two values are identical: of one type, and equal in every letter."""
+    """Return whether two values are of one type and equal; strings are compared with their case."""
     if isinstance(left, Scope) and isinstance(right, Scope):
         return left.ad == right.ad
     if type(left) is not type(right):
@@ -61,23 +62,19 @@ def is_identical(left: Value, right: Value) -> bool:
 
 
 def is_equal(left: Value, right: Value) -> bool:
-    """Say whether two values are equal as by `==`; strings in any case."""
-    return _make_comparison(python.eq)(left, right) is True
-
-
-def _make_type_failure(operator: str, *values: Value) -> Failure:
-    return Failure(f"{operator} on {' and '.join(map(describe_type, values))}")
+    """Return whether two values are equal as by `==`; strings are compared without their case."""
+    return _make_comparison(eq)(left, right) is True
 
 
 def _make_strict(operator: str, function: Callable[[Value, Value], Value | None]) -> BinaryOperator:
-    """Let errors and undefined through, errors first."""
+    """Return an operator that passes on errors and undefined, errors first."""
 
     def applied(left: Value, right: Value) -> Value:
-        unknown = find_exceptional_value(left, right)
-        if unknown is not None:
-            return unknown
+        exceptional = find_exceptional_value(left, right)
+        if exceptional is not None:
+            return exceptional
         result = function(left, right)
-        return _make_type_failure(operator, left, right) if result is None else result
+        return make_type_failure(operator, left, right) if result is None else result
 
     return applied
 
@@ -147,7 +144,7 @@ def _remainder_reals(left: float, right: float) -> float | Failure:
     return math.fmod(left, right)
 
 
-# As processors do it, a shift counts modulo 64: no shift makes a number of a million bits.
+# A shift counts modulo 64, as processors do it, so that none makes a number of a million bits.
 def _shift_left(left: int, right: int) -> int:
     return left << (right & 63)
 
@@ -160,23 +157,23 @@ def _shift_right_logical(left: int, right: int) -> int:
     return (left % (1 << 64)) >> (right & 63)
 
 
-_BOOLEAN_OPERATIONS: Final = (python.and_, python.or_, python.xor)
+_BOOLEAN_OPERATIONS: Final = (and_, or_, xor)
 
 _STRICT_OPERATORS: Final[dict[str, Callable[[Value, Value], Value | None]]] = {
-    "==": _make_comparison(python.eq),
-    "!=": _make_comparison(python.ne),
-    "<": _make_comparison(python.lt),  # type: ignore[arg-type]  # two strings, or two numbers
-    "<=": _make_comparison(python.le),  # type: ignore[arg-type]
-    ">": _make_comparison(python.gt),  # type: ignore[arg-type]
-    ">=": _make_comparison(python.ge),  # type: ignore[arg-type]
-    "+": _make_arithmetic(python.add, python.add),
-    "-": _make_arithmetic(python.sub, python.sub),
-    "*": _make_arithmetic(python.mul, python.mul),
+    "==": _make_comparison(eq),
+    "!=": _make_comparison(ne),
+    "<": _make_comparison(lt),  # type: ignore[arg-type]  # two strings, or two numbers
+    "<=": _make_comparison(le),  # type: ignore[arg-type]
+    ">": _make_comparison(gt),  # type: ignore[arg-type]
+    ">=": _make_comparison(ge),  # type: ignore[arg-type]
+    "+": _make_arithmetic(add, add),
+    "-": _make_arithmetic(sub, sub),
+    "*": _make_arithmetic(mul, mul),
     "/": _make_arithmetic(_divide_integers, _divide_reals),
     "%": _make_arithmetic(_remainder_integers, _remainder_reals),
-    "&": _make_bitwise(python.and_),
-    "|": _make_bitwise(python.or_),
-    "^": _make_bitwise(python.xor),
+    "&": _make_bitwise(and_),
+    "|": _make_bitwise(or_),
+    "^": _make_bitwise(xor),
     "<<": _make_bitwise(_shift_left),
     ">>": _make_bitwise(_shift_right),
     ">>>": _make_bitwise(_shift_right_logical),
@@ -189,4 +186,4 @@ BINARY_OPERATORS: Final[dict[str, BinaryOperator]] = {
     "=!=": lambda left, right: not is_identical(left, right),
     "isnt": lambda left, right: not is_identical(left, right),
 }
-"""What each operator between two operands does, `&&` and `||` apart."""
+"""All operators between two operands but `&&` and `||`, which the evaluator handles."""

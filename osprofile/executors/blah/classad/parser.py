@@ -1,4 +1,4 @@
-r"""Text to ads and expressions.
+r"""The parser of ads and expressions.
 
     ad          = "[" { [ NAME "=" expression ] ";" } "]"
     expression  = chain [ "?" expression ":" expression | "?:" expression ]
@@ -7,7 +7,7 @@ r"""Text to ads and expressions.
     primary     = constant | [ "." ] NAME | NAME "(" [ expressions ] ")"
                 | "(" expression ")" | "{" [ expressions ] "}" | ad
 
-Every error is a `ClassAdError`, with the place and with what was expected there.
+Every error is a `ClassAdError`, with the place and with what is expected there.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.classad.nodes import Constant
 
 MAX_NESTING: Final = 64
-"""How deeply brackets may be nested; the tree may be 100 high."""
+"""How deeply brackets may be nested."""
+# Trees are walked by recursion: below the evaluator's depth, and far below Python's limit.
 _MAX_TREE_HEIGHT: Final = 100
 MAX_TOKENS: Final = 20_000
-"""How many words and signs a text may have: the daemon answers nobody while it reads them."""
+"""How many tokens a text may have: a megabyte of them would hold up all requests for seconds."""
 _NAMED_CONSTANTS: Final[dict[str, Constant]] = {
     "true": True,
     "false": False,
@@ -56,25 +57,25 @@ _NAMED_CONSTANTS: Final[dict[str, Constant]] = {
 
 
 def parse_ad(text: str) -> Ad:
-    """Read one ad, with nothing behind it.
+    """Parse an ad, with nothing after it.
 
-    `ClassAdError` for anything else, the old syntax without brackets too.
+    ClassAdError for anything else, such as the old syntax without brackets.
     """
     ad, rest = parse_ad_prefix(text)
-    behind = Lexer(text, len(text) - len(rest)).next_token()
-    if behind.kind != "end":
-        message = "there is more text behind the ad"
-        raise ClassAdError(message, text, behind.offset, expected="nothing")
+    token = Lexer(text, len(text) - len(rest)).next_token()
+    if token.kind != "end":
+        message = "there is more text after the ad"
+        raise ClassAdError(message, text, token.offset, expected="nothing")
     return ad
 
 
 def parse_ad_prefix(text: str) -> tuple[Ad, str]:
-    """Read one ad; give it and the text behind it. `ClassAdError` as from `parse_ad`."""
+    """Return the ad at the begin of a text, and the text after it. ClassAdError as in `parse_ad`."""
     parser = _Parser(text)
     if parser.current_token.kind == "end":
         raise ClassAdError("there is no ad", text, 0, expected="[")
     if parser.current_token.kind in {"name", "quoted"}:
-        message = "an ad stands in brackets, as in [ a = 1; b = 2 ]; the old syntax is not read"
+        message = "an ad is in brackets, as in [ a = 1; b = 2 ]; the old syntax is not supported"
         raise ClassAdError(message, text, parser.current_token.offset)
     if parser.current_token.kind != "[":
         raise parser.make_error("[")
@@ -84,7 +85,7 @@ def parse_ad_prefix(text: str) -> tuple[Ad, str]:
 
 
 def parse_expression(text: str) -> Expression:
-    """Read one expression, with nothing behind it. `ClassAdError` for anything else."""
+    """Parse an expression, with nothing after it. ClassAdError for anything else."""
     parser = _Parser(text)
     found = parser.parse_expression()
     if parser.current_token.kind != "end":
@@ -95,7 +96,7 @@ def parse_expression(text: str) -> Expression:
 
 @final
 class _Parser:
-    """Recursive descent with one word of look-ahead."""
+    """A recursive descent parser with one token of look-ahead."""
 
     def __init__(self, text: str) -> None:
         self.text, self._lexer, self._depth = text, Lexer(text), 0
@@ -105,23 +106,23 @@ class _Parser:
 
     @property
     def current_token(self) -> Token:
-        """The next word. It is read when it is asked for: what is behind an ad need be none."""
+        """The next token; read on demand, because the text after an ad need not be valid."""
         if self._next_token is None:
             self._next_token = self._lexer.next_token()
             self._token_count += 1
             if self._token_count > MAX_TOKENS:
-                message = f"there are more than {MAX_TOKENS} words and signs"
+                message = f"there are more than {MAX_TOKENS} tokens"
                 raise ClassAdError(message, self.text, self._next_token.offset)
         return self._next_token
 
     def make_error(self, expected: str) -> ClassAdError:
-        """Give the error that something else was expected where the next word stands."""
+        """Return the error that something else was expected in place of the next token."""
         return ClassAdError(
             self.current_token.description, self.text, self.current_token.offset, expected=expected
         )
 
     def check_height(self, root: Expression) -> None:
-        """Refuse a tree that is too high to be walked by recursion."""
+        """Raise ClassAdError for a tree that is too high to be walked by recursion."""
         level: list[Expression] = [root]
         for _ in range(_MAX_TREE_HEIGHT):
             level = [part for node in level for part in get_children(node)]
@@ -130,7 +131,7 @@ class _Parser:
         raise ClassAdError("the expressions are nested too deeply", self.text, 0)
 
     def parse_ad(self) -> Ad:
-        """Read an ad; the last attribute of a name wins."""
+        """Parse an ad; of several attributes with a name the last one counts."""
         self._enter_level("[")
         attributes: dict[str, Attribute] = {}
         while self.current_token.kind != "]":
@@ -139,7 +140,7 @@ class _Parser:
                 continue
             name = self._expect_name("the name of an attribute, or ]")
             self._expect_token("=")
-            # a name that comes again stands where it came last
+            # A repeated name takes the position of its last attribute.
             attributes.pop(str(name.value).lower(), None)
             expression = self.parse_expression()
             attributes[str(name.value).lower()] = Attribute(
@@ -151,7 +152,6 @@ class _Parser:
         return Ad(attributes)
 
     def parse_expression(self) -> Expression:
-        """Read an expression."""
         condition = self._parse_chain()
         if self.current_token.kind == "?:":
             self._enter_level("?:")
@@ -246,7 +246,7 @@ class _Parser:
         return Literal(token.value)
 
     def _parse_name(self) -> Expression:
-        """Read what begins with a name: a constant, a call, a reference."""
+        """Parse what begins with a name: a constant, a call or a reference."""
         word = str(self.current_token.value)
         folded = word.lower()
         if folded in {"is", "isnt"}:
@@ -285,7 +285,7 @@ class _Parser:
         self._take_token()
 
     def _enter_level(self, kind: str) -> None:
-        """Go past an opening sign, one level deeper."""
+        """Read an opening sign and go one level deeper."""
         self._depth += 1
         if self._depth > MAX_NESTING:
             message = f"expressions are nested more than {MAX_NESTING} deep here"
@@ -305,15 +305,14 @@ class _Parser:
 
 
 def _group_by_precedence(operands: Sequence[Expression], operators: Sequence[str]) -> Expression:
-    """Make a tree of operands and the operators between them."""
+    """Return the tree of operands with operators between them."""
     if not operators:
         return operands[0]
     weakest = PRECEDENCE[min(PRECEDENCE_LEVEL[operator] for operator in operators)]
-    cuts = [at for at, operator in enumerate(operators) if operator in weakest]
-    edges = [-1, *cuts, len(operators)]
-    found = [
+    cuts = [index for index, operator in enumerate(operators) if operator in weakest]
+    first, *others = (
         _group_by_precedence(operands[a + 1 : b + 1], operators[a + 1 : b])
-        for a, b in pairwise(edges)
-    ]
-    signs = [operators[at] for at in cuts]
-    return OperatorChain(found[0], tuple(zip(signs, found[1:], strict=True)))
+        for a, b in pairwise([-1, *cuts, len(operators)])
+    )
+    signs = [operators[index] for index in cuts]
+    return OperatorChain(first, tuple(zip(signs, others, strict=True)))

@@ -1,4 +1,4 @@
-"""What an expression of a ClassAd evaluates to."""
+"""The values of the expressions of a ClassAd."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "Value",
     "describe_type",
     "find_exceptional_value",
+    "make_type_failure",
     "wrap_int64",
 ]
 
@@ -25,7 +26,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """An ad as a value: with the ad that it stands in, where names are looked for next."""
+    """An ad as a value, with the ad around it, in which names are looked up next."""
 
     ad: Ad
     parent: Scope | None = None
@@ -48,7 +49,7 @@ _TYPE_DESCRIPTIONS: Final = {
 
 
 def find_exceptional_value(*values: Value) -> Undefined | Failure | None:
-    """Give the first error of some values; else undefined, if one is; else None."""
+    """Return the first error of some values; else undefined, if one is; else None."""
     for value in values:
         if isinstance(value, Failure):
             return value
@@ -56,11 +57,17 @@ def find_exceptional_value(*values: Value) -> Undefined | Failure | None:
 
 
 def wrap_int64(number: int) -> int:
-    """Give an integer as 64 bits hold it."""
+    """Return an integer as 64 bits hold it."""
     half = 1 << (_INTEGER_BITS - 1)
     return (number + half) % (1 << _INTEGER_BITS) - half
 
 
 def describe_type(value: Value) -> str:
-    """Give a value's type for a message."""
+    """Return a value's type for a message, with its article."""
     return _TYPE_DESCRIPTIONS[type(value)]
+
+
+def make_type_failure(operation: str, *values: Value) -> Failure:
+    """Return the failure of an operator or function that is not for values of these types."""
+    types = " and ".join(map(describe_type, values))
+    return Failure(f"{operation} cannot be applied to {types}")

@@ -1,4 +1,4 @@
-"""Ads and expressions to text; the reader gives the same back."""
+"""The text of ads and expressions, from which the parser gets the same tree."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile.executors.blah.classad.lexer import LETTER_ESCAPES
 from osprofile.executors.blah.classad.nodes import (
     KEYWORDS,
     PRECEDENCE_LEVEL,
@@ -30,13 +31,13 @@ if TYPE_CHECKING:
 _UNQUOTED_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SPECIAL_IN_STRING: Final = re.compile(r'[\x00-\x1f\x7f"\\]')
 _SPECIAL_IN_NAME: Final = re.compile(r"[\x00-\x1f\x7f'\\]")
-_LETTER_ESCAPES: Final = {"\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+_ESCAPE_LETTERS: Final = {character: letter for letter, character in LETTER_ESCAPES.items()}
 _OPERAND_BINDING, _PRIMARY_BINDING = len(PRECEDENCE_LEVEL), len(PRECEDENCE_LEVEL) + 1
-"""How strongly an operand, and a primary expression, is bound."""
+"""How strongly an operand and a primary expression are bound."""
 
 
 def write_ad(attributes: Mapping[str, Constant]) -> str:
-    """Give an ad of constants in one line, as in `[ ExitCode = 0; JobStatus = 4 ]`."""
+    """Return an ad of constants in one line, as in `[ ExitCode = 0; JobStatus = 4 ]`."""
     inner = "; ".join(
         f"{_format_name(name)} = {format_constant(value)}" for name, value in attributes.items()
     )
@@ -44,7 +45,7 @@ def write_ad(attributes: Mapping[str, Constant]) -> str:
 
 
 def format_constant(value: Constant) -> str:
-    """Give a constant; in a string, a NUL is written as U+FFFD."""
+    """Return the text of a constant; a NUL in a string, which no ad can hold, becomes U+FFFD."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -61,7 +62,7 @@ def format_constant(value: Constant) -> str:
 
 
 def unparse(node: Expression) -> str:
-    """Give an expression in one line, with no more parentheses than it needs."""
+    """Return an expression in one line, with no more parentheses than it needs."""
     return _format_node(node, 0)
 
 
@@ -79,7 +80,7 @@ def _escape_character(found: re.Match[str]) -> str:
         return "\ufffd"
     if character in "\"'\\":
         return f"\\{character}"
-    return f"\\{_LETTER_ESCAPES.get(character) or format(ord(character), '03o')}"
+    return f"\\{_ESCAPE_LETTERS.get(character) or format(ord(character), '03o')}"
 
 
 def _format_name(name: str) -> str:
@@ -89,9 +90,9 @@ def _format_name(name: str) -> str:
 
 
 def _format_node(node: Expression, binding: int) -> str:
-    """Give a node; in parentheses if what is around it binds more strongly, by `binding`."""
-    text, own = _format_with_binding(node)
-    return f"({text})" if own < binding else text
+    """Return a node, in parentheses if it is bound less strongly than by `binding`."""
+    text, own_binding = _format_with_binding(node)
+    return f"({text})" if own_binding < binding else text
 
 
 def _format_with_binding(node: Expression) -> tuple[str, int]:  # noqa: PLR0911  # one a kind
@@ -150,6 +151,8 @@ def _format_reference(node: Reference) -> str:
 
 
 def _format_ad(node: Ad) -> str:
-    found = node.attributes.values()
-    inner = "; ".join(f"{_format_name(a.name)} = {_format_node(a.expression, 0)}" for a in found)
+    inner = "; ".join(
+        f"{_format_name(attribute.name)} = {_format_node(attribute.expression, 0)}"
+        for attribute in node.attributes.values()
+    )
     return f"[ {inner} ]" if inner else "[ ]"

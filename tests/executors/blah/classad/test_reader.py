@@ -1,4 +1,4 @@
-"""Reading ClassAds: every construct, every error with its place, hostile text."""
+"""Parsing ClassAds: every construct, every error with its place, hostile text."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from osprofile.executors.blah.classad import (
 )
 from osprofile.executors.blah.classad.parser import MAX_TOKENS
 
-# Page, "Submit attributes", last paragraph: ClassAd. What is read, and how it is written again.
-READ = {
+# docs/protocols/blah.md, 4.1: a text, and how it is written again.
+CONSTRUCTS = {
     "last semicolon": ("[ a = 1; ]", "[ a = 1 ]"),
     "no last semicolon": ("[a=1;b=2]", "[ a = 1; b = 2 ]"),
     "empty": ("[]", "[ ]"),
@@ -58,18 +58,18 @@ READ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "written"), READ.values(), ids=READ)
-def test_read(text: str, written: str) -> None:
+@pytest.mark.parametrize(("text", "written"), CONSTRUCTS.values(), ids=CONSTRUCTS)
+def test_parse_and_unparse(text: str, written: str) -> None:
     ad = parse_ad(text)
     assert unparse(ad) == written
     assert parse_ad(written) == ad
 
 
-# What is wrong: the text, where (line, column), and a part of what is said.
+# Wrong texts, the line and column of the error, and a part of the message.
 WRONG = {
     "nothing": ("", 1, 1, "there is no ad, but [ was expected"),
-    "old syntax": ('Cmd = "x"\n', 1, 1, "an ad stands in brackets, as in [ a = 1; b = 2 ]; the old syntax is not read"),
-    "old syntax later": ("\n  'a' = 1", 2, 3, "an ad stands in brackets"),
+    "old syntax": ('Cmd = "x"\n', 1, 1, "an ad is in brackets, as in [ a = 1; b = 2 ]; the old syntax is not supported"),
+    "old syntax later": ("\n  'a' = 1", 2, 3, "an ad is in brackets"),
     "no ad": ("{1}", 1, 1, "there is '{', but [ was expected"),
     "no value": ("[ a = ]", 1, 7, "there is ']', but an expression was expected"),
     "no equals": ("[ a 1 ]", 1, 5, "there is '1', but = was expected"),
@@ -82,15 +82,15 @@ WRONG = {
     "string that ends in a backslash": (r'[ a = "x\" ]', 1, 7, "the string has no end"),
     "name without end": ("[ 'a = 1 ]", 1, 3, "the quoted name has no end, but ' was expected"),
     "comment without end": ("[ a = 1 /* ]", 1, 9, "the comment has no end, but */ was expected"),
-    "NUL": ('["\0"]', 1, 3, "a string holds no NUL"),
-    "NUL as an escape": ('[a="x\\0y"]', 1, 6, "a string holds no NUL"),
+    "NUL": ('["\0"]', 1, 3, "a string must not contain NUL"),
+    "NUL as an escape": ('[a="x\\0y"]', 1, 6, "a string must not contain NUL"),
     "too large": ("[a=9223372036854775808]", 1, 4, "this integer does not fit 64 bits"),
     "too large by its suffix": ("[a=9999999T]", 1, 4, "this integer does not fit 64 bits"),
     "much too large": (f"[a={'9' * 100_000}]", 1, 4, "this integer does not fit 64 bits"),
     "octal": ("[a=089]", 1, 4, "a number with a leading 0 is octal: digits below 8"),
-    "no number": ("[a=12x]", 1, 4, "this is no number, but 12, 0x1F, 1.5 or 10M was expected"),
-    "a letter that is none": ("[a=é]", 1, 4, "'é' has no meaning here"),
-    "text behind": ("[a=1] b", 1, 7, "there is more text behind the ad, but nothing was expected"),
+    "no number": ("[a=12x]", 1, 4, "this is not a number, but 12, 0x1F, 1.5 or 10M was expected"),
+    "an unknown character": ("[a=é]", 1, 4, "'é' has no meaning here"),
+    "text behind": ("[a=1] b", 1, 7, "there is more text after the ad, but nothing was expected"),
     "parenthesis": ("[a=(1]", 1, 6, "there is ']', but ) was expected"),
     "list": ("[a={1 2}]", 1, 7, "there is '2', but , or } was expected"),
     "arguments": ("[a=f(1,)]", 1, 8, "there is ')', but an expression was expected"),
@@ -107,16 +107,16 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "line", "column", "said"), WRONG.values(), ids=WRONG)
-def test_errors_say_where_and_what_was_expected(
-    text: str, line: int, column: int, said: str
+@pytest.mark.parametrize(("text", "line", "column", "message"), WRONG.values(), ids=WRONG)
+def test_errors_have_the_place_and_what_was_expected(
+    text: str, line: int, column: int, message: str
 ) -> None:
     with pytest.raises(ClassAdError) as caught:
         parse_ad(text)
     error = caught.value
     assert (error.line, error.column) == (line, column)
     assert error.message.startswith(f"line {line}, column {column}: ")
-    assert said in error.message
+    assert message in error.message
 
 
 def test_the_error_knows_its_parts() -> None:
@@ -125,8 +125,8 @@ def test_the_error_knows_its_parts() -> None:
     assert (caught.value.offset, caught.value.expected) == (7, "an expression")
 
 
-def test_text_behind_an_ad_can_be_kept() -> None:
-    # The seed's example of BLAH_JOB_SUBMIT ends in ]'
+def test_text_after_an_ad_can_be_kept() -> None:
+    # The example of the draft ends in ]' (docs/protocols/blah.md, 2.3).
     ad, rest = parse_ad_prefix("[ a = 1 ]' ~")
     assert (unparse(ad), rest) == ("[ a = 1 ]", "' ~")
 
@@ -147,7 +147,7 @@ SIGNS = "[]{}()=;,.?:<>!&|^~+-*/%\"'\\ \n/*aA1_eEx0.#\0é"
 
 
 @given(st.text(SIGNS, max_size=60))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     for candidate in (text, f"[{text}]", f"[a={text}]"):
         try:
             ad = parse_ad(candidate)
@@ -157,17 +157,17 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         assert parse_ad(unparse(ad)) == ad
 
 
-WORDS = st.sampled_from(
+TOKENS = st.sampled_from(
     ["a", "b", "MY", "1", "0", "-1", "2.5", '"s"', "true", "undefined", "error", "(", ")", "[", "]",
      "{", "}", ",", ";", "=", ".", "?", ":", "?:", "==", "=?=", "is", "&&", "||", "+", "-", "*", "/",
      "%", "<<", ">>>", "!", "~", "strcat", "member", "ifThenElse", "regexp", "size", "int"]
 )  # fmt: skip
 
 
-@given(st.lists(WORDS, max_size=25))
-def test_any_words_are_evaluated_or_refused(words: list[str]) -> None:
+@given(st.lists(TOKENS, max_size=25))
+def test_any_tokens_are_evaluated_or_refused(tokens: list[str]) -> None:
     try:
-        ad = parse_ad(f"[ a = {' '.join(words)}; b = a ]")
+        ad = parse_ad(f"[ a = {' '.join(tokens)}; b = a ]")
     except ClassAdError:
         return
     evaluator, again = Evaluator(ad), Evaluator(parse_ad(unparse(ad)))
@@ -189,7 +189,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_megabyte_of_nonsense_is_read_or_refused(text: str) -> None:
+def test_a_megabyte_of_hostile_text_is_parsed_or_refused(text: str) -> None:
     try:
         value = Evaluator(parse_ad(text)).evaluate_attribute("a")
         assert value is UNDEFINED or isinstance(value, str | int | Failure)
@@ -205,17 +205,16 @@ FLOODS = {
 
 
 @pytest.mark.parametrize("what", FLOODS)
-def test_so_many_words_and_no_more(what: str) -> None:
-    """Whoever reads a megabyte of them answers nobody for seconds; no job needs so many."""
-    text, words = FLOODS[what]
-    most = (MAX_TOKENS - 2) // words  # without the brackets
+def test_the_number_of_tokens_is_limited(what: str) -> None:
+    text, tokens = FLOODS[what]
+    most = (MAX_TOKENS - 2) // tokens  # without the brackets
     parse_ad(f"[{text * most}]")
     for many in (
         text * (most + 1),
         f"a = {{{'1,' * MAX_TOKENS}1}}",
         f"a = f({'1,' * MAX_TOKENS}1)",
     ):
-        with pytest.raises(ClassAdError, match=f"more than {MAX_TOKENS} words and signs"):
+        with pytest.raises(ClassAdError, match=f"more than {MAX_TOKENS} tokens"):
             parse_ad(f"[{many}]")
     with pytest.raises(ClassAdError, match="more than"):
         parse_expression(" + ".join("1" * MAX_TOKENS))

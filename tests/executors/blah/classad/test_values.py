@@ -1,4 +1,4 @@
-"""The values of expressions: operators, functions, scopes, and what never ends."""
+"""The values of expressions: operators, functions, scopes, and hostile ads."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ VALUES: dict[str, Value] = {
     "floor(1.5)": 1, "ceiling(1.5)": 2, "round(2.5)": 3, "round(-2.5)": -3, "floor(7)": 7,
     "pow(2, 10)": 1024, "pow(2, -1)": 0.5, "pow(9999, 9999)": ERROR, "quantize(5, 4)": 8,
     "quantize(4.5, 2)": 6, "quantize(1, 0)": ERROR, "nosuch(1)": ERROR, "size()": ERROR, "time()": ERROR,
-    # what is strict is so before what is wrong
+    # errors and undefined come before a wrong type
     "strcat(nowhere, error)": ERROR, "size(nowhere)": UNDEFINED,
 }  # fmt: skip
 
@@ -97,7 +97,7 @@ def test_value(text: str) -> None:
 
 
 def test_three_values_and_error() -> None:
-    """The whole table of `&&` and `||`: what decides alone does, an error before it stays."""
+    """The whole table of `&&` and `||`; a left operand that decides hides an error on the right."""
     names = {"true": True, "false": False, "undefined": UNDEFINED, "error": ERROR}
     for (a, left), (b, right) in itertools.product(names.items(), repeat=2):
         for operator, decides in (("&&", False), ("||", True)):
@@ -118,10 +118,10 @@ WHY = {
     "size()": "size takes 1 arguments, not 0",
     "substr(1)": "substr takes 2 to 3 arguments, not 1",
     "join()": "join takes 1 or more arguments, not 0",
-    '"a" + 1': "+ on a string and an integer",
+    '"a" + 1': "+ cannot be applied to a string and an integer",
     "s.x": "a string has no attribute x",
     "list[9]": "a list of 3 has no element 9",
-    '"x" ? 1 : 2': "a string is no condition",
+    '"x" ? 1 : 2': "a string is not a condition",
     "member(1, s)": "member looks in a list, not in a string",
 }
 
@@ -198,7 +198,7 @@ def test_an_ad_is_a_value() -> None:
 
 
 def test_a_status_ad_to_the_byte() -> None:
-    # Page, "Replies": the ads of a finished and of a running job.
+    # docs/protocols/blah.md, 2.4: the ads of a finished and of a running job.
     assert write_ad({"ExitCode": 0, "JobStatus": 4, "BatchJobId": "1"}) == (
         '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1" ]'
     )
@@ -217,7 +217,9 @@ NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 
 @given(st.dictionaries(NAMES, CONSTANTS, max_size=5))
-def test_what_is_written_is_read(attributes: dict[str, bool | int | float | str]) -> None:
+def test_written_constants_are_parsed_again(
+    attributes: dict[str, bool | int | float | str],
+) -> None:
     evaluator = Evaluator(parse_ad(write_ad(attributes)))
     last = {name.lower(): constant for name, constant in attributes.items()}
     for name, constant in last.items():
@@ -226,6 +228,6 @@ def test_what_is_written_is_read(attributes: dict[str, bool | int | float | str]
         assert type(found) is type(constant)
 
 
-def test_what_no_ad_can_hold_is_replaced() -> None:
+def test_a_nul_is_replaced() -> None:
     assert write_ad({"a": "b\0c"}) == '[ a = "b\ufffdc" ]'
     assert Evaluator(parse_ad(write_ad({"a": float("nan")}))).evaluate_attribute("a") != 0
