@@ -43,8 +43,8 @@ class CharSet:
 
     def __contains__(self, char: str) -> bool:
         point = ord(char)
-        place = bisect_right(self.ranges, (point, LAST_CODE_POINT + 1)) - 1
-        return place >= 0 and point <= self.ranges[place][1]
+        index = bisect_right(self.ranges, (point, LAST_CODE_POINT + 1)) - 1
+        return index >= 0 and point <= self.ranges[index][1]
 
     def __or__(self, other: CharSet) -> CharSet:
         if not other.ranges or self is other:

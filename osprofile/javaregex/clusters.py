@@ -26,8 +26,8 @@ def _get_break_type(char: str) -> int:
     """Return the type of a character in grapheme cluster breaking, 0 for "Other"."""
     table = unicode13.list_cluster_types()
     point = ord(char)
-    place = bisect_right(table, (point, 0x110000, 0)) - 1
-    return table[place][2] if place >= 0 and point <= table[place][1] else 0
+    index = bisect_right(table, (point, 0x110000, 0)) - 1
+    return table[index][2] if index >= 0 and point <= table[index][1] else 0
 
 
 def _is_boundary(before: int, after: int) -> bool:
@@ -41,12 +41,12 @@ def _is_boundary(before: int, after: int) -> bool:
     return (before, after) not in _HANGUL_SEQUENCES
 
 
-def find_cluster_end(value: str, place: int) -> int:
+def find_cluster_end(value: str, position: int) -> int:
     """Return the end of the cluster that begins at a position."""
-    before = _get_break_type(value[place])
+    before = _get_break_type(value[position])
     regional_count = int(before == _REGIONAL)
     picture = before == _PICTURE
-    for end in range(place + 1, len(value)):
+    for end in range(position + 1, len(value)):
         after = _get_break_type(value[end])
         joined = picture and before == _ZWJ and after == _PICTURE  # GB11
         paired = regional_count % 2 == 1 and before == after == _REGIONAL  # GB12
@@ -89,14 +89,14 @@ def _get_members(*, unicode: bool, marks: bool = False) -> MembershipCache:
     return MembershipCache(unicode13.get_letters_or_digits() | CharSet.from_chars("_"))
 
 
-def _has_base_char(value: str, place: int) -> bool:
+def _has_base_char(value: str, position: int) -> bool:
     """Return whether the marks up to a position follow a letter or digit.
 
     Java goes back by UTF-16 units here, so of characters outside the BMP it sees the first only.
     """
     marks = _get_members(unicode=False, marks=True)
     first = True
-    for char in reversed(value[: place + 1]):
+    for char in reversed(value[: position + 1]):
         if char > "\uffff" and not first:
             return False
         if char != "_" and _get_members(unicode=False)[char]:
@@ -109,15 +109,15 @@ def _has_base_char(value: str, place: int) -> bool:
 
 def _at_word_edge(run: MatchRun, *, unicode: bool) -> bool:
     words, marks = _get_members(unicode=unicode), _get_members(unicode=False, marks=True)
-    place, value = run.position, run.value
+    position, value = run.position, run.value
     left = right = False
-    if place > 0:
-        char = value[place - 1]
-        based = char <= "\uffff" and marks[char] and _has_base_char(value, place - 1)
+    if position > 0:
+        char = value[position - 1]
+        based = char <= "\uffff" and marks[char] and _has_base_char(value, position - 1)
         left = words[char] or based
-    if place < run.end:
-        char = value[place]
-        right = words[char] or (marks[char] and _has_base_char(value, place))
+    if position < run.end:
+        char = value[position]
+        right = words[char] or (marks[char] and _has_base_char(value, position))
     return left != right
 
 

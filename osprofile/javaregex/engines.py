@@ -88,10 +88,10 @@ class ReEngine:
                 yield match.regs
             return
         # After an empty match, finditer tries a longer one at the same position; Java moves on.
-        place = 0
-        while place <= len(value) and (found := self.compiled.search(value, place)):
+        position = 0
+        while position <= len(value) and (found := self.compiled.search(value, position)):
             yield found.regs
-            place = found.end() + (found.end() == found.start())
+            position = found.end() + (found.end() == found.start())
 
 
 @final
@@ -118,16 +118,16 @@ class RegexEngine:
 
     def find_all(self, value: str, deadline: float) -> Iterator[Spans]:
         """Yield the matches."""
-        place = 0
-        while place <= len(value):
+        position = 0
+        while position <= len(value):
             try:
-                match = self._compiled.search(value, place, timeout=_seconds_left(deadline))
+                match = self._compiled.search(value, position, timeout=_seconds_left(deadline))
             except TimeoutError:
                 raise self._make_timeout_error(value) from None
             if not match:
                 return
             yield tuple(match.regs)
-            place = match.end() + (match.end() == match.start())
+            position = match.end() + (match.end() == match.start())
 
     def _make_timeout_error(self, value: str) -> JavaRegexTimeoutError:
         from osprofile.javaregex.machine import make_timeout_error
@@ -158,12 +158,12 @@ class MachineEngine:
         from osprofile.javaregex.machine import MatchRun
 
         run = MatchRun(self._program, value, deadline)
-        place = 0
-        while place <= len(value) and run.find_from(place):
+        position = 0
+        while position <= len(value) and run.find_from(position):
             spans = run.get_spans()
             yield spans
             start, end = spans[0]
-            place = end + (end == start)
+            position = end + (end == start)
 
 
 def _seconds_left(deadline: float) -> float:

@@ -179,9 +179,9 @@ class MatchRun:
         """Find the first match at or after a position, as Java's `find()` does."""
         self._reset_state()
         program = self.program
-        for place in range(start, self.end - program.min_length + 1):
-            if self._run_at(place):
-                self.set_capture(0, place, self.last_end)
+        for position in range(start, self.end - program.min_length + 1):
+            if self._run_at(position):
+                self.set_capture(0, position, self.last_end)
                 self.previous_match_end = self.last_end
                 return True
             if program.is_anchored:
@@ -195,9 +195,9 @@ class MatchRun:
         self.locals = [-1] * program.local_count
         self.failed_positions = [set() for _ in range(program.loop_count)]
 
-    def _run_at(self, place: int) -> bool:
+    def _run_at(self, position: int) -> bool:
         """Run the program from a position; groups keep what Java would leave in them."""
-        self.position = place
+        self.position = position
         self.frame_index = -1
         stack = self.stack
         node: Step | None = self.program.first_step
@@ -212,7 +212,7 @@ class MatchRun:
                 node = on_failure(self, data)
             elif node is MATCH_DONE:
                 self._unwind_success(0)
-                self.set_capture(0, place, self.last_end)
+                self.set_capture(0, position, self.last_end)
                 return True
             else:
                 node = node.match_here(self)

@@ -185,12 +185,12 @@ class Pattern:
             if quick and self.min_length:  # after an empty match, `sub` goes on otherwise than Java
                 return quick.sub(quick_fill, value)
             out: list[str] = []
-            place = 0
+            position = 0
             for spans in self._find_spans(value):
                 start, end = spans[0]
-                out += (value[place:start], fill(value, spans))
-                place = end
-            return "".join((*out, value[place:])) if out else value
+                out += (value[position:start], fill(value, spans))
+                position = end
+            return "".join((*out, value[position:])) if out else value
 
         return replace
 

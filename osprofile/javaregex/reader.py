@@ -45,7 +45,7 @@ class PatternReader:
         self.length = len(quoted)
         # Two NULs end the pattern, as in the JDK, so that one character past the end can be read.
         self._chars = [char for char, _ in quoted] + [NUL, NUL]
-        self._offsets = [place for _, place in quoted] + [len(text)] * 2
+        self._offsets = [index for _, index in quoted] + [len(text)] * 2
         self.cursor = 0
 
     def raise_error(self, message: str, *, index: int | None = None, hint: str = "") -> NoReturn:
@@ -65,8 +65,8 @@ class PatternReader:
 
     def char_at(self, ahead: int = 0) -> str:
         """Return the character at the cursor, or some way ahead; NUL past the end."""
-        place = self.cursor + ahead
-        return self._chars[place] if 0 <= place < len(self._chars) else NUL
+        index = self.cursor + ahead
+        return self._chars[index] if 0 <= index < len(self._chars) else NUL
 
     def slice_text(self, start: int, end: int) -> str:
         """Return the text between two positions of the cursor."""
@@ -146,26 +146,26 @@ def _expand_quotes(text: str) -> list[tuple[str, int]]:
     if start >= len(text) - 1:
         return list(zip(text, range(len(text)), strict=True))
     out = list(zip(text[:start], range(start), strict=True))
-    place, quoting, first = start + 2, True, True
-    while place < len(text):
-        char, at = text[place], place
-        place += 1
-        after = text[place : place + 1]
+    index, quoting, first = start + 2, True, True
+    while index < len(text):
+        char, at = text[index], index
+        index += 1
+        after = text[index : index + 1]
         if char != "\\":
             out += [(c, at) for c in _escape_quoted(char, quoting=quoting, first=first)]
         elif quoting:
             if after == "E":
-                place, quoting = place + 1, False
+                index, quoting = index + 1, False
             else:
                 out += [("\\", at), ("\\", at)]
         elif after == "Q":
-            place, quoting, first = place + 1, True, True
+            index, quoting, first = index + 1, True, True
             continue
         else:
             out.append((char, at))
             if after:
-                out.append((after, place))
-                place += 1
+                out.append((after, index))
+                index += 1
         first = False
     return out
 

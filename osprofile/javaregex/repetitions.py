@@ -45,26 +45,26 @@ class CharRepeat(Step):
         """Match as many characters as possible, or (lazy) as few."""
         start = run.position
         lazy = self.kind == "lazy"
-        place = self._scan_chars(run, start, self.least if lazy else self.most)
-        if place - start < self.least:
+        position = self._scan_chars(run, start, self.least if lazy else self.most)
+        if position - start < self.least:
             return None
         if lazy:
-            run.stack.append((self._take_one_char, None, (place, place - start)))
-        elif self.kind == "greedy" and place - start > self.least:
-            run.stack.append((self._give_back_char, None, (place - 1, start + self.least)))
-        run.position = place
+            run.stack.append((self._take_one_char, None, (position, position - start)))
+        elif self.kind == "greedy" and position - start > self.least:
+            run.stack.append((self._give_back_char, None, (position - 1, start + self.least)))
+        run.position = position
         return self.next
 
-    def _scan_chars(self, run: MatchRun, place: int, most: int) -> int:
-        value, members, start = run.value, self.members, place
-        end = min(run.end, place + most)
-        while place < end and members[value[place]]:
-            place += 1
+    def _scan_chars(self, run: MatchRun, position: int, most: int) -> int:
+        value, members, start = run.value, self.members, position
+        end = min(run.end, position + most)
+        while position < end and members[value[position]]:
+            position += 1
         # A scan counts for steps too, or a long one would put off the check of the deadline.
-        run.step_count += place - start >> 3
-        if self.records_end and place > start:
-            run.last_end = place
-        return place
+        run.step_count += position - start >> 3
+        if self.records_end and position > start:
+            run.last_end = position
+        return position
 
     def _give_back_char(self, run: MatchRun, data: tuple[int, int]) -> Step:
         run.position, lowest = data
@@ -73,11 +73,11 @@ class CharRepeat(Step):
         return self.next
 
     def _take_one_char(self, run: MatchRun, data: tuple[int, int]) -> Step | None:
-        place, count = data
-        if count >= self.most or place >= run.end or not self.members[run.value[place]]:
+        position, count = data
+        if count >= self.most or position >= run.end or not self.members[run.value[position]]:
             return None
-        run.position = run.last_end = place + 1
-        run.stack.append((self._take_one_char, None, (place + 1, count + 1)))
+        run.position = run.last_end = position + 1
+        run.stack.append((self._take_one_char, None, (position + 1, count + 1)))
         return self.next
 
 
@@ -99,17 +99,17 @@ class OptionalStep(Step):
             return self.next
         return run.enter_part(self.body, self._continue_after_body, run.position)
 
-    def _continue_after_body(self, run: MatchRun, matched: bool, place: int) -> Step | None:
+    def _continue_after_body(self, run: MatchRun, matched: bool, position: int) -> Step | None:
         if matched:
             run.position = run.last_end
             if self.kind == "greedy":
-                run.stack.append((continue_at, None, (self.next, place)))
+                run.stack.append((continue_at, None, (self.next, position)))
             return self.next
-        run.position = place
+        run.position = position
         return None if self.is_required else self.next
 
-    def _start_body_late(self, run: MatchRun, place: int) -> Step:
-        run.position = place
+    def _start_body_late(self, run: MatchRun, position: int) -> Step:
+        run.position = position
         return run.enter_part(self.body, self._continue_after_late_body, None)
 
     def _continue_after_late_body(self, run: MatchRun, matched: bool, _: None) -> Step | None:
@@ -133,95 +133,95 @@ class Curly(Step):
         """Match the least number of rounds first."""
         return self._match_minimum(run, run.position, 0)
 
-    def _match_minimum(self, run: MatchRun, place: int, count: int) -> Step | None:
-        run.position = place
+    def _match_minimum(self, run: MatchRun, position: int, count: int) -> Step | None:
+        run.position = position
         if count < self.least:
-            return run.enter_part(self.body, self._count_minimum, (place, count))
+            return run.enter_part(self.body, self._count_minimum, (position, count))
         if self.kind == "greedy":
-            return self._match_greedy(run, place, count)
+            return self._match_greedy(run, position, count)
         if self.kind == "lazy":
-            run.stack.append((self._match_one_more, None, (place, count)))
+            run.stack.append((self._match_one_more, None, (position, count)))
             return self.next
-        return self._match_possessive(run, place, count)
+        return self._match_possessive(run, position, count)
 
     def _count_minimum(self, run: MatchRun, matched: bool, data: tuple[int, int]) -> Step | None:
         return self._match_minimum(run, run.last_end, data[1] + 1) if matched else None
 
-    def _match_greedy(self, run: MatchRun, place: int, count: int) -> Step | None:
-        run.position = place
+    def _match_greedy(self, run: MatchRun, position: int, count: int) -> Step | None:
+        run.position = position
         if count >= self.most:
             return self.next
-        return run.enter_part(self.body, self._note_first_length, (place, count))
+        return run.enter_part(self.body, self._note_first_length, (position, count))
 
     def _note_first_length(
         self, run: MatchRun, matched: bool, data: tuple[int, int]
     ) -> Step | None:
         """Note the length of the first round: the next are expected to be as long."""
-        place, count = data
-        length = run.last_end - place if matched else 0
+        position, count = data
+        length = run.last_end - position if matched else 0
         if length == 0:
-            run.position = place
+            run.position = position
             return self.next
         return self._match_same_length(run, (run.last_end, count + 1, length, count))
 
     def _match_same_length(self, run: MatchRun, data: tuple[int, int, int, int]) -> Step | None:
-        place, count, _, _ = data
+        position, count, _, _ = data
         if count >= self.most:
             return self._back_off(run, data)
-        run.position = place
+        run.position = position
         return run.enter_part(self.body, self._check_next_length, data)
 
     def _check_next_length(
         self, run: MatchRun, matched: bool, data: tuple[int, int, int, int]
     ) -> Step | None:
         """Go on with a round of the same length; one of another length begins a new sequence."""
-        place, count, length, lowest = data
+        position, count, length, lowest = data
         if not matched:
             return self._back_off(run, data)
-        if run.last_end == place + length:
+        if run.last_end == position + length:
             return self._match_same_length(run, (run.last_end, count + 1, length, lowest))
         run.stack.append((self._back_off, None, data))
         return self._match_greedy(run, run.last_end, count + 1)
 
     def _back_off(self, run: MatchRun, data: tuple[int, int, int, int]) -> Step | None:
         """Match what follows; if it fails, try again with one round less."""
-        place, count, length, lowest = data
+        position, count, length, lowest = data
         if count < lowest:
             return None
-        run.stack.append((self._back_off, None, (place - length, count - 1, length, lowest)))
-        run.position = place
+        run.stack.append((self._back_off, None, (position - length, count - 1, length, lowest)))
+        run.position = position
         return self.next
 
     def _match_one_more(self, run: MatchRun, data: tuple[int, int]) -> Step | None:
-        place, count = data
+        position, count = data
         if count >= self.most:
             return None
-        run.position = place
+        run.position = position
         return run.enter_part(self.body, self._continue_after_one, data)
 
     def _continue_after_one(
         self, run: MatchRun, matched: bool, data: tuple[int, int]
     ) -> Step | None:
-        place, count = data
-        if not matched or run.last_end == place:
+        position, count = data
+        if not matched or run.last_end == position:
             return None
         run.position = run.last_end
         run.stack.append((self._match_one_more, None, (run.last_end, count + 1)))
         return self.next
 
-    def _match_possessive(self, run: MatchRun, place: int, count: int) -> Step | None:
-        run.position = place
+    def _match_possessive(self, run: MatchRun, position: int, count: int) -> Step | None:
+        run.position = position
         if count >= self.most:
             return self.next
-        return run.enter_part(self.body, self._continue_possessive, (place, count))
+        return run.enter_part(self.body, self._continue_possessive, (position, count))
 
     def _continue_possessive(
         self, run: MatchRun, matched: bool, data: tuple[int, int]
     ) -> Step | None:
-        place, count = data
-        if matched and run.last_end != place:
+        position, count = data
+        if matched and run.last_end != position:
             return self._match_possessive(run, run.last_end, count + 1)
-        run.position = place
+        run.position = position
         return self.next
 
 
@@ -248,14 +248,14 @@ class GroupCurly(Step):
         if self.group:
             run.set_capture(self.group, start, end)
 
-    def _match_minimum(self, run: MatchRun, place: int, count: int) -> Step | None:
-        run.position = place
+    def _match_minimum(self, run: MatchRun, position: int, count: int) -> Step | None:
+        run.position = position
         if count < self.least:
-            return run.enter_part(self.body, self._count_minimum, (place, count))
+            return run.enter_part(self.body, self._count_minimum, (position, count))
         if self.kind == "lazy":
-            run.stack.append((self._match_one_more, None, (place, count)))
+            run.stack.append((self._match_one_more, None, (position, count)))
             return self.next
-        return self._match_greedy(run, place, count)
+        return self._match_greedy(run, position, count)
 
     def _count_minimum(self, run: MatchRun, matched: bool, data: tuple[int, int]) -> Step | None:
         if not matched:
@@ -263,9 +263,9 @@ class GroupCurly(Step):
         self._set_capture(run, data[0], run.last_end)
         return self._match_minimum(run, run.last_end, data[1] + 1)
 
-    def _match_greedy(self, run: MatchRun, place: int, count: int) -> Step | None:
-        data = (place, count, 0, count, run.get_capture(self.group))
-        run.position = place
+    def _match_greedy(self, run: MatchRun, position: int, count: int) -> Step | None:
+        data = (position, count, 0, count, run.get_capture(self.group))
+        run.position = position
         if count >= self.most:
             return self._restore_and_continue(run, data)
         return run.enter_part(self.body, self._note_first_length, data)
@@ -279,18 +279,20 @@ class GroupCurly(Step):
         self, run: MatchRun, matched: bool, data: _GroupCurlyState
     ) -> Step | None:
         """Note the length of the first round: the next are expected to be as long."""
-        place, _, _, lowest, before = data
-        if not matched or run.last_end <= place:
+        position, _, _, lowest, before = data
+        if not matched or run.last_end <= position:
             return self._restore_and_continue(run, data)
-        return self._capture_and_repeat(run, (place, data[1], run.last_end - place, lowest, before))
+        return self._capture_and_repeat(
+            run, (position, data[1], run.last_end - position, lowest, before)
+        )
 
     def _capture_and_repeat(self, run: MatchRun, data: _GroupCurlyState) -> Step | None:
-        place, count, length, lowest, before = data
-        self._set_capture(run, place, place + length)
-        data = (place + length, count + 1, length, lowest, before)
+        position, count, length, lowest, before = data
+        self._set_capture(run, position, position + length)
+        data = (position + length, count + 1, length, lowest, before)
         if count + 1 >= self.most:
             return self._back_off(run, data)
-        run.position = place + length
+        run.position = position + length
         return run.enter_part(self.body, self._check_next_length, data)
 
     def _check_next_length(
@@ -306,37 +308,37 @@ class GroupCurly(Step):
 
     def _back_off(self, run: MatchRun, data: _GroupCurlyState) -> Step | None:
         """Match what follows; if it fails, try again with one round less."""
-        place, count, _, lowest, _ = data
+        position, count, _, lowest, _ = data
         if count <= lowest:
             return self._restore_and_continue(run, data)
         run.stack.append((self._give_back_one, self._recapture_group, data))
-        run.position = place
+        run.position = position
         return self.next
 
     def _give_back_one(self, run: MatchRun, data: _GroupCurlyState) -> Step | None:
-        place, count, length, lowest, before = data
-        place -= length
-        self._set_capture(run, place - length, place)
-        return self._back_off(run, (place, count - 1, length, lowest, before))
+        position, count, length, lowest, before = data
+        position -= length
+        self._set_capture(run, position - length, position)
+        return self._back_off(run, (position, count - 1, length, lowest, before))
 
     def _recapture_group(self, run: MatchRun, data: _GroupCurlyState) -> None:
         """Set the capture once more when all that follows has matched, as the JDK does."""
         self._set_capture(run, data[0] - data[2], data[0])
 
     def _match_one_more(self, run: MatchRun, data: tuple[int, int]) -> Step | None:
-        place, count = data
+        position, count = data
         if count >= self.most:
             return None
-        run.position = place
+        run.position = position
         return run.enter_part(self.body, self._continue_after_one, data)
 
     def _continue_after_one(
         self, run: MatchRun, matched: bool, data: tuple[int, int]
     ) -> Step | None:
-        place, count = data
-        if not matched or run.last_end == place:
+        position, count = data
+        if not matched or run.last_end == position:
             return None
-        self._set_capture(run, place, run.last_end)
+        self._set_capture(run, position, run.last_end)
         run.position = run.last_end
         run.stack.append((self._match_one_more, None, (run.last_end, count + 1)))
         return self.next
@@ -365,8 +367,8 @@ class LoopStart(Step):
         run.locals[loop.count_local] = 1
         return loop.body
 
-    def _start_body_late(self, run: MatchRun, place: int) -> Step:
-        run.position = place
+    def _start_body_late(self, run: MatchRun, position: int) -> Step:
+        run.position = position
         run.locals[self.loop.count_local] = 1
         return self.loop.body
 
@@ -396,8 +398,8 @@ class Loop(Step):
 
     def match_here(self, run: MatchRun) -> Step | None:
         """Match the body once more, or what follows; an empty round is the last."""
-        place = run.position
-        if place <= run.locals[self.begin_local]:
+        position = run.position
+        if position <= run.locals[self.begin_local]:
             return self.next
         count = run.locals[self.count_local]
         if count < self.least:
@@ -405,13 +407,13 @@ class Loop(Step):
             return self._repeat_body(run, count)
         if self.lazy:
             if count < self.most:
-                run.stack.append((self._repeat_body_late, None, (place, count)))
+                run.stack.append((self._repeat_body_late, None, (position, count)))
             return self.next
         if count >= self.most or (
-            self.failed_index is not None and place in run.failed_positions[self.failed_index]
+            self.failed_index is not None and position in run.failed_positions[self.failed_index]
         ):
             return self.next
-        run.stack.append((self._stop_repeating, None, (place, count)))
+        run.stack.append((self._stop_repeating, None, (position, count)))
         return self._repeat_body(run, count)
 
     def _repeat_body(self, run: MatchRun, count: int) -> Step:

@@ -29,9 +29,9 @@ class CharStep(Step):
 
     def match_here(self, run: MatchRun) -> Step | None:
         """Match one character."""
-        place = run.position
-        if place < run.end and self.members[run.value[place]]:
-            run.position = place + 1
+        position = run.position
+        if position < run.end and self.members[run.value[position]]:
+            run.position = position + 1
             return self.next
         return None
 
@@ -156,8 +156,8 @@ class LookAhead(Step):
         """Match the body on its own."""
         return run.enter_part(self.body, self._continue_after_body, run.position)
 
-    def _continue_after_body(self, run: MatchRun, matched: bool, place: int) -> Step | None:
-        run.position = place
+    def _continue_after_body(self, run: MatchRun, matched: bool, position: int) -> Step | None:
+        run.position = position
         return self.next if matched is not self.negative else None
 
 
@@ -174,39 +174,39 @@ class LookBehind(Step):
 
     def match_here(self, run: MatchRun) -> Step | None:
         """Try from the nearest position first."""
-        place, look = run.position, self.look
-        outer, run.lookbehind_end = run.lookbehind_end, place
-        nearest, furthest = place - look.min_length, wrap_int32(place - look.max_length)
+        position, look = run.position, self.look
+        outer, run.lookbehind_end = run.lookbehind_end, position
+        nearest, furthest = position - look.min_length, wrap_int32(position - look.max_length)
         if look.counts_code_points:
             nearest = max(nearest, 0)
-            furthest = place - _lookbehind_distance(place, run.end, look.max_length)
+            furthest = position - _lookbehind_distance(position, run.end, look.max_length)
         return self._try_from(run, nearest, max(furthest, 0), outer)
 
-    def _try_from(self, run: MatchRun, place: int, start: int, outer: int) -> Step | None:
-        if place < start:
+    def _try_from(self, run: MatchRun, position: int, start: int, outer: int) -> Step | None:
+        if position < start:
             return self._finish_lookbehind(run, outer, matched=False)
         here = run.lookbehind_end
-        run.position = place
-        return run.enter_part(self.body, self._continue_after_body, (here, place, start, outer))
+        run.position = position
+        return run.enter_part(self.body, self._continue_after_body, (here, position, start, outer))
 
     def _continue_after_body(
         self, run: MatchRun, matched: bool, data: tuple[int, int, int, int]
     ) -> Step | None:
-        run.lookbehind_end, place, start, outer = data
+        run.lookbehind_end, position, start, outer = data
         if matched:
             return self._finish_lookbehind(run, outer, matched=True)
-        return self._try_from(run, place - 1, start, outer)
+        return self._try_from(run, position - 1, start, outer)
 
     def _finish_lookbehind(self, run: MatchRun, outer: int, *, matched: bool) -> Step | None:
         run.position, run.lookbehind_end = run.lookbehind_end, outer
         return self.next if matched is not self.negative else None
 
 
-def _lookbehind_distance(place: int, end: int, count: int) -> int:
+def _lookbehind_distance(position: int, end: int, count: int) -> int:
     """Return how far back the JDK goes by code points; after an overflow it goes forward."""
     if count > 0:
-        return min(place, count)
-    return 0 if count == -0x80000000 else min(end - place, -count)
+        return min(position, count)
+    return 0 if count == -0x80000000 else min(end - position, -count)
 
 
 @final
@@ -261,13 +261,13 @@ class LineBreakStep(Step):
 
     def match_here(self, run: MatchRun) -> Step | None:
         """Match a line break; CR LF as a whole first, then the CR alone."""
-        place = run.position
-        if place >= run.end or run.value[place] not in _LINE_BREAK_CHARS:
+        position = run.position
+        if position >= run.end or run.value[position] not in _LINE_BREAK_CHARS:
             return None
-        run.position = place + 1
-        if run.value.startswith("\r\n", place):
-            run.stack.append((continue_at, None, (self.next, place + 1)))
-            run.position = place + 2
+        run.position = position + 1
+        if run.value.startswith("\r\n", position):
+            run.stack.append((continue_at, None, (self.next, position + 1)))
+            run.position = position + 2
         return self.next
 
 
@@ -294,24 +294,24 @@ def _at_text_end(run: MatchRun) -> bool:
 
 
 def _at_line_begin(run: MatchRun) -> bool:
-    place, value = run.position, run.value
-    if place in {0, run.end}:
-        return place != run.end
-    before = value[place - 1]
-    return before in _LINE_END_CHARS and not (before == "\r" and value[place] == "\n")
+    position, value = run.position, run.value
+    if position in {0, run.end}:
+        return position != run.end
+    before = value[position - 1]
+    return before in _LINE_END_CHARS and not (before == "\r" and value[position] == "\n")
 
 
 def _at_unix_line_begin(run: MatchRun) -> bool:
-    place = run.position
-    return place != run.end and (place == 0 or run.value[place - 1] == "\n")
+    position = run.position
+    return position != run.end and (position == 0 or run.value[position - 1] == "\n")
 
 
 def _at_line_end(run: MatchRun) -> bool:
-    place, value = run.position, run.value
-    if place == run.end:
+    position, value = run.position, run.value
+    if position == run.end:
         return True
-    return value[place] in _LINE_END_CHARS and not (
-        place and value[place - 1 : place + 1] == "\r\n"
+    return value[position] in _LINE_END_CHARS and not (
+        position and value[position - 1 : position + 1] == "\r\n"
     )
 
 

@@ -33,25 +33,25 @@ def _load_lines() -> Mapping[str, str]:
 def load_set(key: str) -> CharSet:
     """Return a recorded set, such as `gc:Lu`. KeyError if there is none."""
     ranges: list[tuple[int, int]] = []
-    place = 0
+    point = 0
     for item in filter(None, _load_lines()[key].split(",")):
         gap, _, more = item.partition("-")
-        first = place + int(gap, 36)
+        first = point + int(gap, 36)
         last = first + (int(more, 36) if more else 0)
         ranges.append((first, last))
-        place = last + 1
+        point = last + 1
     return CharSet(tuple(ranges))
 
 
 @cache
 def _load_mapping(key: str) -> Mapping[int, int]:
     mapped: dict[int, int] = {}
-    place = 0
+    point = 0
     for item in _load_lines()[key].split(","):
         gap, _, difference = item.partition(":")
-        place += int(gap, 36)
-        mapped[place] = place + int(difference, 36)
-        place += 1
+        point += int(gap, 36)
+        mapped[point] = point + int(difference, 36)
+        point += 1
     return mapped
 
 
