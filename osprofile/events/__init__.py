@@ -1,1 +1,1 @@
-"""What schedulers say happened to jobs: the events, and the monitor that tells them on."""
+"""The scheduler event generator, its sources, and the fork starter."""

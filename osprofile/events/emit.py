@@ -1,13 +1,13 @@
-"""The programming interface for those who write further sources (Scheduler Event Generator, "SEG API").
+"""The programming interface for further sources of events: Globus's "SEG API".
 
     from osprofile.events.emit import event_active, event_done
 
     event_active(0, "17.host")          # now
     event_done(1580724002, "17.host", 3)
 
-What is emitted so goes to the generator's output, in order, as soon as the source gives back
-control. A source is found by the entry point group `osprofile.event_sources`; see
-`osprofile.events.sources`.
+The generator writes these events, in order, when the source's `read_events` returns. A source is
+registered by the entry point group `osprofile.event_sources`: see docs/events.md, "A source of
+one's own".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 
 from osprofile.errors import EventError, quote_value
 
-# The states of GRAM's protocol, as the generator's lines tell them.
+# The states of GRAM's protocol: docs/protocols/seg.md, 1.4.
 PENDING: Final = 1
 ACTIVE: Final = 2
 FAILED: Final = 4
@@ -28,49 +28,50 @@ _emitted_lines: list[str] = []
 
 
 def event_pending(timestamp: int, jobid: str) -> None:
-    """Say that a job waits to be run since `timestamp` (seconds since 1970; 0: now).
+    """Report that a job is pending since `timestamp` (seconds since 1970; 0: now).
 
-    Raises `EventError` for a job id that a line cannot carry.
+    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
     """
     _emit_event(timestamp, jobid, PENDING, 0)
 
 
 def event_active(timestamp: int, jobid: str) -> None:
-    """Say that a job runs since `timestamp` (seconds since 1970; 0: now).
+    """Report that a job is active since `timestamp` (seconds since 1970; 0: now).
 
-    Raises `EventError` for a job id that a line cannot carry.
+    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
     """
     _emit_event(timestamp, jobid, ACTIVE, 0)
 
 
 def event_failed(timestamp: int, jobid: str, failure_code: int = 0) -> None:
-    """Say that a job failed at `timestamp` (seconds since 1970; 0: now), and why, if that is known.
+    """Report that a job failed at `timestamp` (seconds since 1970; 0: now).
 
-    Raises `EventError` for a job id that a line cannot carry.
+    `failure_code` is 0 if the reason is unknown. Raises `EventError` if the job id is empty or
+    holds a semicolon or a line end.
     """
     _emit_event(timestamp, jobid, FAILED, failure_code)
 
 
 def event_done(timestamp: int, jobid: str, exit_code: int = 0) -> None:
-    """Say that a job ended by itself at `timestamp` (seconds since 1970; 0: now), and how.
+    """Report that a job ended by itself at `timestamp` (seconds since 1970; 0: now).
 
-    Raises `EventError` for a job id that a line cannot carry.
+    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
     """
     _emit_event(timestamp, jobid, DONE, exit_code)
 
 
 def event_suspended(timestamp: int, jobid: str) -> None:
-    """Say that a job is held or suspended since `timestamp`; for `--extended` alone.
+    """Report that a job is held or suspended since `timestamp`; for `--extended` only.
 
-    Raises `EventError` for a job id that a line cannot carry.
+    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
     """
     _emit_event(timestamp, jobid, SUSPENDED, 0)
 
 
 def event_message(line: str) -> None:
-    """Send any message: `line` is its text, without a line end.
+    """Send a message of any type: `line` is its text, without a line end.
 
-    Raises `EventError` where it holds one.
+    Raises `EventError` if the text holds a line end.
     """
     if "\n" in line:
         message = f"a message is one line, not {quote_value(line)}"
@@ -79,14 +80,24 @@ def event_message(line: str) -> None:
 
 
 def take_emitted_lines() -> str:
-    """Give the lines emitted since the last call; the generator asks for them."""
+    """Return the lines emitted since the last call, and forget them."""
     text = "".join(_emitted_lines)
     _emitted_lines.clear()
     return text
 
 
+def format_event(timestamp: int, job_id: str, state: int, code: int = 0) -> str:
+    """Return the line of an event."""
+    return f"001;{timestamp};{job_id}{format_suffix(state, code)}"
+
+
+def format_suffix(state: int, code: int = 0) -> str:
+    """Return the end of an event's line, from the state on."""
+    return f";{state};{code}\n"
+
+
 def _emit_event(timestamp: int, jobid: str, state: int, code: int) -> None:
     if not jobid or ";" in jobid or "\n" in jobid:
-        message = f"no line can carry the job id {quote_value(jobid)}"
+        message = f"an event cannot carry the job id {quote_value(jobid)}"
         raise EventError(message, hint="it must not be empty, nor hold a semicolon or a line end")
-    _emitted_lines.append(f"001;{int(timestamp) or int(time.time())};{jobid};{state};{int(code)}\n")
+    _emitted_lines.append(format_event(int(timestamp) or int(time.time()), jobid, state, int(code)))

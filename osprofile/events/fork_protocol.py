@@ -1,13 +1,14 @@
-r"""What the fork starter is asked, and what it answers: lines of bytes, no process and no file.
+r"""The fork starter's protocol: parses requests and formats replies; opens and starts nothing.
 
     100;TAG;NAME=VALUE[,VALUE]...;...       a request
-    101;TAG;JOBID[,JOBID]...                started: a job id a process
-    102;TAG;CODE;WORDS                      not started, with GRAM's error code
+    101;TAG;JOBID[,JOBID]...                started, with a job id for each process
+    102;TAG;CODE;TEXT                       not started, with GRAM's error code
 
 In names and values `\\ \; \, \=` stand for the second character, and `\n` for a line end. The names:
-directory, environment (VAR=VALUE each), count, executable, arguments, stdin, stdout and stderr; of the
-last two there is one path a process. Globus's starter does not know `session=yes`: the one process leads
-a session, and its job's id is PID-START-BOOT, as that of the profile `linux` is.
+directory, environment (VAR=VALUE each), count, executable, arguments, stdin, stdout and stderr; the
+last two have a path for each process. `session=yes` is an addition to Globus's protocol: the only
+process leads a session, and its job id is PID-START-BOOT, as in the profile `linux`. See
+docs/protocols/seg.md, 4.2.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final, NamedTuple, final
 
 from osprofile.errors import quote_value
 
-# GRAM's error codes, with what they say.
+# GRAM's error codes: docs/protocols/seg.md, 4.2.
 PARAMETER_NOT_SUPPORTED: Final = 1
 BAD_DIRECTORY: Final = 4
 STDIN_NOT_FOUND: Final = 11
@@ -26,8 +27,8 @@ STDOUT_OPEN_FAILED: Final = 73
 STDERR_OPEN_FAILED: Final = 74
 NOT_RECORDED: Final = 123
 MAX_PROCESSES: Final = 10_000
-"""So many processes a request may ask for."""
-# Not (?:[^\\;]|\\.)*: it takes a hundred bytes of memory for each character.
+"""Processes that a request may ask for at most."""
+# Not (?:[^\\;]|\\.)*: that takes a hundred bytes of memory for each character.
 _FIELD_PATTERN: Final = re.compile(r"[^\\;]*(?:\\.[^\\;]*)*", re.DOTALL)
 _VALUE_PATTERN: Final = re.compile(r"[^\\,]*(?:\\.[^\\,]*)*", re.DOTALL)
 _NAME_PATTERN: Final = re.compile(r"[^\\=]*(?:\\.[^\\=]*)*", re.DOTALL)
@@ -49,7 +50,7 @@ ATTRIBUTE_NAMES: Final = frozenset(
 
 @final
 class StartRequest(NamedTuple):
-    """A request: so many processes of one program."""
+    """A request to start `process_count` processes of one program."""
 
     tag: str
     executable: str
@@ -65,42 +66,40 @@ class StartRequest(NamedTuple):
 
 @final
 class Refusal(NamedTuple):
-    """Why a request is not honoured: GRAM's error code, and words."""
+    """The reply to a request that is refused: GRAM's error code, and the reason."""
 
     tag: str
     code: int
     reason: str
 
     def __str__(self) -> str:
-        words = " ".join(self.reason.split())
-        return f"102;{self.tag};{self.code};{words}"
+        reason = " ".join(self.reason.split())
+        return f"102;{self.tag};{self.code};{reason}"
 
 
 def format_started_reply(tag: str, job_ids: list[str]) -> str:
-    """Give the answer for a request that was honoured."""
+    """Return the reply to a request whose processes were started."""
     return f"101;{tag};{','.join(job_ids)}"
 
 
 def parse_request(line: str) -> StartRequest | Refusal | None:
-    """Read a request; None for a line that has no tag, and so cannot be answered."""
+    """Parse a request; return None if it has no tag, so that it cannot be answered."""
     fields = _split_unescaped(_FIELD_PATTERN, line, ";")
     if len(fields) < 2 or fields[0] != "100" or not fields[1]:
         return None
-    tag, given = fields[1], dict[str, list[str]]()
+    tag, attributes = fields[1], dict[str, list[str]]()
     for field in filter(None, fields[2:]):
-        found = _NAME_PATTERN.match(field)
-        end = found.end() if found else 0
+        match = _NAME_PATTERN.match(field)
+        end = match.end() if match else 0
         name, value = _unescape_text(field[:end]), field[end:]
         if name not in ATTRIBUTE_NAMES or not value:
             return Refusal(
-                tag, PARAMETER_NOT_SUPPORTED, f"no attribute {quote_value(field, 40)} is known"
+                tag, PARAMETER_NOT_SUPPORTED, f"unknown attribute: {quote_value(field, 40)}"
             )
-        words = _split_unescaped(_VALUE_PATTERN, value[1:], ",")
-        several = name in ("environment", "arguments", "stdout", "stderr")
-        given[name] = (
-            [_unescape_text(word) for word in words] if several else [_unescape_text(value[1:])]
-        )
-    return _build_request(tag, given)
+        is_list = name in ("environment", "arguments", "stdout", "stderr")
+        values = _split_unescaped(_VALUE_PATTERN, value[1:], ",") if is_list else [value[1:]]
+        attributes[name] = [_unescape_text(text) for text in values]
+    return _build_request(tag, attributes)
 
 
 def _build_request(tag: str, attributes: dict[str, list[str]]) -> StartRequest | Refusal:
@@ -117,14 +116,14 @@ def _build_request(tag: str, attributes: dict[str, list[str]]) -> StartRequest |
         return Refusal(tag, EXECUTION_FAILED, "no executable is named")
     if "session" in attributes and (attributes["session"] != ["yes"] or int(count) != 1):
         return Refusal(tag, PARAMETER_NOT_SUPPORTED, "session is 'yes', and for one process")
-    if any("\0" in word for words in attributes.values() for word in words):
+    if any("\0" in value for values in attributes.values() for value in values):
         return Refusal(tag, PARAMETER_NOT_SUPPORTED, "a value holds NUL")
-    pairs = [word.partition("=")[::2] for word in attributes.get("environment", [])]
+    variables = [value.partition("=")[::2] for value in attributes.get("environment", [])]
     return StartRequest(
         tag,
         attributes["executable"][0],
         tuple(attributes.get("arguments", [])),
-        {name: value for name, value in pairs if name},
+        {name: value for name, value in variables if name},
         attributes.get("directory", ["/"])[0] or "/",
         int(count),
         attributes.get("stdin", ["/dev/null"])[0] or "/dev/null",
@@ -135,16 +134,16 @@ def _build_request(tag: str, attributes: dict[str, list[str]]) -> StartRequest |
 
 
 def _split_unescaped(pattern: re.Pattern[str], text: str, separator: str) -> list[str]:
-    """Split at separators that no backslash stands before."""
-    parts, at = [], 0
+    """Split at separators that are not escaped; `pattern` matches a part."""
+    parts, begin = [], 0
     while True:
-        found = pattern.match(text, at)
-        end = found.end() if found else at
-        parts.append(text[at:end])
+        match = pattern.match(text, begin)
+        end = match.end() if match else begin
+        parts.append(text[begin:end])
         if text[end : end + 1] != separator:
-            return parts if end == len(text) else [*parts[:-1], text[at:]]
-        at = end + 1
+            return parts if end == len(text) else [*parts[:-1], text[begin:]]
+        begin = end + 1
 
 
 def _unescape_text(text: str) -> str:
-    return _ESCAPE_PATTERN.sub(lambda found: "\n" if found[1] == "n" else found[1], text)
+    return _ESCAPE_PATTERN.sub(lambda match: "\n" if match[1] == "n" else match[1], text)

@@ -1,4 +1,4 @@
-"""What the fork starter writes: the log of its jobs' states, and the record of what it watches."""
+"""The files of the fork starter: the log of its jobs' states, and the record of its processes."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import uuid
 from contextlib import suppress
 from typing import Final, NamedTuple, final
 
-from osprofile.events.tail import FollowedFile, open_regular
+from osprofile.events.emit import DONE, FAILED, format_event
+from osprofile.events.tail import APPEND_FLAGS, FollowedFile, open_regular
 
-APPEND_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-"""How a file is opened that may be there, and that others write to."""
+_END_STATES: Final = (str(FAILED), str(DONE))
 
 
 class WatchedProcess(NamedTuple):
-    """A process on record: the job's id, and when the process began, as the system counts."""
+    """A process on record: the job's id, and the process's start time as `read_start_time` has it."""
 
     job_id: str
     start_time: str
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process id."""
         return int(_parse_pid(self.job_id))
 
     def is_running(self) -> bool:
-        """Say whether it is still that process, and runs."""
+        """Return whether the process still runs, and its id was not given to another one."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -39,23 +39,23 @@ class WatchedProcess(NamedTuple):
 
 
 def read_start_time(pid: int) -> str:
-    """Say when a process began: the boot and the ticks since; empty where the system does not tell."""
+    """Return when a process began, BOOT/TICKS; "" if there is no /proc, or no such process."""
     return _read_process_stat(pid)[1]
 
 
 def format_session_id(pid: int, start_time: str) -> str:
-    """Give a process the id that the profile `linux` gives its jobs, PID-START-BOOT."""
+    """Return the job id that the profile `linux` gives such a process, PID-START-BOOT."""
     boot, _, ticks = start_time.partition("/")
     return f"{pid}-{ticks or 0}-{boot[:8] or '00000000'}"
 
 
 def _parse_pid(job_id: str) -> str:
-    """Give the process's number in an id UUID:PID or PID-START-BOOT."""
+    """Return the process id in a job id UUID:PID or PID-START-BOOT."""
     return job_id.rpartition(":")[2].partition("-")[0]
 
 
 def _read_process_stat(pid: int) -> tuple[bool, str]:
-    """Say whether a process runs, and when it began; one that waits for its parent runs no more."""
+    """Return whether a process runs (a zombie does not), and when it began, BOOT/TICKS."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
@@ -68,7 +68,10 @@ def _read_process_stat(pid: int) -> tuple[bool, str]:
 
 @final
 class ForkLog:
-    """The log, to which others write too: it is locked for each line. What cannot be written waits."""
+    """The log, which several starters write: it is locked for each line.
+
+    Lines that cannot be written are kept until they can.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -76,11 +79,11 @@ class ForkLog:
 
     def append_event(self, job_id: str, state: int, code: int = 0) -> None:
         """Write a line, or keep it until `flush` can."""
-        self._unwritten += f"001;{int(time.time())};{job_id};{state};{code}\n".encode()
+        self._unwritten += format_event(int(time.time()), job_id, state, code).encode()
         self.flush()
 
     def flush(self) -> bool:
-        """Write what waits; say whether nothing waits any more."""
+        """Write the lines that were kept; return whether none is left."""
         if self._unwritten:
             with suppress(OSError):
                 self._append_locked()
@@ -92,35 +95,35 @@ class ForkLog:
             fcntl.lockf(fd, fcntl.LOCK_EX)
             size = os.fstat(fd).st_size
             try:
-                whole = os.write(fd, self._unwritten) == len(self._unwritten)
+                is_complete = os.write(fd, self._unwritten) == len(self._unwritten)
             except OSError:
-                whole = False
-            if whole:
+                is_complete = False
+            if is_complete:
                 self._unwritten = b""
             else:
-                os.ftruncate(fd, size)  # half a line might say something else
+                os.ftruncate(fd, size)  # half a line may read as another event
         finally:
             os.close(fd)
 
     def find_ended_jobs(self, jobs: set[str]) -> set[str]:
-        """Give those of the jobs whose end is in the log."""
-        found: set[str] = set()
+        """Return those of the jobs whose end is in the log."""
+        ended: set[str] = set()
         with suppress(OSError):
             file = FollowedFile(self.path)
             try:
                 while data := file.read_lines():
                     for line in data.decode("utf-8", "surrogateescape").split("\n"):
                         fields = line.split(";")
-                        if len(fields) == 5 and fields[3] in ("4", "8") and fields[2] in jobs:
-                            found.add(fields[2])
+                        if len(fields) == 5 and fields[3] in _END_STATES and fields[2] in jobs:
+                            ended.add(fields[2])
             finally:
                 file.close()
-        return found
+        return ended
 
 
 @final
 class WatchRecord:
-    """What one starter watches, in a file of its own that is locked as long as the starter lives."""
+    """The processes that one starter watches, in a file that is locked while the starter lives."""
 
     def __init__(self, directory: str) -> None:
         with suppress(FileExistsError):
@@ -128,73 +131,73 @@ class WatchRecord:
         self._directory = directory
         name = uuid.uuid4().hex
         self._path = os.path.join(directory, name)
-        # It has its name only when it is locked: until then another starter would inherit it.
-        hidden = os.path.join(directory, f".{name}")
-        self._fd = os.open(hidden, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # It gets its name only when it is locked: before that, another starter would inherit it.
+        hidden_path = os.path.join(directory, f".{name}")
+        self._fd = os.open(hidden_path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX)
-        os.rename(hidden, self._path)
+        os.rename(hidden_path, self._path)
 
-    def size(self) -> int:
-        """Return how many bytes are written; raise `OSError` where the record is no longer in its place."""
+    def get_size(self) -> int:
+        """Return the number of bytes written; raise `OSError` if the file has been moved or deleted."""
         return os.stat(self._path).st_size
 
     def truncate(self, size: int) -> None:
-        """Drop what was written since the record had this size, of processes that have ended."""
-        with suppress(OSError):  # then the next starter tells that they ended
+        """Drop the entries written since the record had this size; their processes have ended."""
+        with suppress(OSError):  # then the next starter reports that they ended
             os.ftruncate(self._fd, size)
 
-    def add_process(self, *watched: WatchedProcess) -> None:
-        """Put processes on record, all of them; raise `OSError` where that cannot be."""
-        self._write("".join(f"+{one.job_id} {one.start_time}\n" for one in watched))
+    def add_processes(self, *processes: WatchedProcess) -> None:
+        """Put processes on record, all or none; raise `OSError` if they cannot be written."""
+        self._append_lines("".join(f"+{one.job_id} {one.start_time}\n" for one in processes))
 
-    def remove_process(self, watched: WatchedProcess) -> None:
-        """Take note that its end is in the log; raise `OSError` where that cannot be."""
-        self._write(f"-{watched.job_id} {watched.start_time}\n")
+    def remove_process(self, process: WatchedProcess) -> None:
+        """Record that a process's end is in the log; raise `OSError` if it cannot be written."""
+        self._append_lines(f"-{process.job_id} {process.start_time}\n")
 
-    def _write(self, lines: str) -> None:
+    def _append_lines(self, lines: str) -> None:
         size, data = os.fstat(self._fd).st_size, lines.encode()
         if os.write(self._fd, data) != len(data):
-            os.ftruncate(self._fd, size)  # the next line would go on with half a line
+            os.ftruncate(self._fd, size)  # the next line would be appended to half a line
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close_and_delete(self) -> None:
-        """Forget the record: nothing is watched any more."""
+        """Delete the record: no process is watched any more."""
         with suppress(OSError):
             os.unlink(self._path)
         os.close(self._fd)
 
     def inherit_processes(self) -> list[WatchedProcess]:
-        """Take over what starters that were killed had watched."""
-        found: list[WatchedProcess] = []
+        """Move the processes of starters that were killed into this record, and return them."""
+        processes: list[WatchedProcess] = []
         for name in sorted(os.listdir(self._directory)):
             path = os.path.join(self._directory, name)
             if path == self._path or name.startswith("."):
                 continue
             with suppress(OSError):
-                found += self._take_over_file(path)
-        return found
+                processes += self._take_over_file(path)
+        return processes
 
     def _take_over_file(self, path: str) -> list[WatchedProcess]:
         fd = open_regular(path)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.exists(path):
+            if not os.path.exists(path):  # another starter has taken it over meanwhile
                 return []
-            watched = _parse_record(os.read(fd, os.fstat(fd).st_size))
-            self.add_process(*watched)
+            processes = _parse_record(os.read(fd, os.fstat(fd).st_size))
+            self.add_processes(*processes)  # first: a starter killed here would leave none of them
             os.unlink(path)
-            return watched
+            return processes
         finally:
             os.close(fd)
 
 
 def _parse_record(data: bytes) -> list[WatchedProcess]:
-    """Give what a record says is watched."""
-    known: dict[WatchedProcess, None] = {}
+    """Return the processes that were added and not removed, in order."""
+    processes: dict[WatchedProcess, None] = {}
     for line in data.decode("ascii", "replace").split("\n")[:-1]:
-        job, _, began = line[1:].partition(" ")
-        if line[:1] == "+" and _parse_pid(job).isdecimal():
-            known[WatchedProcess(job, began)] = None
+        job_id, _, start_time = line[1:].partition(" ")
+        if line[:1] == "+" and _parse_pid(job_id).isdecimal():
+            processes[WatchedProcess(job_id, start_time)] = None
         else:
-            known.pop(WatchedProcess(job, began), None)
-    return list(known)
+            processes.pop(WatchedProcess(job_id, start_time), None)
+    return list(processes)

@@ -1,18 +1,18 @@
-"""The fork starter: starts processes as jobs, and writes what becomes of them into the fork log.
+"""The fork starter: starts processes as jobs, and writes their states into the fork log.
 
     osprofile-fork-starter [LOG]
 
-It is the second notion of the seed (Scheduler Event Generator, "Fork"): the generator reads the log,
-and may end and begin again without harm to any job. The starter reads requests from its standard
-input (see `fork_protocol`), answers on its standard output, and goes on, when the input is closed, until
-its jobs have ended. LOG is `log_path` of `globus-fork.conf` unless it is given; several
-starters may write to one.
+The starter is a program of its own, so that the generator, which reads the log, can end and start
+again without harm to any job (docs/protocols/seg.md, 4). It reads requests from standard input
+(see `fork_protocol`) and replies on standard output. When the input is closed, it goes on until its
+jobs have ended. LOG defaults to `log_path` of `globus-fork.conf`; several starters may write to one.
 
-Which processes it watches is on record beside the log, in `LOG.watched.UID/`. Each process writes its own
-record before it executes its program: none runs that is not on record. The record stays locked until then,
-whatever becomes of the starter. When a starter is killed, its jobs run on; the next one that is started with this
-log watches them: a process lives if `kill(pid, 0)` says so and it began when the record says. How it ended cannot
-be known then, and is told as failed, 0.
+The processes that it watches are on record beside the log, in `LOG.watched.UID/`. Each process
+writes its own record before it executes its program, so no program runs that is not on record. The
+record stays locked until then, whatever becomes of the starter. When a starter is killed, its jobs
+run on, and the next starter with this log watches them: a process runs if `kill(pid, 0)` succeeds
+and its start time is the recorded one. Its exit code cannot be known then: the end is written as
+failed, 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from osprofile.errors import EventError
 from osprofile.events import fork_protocol as protocol
 from osprofile.events.emit import ACTIVE, DONE, FAILED
 from osprofile.events.fork_record import (
-    APPEND_FLAGS,
     ForkLog,
     WatchedProcess,
     WatchRecord,
@@ -38,16 +37,16 @@ from osprofile.events.fork_record import (
     read_start_time,
 )
 from osprofile.events.seg_command import read_settings
-from osprofile.events.tail import open_regular
+from osprofile.events.tail import APPEND_FLAGS, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 USAGE: Final = "usage: osprofile-fork-starter [LOG]"
 _POLL_INTERVAL: Final = 1.0
-"""Seconds between two looks at the jobs of starters that were killed."""
+"""Seconds between two checks for ends that no signal announces."""
 MAX_REQUEST_SIZE: Final = 16 * 1024 * 1024
-"""No request may be longer, in bytes."""
+"""Bytes of the longest request."""
 
 
 @final
@@ -59,7 +58,7 @@ class ForkStarter:
         self._record = record
         self._children: dict[WatchedProcess, Popen[bytes]] = {}
         self._ended_processes: list[WatchedProcess] = []
-        self._inherited_processes = self._take_over_processes()
+        self._inherited_processes = self._inherit_processes()
 
     @property
     def is_idle(self) -> bool:
@@ -68,28 +67,27 @@ class ForkStarter:
 
     @property
     def needs_polling(self) -> bool:
-        """Whether there is something that no signal tells: others' jobs, or a log to be written."""
+        """Whether something is due that no signal announces: inherited jobs, a log to be written."""
         return bool(self._inherited_processes or self._ended_processes) or not self._log.flush()
 
-    def answer_request(self, line: bytes) -> str:
-        """Honour a request; give the answer, or the empty string where there can be none."""
-        task = protocol.parse_request(line.decode("utf-8", "surrogateescape"))
-        if task and len(line) > MAX_REQUEST_SIZE:
-            words = f"a request has at most {MAX_REQUEST_SIZE} bytes"
-            task = protocol.Refusal(task.tag, protocol.PARAMETER_NOT_SUPPORTED, words)
-        if isinstance(task, protocol.StartRequest):
-            begun = self._start_processes(task)
-            if isinstance(begun, list):
-                return protocol.format_started_reply(
-                    task.tag, [watched.job_id for watched in begun]
-                )
-            return str(begun)
-        return str(task) if task else ""
+    def handle_request(self, line: bytes) -> str:
+        """Start what a request asks for; return the reply, or "" if it cannot be answered."""
+        request = protocol.parse_request(line.decode("utf-8", "surrogateescape"))
+        if request and len(line) > MAX_REQUEST_SIZE:
+            reason = f"a request has at most {MAX_REQUEST_SIZE} bytes"
+            request = protocol.Refusal(request.tag, protocol.PARAMETER_NOT_SUPPORTED, reason)
+        if isinstance(request, protocol.StartRequest):
+            started = self._start_processes(request)
+            if isinstance(started, list):
+                job_ids = [process.job_id for process in started]
+                return protocol.format_started_reply(request.tag, job_ids)
+            return str(started)
+        return str(request) if request else ""
 
     def log_ended_jobs(self) -> None:
         """Write the ends of the jobs that have ended."""
-        for watched, process in list(self._children.items()):
-            code = process.poll()
+        for watched, child in list(self._children.items()):
+            code = child.poll()
             if code is not None:
                 self._log.append_event(watched.job_id, FAILED if code < 0 else DONE, max(code, 0))
                 del self._children[watched]
@@ -98,203 +96,208 @@ class ForkStarter:
             self._log.append_event(watched.job_id, FAILED)
             self._inherited_processes.remove(watched)
             self._ended_processes.append(watched)
-        # Only when its end is in the log: a starter that is killed before leaves it to the next one.
-        with suppress(OSError):  # what the record cannot take now is tried again
+        # A process leaves the record only when its end is in the log: if this starter is killed
+        # before that, the next one writes the end.
+        with suppress(OSError):  # what cannot be written to the record now is tried again
             while self._log.flush() and self._ended_processes:
                 self._record.remove_process(self._ended_processes[-1])
                 self._ended_processes.pop()
 
-    def _take_over_processes(self) -> list[WatchedProcess]:
+    def _inherit_processes(self) -> list[WatchedProcess]:
         inherited = self._record.inherit_processes()
-        ended = (
-            self._log.find_ended_jobs({watched.job_id for watched in inherited})
-            if inherited
-            else set()
-        )
-        self._ended_processes += [watched for watched in inherited if watched.job_id in ended]
-        return [watched for watched in inherited if watched.job_id not in ended]
+        job_ids = {process.job_id for process in inherited}
+        ended = self._log.find_ended_jobs(job_ids) if inherited else set()
+        self._ended_processes += [process for process in inherited if process.job_id in ended]
+        return [process for process in inherited if process.job_id not in ended]
 
     def _start_processes(
-        self, task: protocol.StartRequest
+        self, request: protocol.StartRequest
     ) -> list[WatchedProcess] | protocol.Refusal:
-        prefix, begun, group = uuid.uuid4(), dict[WatchedProcess, Popen[bytes]](), 0
+        prefix, started, group = uuid.uuid4(), dict[WatchedProcess, Popen[bytes]](), 0
         try:
-            size = self._record.size()
+            size = self._record.get_size()
         except OSError as error:
-            return _not_recorded(task, error)
+            return _refuse_unrecorded(request, error)
 
-        def name(pid: int) -> WatchedProcess:
-            began = read_start_time(pid)
-            return WatchedProcess(
-                format_session_id(pid, began) if task.session else f"{prefix}:{pid}", began
-            )
+        def identify_process(pid: int) -> WatchedProcess:
+            start_time = read_start_time(pid)
+            if request.session:
+                return WatchedProcess(format_session_id(pid, start_time), start_time)
+            return WatchedProcess(f"{prefix}:{pid}", start_time)
 
-        def record() -> None:
-            self._record.add_process(name(os.getpid()))
+        def record_process() -> None:
+            self._record.add_processes(identify_process(os.getpid()))
 
-        for number in range(task.process_count):
-            process = _spawn_process(task, number, group, record)
-            if isinstance(process, protocol.Refusal):
-                for other in begun.values():
+        for number in range(request.process_count):
+            child = _spawn_process(request, number, group, record_process)
+            if isinstance(child, protocol.Refusal):
+                for other in started.values():
                     other.kill()
                     other.wait()
                 self._record.truncate(size)
-                return process
-            group = group or process.pid
-            begun[name(process.pid)] = process
-        for watched in begun:
-            self._log.append_event(watched.job_id, ACTIVE)
-        self._children |= begun
-        return list(begun)
+                return child
+            group = group or child.pid
+            started[identify_process(child.pid)] = child
+        for process in started:
+            self._log.append_event(process.job_id, ACTIVE)
+        self._children |= started
+        return list(started)
 
 
 def _spawn_process(
-    task: protocol.StartRequest, number: int, group: int, record: Callable[[], None]
+    request: protocol.StartRequest, number: int, group: int, record_process: Callable[[], None]
 ) -> Popen[bytes] | protocol.Refusal:
-    """Start one process, in the job's process group; `record` is called in it, before the program."""
-    if not os.path.isdir(task.directory):
-        return protocol.Refusal(task.tag, protocol.BAD_DIRECTORY, "the directory is not there")
+    """Start one process in the job's process group.
+
+    `record_process` is called in the new process, before it executes the program.
+    """
+    if not os.path.isdir(request.directory):
+        return protocol.Refusal(
+            request.tag, protocol.BAD_DIRECTORY, f"{request.directory} is not a directory"
+        )
     opened: list[int] = []
     try:
-        wanted = (
-            (task.stdin, os.O_RDONLY, protocol.STDIN_NOT_FOUND, "stdin"),
-            (task.stdout[number], APPEND_FLAGS, protocol.STDOUT_OPEN_FAILED, "stdout"),
-            (task.stderr[number], APPEND_FLAGS, protocol.STDERR_OPEN_FAILED, "stderr"),
+        files = (
+            (request.stdin, os.O_RDONLY, protocol.STDIN_NOT_FOUND, "stdin"),
+            (request.stdout[number], APPEND_FLAGS, protocol.STDOUT_OPEN_FAILED, "stdout"),
+            (request.stderr[number], APPEND_FLAGS, protocol.STDERR_OPEN_FAILED, "stderr"),
         )
-        for path, flags, code, name in wanted:
+        for path, flags, code, name in files:
             try:
-                opened.append(_open_job_file(os.path.join(task.directory, path), flags))
+                opened.append(_open_job_file(os.path.join(request.directory, path), flags))
             except OSError as error:
-                words = f"{name} {path} cannot be opened: {error.strerror}"
-                return protocol.Refusal(task.tag, code, words)
-        return _execute_program(task, opened, group, record)
+                reason = f"{name} {path} cannot be opened: {error.strerror}"
+                return protocol.Refusal(request.tag, code, reason)
+        return _execute_program(request, opened, group, record_process)
     finally:
         for fd in opened:
             os.close(fd)
 
 
 def _open_job_file(path: str, flags: int) -> int:
-    """Open a job's file without waiting for who may have a pipe's other end: other jobs go on."""
+    """Open a job's file; do not wait for the other end of a pipe, which would delay other jobs."""
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
     os.set_blocking(fd, True)
     return fd
 
 
 def _execute_program(
-    task: protocol.StartRequest, opened: list[int], group: int, record: Callable[[], None]
+    request: protocol.StartRequest, fds: list[int], group: int, record_process: Callable[[], None]
 ) -> Popen[bytes] | protocol.Refusal:
-    words = [task.executable, *task.arguments]
-    program = os.path.join(task.directory, task.executable)
-
-    def prepare() -> None:
-        record()
+    def prepare_process() -> None:
+        record_process()
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
             signal.signal(number, signal.SIG_DFL)
 
     for process_group in (group, 0):  # the first process may have ended, and its group with it
         try:
             return Popen(
-                words,
-                executable=program,
-                cwd=task.directory,
-                env=task.environment,
-                stdin=opened[0],
-                stdout=opened[1],
-                stderr=opened[2],
-                process_group=None if task.session else process_group,
-                start_new_session=task.session,
+                [request.executable, *request.arguments],
+                executable=os.path.join(request.directory, request.executable),
+                cwd=request.directory,
+                env=request.environment,
+                stdin=fds[0],
+                stdout=fds[1],
+                stderr=fds[2],
+                process_group=None if request.session else process_group,
+                start_new_session=request.session,
                 restore_signals=False,  # SIGXFSZ would end it where the record cannot grow
-                preexec_fn=prepare,  # noqa: PLW1509 - there are no threads
+                preexec_fn=prepare_process,  # noqa: PLW1509 - there are no threads
             )
         except PermissionError as error:
             if not process_group:
-                return _refuse_execution(task, error)
+                return _refuse_execution(request, error)
         except SubprocessError as error:
-            return _not_recorded(task, error)
+            return _refuse_unrecorded(request, error)
         except (OSError, ValueError) as error:
-            return _refuse_execution(task, error)
-    return _refuse_execution(task, ProcessLookupError())
+            return _refuse_execution(request, error)
+    return _refuse_execution(request, ProcessLookupError())
 
 
-def _not_recorded(task: protocol.StartRequest, error: Exception) -> protocol.Refusal:
+def _refuse_unrecorded(request: protocol.StartRequest, error: Exception) -> protocol.Refusal:
     why = getattr(error, "strerror", "") or "is the disk full?"
-    words = f"nothing is started: the record beside the log cannot be written: {why}"
-    return protocol.Refusal(task.tag, protocol.NOT_RECORDED, words)
+    reason = f"nothing is started: the record beside the log cannot be written: {why}"
+    return protocol.Refusal(request.tag, protocol.NOT_RECORDED, reason)
 
 
-def _refuse_execution(task: protocol.StartRequest, error: Exception) -> protocol.Refusal:
-    words = f"{task.executable} cannot be executed: {getattr(error, 'strerror', '') or error}"
-    return protocol.Refusal(task.tag, protocol.EXECUTION_FAILED, words)
+def _refuse_execution(request: protocol.StartRequest, error: Exception) -> protocol.Refusal:
+    reason = f"{request.executable} cannot be executed: {getattr(error, 'strerror', '') or error}"
+    return protocol.Refusal(request.tag, protocol.EXECUTION_FAILED, reason)
 
 
 def serve_requests(starter: ForkStarter) -> None:
-    """Answer requests from the standard input, and watch, until there is nothing left to do."""
-    wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    """Answer requests from standard input and watch jobs; return when both have ended."""
+    wakeup_fd, signal_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(signal_fd, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
-    answers = _Answers()
-    rest, is_open = bytearray(), True
-    while is_open or answers.waiting or not starter.is_idle:
+    replies = _ReplyQueue()
+    buffer, is_open = bytearray(), True
+    while is_open or replies.unsent or not starter.is_idle:
         poll = select.poll()
-        poll.register(wake, select.POLLIN)
-        if answers.waiting:  # no further request is read until they are
+        poll.register(wakeup_fd, select.POLLIN)
+        if replies.unsent:  # requests are read only when all replies are written
             poll.register(1, select.POLLOUT)
         elif is_open:
             poll.register(0, select.POLLIN)
         for fd, _ in poll.poll(_POLL_INTERVAL * 1000 if starter.needs_polling else None):
-            if fd == wake:
+            if fd == wakeup_fd:
                 with suppress(BlockingIOError):
-                    os.read(wake, 65_536)
+                    os.read(wakeup_fd, 65_536)
             elif fd == 1:
-                answers.write()
-            elif data := _read_requests():
-                _answer_requests(starter, answers, rest, data)
+                replies.write_pending()
+            elif data := _read_input():
+                _handle_input(starter, replies, buffer, data)
             else:
                 is_open = False
         starter.log_ended_jobs()
 
 
 @final
-class _Answers:
-    """The answers that are to be written; the client is never waited for."""
+class _ReplyQueue:
+    """Replies that are not written yet: the starter never waits for its client."""
 
     def __init__(self) -> None:
-        self.waiting = bytearray()
+        self.unsent = bytearray()
 
-    def add(self, answer: str) -> None:
-        """Write an answer, or keep it until `write` can."""
-        self.waiting += f"{answer}\n".encode("utf-8", "surrogateescape")
-        self.write()
+    def send_reply(self, reply: str) -> None:
+        """Write a reply, or keep it until `write_pending` can."""
+        self.unsent += f"{reply}\n".encode("utf-8", "surrogateescape")
+        self.write_pending()
 
-    def write(self) -> None:
+    def write_pending(self) -> None:
         """Write what the client can take now."""
         poll = select.poll()
         poll.register(1, select.POLLOUT)
         try:
-            while self.waiting and poll.poll(0):  # then it takes so many bytes at once
-                del self.waiting[: os.write(1, self.waiting[: select.PIPE_BUF])]
-        except OSError:  # nobody listens any more; the jobs are started all the same
-            self.waiting.clear()
+            while self.unsent and poll.poll(0):  # a pipe that is ready takes PIPE_BUF bytes
+                del self.unsent[: os.write(1, self.unsent[: select.PIPE_BUF])]
+        except OSError:  # the client is gone; its jobs are started all the same
+            self.unsent.clear()
 
 
-def _read_requests() -> bytes:
+def _read_input() -> bytes:
     try:
         return os.read(0, 65_536)
     except OSError:
         return b""
 
 
-def _answer_requests(starter: ForkStarter, answers: _Answers, rest: bytearray, data: bytes) -> None:
-    """Answer the requests that are whole; keep the rest, and of one that is too long its beginning."""
-    *ends, last = data.split(b"\n")
-    for end in ends:
-        rest += end
-        answer = starter.answer_request(bytes(rest))
-        rest.clear()
-        if answer:
-            answers.add(answer)
-    rest += last
-    del rest[MAX_REQUEST_SIZE + 1 :]
+def _handle_input(
+    starter: ForkStarter, replies: _ReplyQueue, buffer: bytearray, data: bytes
+) -> None:
+    """Answer the requests that are complete, and leave the beginning of the next one in `buffer`.
+
+    Of one that is too long no more is kept than shows that it is.
+    """
+    *line_ends, beginning = data.split(b"\n")
+    for line_end in line_ends:
+        buffer += line_end
+        reply = starter.handle_request(bytes(buffer))
+        buffer.clear()
+        if reply:
+            replies.send_reply(reply)
+    buffer += beginning
+    del buffer[MAX_REQUEST_SIZE + 1 :]
 
 
 def main() -> NoReturn:
@@ -303,7 +306,7 @@ def main() -> NoReturn:
 
 
 def run_command_line(argv: Sequence[str]) -> int:
-    """Run a command line; 0 when input and jobs have ended, 1 where it could not begin."""
+    """Run a command line; return 0 when input and jobs have ended, 1 if it could not begin."""
     if any(word in ("-h", "-help", "--help", "-usage", "--usage") for word in argv):
         sys.stdout.write(f"{USAGE}\n")
         return 0
@@ -326,11 +329,11 @@ def run_command_line(argv: Sequence[str]) -> int:
 
 def _find_log_path(argv: Sequence[str]) -> str:
     if len(argv) > 1 or (argv and argv[0].startswith("-")):
-        raise EventError(f"one path of a log is expected, not {' '.join(argv)}", hint=USAGE)
+        raise EventError(f"expected one path of a log, not {' '.join(argv)}", hint=USAGE)
     path = argv[0] if argv else read_settings("fork").get("log_path", "")
     if not path:
-        hint = f"give it, or log_path=PATH in globus-fork.conf; {USAGE}"
-        raise EventError("it is not known where the log is", hint=hint)
+        hint = f"give LOG, or log_path=PATH in globus-fork.conf; {USAGE}"
+        raise EventError("the path of the log is not known", hint=hint)
     return os.path.abspath(path)
 
 

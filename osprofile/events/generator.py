@@ -1,10 +1,10 @@
-"""The scheduler event generator: from a scheduler's log, a line for each change of a job.
+"""The scheduler event generator: reads a scheduler's log, writes a line for each change of a job.
 
     001;TIMESTAMP;JOBID;STATE;EXIT_CODE
 
-with the states of GRAM's protocol: PENDING 1, ACTIVE 2, FAILED 4, DONE 8, and with `--extended`
-SUSPENDED 16. A drop-in for `globus-scheduler-event-generator`: see `osprofile.events.seg_command` for the
-command line.
+STATE is a number of GRAM's protocol: PENDING 1, ACTIVE 2, FAILED 4, DONE 8, and with `--extended`
+SUSPENDED 16. A drop-in replacement for `globus-scheduler-event-generator`; the command line is in
+`osprofile.events.seg_command`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from osprofile.events.sources.base import Source
 
 POLL_INTERVAL: Final = 0.1
-"""Seconds between two looks at a log that was read to its end."""
+"""Seconds between two attempts to read on at the end of a log. Globus's program waits 2 s."""
 PROGRESS_THRESHOLD: Final = 16 * 1024 * 1024
-"""So many bytes of a log must be unread for the display of progress."""
+"""Unread bytes of a log from which on progress is displayed."""
 
 
 class ProgressDisplay(Protocol):
     """Shows how far a log is replayed."""
 
     def show_progress(self, source: Source) -> None:
-        """Take note that a block was read."""
+        """Show how much of the source is unread, after a block was read."""
 
     def close_display(self) -> None:
-        """Take note that the log was read to its end."""
+        """Remove the display: the log was read to its end."""
 
 
 def generate_events(
@@ -48,10 +48,10 @@ def generate_events(
     progress: ProgressDisplay | None = None,
     on_idle: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write the events of a source until the output says that it is time to end.
+    """Write the events of a source until the output asks to end.
 
-    `on_idle` is called whenever the source was read to its end. Raises `OSError` where the output
-    cannot be written, and what a foreign source raises.
+    `on_idle` is called whenever the source was read to its end. Raises `OSError` if the output
+    cannot be written, and whatever a foreign source raises.
     """
     gc.disable()  # nothing here makes cycles, and a tenth of the time went into looking for them
     while True:
@@ -76,7 +76,7 @@ def generate_events(
 
 
 def open_progress_bar(source: Source) -> ProgressDisplay | None:
-    """Give a display for a terminal, where there is one and the log is worth it."""
+    """Return a progress bar, if standard error alone is a terminal and the log is large."""
     if not sys.stderr or not sys.stderr.isatty() or (sys.stdout and sys.stdout.isatty()):
         return None
     return ProgressBar() if source.count_unread_bytes() >= PROGRESS_THRESHOLD else None
@@ -92,25 +92,25 @@ class ProgressBar:
         self._next_update = 0.0
 
     def show_progress(self, source: Source) -> None:
-        """Show how much is read, ten times a second at most."""
+        """Show how much is read, at most ten times a second."""
         if time.monotonic() < self._next_update:
             return
         self._next_update = time.monotonic() + 0.1
-        left = source.count_unread_bytes()
+        unread = source.count_unread_bytes()
         if self._progress is None:
-            self._start_bar(left)
-        elif self._total_bytes < left:
-            self._total_bytes = left
+            self._start_bar(unread)
+        elif self._total_bytes < unread:
+            self._total_bytes = unread
         if self._progress:
             self._progress.update(
                 self._progress.task_ids[0],
                 total=self._total_bytes,
-                completed=self._total_bytes - left,
+                completed=self._total_bytes - unread,
             )
             self._progress.refresh()
 
     def close_display(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._progress:
             self._progress.stop()
 

@@ -1,7 +1,7 @@
-"""Where the generator's lines go: to its standard output, or into a file a day.
+"""Where the generator writes its lines: standard output, or a file for each day.
 
-Nothing is queued: a line is written before more of the log is read. Whoever reads the standard
-output may be slow, or not read at all; the end of the standard input is seen all the same.
+Lines are never queued: they are written before more of the log is read, so memory stays flat when
+the reader is slow. The end of standard input is noticed even while a write waits for the reader.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, final
 
-from osprofile.events.tail import open_regular
+from osprofile.events.tail import APPEND_FLAGS, open_regular
 
 if TYPE_CHECKING:
     from types import FrameType
 
-_SAFE_WRITE_SIZE: Final = 4096
-"""So much can be written at once without waiting to a pipe that is ready (PIPE_BUF)."""
+_SAFE_WRITE_SIZE: Final = select.PIPE_BUF
+"""Bytes that a pipe that is ready takes at once without blocking."""
 _PIPE_CAPACITY: Final = 256 * 1024
-"""Bytes that the pipe is to hold, so that neither side waits for the other at each block."""
+"""Bytes that the pipe is made to hold, so that neither side waits for the other at each block."""
 _LAST_LINE_GRACE: Final = 1.0
 """Seconds for the rest of a line that is partly written when the standard input ends."""
 _BROKEN_PIPE_EVENTS: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 class EventOutput(Protocol):
-    """Takes the lines of events; each call says whether to go on."""
+    """Takes the lines of events. Each method returns False when the generator should end."""
 
     def write_lines(self, data: bytes) -> bool:
         """Write whole lines."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait for more to come."""
+        """Wait until the source may have more events."""
 
 
 @final
 class StandardOutput:
-    """The standard output; ends when the standard input is closed, or nobody reads the output.
+    """The standard output. Ends when standard input is closed, or standard output has no reader.
 
-    What comes on the standard input is read, and means nothing.
+    What is sent to standard input is read and ignored.
     """
 
     def __init__(self, input_fd: int = 0, output_fd: int = 1) -> None:
@@ -55,7 +55,7 @@ class StandardOutput:
         self._poller.register(output_fd, 0)
 
     def write_lines(self, data: bytes) -> bool:
-        """Write whole lines, as fast as they are read; False when it is time to end."""
+        """Write whole lines, as fast as they are read; return False when it is time to end."""
         rest = memoryview(data)
         while rest:
             self._poller.modify(self._output_fd, select.POLLOUT)
@@ -71,23 +71,23 @@ class StandardOutput:
         return True
 
     def wait(self, seconds: float) -> bool:
-        """Wait; False, at once, when it is time to end."""
+        """Wait; return False, at once, when it is time to end."""
         self._poller.modify(self._output_fd, 0)
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            if self._wait_until_ready(left) is None:
+        deadline = time.monotonic() + seconds
+        while (remaining := deadline - time.monotonic()) > 0:
+            if self._wait_until_ready(remaining) is None:
                 return False
         return self._wait_until_ready(0) is not None
 
     def _wait_until_ready(self, seconds: float | None) -> bool | None:
-        """Wait; say whether the output is ready, or None when it is time to end."""
+        """Wait; return whether the output is ready, or None when it is time to end."""
         ready = False
         events = self._poller.poll(None if seconds is None else int(seconds * 1000) + (seconds > 0))
-        for fd, what in events:
+        for fd, event in events:
             if fd == self._input_fd and not self._input_is_open():
                 return None
             if fd == self._output_fd:
-                if what & _BROKEN_PIPE_EVENTS and not what & select.POLLOUT:
+                if event & _BROKEN_PIPE_EVENTS and not event & select.POLLOUT:
                     return None
                 ready = True
         return ready
@@ -99,7 +99,7 @@ class StandardOutput:
             return False
 
     def _write_available(self, rest: memoryview) -> int | None:
-        """Write what can be written; None if nobody reads any more."""
+        """Write what fits now; return the number of bytes, or None if the output is broken."""
         try:
             if self._nonblocking_fd is None:
                 return os.write(self._output_fd, rest[:_SAFE_WRITE_SIZE])
@@ -116,9 +116,9 @@ class StandardOutput:
         rest = memoryview(data)[written : data.index(b"\n", written) + 1]
         poll = select.poll()
         poll.register(self._output_fd, select.POLLOUT)
-        until = time.monotonic() + _LAST_LINE_GRACE
-        while rest and (left := until - time.monotonic()) > 0:
-            if poll.poll(left * 1000):
+        deadline = time.monotonic() + _LAST_LINE_GRACE
+        while rest and (remaining := deadline - time.monotonic()) > 0:
+            if poll.poll(remaining * 1000):
                 sent = self._write_available(rest)
                 if sent is None:
                     return
@@ -126,22 +126,25 @@ class StandardOutput:
 
 
 def _reopen_pipe(fd: int) -> int | None:
-    """Open a pipe anew, so that writing never waits, without a change for others who have it."""
+    """Return a non-blocking descriptor of the pipe at `fd`, or None if it is not a pipe.
+
+    The pipe is opened anew: O_NONBLOCK on `fd` itself would change it for all who share it.
+    """
     with suppress(OSError):
         if stat.S_ISFIFO(os.fstat(fd).st_mode):
             flags = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC
-            opened = os.open(f"/proc/self/fd/{fd}", flags)
+            pipe_fd = os.open(f"/proc/self/fd/{fd}", flags)
             with suppress(OSError):
-                fcntl.fcntl(opened, fcntl.F_SETPIPE_SZ, _PIPE_CAPACITY)
-            return opened
+                fcntl.fcntl(pipe_fd, fcntl.F_SETPIPE_SZ, _PIPE_CAPACITY)
+            return pipe_fd
     return None
 
 
 @final
 class DailyFileOutput:
-    """Files DIR/YYYYMMDD, by the day in Greenwich on which an event happened; ends at SIGINT.
+    """Files DIR/YYYYMMDD, by the day in UTC on which an event happened. Ends at SIGINT.
 
-    Raises `OSError` where they cannot be written.
+    Raises `OSError` if they cannot be written.
     """
 
     def __init__(self, path: str) -> None:
@@ -152,43 +155,44 @@ class DailyFileOutput:
         signal.signal(signal.SIGINT, self._request_end)
 
     def write_lines(self, data: bytes) -> bool:
-        """Append whole lines to their days' files."""
+        """Append whole lines to the files of their days."""
         begin = here = 0
         for line in data[:-1].split(b"\n"):
             day = _parse_day(line)
             if day != self._current_day:
-                self._append_lines(data[begin:here])
+                write_all(self._fd, data[begin:here])
                 begin = here
                 self._open_day_file(day)
             here += len(line) + 1
-        self._append_lines(data[begin:])
+        write_all(self._fd, data[begin:])
         return not self._end_requested
 
     def wait(self, seconds: float) -> bool:
-        """Wait; False when it is time to end."""
+        """Wait; return False when it is time to end."""
         if not self._end_requested:
             time.sleep(seconds)
         return not self._end_requested
-
-    def _append_lines(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._fd, rest) :]
 
     def _open_day_file(self, day: int) -> None:
         if self._fd >= 0:
             os.close(self._fd)
         name = time.strftime("%Y%m%d", time.gmtime(day * 86_400))
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        self._fd = open_regular(os.path.join(self._directory, name), flags)
+        self._fd = open_regular(os.path.join(self._directory, name), APPEND_FLAGS)
         self._current_day = day
 
     def _request_end(self, _signal: int, _frame: FrameType | None) -> None:
         self._end_requested = True
 
 
+def write_all(fd: int, data: bytes) -> None:
+    """Write to a blocking descriptor until nothing is left."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
 def _parse_day(line: bytes) -> int:
-    """Give the day since 1970 of an event's line; of any other message, today's."""
+    """Return the day (since 1970) of an event's line; today's for any other message."""
     parts = line.split(b";", 2)
-    known = len(parts) > 1 and parts[1].isdigit()
-    return (int(parts[1]) if known else int(time.time())) // 86_400
+    has_time = len(parts) > 1 and parts[1].isdigit()
+    return (int(parts[1]) if has_time else int(time.time())) // 86_400

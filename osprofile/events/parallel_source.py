@@ -1,9 +1,9 @@
-"""Replaying a backlog by two processes, which take its blocks in turn.
+"""Replay a backlog with two processes, which parse its blocks in turn.
 
-This process reads the log and writes the events, in order; the other, its child, turns every second
-block into events. Which of a log's files is read, and what is told of it, is the same as with one
-process: a block whose meaning depends on what stands before it is taken when its turn has come.
-The child holds nothing but the two pipes to this process, and ends when they are closed.
+This process reads the log and writes the events, in order. Its child parses every second block.
+Files and events are the same as with one process: a block whose meaning depends on the lines
+before it is parsed here, when all blocks before it are done. The child holds nothing but two pipes
+to this process, and ends when they are closed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
+from osprofile.events.output import write_all
 from osprofile.events.sources.base import LogSource, ParallelParser, decode_lines
 
 if TYPE_CHECKING:
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
     from osprofile.events.tail import Log
 
 MIN_PARALLEL_BACKLOG: Final = 8 * 1024 * 1024
-"""So many bytes must be unread for a second process."""
+"""Unread bytes from which on a second process is started by default."""
 _LENGTH_SIZE: Final = 8
+_MAX_READ_SIZE: Final = 1024 * 1024
+"""Bytes asked of `os.read` at once, which allocates all that it is asked for."""
 
 
 def parallelize_source(source: Source, processes: int | None) -> Source:
-    """Give the source again, one that is read by two processes where that is possible and of use.
+    """Return a source that is parsed by two processes, or the same one if it cannot or need not be.
 
-    `processes`: 1 or 2; None: as many as there are processors, if there is a backlog.
+    `processes`: 1 or 2; None: 2 if there are two processors and a large backlog.
     """
     if not isinstance(source, LogSource) or processes == 1 or len(source.logs) != 1:
         return source
@@ -59,7 +62,7 @@ class ParallelSource:
         self._has_started = False
 
     def read_events(self) -> str | None:
-        """Give the events of the next block."""
+        """Return the events of the next block."""
         if self._ready_events:
             return self._ready_events.popleft()
         if self._child is None:
@@ -67,71 +70,67 @@ class ParallelSource:
         if not self._has_started:
             self._has_started = True
             self._child.send_block(self._log.read_lines())
-        mine = self._log.read_lines()
-        mine_apart = self._parser.parse_isolated_block(decode_lines(mine)) if mine else None
-        theirs, theirs_apart = self._child.receive_parsed()
-        if mine:
-            self._child.send_block(self._log.read_lines())  # it works on while this is written
-        self._queue_block_events(theirs, theirs_apart)
-        self._queue_block_events(mine, mine_apart)
-        if not mine or not self._child.has_block:
+        own_data = self._log.read_lines()
+        own_block = self._parser.parse_isolated_block(decode_lines(own_data)) if own_data else None
+        child_data, child_block = self._child.receive_parsed()
+        if own_data:  # the child works on the next block while these are written
+            self._child.send_block(self._log.read_lines())
+        self._queue_block_events(child_data, child_block)
+        self._queue_block_events(own_data, own_block)
+        if not own_data or not self._child.has_block:
             self._child.close()
             self._child = None
         return self._ready_events.popleft() if self._ready_events else ""
 
     def count_unread_bytes(self) -> int:
-        """Give how many bytes are unread."""
+        """Return how many bytes are unread."""
         return self._source.count_unread_bytes()
 
-    def _queue_block_events(self, data: bytes, parsed_block: ParsedBlock | None) -> None:
-        """Take the events of a block when those of all before it are known."""
-        if not data:
-            return
-        told = parsed_block is not None and self._parser.accept_block(parsed_block)
-        self._ready_events.append(
-            parsed_block[0]
-            if told and parsed_block
-            else self._parser.parse_lines(decode_lines(data))
-        )
+    def _queue_block_events(self, data: bytes, block: ParsedBlock | None) -> None:
+        """Queue the events of a block, after those of all blocks before it."""
+        if data and block is not None and self._parser.accept_block(block):
+            self._ready_events.append(block[0])
+        elif data:
+            self._ready_events.append(self._parser.parse_lines(decode_lines(data)))
 
 
 @final
 class ParserProcess:
-    """The child, which has one block at a time; one that died is no harm."""
+    """The child, which parses one block at a time. If it dies, the blocks are parsed here."""
 
     def __init__(self, parser: ParallelParser) -> None:
-        ours_in, theirs_out = os.pipe()
-        theirs_in, ours_out = os.pipe()
+        own_input, child_output = os.pipe()
+        child_input, own_output = os.pipe()
         self._pid = os.fork()
         if not self._pid:
-            os.close(ours_in)
-            os.close(ours_out)
-            _run_child(parser, theirs_in, theirs_out)
-        os.close(theirs_in)
-        os.close(theirs_out)
-        self._input_fd, self._output_fd = ours_in, ours_out
+            os.close(own_input)
+            os.close(own_output)
+            _run_child(parser, child_input, child_output)
+        os.close(child_input)
+        os.close(child_output)
+        self._input_fd, self._output_fd = own_input, own_output
         self._block = b""
 
     @property
     def has_block(self) -> bool:
-        """Whether it has a block."""
+        """Whether the child was sent a block that was not received back yet."""
         return bool(self._block)
 
     def send_block(self, data: bytes) -> None:
-        """Give it a block; the empty one is none."""
+        """Send the child a block; an empty one is not sent."""
         self._block = data
         if data:
             with suppress(OSError):
                 _write_message(self._output_fd, data)
 
     def receive_parsed(self) -> tuple[bytes, ParsedBlock | None]:
-        """Give back the block, and what the child made of it, if it could."""
+        """Return the block that was sent, and what the child parsed; None if it could not."""
         data, self._block = self._block, b""
-        answer = _read_message(self._input_fd) if data else b""
-        return data, marshal.loads(answer) if answer else None  # noqa: S302 - our own child's
+        reply = _read_message(self._input_fd) if data else b""
+        return data, marshal.loads(reply) if reply else None  # noqa: S302 - our own child's
 
     def close(self) -> None:
-        """Let it end; a second time means nothing."""
+        """End the child; has no effect the second time."""
         if self._pid:
             os.close(self._input_fd)
             os.close(self._output_fd)
@@ -144,41 +143,38 @@ class ParserProcess:
 
 
 def _run_child(parser: ParallelParser, input_fd: int, output_fd: int) -> NoReturn:
-    """Be the child."""
-    code = 1
+    exit_code = 1
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's end is the child's
-        gc.disable()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child ends when its parent does
+        gc.disable()  # as in generate_events
         null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1):
+        for fd in (0, 1):  # whoever waits for the parent's pipes to close must not wait for these
             os.dup2(null, fd)
         while data := _read_message(input_fd):
             _write_message(
                 output_fd, marshal.dumps(parser.parse_isolated_block(decode_lines(data)))
             )
-        code = 0
+        exit_code = 0
     finally:
-        os._exit(code)
+        os._exit(exit_code)
 
 
 def _write_message(fd: int, data: bytes) -> None:
-    rest = memoryview(len(data).to_bytes(_LENGTH_SIZE, "big") + data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+    write_all(fd, len(data).to_bytes(_LENGTH_SIZE, "big") + data)
 
 
 def _read_message(fd: int) -> bytes:
-    """Read what `_write_message` wrote; empty when the other end is closed."""
+    """Read what `_write_message` wrote; return b"" when the other end is closed."""
     length = int.from_bytes(_read_exactly(fd, _LENGTH_SIZE), "big")
     return _read_exactly(fd, length)
 
 
 def _read_exactly(fd: int, length: int) -> bytes:
-    parts, left = [], length
-    while left:
-        data = os.read(fd, min(left, 1 << 20))
+    parts, missing = [], length
+    while missing:
+        data = os.read(fd, min(missing, _MAX_READ_SIZE))
         if not data:
             return b""
         parts.append(data)
-        left -= len(data)
+        missing -= len(data)
     return b"".join(parts)

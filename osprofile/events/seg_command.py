@@ -1,9 +1,9 @@
-"""The command line of `osprofile-seg`, the one of `globus-scheduler-event-generator`.
+"""The command line of `osprofile-seg`, compatible with `globus-scheduler-event-generator`.
 
     osprofile-seg -s NAME [-t TIMESTAMP] [-d DIR [-b] [-p PIDFILE]]
                   [--log-path PATH]... [--extended] [--interval SECONDS] [--processes 1|2]
 
-Options are read by hand, and little is imported: a generator's start should be short.
+Options are parsed by hand, and little is imported, so that a generator starts quickly.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Final, NoReturn, final
 
 from osprofile.errors import EventError, quote_value, suggest_names
+from osprofile.events.generator import POLL_INTERVAL, generate_events, open_progress_bar
 from osprofile.events.tail import open_regular
 
 if TYPE_CHECKING:
@@ -26,33 +27,24 @@ if TYPE_CHECKING:
 USAGE: Final = "usage: osprofile-seg -s NAME [-t TIMESTAMP] [-d DIRECTORY [-b] [-p PIDFILE]]"
 HELP: Final = f"""{USAGE}
 
-Tell what a scheduler's log says of its jobs, a line an event: 001;TIMESTAMP;JOBID;STATE;EXIT_CODE
+Write a line for each event of a job in a scheduler's log: 001;TIMESTAMP;JOBID;STATE;EXIT_CODE
 with STATE 1 pending, 2 active, 4 failed, 8 done. Ends when the standard input is closed.
 
   -s NAME             the source: {{names}}, or one that is installed
-  -t TIMESTAMP        tell the events since then (seconds since 1970), not only those to come
-  -d DIRECTORY        write into files DIRECTORY/YYYYMMDD by the event's day in Greenwich,
-                      not to the standard output; ends at SIGINT
-  -b                  go into the background (with -d alone)
-  -p PIDFILE          write the process id of the one in the background there
-  --log-path PATH     where the log is; else log_path of globus-NAME.conf in $SEG_CONF_DIR
-                      or /etc/globus. condor and slurm take several
-  --extended          tell also what is not known to the original: jobs that are deleted while
-                      they wait, that are run again, and, as state 16, held and suspended ones
-  --interval SECONDS  between two looks at a log that was read to its end (0.1)
-  --processes 1|2     by how many a backlog is replayed; else by two where there are
-                      two processors, and it is of 8 MiB or more
-  -h, --help          this text
+  -t TIMESTAMP        write also the events since then (seconds since 1970), not only new ones
+  -d DIRECTORY        write to files DIRECTORY/YYYYMMDD by the event's day in UTC, not to the
+                      standard output; ends at SIGINT
+  -b                  run in the background (only with -d)
+  -p PIDFILE          write the process id of the background process to this file
+  --log-path PATH     the log; default: log_path of globus-NAME.conf in $SEG_CONF_DIR or
+                      /etc/globus. condor and slurm accept several
+  --extended          write also events that Globus's program does not know: jobs that are
+                      deleted while pending, rerun, and, as state 16, held or suspended
+  --interval SECONDS  time between two reads at the end of a log (0.1)
+  --processes 1|2     processes that replay a backlog; default: 2 if there are two processors
+                      and the backlog is at least 8 MiB
+  -h, --help          show this text
 """
-_VALUE_OPTIONS: Final = {
-    "-s": "name",
-    "-t": "since",
-    "-d": "directory",
-    "-p": "pid_file",
-    "--log-path": "paths",
-    "--interval": "interval",
-    "--processes": "processes",
-}
 _FLAG_OPTIONS: Final = {
     "-b": "background",
     "--extended": "extended",
@@ -64,7 +56,7 @@ DEFAULT_CONFIG_DIRECTORY: Final = "/etc/globus"
 
 @final
 class Arguments:
-    """What the command line says."""
+    """The options of a command line."""
 
     def __init__(self) -> None:
         self.name = ""
@@ -72,30 +64,54 @@ class Arguments:
         self.directory = ""
         self.pid_file = ""
         self.paths: list[str] = []
-        self.interval = 0.1
+        self.interval = POLL_INTERVAL
         self.processes: int | None = None
         self.background = self.extended = self.help = False
 
-    def set_option(self, option: str, value: str) -> None:
-        """Take an option that has a value; raises `EventError`."""
-        match _VALUE_OPTIONS[option]:
-            case "since":
-                self.since = _parse_timestamp(value)
-            case "interval":
-                self.interval = _parse_interval(value)
-            case "processes":
-                self.processes = _parse_process_count(value)
-            case "paths":
-                self.paths.append(value)
-            case attribute:
-                setattr(self, attribute, value)
+
+def _parse_timestamp(value: str) -> int:
+    """Parse a timestamp as Globus's program does: a number, whatever follows it."""
+    match = re.match(r"\s*([+-]?[0-9]+)", value, re.ASCII)
+    if match is None or int(match[1]) < 0:
+        message = f"-t {quote_value(value)} is not a timestamp"
+        raise EventError(message, hint="give seconds since 1970")
+    return int(match[1])
+
+
+def _parse_interval(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0.001 <= seconds <= 86_400:
+        message = f"--interval {quote_value(value)} is not a number of seconds"
+        raise EventError(message, hint="give a number from 0.001 to 86400")
+    return seconds
+
+
+def _parse_process_count(value: str) -> int:
+    if value not in ("1", "2"):
+        raise EventError(f"--processes {quote_value(value)} is not possible", hint="give 1 or 2")
+    return int(value)
+
+
+_VALUE_OPTIONS: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
+    "-s": ("name", str),
+    "-t": ("since", _parse_timestamp),
+    "-d": ("directory", str),
+    "-p": ("pid_file", str),
+    "--log-path": ("paths", str),
+    "--interval": ("interval", _parse_interval),
+    "--processes": ("processes", _parse_process_count),
+}
+"""Attribute and parser of each option; `paths` are collected, of the others the last one counts."""
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
-    """Read a command line (without the command's name); raises `EventError`.
+    """Parse a command line (without the command's name); raise `EventError` if it is wrong.
 
-    As with the original, options of one letter may stand together, and with their values; what is
-    no option is passed over.
+    As with Globus's program, one-letter options and their values may be joined, and other words
+    are ignored.
     """
     arguments = Arguments()
     rest = list(argv)
@@ -104,8 +120,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if word == "--":
             break
         if word.startswith("--"):
-            option, given, value = word.partition("=")
-            attached = [value] if given else []
+            option, equals, value = word.partition("=")
+            attached = [value] if equals else []
         elif word.startswith("-") and len(word) > 1:
             option, attached = word[:2], [word[2:]] if word[2:] else []
         else:
@@ -117,43 +133,23 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         elif option in _VALUE_OPTIONS:
             if not attached and not rest:
                 raise EventError(f"option {option} needs a value")
-            arguments.set_option(option, attached[0] if attached else rest.pop(0))
+            attribute, parse_value = _VALUE_OPTIONS[option]
+            setting = parse_value(attached[0] if attached else rest.pop(0))
+            if attribute == "paths":
+                arguments.paths.append(str(setting))
+            else:
+                setattr(arguments, attribute, setting)
         else:
             hint = suggest_names(option, [*_VALUE_OPTIONS, *_FLAG_OPTIONS])
             raise EventError(f"there is no option {quote_value(option)}", hint=hint)
     return arguments
 
 
-def _parse_timestamp(value: str) -> int:
-    """Read a timestamp as the original does: a number, whatever stands behind it."""
-    found = re.match(r"\s*([+-]?[0-9]+)", value, re.ASCII)
-    if found is None or int(found[1]) < 0:
-        message = f"-t {quote_value(value)} is no timestamp"
-        raise EventError(message, hint="give seconds since 1970")
-    return int(found[1])
-
-
-def _parse_interval(value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = -1.0
-    if not 0.001 <= seconds <= 86_400:
-        message = f"--interval {quote_value(value)} is no number of seconds"
-        raise EventError(message, hint="give one from 0.001 to 86400")
-    return seconds
-
-
-def _parse_process_count(value: str) -> int:
-    if value not in ("1", "2"):
-        raise EventError(f"--processes {quote_value(value)} is not possible", hint="give 1 or 2")
-    return int(value)
-
-
 def read_settings(name: str) -> dict[str, str]:
-    """Read `globus-NAME.conf`, lines NAME=VALUE, perhaps quoted; empty where there is none.
+    """Return the settings of `globus-NAME.conf`; empty if there is no such file.
 
-    Of several lines with a name the first counts. Raises `EventError` if it cannot be read.
+    Its lines are NAME=VALUE or NAME="VALUE"; of several with the same name the first counts.
+    Raises `EventError` if it cannot be read.
     """
     if "/" in name:
         return {}
@@ -180,7 +176,7 @@ def main() -> NoReturn:
 
 
 def run_command_line(argv: Sequence[str]) -> int:
-    """Run a command line; 0 at the end of input or output, 1 where it could not begin."""
+    """Run a command line; return 0 at the end of input or output, 1 if it could not begin."""
     try:
         arguments = parse_arguments(argv)
         if arguments.help:
@@ -208,7 +204,6 @@ def _print_help() -> int:
 
 
 def _run_generator(arguments: Arguments) -> int:
-    from osprofile.events.generator import generate_events, open_progress_bar
     from osprofile.events.parallel_source import parallelize_source
     from osprofile.events.sources import find_source
     from osprofile.events.sources.base import SourceOptions
@@ -225,11 +220,11 @@ def _run_generator(arguments: Arguments) -> int:
     )
     source = open_source(options)
     if arguments.background and not arguments.directory:
-        _print_message("-b means nothing without -d")
+        _print_message("-b has no effect without -d")
     output = _open_output(arguments)
     report_problems = _make_problem_reporter(source)
     if output is None:
-        source.count_unread_bytes()  # opens the logs: the process in the background has nobody to tell
+        source.count_unread_bytes()  # opens the logs: the background process has no standard error
         report_problems()
         return 0
     source = parallelize_source(source, arguments.processes)
@@ -244,7 +239,7 @@ def _run_generator(arguments: Arguments) -> int:
 
 
 def _make_problem_reporter(source: Source) -> Callable[[], None]:
-    """Return a function that tells what is wrong with the source's logs, each problem once."""
+    """Return a function that prints the problems of the source's logs, each once."""
     from osprofile.events.sources.base import LogSource
 
     reported: list[str] = []
@@ -260,14 +255,14 @@ def _make_problem_reporter(source: Source) -> Callable[[], None]:
 
 
 def _open_output(arguments: Arguments) -> EventOutput | None:
-    """Open the output; None in the process that a background one was started from."""
+    """Open the output; return None in the parent of a background process."""
     from osprofile.events.output import DailyFileOutput, StandardOutput
 
     if not arguments.directory:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         return StandardOutput()
     if not os.access(arguments.directory, os.W_OK) or not os.path.isdir(arguments.directory):
-        message = f"{arguments.directory} is no directory that can be written to"
+        message = f"{arguments.directory} is not a directory that can be written to"
         raise EventError(message, hint="-d DIRECTORY must exist")
     if arguments.background and not _fork_into_background(arguments.pid_file):
         return None
@@ -275,11 +270,11 @@ def _open_output(arguments: Arguments) -> EventOutput | None:
 
 
 def _fork_into_background(pid_file: str) -> bool:
-    """Go into the background; say whether this is the process there."""
-    go, wait = os.pipe()
+    """Fork into the background; return whether this is the background process."""
+    read_end, write_end = os.pipe()
     pid = os.fork()
     if pid:
-        os.close(go)
+        os.close(read_end)
         try:
             if pid_file:
                 with open(pid_file, "w", encoding="ascii") as file:
@@ -287,12 +282,12 @@ def _fork_into_background(pid_file: str) -> bool:
         except OSError:
             os.kill(pid, signal.SIGTERM)
             raise
-        os.close(wait)
+        os.close(write_end)
         sys.stdout.write(f"Running in background (pid={pid})\n")
         return False
-    os.close(wait)
-    os.read(go, 1)  # until the process id is on record
-    os.close(go)
+    os.close(write_end)
+    os.read(read_end, 1)  # wait until the parent has written the process id
+    os.close(read_end)
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):

@@ -1,11 +1,10 @@
-"""Following logs that others write: whole lines, each once, through everything a log goes through.
+"""Follow logs that others write: return each whole line once, whatever happens to the log.
 
-A log is asked with `read_lines`, which gives the next whole lines that are there now, and never waits.
-No inotify: it is blind on NFS. A name is watched by the file behind it (device and inode): a log
-that is renamed is read to its end before the next of its name is begun; one that became shorter
-is read from its start. What was written of a line whose end never came is dropped when the next
-file is begun: half a line says nothing that could be relied on. What is no regular file is no log: opening
-a pipe would wait for its writer, and a device may have no end.
+`read_lines` returns the next whole lines that are there now, and never waits. inotify is not used:
+it does not work on NFS. A log is recognized by device and inode: one that is renamed is read to its
+end before the next file of that name is opened; one that became shorter is read from its start.
+The beginning of a line whose end was never written is dropped when the next file is opened. Only
+regular files are opened: opening a pipe would wait for its writer, and a device may have no end.
 """
 
 from __future__ import annotations
@@ -19,16 +18,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 BLOCK_SIZE: Final = 80 * 1024
-"""Bytes that are read at once: less than what malloc gives back to the system after each block."""
+"""Bytes that are read at once: few enough that malloc does not return them to the system each time."""
 MAX_LINE_SIZE: Final = 4 * 1024 * 1024
-"""A line longer than this is cut to its first MiB: memory must not grow with what is in a log."""
+"""A longer line is cut to its first MiB, so that memory does not grow with the contents of a log."""
 _CUT_LINE_SIZE: Final = 1024 * 1024
-_RECHECK_INTERVAL: Final = 2.0
-"""Seconds between two looks for a log's next file, and between two openings of an idle one."""
+RECHECK_INTERVAL: Final = 2.0
+"""Seconds between two scans for a next file, and between two openings of an idle file."""
 _MARK_SIZE: Final = 64
+"""Bytes before the offset that are compared, to notice that a file was rewritten."""
+APPEND_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+"""How a file is opened that may exist and that others may write to."""
 
 
 class Log(Protocol):
@@ -39,16 +41,13 @@ class Log(Protocol):
 
     @property
     def problem(self) -> str:
-        """Why the file that is to be read next cannot be; empty where nothing is known to be wrong."""
+        """Why the file that is to be read next cannot be read; empty if it can."""
 
     def read_lines(self) -> bytes:
-        """Give the next whole lines, with their line ends; b"" if there are none now."""
+        """Return the next whole lines, with their line ends; b"" if there are none now."""
 
     def count_unread_bytes(self) -> int:
-        """Give how many bytes are known to be unread."""
-
-    def close(self) -> None:
-        """Let go of the open files; the log can be read no more."""
+        """Return how many bytes are known to be unread."""
 
 
 class _FileIdentity(NamedTuple):
@@ -57,22 +56,22 @@ class _FileIdentity(NamedTuple):
 
 
 def _identify_file(path: str) -> _FileIdentity | None:
-    """Give what file a name stands for now; None where it cannot be told."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return _FileIdentity(found.st_dev, found.st_ino)
+    return _FileIdentity(status.st_dev, status.st_ino)
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file, and never wait; return its descriptor.
+    """Open a regular file without ever waiting; return its descriptor.
 
-    Raises `OSError` where it cannot be opened, and for anything else that has this name.
+    Raises `OSError` if it cannot be opened or is not a regular file.
     """
     with suppress(FileNotFoundError):
         _require_regular(os.stat(path), path)
-    flags |= os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY  # it may be another file by now
+    # The path may name a pipe or a terminal by now: opening it must not wait either.
+    flags |= os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
     fd = os.open(path, flags, 0o666)
     try:
         _require_regular(os.fstat(fd), path)
@@ -90,7 +89,7 @@ def _require_regular(stat_result: os.stat_result, path: str) -> None:
 
 
 def is_regular(path: str) -> bool:
-    """Say whether there is a regular file of this name."""
+    """Return whether a path names a regular file."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
@@ -98,7 +97,7 @@ def is_regular(path: str) -> bool:
 
 
 def describe_os_error(error: OSError, path: str) -> str:
-    """Say why a log cannot be read now."""
+    """Return why a log cannot be read now."""
     if isinstance(error, FileNotFoundError):
         return f"{path} is not there yet; waiting for it"
     return f"{path} cannot be read: {error.strerror}"
@@ -106,9 +105,9 @@ def describe_os_error(error: OSError, path: str) -> str:
 
 @final
 class FollowedFile:
-    """An open file, and the place up to which its lines were given.
+    """An open file, and the offset up to which its lines were returned.
 
-    Raises `OSError` where it cannot be opened, or is no regular file.
+    Raises `OSError` if it cannot be opened or is not a regular file.
     """
 
     def __init__(self, path: str, block_size: int = BLOCK_SIZE) -> None:
@@ -116,10 +115,10 @@ class FollowedFile:
         self._path = path
         self._block_size = block_size
         self._fd = open_regular(path)
-        found = os.fstat(self._fd)
-        self.identity = _FileIdentity(found.st_dev, found.st_ino)
+        status = os.fstat(self._fd)
+        self.identity = _FileIdentity(status.st_dev, status.st_ino)
         self.offset = 0
-        self._known_size = found.st_size
+        self._known_size = status.st_size
         self._last_bytes = b""
         self.starts_new_file = True
         self._has_started = False
@@ -128,7 +127,7 @@ class FollowedFile:
         self._open_time = time.monotonic()
 
     def close(self) -> None:
-        """Close it; a second time means nothing."""
+        """Close the file; has no effect the second time."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -137,15 +136,15 @@ class FollowedFile:
         self.close()
 
     def read_head(self) -> bytes:
-        """Give the beginning of the file, wherever its lines were read up to."""
+        """Return the first bytes of the file, whatever the offset."""
         return os.pread(self._fd, 65_536, 0)
 
     def count_unread_bytes(self) -> int:
-        """Give how many bytes are unread."""
+        """Return how many bytes are unread."""
         return max(os.fstat(self._fd).st_size - self.offset, 0)
 
     def read_lines(self) -> bytes:
-        """Give the next whole lines; b"" if there are none now."""
+        """Return the next whole lines; b"" if there are none now."""
         if self._at_end and self._was_rewritten():
             self._reset_to_start()
         size = self._block_size
@@ -172,13 +171,13 @@ class FollowedFile:
                     return data[:_CUT_LINE_SIZE] + b"\n"
 
     def has_unfinished_line(self) -> bool:
-        """Say whether there is a line without its end that somebody may still be writing."""
-        found = os.fstat(self._fd)
-        return found.st_size > self.offset and time.time() - found.st_mtime < _RECHECK_INTERVAL
+        """Return whether the last line has no end yet, and may still be being written."""
+        status = os.fstat(self._fd)
+        return status.st_size > self.offset and time.time() - status.st_mtime < RECHECK_INTERVAL
 
     def reopen_file(self) -> None:
-        """Open the file anew under its name, if it is still that file: NFS then asks the server."""
-        if time.monotonic() - self._open_time < _RECHECK_INTERVAL:
+        """Open the file anew, if its path still names it: an NFS client then asks the server."""
+        if time.monotonic() - self._open_time < RECHECK_INTERVAL:
             return
         self._open_time = time.monotonic()
         with suppress(OSError):
@@ -197,7 +196,7 @@ class FollowedFile:
         return data
 
     def _was_rewritten(self) -> bool:
-        """Say whether the file was cut, or holds something else before the place it was read to."""
+        """Return whether the file became shorter, or its bytes before the offset changed."""
         if os.fstat(self._fd).st_size < self._known_size:
             return True
         before = self.offset - len(self._last_bytes)
@@ -210,24 +209,27 @@ class FollowedFile:
 
 
 class StartPolicy(NamedTuple):
-    """What a source knows of its log's files, of which it sees the beginnings.
+    """Where reading a rotated log begins; decided by the first bytes of its files.
 
-    `older_wanted(this, older)`: whether, with events wanted from some time on, the older file of
-    two neighbours in a chain is needed. `offset(head)`: where reading a file that is the newest
-    begins.
+    `needs_older_file(this, older)`: whether reading begins not with this file but with the next
+    older one, or before. `find_offset(head)`: the offset at which reading the newest file begins.
     """
 
     needs_older_file: Callable[[bytes, bytes], bool] = lambda _this, _older: False
     find_offset: Callable[[bytes], int] = lambda _head: 0
 
 
+REPLAY_ALL: Final = StartPolicy(needs_older_file=lambda _this, _older: True)
+"""Reading begins with the oldest file."""
+
+
 @final
 class RotatedLog:
     """A log under one name, whose older files are called `NAME.N`, the newest with the least N.
 
-    `first_number` is that N. Where reading begins is said by `start_policy`; from there on, file by file,
-    nothing is left out, however often the log is rotated between two looks. Where `path` is a
-    directory, the log is its file `file_in_directory`.
+    `first_number` is that N. `start_policy` decides where reading begins; from there on no line is
+    left out, however often the log is rotated between two reads. If `path` is a directory, the log
+    is its file `file_in_directory`.
     """
 
     def __init__(
@@ -250,7 +252,7 @@ class RotatedLog:
         self._next_name: str | None = None
 
     def read_lines(self) -> bytes:
-        """Give the next whole lines, of one file."""
+        """Return the next whole lines, of one file; b"" if there are none now."""
         while True:
             if self._file is None and not self._open_first_file():
                 return b""
@@ -260,12 +262,13 @@ class RotatedLog:
             try:
                 data = file.read_lines()
             except OSError:  # NFS: the file is gone from the server
-                self._close_file()
+                self.close()
                 return b""
             if data:
                 self.starts_new_file = file.starts_new_file
                 return data
-            # What was written before the next file came is still read: only then it is left.
+            # This file is read once more after the next one was seen: lines that were written to
+            # it in between are not lost.
             if self._next_name is None:
                 self._next_name = self._find_newer_name(file)
                 if self._next_name is None:
@@ -275,7 +278,7 @@ class RotatedLog:
                 return b""
 
     def count_unread_bytes(self) -> int:
-        """Give how many bytes of the file that is being read, and of newer ones, are unread."""
+        """Return how many bytes of the current file and of newer ones are unread."""
         if self._file is None and not self._open_first_file():
             return 0
         file = self._file
@@ -290,20 +293,17 @@ class RotatedLog:
         return unread
 
     def has_unfinished_line(self) -> bool:
-        """Say whether somebody may still be writing the last line."""
+        """Return whether the last line may still be being written."""
         return self._file is not None and self._file.has_unfinished_line()
 
     def close(self) -> None:
-        """Close the file that is being read."""
-        self._close_file()
-
-    def _close_file(self) -> None:
+        """Close the current file."""
         if self._file is not None:
             self._file.close()
         self._file = self._next_name = None
 
     def _list_names(self) -> list[str]:
-        """Give the names of the chain's files, the newest first."""
+        """Return the names of the log's files, the newest first."""
         names = [self._path]
         number = self._first_number
         while is_regular(f"{self._path}.{number}"):
@@ -312,7 +312,7 @@ class RotatedLog:
         return names
 
     def _find_newer_name(self, file: FollowedFile) -> str | None:
-        """Give the name of the file that follows, if there is one."""
+        """Return the name of the file that follows, or None if there is none."""
         newest = _identify_file(self._path)
         if newest == file.identity:
             return None
@@ -323,7 +323,10 @@ class RotatedLog:
         return self._path if newest else None
 
     def _open_next(self, file: FollowedFile) -> bool:
-        """Open the file that follows; it is looked for again, as a rotation may have come between."""
+        """Open the file that follows; return False if it cannot be opened yet.
+
+        Its name is looked up again, before and after: a rotation may have come between.
+        """
         name, self._next_name = self._find_newer_name(file), None
         if name is None:
             return True
@@ -338,7 +341,7 @@ class RotatedLog:
         return True
 
     def _open_at_start(self, name: str) -> FollowedFile | None:
-        """Open a file at the place where reading it begins; None if that cannot be told yet."""
+        """Open a file at the offset where reading begins; return None if it cannot be opened."""
         try:
             file = FollowedFile(name, self._block_size)
             head = file.read_head()
@@ -369,7 +372,7 @@ class RotatedLog:
             self._file = self._open_at_start(names[number])
             problem = problem or self.problem
             number -= 1
-        self.problem = problem  # also that of an older file, which is passed over
+        self.problem = problem  # also that of an older file, which is skipped
         return self._file is not None
 
 
@@ -384,8 +387,3 @@ def _read_head(name: str) -> bytes:
         return b""
     finally:
         file.close()
-
-
-def total_left(logs: Sequence[Log]) -> int:
-    """Give how many bytes of all of these logs are known to be unread."""
-    return sum(log.count_unread_bytes() for log in logs)

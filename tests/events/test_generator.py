@@ -119,7 +119,7 @@ def test_messages_of_the_programming_interface(capsys: pytest.CaptureFixture[str
     emit.event_done(0, "now")
     assert before <= int(emit.take_emitted_lines().split(";")[1]) <= time.time()
     for bad in ("", "a;b", "a\nb"):
-        with pytest.raises(EventError, match="no line can carry the job id"):
+        with pytest.raises(EventError, match="an event cannot carry the job id"):
             emit.event_active(1, bad)
     with pytest.raises(EventError, match="one line"):
         emit.event_message("a\nb")
@@ -386,15 +386,15 @@ def test_command_line(text: str) -> None:
 
 WRONG = {
     "": "osprofile-seg: no source is named",
-    "-s pbs -t abc": "osprofile-seg: -t 'abc' is no timestamp\n    hint: give seconds since 1970\n",
-    "-s pbs -t -5": "osprofile-seg: -t '-5' is no timestamp",
+    "-s pbs -t abc": "osprofile-seg: -t 'abc' is not a timestamp\n    hint: give seconds since 1970\n",
+    "-s pbs -t -5": "osprofile-seg: -t '-5' is not a timestamp",
     "-s pbs -t": "osprofile-seg: option -t needs a value",
     "-z": "osprofile-seg: there is no option '-z'",
     "--log-pth x": "osprofile-seg: there is no option '--log-pth'\n    hint: did you mean --log-path?\n",
-    "-s pbs --interval no": "osprofile-seg: --interval 'no' is no number of seconds",
-    "-s pbs": "osprofile-seg: it is not known where the log of pbs is\n    hint: give --log-path PATH, "
+    "-s pbs --interval no": "osprofile-seg: --interval 'no' is not a number of seconds",
+    "-s pbs": "osprofile-seg: the path of the log of pbs is not known\n    hint: give --log-path PATH, "
     "or log_path=PATH in globus-pbs.conf\n",
-    "-s fork --log-path /x -d /nonexistent": "osprofile-seg: /nonexistent is no directory",
+    "-s fork --log-path /x -d /nonexistent": "osprofile-seg: /nonexistent is not a directory",
 }
 
 
@@ -503,7 +503,7 @@ def test_background(tmp_path: Path) -> None:
     os.kill(int(pid_file.read_text()), signal.SIGINT)
     assert done.stderr == "osprofile-seg: /nonexistent is not there yet; waiting for it\n"
     done = run("-b", "-s", "fork", "--log-path", str(log))
-    assert (done.returncode, done.stderr) == (0, "osprofile-seg: -b means nothing without -d\n")
+    assert (done.returncode, done.stderr) == (0, "osprofile-seg: -b has no effect without -d\n")
 
 
 def test_days_of_messages_without_a_time(tmp_path: Path) -> None:

@@ -35,8 +35,7 @@ ODD = {
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> Iterator[None]:
     zone("UTC")
-    monkeypatch.setattr(tail, "_RECHECK_INTERVAL", 0.0)
-    monkeypatch.setattr(daily_log, "_RESCAN_INTERVAL", 0.0)
+    monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
     monkeypatch.setattr(tail.FollowedFile.__init__, "__defaults__", (997,))
     monkeypatch.setattr(tail.RotatedLog.__init__, "__defaults__", (1, None, 997))
     monkeypatch.setattr(daily_log.DailyLog.__init__, "__defaults__", (997,))

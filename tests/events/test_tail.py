@@ -11,23 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.events import daily_log, tail
+from osprofile.events import tail
 from osprofile.events.daily_log import DailyLog
-from osprofile.events.tail import RotatedLog, StartPolicy
+from osprofile.events.tail import REPLAY_ALL, RotatedLog, StartPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from osprofile.events.tail import Log
 
-EVERYTHING = StartPolicy(needs_older_file=lambda _this, _older: True)
-
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look for the next file at every reading, not every two seconds."""
-    monkeypatch.setattr(tail, "_RECHECK_INTERVAL", 0.0)
-    monkeypatch.setattr(daily_log, "_RESCAN_INTERVAL", 0.0)
+    monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
 
 
 def drain(log: Log) -> bytes:
@@ -161,7 +158,7 @@ def test_rotation_while_a_chain_is_replayed(tmp_path: Path) -> None:
     path = tmp_path / "log"
     for name in ("log.3", "log.2", "log.1", "log"):
         (tmp_path / name).write_bytes(f"{name}\n".encode() * 3)
-    log = RotatedLog(str(path), 1, EVERYTHING, block_size=8)
+    log = RotatedLog(str(path), 1, REPLAY_ALL, block_size=8)
     got = log.read_lines()
     rotate(path, 1)
     path.write_bytes(b"newest\n")
@@ -193,7 +190,7 @@ def test_where_a_chain_begins(tmp_path: Path) -> None:
     wanted = {b"log.1\n": True, b"log.2\n": False}
     for starts, expected in (
         (StartPolicy(), b"log\n"),
-        (EVERYTHING, b"log.2\nlog.1\nlog\n"),
+        (REPLAY_ALL, b"log.2\nlog.1\nlog\n"),
         (StartPolicy(needs_older_file=lambda _this, older: wanted[older]), b"log.1\nlog\n"),
     ):
         log = RotatedLog(str(tmp_path / "log"), 1, starts)
@@ -245,7 +242,7 @@ def test_half_a_line_is_not_waited_for_when_the_next_file_is_there(tmp_path: Pat
 def test_half_a_line_that_is_being_written_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tail, "_RECHECK_INTERVAL", 3600.0)
+    monkeypatch.setattr(tail, "RECHECK_INTERVAL", 3600.0)
     (tmp_path / "20200203").write_bytes(b"a\nhalf")
     (tmp_path / "20200204").write_bytes(b"b\n")
     log = DailyLog(str(tmp_path), "20200203")
@@ -291,7 +288,7 @@ def test_what_is_no_regular_file(tmp_path: Path, kind: str, is_rotated: bool) ->
     """It counts as absent, whatever its place in the chain; the log itself says why."""
     path = tmp_path / "log"
     make_odd(tmp_path / "log.1" if is_rotated else path, kind)
-    log = RotatedLog(str(path), 1, EVERYTHING)
+    log = RotatedLog(str(path), 1, REPLAY_ALL)
     if not is_rotated:
         assert (log.read_lines(), log.count_unread_bytes()) == (b"", 0)
         assert log.problem == f"{path} cannot be read: {WHY[kind]}"
@@ -363,7 +360,7 @@ def test_an_older_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log"
     append(path, b"c\n")
     append(tmp_path / "log.1", b"b\n")
-    log = RotatedLog(str(path), 1, EVERYTHING)
+    log = RotatedLog(str(path), 1, REPLAY_ALL)
     (tmp_path / "log.1").chmod(0)
     if os.access(tmp_path / "log.1", os.R_OK):
         pytest.skip("who runs this may read everything")

@@ -1,8 +1,8 @@
-"""The sources of the event generator, each a table from a log's line to an event.
+"""The sources of the event generator; each module converts the lines of one scheduler's log.
 
-A source is a function `open_source(Options) -> Source` (see `base`). Further ones are found by
-the entry point group `osprofile.event_sources`: the entry point's name is the generator's `-s NAME`,
-its value such a function. The names here go first.
+A module has a function `open_source(SourceOptions) -> Source` (see `base`). Further sources are
+registered by the entry point group `osprofile.event_sources`: the entry point's name is the
+generator's `-s NAME`, its value such a function. The names here take precedence.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ ENTRY_POINT_GROUP: Final = "osprofile.event_sources"
 
 
 def find_source(name: str) -> Callable[[SourceOptions], Source]:
-    """Give the function that opens a source; raises `EventError` for a name that nobody has."""
+    """Return the function that opens a source; raise `EventError` if there is none of this name."""
+    open_source: Callable[[SourceOptions], Source]
     if name in SOURCE_NAMES:
-        found: Callable[[SourceOptions], Source] = import_module(f"{__name__}.{name}").open_source
-        return found
+        open_source = import_module(f"{__name__}.{name}").open_source
+        return open_source
     from importlib.metadata import entry_points
 
-    further = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
-    if name not in further:
+    points = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+    if name not in points:
         message = f"there is no source of events {quote_value(name)}"
-        raise EventError(message, hint=suggest_names(name, [*SOURCE_NAMES, *further]))
+        raise EventError(message, hint=suggest_names(name, [*SOURCE_NAMES, *points]))
     try:
-        found = further[name].load()
+        open_source = points[name].load()
     except Exception as error:
-        message = f"source {name} ({further[name].value}) cannot be loaded: {error}"
+        message = f"source {name} ({points[name].value}) cannot be loaded: {error}"
         raise EventError(message) from error
-    return found
+    return open_source

@@ -1,4 +1,4 @@
-"""What a source is, and what those that read logs have in common."""
+"""The interface of a source, and the common part of those that read logs."""
 
 from __future__ import annotations
 
@@ -7,35 +7,42 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final, runtime_checkable
 
 from osprofile.errors import EventError
+from osprofile.events.emit import ACTIVE, FAILED, PENDING, SUSPENDED, format_suffix
 from osprofile.events.timestamps import FastPathError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from osprofile.events.tail import Log
-    from osprofile.events.timestamps import EpochPrefixes, LocalTimePrefixes
+    from osprofile.events.timestamps import TimePrefixes
+
+PENDING_SUFFIX: Final = format_suffix(PENDING)
+ACTIVE_SUFFIX: Final = format_suffix(ACTIVE)
+FAILED_SUFFIX: Final = format_suffix(FAILED)
+SUSPENDED_SUFFIX: Final = format_suffix(SUSPENDED)
+_SUFFIX_CACHE_SIZE: Final = 10_000
 
 
 class Source(Protocol):
-    """Where events come from: what the generator asks."""
+    """Where events come from: what the generator calls."""
 
     def read_events(self) -> str | None:
-        """Give the lines of the next events, each with its line end; never wait.
+        """Return the lines of the next events, each with its line end; never wait.
 
-        The empty string where what was read told of no event, and there may be more at once; None
-        at the end of what there is now. Characters are bytes (latin-1). Events may also be
-        emitted by the functions of `osprofile.events.emit` while this runs.
+        The empty string means that nothing was an event, and there may be more to read at once;
+        None that all was read for now. Characters are bytes (latin-1). Events may also be emitted
+        by the functions of `osprofile.events.emit` during the call.
         """
 
     def count_unread_bytes(self) -> int:
-        """Give how many bytes are known to be unread, for the display of progress; else 0."""
+        """Return how many bytes are known to be unread, for the display of progress; else 0."""
 
 
 class SourceOptions(NamedTuple):
-    """What a source is opened with.
+    """The options with which a source is opened.
 
-    `since`: the command line's timestamp, 0 where there is none. `paths`: the logs that the command
-    line names, in the order given; may be empty. `settings` gives a value of `globus-NAME.conf`.
+    `since`: the timestamp of the command line, 0 if there is none. `paths`: the logs named on the
+    command line, in that order; may be empty. `settings`: the values of `globus-NAME.conf`.
     """
 
     name: str
@@ -46,35 +53,36 @@ class SourceOptions(NamedTuple):
 
     @property
     def since_or_now(self) -> int:
-        """The time from which events are told by sources that do not replay by themselves."""
+        """The time from which events are wanted, for sources that do not replay by default."""
         return self.since or int(time.time())
 
     def choose_log_path(self, fallback: str = "") -> str:
-        """Give the last path of the command line, else `log_path` of the configuration, else that.
+        """Return the last path of the command line, else `log_path` of the settings, else `fallback`.
 
-        Raises `EventError` where there is none.
+        Raises `EventError` if all are empty.
         """
-        found = next(filter(None, [*self.paths[::-1], self.settings.get("log_path", "")]), fallback)
-        if not found:
-            message = f"it is not known where the log of {self.name} is"
+        paths = filter(None, [*self.paths[::-1], self.settings.get("log_path", "")])
+        path = next(paths, fallback)
+        if not path:
+            message = f"the path of the log of {self.name} is not known"
             hint = f"give --log-path PATH, or log_path=PATH in globus-{self.name}.conf"
             raise EventError(message, hint=hint)
-        return found
+        return path
 
     def list_log_paths(self) -> Sequence[str]:
-        """Give the paths of several logs: the command line's, else those of `log_path`.
+        """Return the paths of several logs: the command line's, else those of `log_path`.
 
-        There they stand with commas between them. Raises `EventError` where there is none.
+        In `log_path` they are separated by commas. Raises `EventError` if there is none.
         """
         return list(filter(None, self.paths)) or self.choose_log_path().split(",")
 
 
 NUL_BYTES: Final = re.compile(b"\\0+")
-"""What a write that NFS lost leaves in a file."""
+"""A write that NFS lost leaves NUL bytes in a file."""
 
 
 def decode_lines(data: bytes) -> str:
-    """Return whole lines as parsers want them; a hole ends a line, and one may begin behind it."""
+    r"""Return lines as text with an additional "\n" before them; NUL bytes become a line end."""
     if b"\0" in data:
         data = NUL_BYTES.sub(b"\n", data)
     return "\n" + data.decode("latin-1")
@@ -84,45 +92,48 @@ class LogParser(Protocol):
     """Turns the text of a log into lines of events."""
 
     def parse_lines(self, text: str) -> str:
-        r"""Give the events of whole lines; the text begins with an additional "\n"."""
+        r"""Return the events of whole lines; the text begins with an additional "\n"."""
 
     def start_file(self) -> None:
-        """Take note that the next lines are the first ones of a file."""
+        """Note that the next lines are the first ones of a file."""
 
     def note_end_of_log(self, now: float) -> None:
-        """Take note that the log was read to its end."""
+        """Note that the log was read to its end."""
 
 
 ParsedBlock = tuple[str, int, int]
-"""Of a block that was read by itself: its events, and its first and its latest time (or 0, 0)."""
+"""The events of a block that was parsed by itself, its first and its latest time (or 0, 0)."""
 
 
 @runtime_checkable
 class ParallelParser(LogParser, Protocol):
-    """One that can read most blocks without those before them: two processes can share its log."""
+    """A parser that can parse most blocks without those before them.
+
+    Two processes can share the work on its log.
+    """
 
     def parse_isolated_block(self, text: str) -> ParsedBlock | None:
-        """Read a block by itself; None where its events depend on what stands before it.
+        """Parse a block by itself; return None if its events depend on the lines before it.
 
-        What `parse_lines` gives later is the same whether this was called or not.
+        The call does not change what `parse_lines` returns later.
         """
 
     def accept_block(self, block: ParsedBlock) -> bool:
-        """Say whether a block that was read by itself means the same behind all that was fed.
+        """Return whether a block has the same events after the lines that were parsed so far.
 
-        Then it counts as fed.
+        If so, it counts as parsed.
         """
 
 
 @final
 class LogSource:
-    """The events of one or several logs, each with its own parser."""
+    """A source that reads one or several logs, each with its own parser."""
 
     def __init__(self, logs: Sequence[tuple[Log, LogParser]]) -> None:
         self.logs = logs
 
     def read_events(self) -> str | None:
-        """Give the events of the next block of lines; None if no log has any now."""
+        """Return the events of the next block of lines; None if no log has any now."""
         for log, parser in self.logs:
             data = log.read_lines()
             if data:
@@ -135,60 +146,60 @@ class LogSource:
         return None
 
     def count_unread_bytes(self) -> int:
-        """Give how many bytes are unread."""
+        """Return how many bytes are unread."""
         return sum(log.count_unread_bytes() for log, _ in self.logs)
 
     def list_problems(self) -> list[str]:
-        """Return why logs cannot be read now, a sentence for each of them."""
+        """Return why logs cannot be read now, a sentence for each."""
         return [log.problem for log, _ in self.logs if log.problem]
 
 
 class TimedLineParser:
-    """The part of a parser that most have: a pattern over a block, and a dictionary of times.
+    """The common part of most parsers: a pattern that finds lines in a block, and a cache of times.
 
-    `pattern` finds the lines that may tell of an event; it begins with a line end. `convert_all_matches` turns
-    all that it found into text at once, and raises `FastPathError` where something needs more thought:
-    then each finding is taken by `convert_match`.
+    `pattern` finds the lines that may be events; it begins with a line end. A parser may convert
+    all matches of a block at once, in `convert_all_matches`; if that raises `FastPathError`, each
+    match is converted by `convert_match`.
     """
 
     pattern: re.Pattern[str]
 
-    def __init__(self, prefixes: LocalTimePrefixes | EpochPrefixes) -> None:
+    def __init__(self, prefixes: TimePrefixes) -> None:
         self.prefixes = prefixes
 
     def parse_lines(self, text: str) -> str:
-        """Give the events of whole lines."""
-        found = self.find_matches(text)
+        """Return the events of whole lines."""
+        matches = self.find_matches(text)
         try:
-            return self.convert_all_matches(found)
+            return self.convert_all_matches(matches)
         except FastPathError:
-            return "".join(map(self.convert_match, found))
+            return "".join(map(self.convert_match, matches))
 
     def find_matches(self, text: str) -> list[Any]:
-        """Return what `pattern` finds."""
+        """Return the groups of each match of `pattern`."""
         return self.pattern.findall(text)
 
     def start_file(self) -> None:
-        """Nothing is carried over from one file to the next."""
+        """Do nothing: no state depends on the file."""
 
     def note_end_of_log(self, now: float) -> None:
-        """Tell the clock."""
+        """Note that the log was read to its end."""
         self.prefixes.note_end_of_log(now)
 
     def convert_all_matches(self, matches: list[Any]) -> str:
-        """Give the events of all that was found, or raise `FastPathError`."""
-        raise NotImplementedError
+        """Return the events of all matches; may raise `FastPathError`."""
+        return "".join(map(self.convert_match, matches))
 
     def convert_match(self, match: Any) -> str:  # noqa: ANN401 - a tuple of the pattern's groups
-        """Give the events of one finding."""
+        """Return the events of one match."""
         raise NotImplementedError
 
 
 class StatelessLineParser(TimedLineParser):
-    """Lines that mean the same wherever they stand, those of the two odd hours excepted."""
+    """A parser of lines that mean the same after any others, but for times that come twice."""
 
     def parse_isolated_block(self, text: str) -> ParsedBlock | None:
-        """Read a block by itself."""
+        """Parse a block by itself; return None if it has times that come twice."""
         before = self.prefixes.get_clock_state()
         events = self.parse_lines(text)
         if self.prefixes.get_clock_state() == before:
@@ -197,25 +208,43 @@ class StatelessLineParser(TimedLineParser):
         return None
 
     def accept_block(self, block: ParsedBlock) -> bool:  # noqa: ARG002
-        """Accept any."""
+        """Return True: the lines mean the same after any others."""
         return True
 
 
-LEADING_INTEGER: Final = re.compile(r"\s*([+-]?[0-9]{1,18})")
-"""A number as `scanf` reads it, with what may stand before it."""
+_LEADING_INTEGER: Final = re.compile(r"\s*([+-]?[0-9]{1,18})")
 
 
 def parse_leading_integer(text: str) -> int | None:
-    """Give the number that a text begins with, as the original reads it; None if there is none."""
-    found = LEADING_INTEGER.match(text)
-    return int(found[1]) if found else None
+    """Return the number at the beginning of a text, as `scanf` reads it; None if there is none.
+
+    Globus's program reads numbers so, whatever follows them.
+    """
+    match = _LEADING_INTEGER.match(text)
+    return int(match[1]) if match else None
+
+
+def make_older_file_test(
+    time_pattern: re.Pattern[bytes], is_wanted: Callable[[str], bool]
+) -> Callable[[bytes, bytes], bool]:
+    """Return a test for `StartPolicy`: the first time in a file decides about the older files.
+
+    They are needed if that time is wanted, or if there is none. A group of `time_pattern` is the
+    time.
+    """
+
+    def needs_older_file(this: bytes, _older: bytes) -> bool:
+        match = time_pattern.search(this)
+        return match is None or is_wanted(match[match.lastindex or 0].decode("latin-1"))
+
+    return needs_older_file
 
 
 @final
 class StateSuffixes(dict[str, str]):
-    """From a log's words to the end of an event's line, `;STATE;CODE` and a line end.
+    """A cache from a text of the log to the end of an event's line, `;STATE;CODE` and a line end.
 
-    What `compute_suffix` gives None for, is not in it: that raises `FastPathError`.
+    A lookup raises `FastPathError` if `compute_suffix` returns None.
     """
 
     def __init__(
@@ -225,9 +254,9 @@ class StateSuffixes(dict[str, str]):
         self._compute_suffix = compute_suffix
 
     def __missing__(self, text: str) -> str:
-        ending = self._compute_suffix(text)
-        if ending is None:
+        suffix = self._compute_suffix(text)
+        if suffix is None:
             raise FastPathError
-        if len(self) < 10_000:
-            self[text] = ending
-        return ending
+        if len(self) < _SUFFIX_CACHE_SIZE:  # not cleared when full: it holds the fixed ones, too
+            self[text] = suffix
+        return suffix

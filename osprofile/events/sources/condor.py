@@ -1,8 +1,9 @@
-"""HTCondor: the user logs of jobs, text or XML, one or several.
+"""HTCondor: user logs of jobs, text or XML, one or several.
 
-A text log's entries begin with a line `NNN (cluster.proc.sub) TIME words` and end with the line
-`...`; TIME is `MM/DD HH:MM:SS` or `YYYY-MM-DD HH:MM:SS`, local. An XML log's are elements `<c>` with
-`<a n="NAME">` in them. NNN, or EventTypeNumber, says what happened:
+Formats: docs/protocols/seg.md, 3.4. An entry of a text log begins with a line
+`NNN (cluster.proc.sub) TIME text` and ends with the line `...`; TIME is local, `MM/DD HH:MM:SS` or
+`YYYY-MM-DD HH:MM:SS`. An entry of an XML log is an element `<c>` with elements `<a n="NAME">`. NNN,
+or EventTypeNumber, is the kind of event:
 
     000 submitted                          pending
     001 executing                          active
@@ -18,8 +19,8 @@ With `--extended` also:
     011 unsuspended                        active
     013 released                           pending
 
-A job is told as CLUSTER.PROC.SUB, each with three digits at least. Without a timestamp everything is
-replayed. A time without a year is of the last twelve months.
+A job's id is CLUSTER.PROC.SUB, each with at least three digits. Without a timestamp everything is
+replayed. A time without a year is within the last twelve months.
 """
 
 from __future__ import annotations
@@ -28,28 +29,43 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.sources.base import NUL_BYTES, LogSource, StatelessLineParser, StateSuffixes
+from osprofile.events.emit import DONE, format_suffix
+from osprofile.events.sources.base import (
+    ACTIVE_SUFFIX,
+    FAILED_SUFFIX,
+    NUL_BYTES,
+    PENDING_SUFFIX,
+    SUSPENDED_SUFFIX,
+    LogSource,
+    StatelessLineParser,
+    StateSuffixes,
+)
 from osprofile.events.sources.condor_xml import ElementReader
-from osprofile.events.tail import RotatedLog, StartPolicy
-from osprofile.events.timestamps import LocalTimePrefixes, WallTime, parse_numbers_at
+from osprofile.events.tail import REPLAY_ALL, RotatedLog
+from osprofile.events.timestamps import (
+    LocalTimePrefixes,
+    WallTime,
+    parse_iso_minute,
+    parse_numbers_at,
+)
 
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Source, SourceOptions
     from osprofile.events.sources.condor_xml import EntryFields
     from osprofile.events.tail import Log
 
-EVENT_SUFFIXES: Final = {0: ";1;0\n", 1: ";2;0\n", 9: ";4;0\n"}
-"""What the numbers tell that tell all by themselves."""
+EVENT_SUFFIXES: Final = {0: PENDING_SUFFIX, 1: ACTIVE_SUFFIX, 9: FAILED_SUFFIX}
+"""The events whose number is all that matters."""
 TERMINATED: Final = 5
-"""The number of an end."""
+"""The event whose suffix depends on how the job ended."""
 EXTENDED_SUFFIXES: Final = {
-    2: ";4;0\n",
-    4: ";1;0\n",
-    7: ";1;0\n",
-    10: ";16;0\n",
-    11: ";2;0\n",
-    12: ";16;0\n",
-    13: ";1;0\n",
+    2: FAILED_SUFFIX,
+    4: PENDING_SUFFIX,
+    7: PENDING_SUFFIX,
+    10: SUSPENDED_SUFFIX,
+    11: ACTIVE_SUFFIX,
+    12: SUSPENDED_SUFFIX,
+    13: PENDING_SUFFIX,
 }
 END_OF_ENTRY: Final = b"\n...\n"
 END_OF_ELEMENT: Final = b"</c>"
@@ -63,32 +79,32 @@ _TEXT_ENTRY: Final = re.compile(
     r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
 )
 MAX_PARTIAL_ENTRY: Final = 1024 * 1024
-"""Bytes of an entry that are kept until its end comes; what it tells of stands at its start."""
+"""Bytes of an entry that are kept until its end is written; all that is used is at its start."""
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the logs, all of them."""
-    everything = StartPolicy(needs_older_file=lambda _this, _older: True)
-    logs = [EntryLog(RotatedLog(path, 1, everything)) for path in options.list_log_paths()]
+    """Open all logs."""
+    logs = [EntryLog(RotatedLog(path, 1, REPLAY_ALL)) for path in options.list_log_paths()]
     return LogSource([(log, EntryParser(options.since, extended=options.extended)) for log in logs])
 
 
 def parse_minute(text: str) -> WallTime | None:
-    """Read YYYY-MM-DD HH:MM, or MM/DD HH:MM of the last twelve months."""
+    """Parse YYYY-MM-DD HH:MM, or MM/DD HH:MM within the last twelve months."""
     if text[4:5] == "-":
-        return parse_numbers_at(text, (0, 4), (5, 7), (8, 10), (11, 13), (14, 16))
-    found = parse_numbers_at(text, (0, 2), (3, 5), (6, 8), (9, 11))
-    if found is None:
+        return parse_iso_minute(text)
+    numbers = parse_numbers_at(text, (0, 2), (3, 5), (6, 8), (9, 11))
+    if numbers is None:
         return None
+    # A date after tomorrow is last year's.
     tomorrow = time.localtime(time.time() + 86_400)
-    return (tomorrow.tm_year - (found[:2] > (tomorrow.tm_mon, tomorrow.tm_mday)), *found)
+    return (tomorrow.tm_year - (numbers[:2] > (tomorrow.tm_mon, tomorrow.tm_mday)), *numbers)
 
 
 @final
 class EntryLog:
-    """A log of which whole entries are read: what is read ends where an entry does.
+    """A log that is read in whole entries.
 
-    Whether a file is text or XML is told by the first line in it that only one of the two can have.
+    A file is text or XML by its first line that only one of the two formats can have.
     """
 
     def __init__(self, log: Log) -> None:
@@ -125,25 +141,21 @@ class EntryLog:
         """Return how many bytes are known to be unread."""
         return self._log.count_unread_bytes()
 
-    def close(self) -> None:
-        """Let go of the open files; the log can be read no more."""
-        self._log.close()
-
     def _reset_entry(self) -> None:
-        """Forget the entry of the last file that has no end, and whether it was XML."""
+        """Forget the incomplete entry of the last file, and whether it was XML."""
         self._partial_entry = self._entry_end = b""
 
     def _skip_to_first_entry(self, data: bytes) -> bytes:
-        """Return what begins with the first line that tells whether this is XML."""
-        found = _FIRST_ENTRY.search(data)
-        if found is None:
+        """Return the data from the first line on that shows whether this is XML; b"" if none does."""
+        match = _FIRST_ENTRY.search(data)
+        if match is None:
             return b""
-        self._entry_end = END_OF_ELEMENT if found[1] else END_OF_ENTRY
-        return data[found.start() :]
+        self._entry_end = END_OF_ELEMENT if match[1] else END_OF_ENTRY
+        return data[match.start() :]
 
 
 def _truncate_entry(entry: bytes) -> bytes:
-    """Return the whole lines that are kept of an entry whose end is not there yet."""
+    """Return the lines that are kept of an entry whose end is not written yet."""
     if len(entry) <= MAX_PARTIAL_ENTRY:
         return entry
     end = entry.rfind(b"\n", 0, MAX_PARTIAL_ENTRY) + 1
@@ -152,7 +164,7 @@ def _truncate_entry(entry: bytes) -> bytes:
 
 @final
 class EntryParser(StatelessLineParser):
-    """Turns whole entries into events, whatever stands before them."""
+    """Converts whole entries to events; each by itself."""
 
     def __init__(self, since: int, *, extended: bool) -> None:
         self._time_prefixes = LocalTimePrefixes(parse_minute, since)
@@ -165,43 +177,43 @@ class EntryParser(StatelessLineParser):
         self._reset_day = 0
 
     def note_end_of_log(self, now: float) -> None:
-        """Forget times once a day: they may have no year."""
+        """Forget times once a day: those without a year may mean another one."""
         super().note_end_of_log(now)
         if self._reset_day != int(now) // 86_400:
             self._reset_day = int(now) // 86_400
             self._time_prefixes.reset_cache()
 
     def find_matches(self, text: str) -> list[EntryFields]:
-        """Return what is told in whole entries, of which the last one's end says what they are."""
+        """Return the fields of whole entries; the end of the text shows whether they are XML."""
         if text.endswith("</c>"):
             return self._element_reader.parse_elements(text)
-        found: list[EntryFields] = _TEXT_ENTRY.findall(f"\n...{text}")
-        return found
+        entries: list[EntryFields] = _TEXT_ENTRY.findall(f"\n...{text}")
+        return entries
 
     def convert_all_matches(self, matches: list[EntryFields]) -> str:
-        """Return the events of all entries; odd are those before the time asked for."""
-        stamps, endings = self.prefixes, self._suffixes
+        """Return the events of all entries; fails if one is before the timestamp."""
+        prefixes, suffixes = self.prefixes, self._suffixes
         return "".join(
             [
-                f"{stamps[when]}{cluster.zfill(3)}.{proc.zfill(3)}.{sub.zfill(3)}{ending}"
+                f"{prefixes[when]}{cluster.zfill(3)}.{proc.zfill(3)}.{sub.zfill(3)}{suffix}"
                 for number, cluster, proc, sub, when, normal, value in matches
-                if (ending := endings[number + normal + value])
+                if (suffix := suffixes[number + normal + value])
             ]
         )
 
     def convert_match(self, match: EntryFields) -> str:
         """Return the event of one entry."""
         number, cluster, proc, sub, when, normal, value = match
-        ending = self._suffixes[number + normal + value]
-        stamp = ending and self.prefixes.format_prefix(when)
+        suffix = self._suffixes[number + normal + value]
+        prefix = suffix and self.prefixes.format_prefix(when)
         job = f"{cluster.zfill(3)}.{proc.zfill(3)}.{sub.zfill(3)}"
-        return f"{stamp}{job}{ending}" if stamp else ""
+        return f"{prefix}{job}{suffix}" if prefix else ""
 
     def _format_suffix(self, fields: str) -> str:
-        """Return how an event's line ends; empty where there is no event."""
+        """Return the suffix for NUMBER, NORMAL and VALUE as one text; "" if it is not an event."""
         number, normal, value = int(fields[:3]), fields[3:4], fields[4:]
         if number != TERMINATED:
             return self._suffix_table.get(number, "")
         if normal == "1":
-            return f";8;{int(value)}\n"
-        return ";4;0\n" if normal else ""
+            return format_suffix(DONE, int(value))
+        return FAILED_SUFFIX if normal else ""

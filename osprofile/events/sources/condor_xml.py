@@ -1,14 +1,16 @@
-"""The elements of HTCondor's XML logs: of any form, and fast where a form is known.
+"""Parse the elements of HTCondor's XML logs: any element, and fast if its form is known.
 
-Which attributes an element has, and in which order, differs from release to release, and from one
-kind of event to another; but most elements of a kind in a log have one form. The form of one that
-was read is remembered: the lines with what is told, and how many others stand between them.
+The attributes of an element and their order differ between releases and kinds of events, but most
+elements of a kind in one log have the same form. The form of an element that was parsed is
+remembered as a pattern: the lines that are used, and the number of other lines between them.
 """
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.events.timestamps import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -29,19 +31,19 @@ _VALUE_PATTERNS: Final = {
     "EventTime": r"([^<\n]{19})[^<\n]*+",
     "ReturnValue": "(-?[0-9]{1,18})",
 }
-"""What is told of an element, as it is written where it needs no more thought."""
+"""The values that are used of an element, in the form in which they can be used as they stand."""
 _MAX_FORMS: Final = 4
-"""So many forms of one kind of event are remembered."""
+"""Forms that are remembered for one kind of event."""
 
 EntryFields = tuple[str, str, str, str, str, str, str]
-"""Number, cluster, proc, sub, time; of an end, `1` where it was normal, and the return value."""
+"""Number, cluster, proc, sub, time; of an end, `1` if it was normal, and the return value."""
 
 
 class _ElementForm(NamedTuple):
-    """The lines of an element, as far as they are of use.
+    """A pattern for the lines of an element that are used.
 
-    `groups` are those of cluster, proc, sub, time and, of a normal end, the return value. `normal`
-    is `1` or `0` of an end.
+    `groups` are those of cluster, proc, sub, time and, for a normal end, the return value. `normal`
+    is `1` or `0` for an end.
     """
 
     match: Callable[[str], re.Match[str] | None]
@@ -52,7 +54,7 @@ class _ElementForm(NamedTuple):
 
 @final
 class ElementReader:
-    """Finds what is told in elements; `numbers` are the kinds of events that tell something."""
+    """Finds the fields of elements; `numbers` are the kinds of events that are wanted."""
 
     def __init__(self, numbers: Collection[int]) -> None:
         self._known_forms: dict[str, list[_ElementForm]] = {
@@ -61,49 +63,48 @@ class ElementReader:
         self._ignored_keys = {f"{number}</"[:3] for number in range(100)} - self._known_forms.keys()
 
     def parse_elements(self, text: str) -> list[EntryFields]:
-        """Return what is told in each of the elements of a text that may tell something."""
-        forms, others, all_found = self._known_forms, self._ignored_keys, []
+        """Return the fields of those elements of a text that may be events."""
+        forms, ignored_keys, entries = self._known_forms, self._ignored_keys, list[EntryFields]()
         for element in text.split("<c>")[1:]:
             begin = element.find(_EVENT_NUMBER_TAG) + len(_EVENT_NUMBER_TAG)
             key = element[begin : begin + 3]
-            if key in others:
+            if key in ignored_keys:
                 continue
             for match, groups, number, normal in forms.get(key, ()):
-                if found := match(element):
-                    cluster, proc, sub, when, value = found.group(*groups)
+                if values := match(element):
+                    cluster, proc, sub, when, value = values.group(*groups)
                     value = value if normal == "1" else ""
-                    all_found.append((number, cluster, proc, sub, when, normal, value))
+                    entries.append((number, cluster, proc, sub, when, normal, value))
                     break
             else:
-                whole = element.partition("</c>")[0]
-                if odd := _parse_any_form(whole):
-                    all_found.append(odd)
-                    self._remember_form(key, whole, odd)
-        return all_found
+                content = element.partition("</c>")[0]
+                if fields := _parse_any_form(content):
+                    entries.append(fields)
+                    self._remember_form(key, content, fields)
+        return entries
 
     def _remember_form(self, key: str, element: str, fields: EntryFields) -> None:
-        """Remember the form of an element, unless it has none, or its kind has many."""
-        known = self._known_forms.get(key)
-        if known is not None and len(known) < _MAX_FORMS:
-            known.extend(_derive_forms(element, fields))
+        forms = self._known_forms.get(key)
+        if forms is not None and len(forms) < _MAX_FORMS:
+            forms.extend(_derive_forms(element, fields))
 
 
 def _parse_any_form(text: str) -> EntryFields | None:
-    """Return what is told in an element; None where it has no number that it must have."""
-    known = {name: flag or value for name, flag, value in _ATTRIBUTE_PATTERN.findall(text)}
+    """Return the fields of an element; None if a number in it is missing or malformed."""
+    values = {name: flag or value for name, flag, value in _ATTRIBUTE_PATTERN.findall(text)}
     names = ("EventTypeNumber", "Cluster", "Proc", "Subproc")
-    number, cluster, proc, sub = (known.get(name, "").strip() for name in names)
-    value = known.get("ReturnValue", "0").strip()
-    if not all(map(_is_number, [number, cluster, proc, sub, value.removeprefix("-")])):
+    number, cluster, proc, sub = (values.get(name, "").strip() for name in names)
+    value = values.get("ReturnValue", "0").strip()
+    if not all(map(is_number, [number, cluster, proc, sub, value.removeprefix("-")])):
         return None
-    normal = _NORMAL_FLAGS.get(known.get("TerminatedNormally", ""), "")
-    when = known.get("EventTime", "").strip()[:19]
+    normal = _NORMAL_FLAGS.get(values.get("TerminatedNormally", ""), "")
+    when = values.get("EventTime", "").strip()[:19]
     ids = [str(int(word)) for word in (cluster, proc, sub)]
     return f"{int(number):03}", ids[0], ids[1], ids[2], when, normal, value if normal == "1" else ""
 
 
 def _derive_forms(element: str, fields: EntryFields) -> list[_ElementForm]:
-    """Return the form of an element, in a list; none where its lines are not an attribute each."""
+    """Return the form of an element, in a list; [] unless each attribute has a line of its own."""
     parts: list[str] = []
     names: list[str] = []
     last = 0
@@ -120,14 +121,10 @@ def _derive_forms(element: str, fields: EntryFields) -> list[_ElementForm]:
             parts.append(r"[^\n]*+")
             continue
         last = len(parts)
-    wanted = ["Cluster", "Proc", "Subproc", "EventTime"]
-    wanted.append("ReturnValue" if fields[5] == "1" else "Cluster")
-    if not set(wanted) <= set(names) or len(set(names)) < len(names):
+    group_names = ["Cluster", "Proc", "Subproc", "EventTime"]
+    group_names.append("ReturnValue" if fields[5] == "1" else "Cluster")
+    if not set(group_names) <= set(names) or len(set(names)) < len(names):
         return []
     match = re.compile("\\n".join(parts[:last]) + "\\n").match
-    groups = tuple(names.index(name) + 1 for name in wanted)
+    groups = tuple(names.index(name) + 1 for name in group_names)
     return [_ElementForm(match, groups, fields[0], fields[5])]
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdigit() and len(word) <= 18

@@ -1,7 +1,8 @@
-"""The files that the generator itself writes with `-d DIR`: one a day in Greenwich, its own lines.
+"""The files that the generator itself writes with `-d DIR`: its own lines, a file for each day in UTC.
 
-The directory is the command line's or `log_path`, else `$JOB_MANAGER_SEG_LOG_PATH`, else Globus's for the
-scheduler that `$JOB_MANAGER_SEG_SCHEDULER` names. Without a timestamp, it begins with today's file.
+The directory is the command line's or `log_path`, else `$JOB_MANAGER_SEG_LOG_PATH`, else Globus's
+for the scheduler that `$JOB_MANAGER_SEG_SCHEDULER` names. Without a timestamp, reading begins with
+today's file.
 """
 
 from __future__ import annotations

@@ -1,18 +1,20 @@
-"""LSF: `lsb.events` in the log directory, with `lsb.events.1`, `.2` ... behind it.
+"""LSF: `lsb.events` in the log directory, and the rotated `lsb.events.1`, `.2` and so on.
 
-Words between blanks, texts in double quotes with `""` for one: kind, version, time (seconds since
-1970), job, and what the kind has. The array's index is not told.
+Format: docs/protocols/seg.md, 3.2. Fields are separated by blanks; texts stand in double quotes,
+with `""` for a quote. They are kind, version, time (seconds since 1970), job, and those of the
+kind. The index of an array is not reported.
 
     JOB_NEW                              pending
     JOB_START                            active
     JOB_STATUS, state 64 (done)          done, 0
-    JOB_STATUS, state 32 (exit)          failed, exitInfo; where that is 0: done, exit status >> 8
+    JOB_STATUS, state 32 (exit)          failed, exitInfo; if that is 0: done, exit status >> 8
 
-exitStatus, index and exitInfo follow the resource usage, or `""` in its place, or are the line's last
-three words. A line that is older than one before it is dropped. The current file begins with `#N`: what is before
-the byte N is in the rotated file too. A rotated file begins with `#T`, the time of its last event.
+Exit status, index and exitInfo follow the resource usage, or `""` in its place, or are the last
+three fields. A line that is older than one before it is dropped. The current file begins with `#N`:
+its lines before byte N are in the rotated file, too. A rotated file begins with `#T`, the time of
+its last event.
 
-With `--extended` older lines are told too, and
+With `--extended` older lines are not dropped, and there are further events:
 
     JOB_STATUS, state 2, 8, 16           suspended (while pending, by the system, by the user)
     JOB_STATUS, state 1, 4               pending, active: requeued or resumed
@@ -26,7 +28,11 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, final
 
+from osprofile.events.emit import DONE, FAILED, format_suffix
 from osprofile.events.sources.base import (
+    ACTIVE_SUFFIX,
+    PENDING_SUFFIX,
+    SUSPENDED_SUFFIX,
     LogSource,
     StatelessLineParser,
     StateSuffixes,
@@ -40,17 +46,23 @@ if TYPE_CHECKING:
 
     from osprofile.events.sources.base import ParsedBlock, Source, SourceOptions
 
-EVENT_SUFFIXES: Final = {"JOB_NEW": ";1;0\n", "JOB_START": ";2;0\n"}
-_START_SUFFIXES: Final = {"NEW": ";1;0\n", "START": ";2;0\n"}
-EXTENDED_STATES: Final = {1: ";1;0\n", 2: ";16;0\n", 4: ";2;0\n", 8: ";16;0\n", 16: ";16;0\n"}
-"""The states of JOB_STATUS that are told with `--extended` alone."""
+EVENT_SUFFIXES: Final = {"JOB_NEW": PENDING_SUFFIX, "JOB_START": ACTIVE_SUFFIX}
+_START_SUFFIXES: Final = {"NEW": PENDING_SUFFIX, "START": ACTIVE_SUFFIX}
+EXTENDED_STATES: Final = {
+    1: PENDING_SUFFIX,
+    2: SUSPENDED_SUFFIX,
+    4: ACTIVE_SUFFIX,
+    8: SUSPENDED_SUFFIX,
+    16: SUSPENDED_SUFFIX,
+}
+"""The states of JOB_STATUS that are events with `--extended` only."""
 END_EXCEPTIONS: Final = 0x08 | 0x10 | 0x40
-"""Of the exceptions, those that say a job's end: abend, cantrun, startfail.
+"""The exceptions that are a job's end: abend, cantrun, startfail.
 
-A host's failure (0x20) is none: the job may be run again, and its JOB_STATUS says which.
+A host's failure (0x20) is not one: the job may be run again; its JOB_STATUS shows the end.
 """
 USAGE_FIELD_COUNT: Final = 19
-"""So many numbers of resource usage stand before the exit status, if any do."""
+"""Numbers of resource usage before the exit status, if there are any."""
 _EXIT_PATTERN: Final = (  # written out: a repeated group takes twice the time
     rf"(?:{'[0-9.]++ ' * 4}(?:0(?: \"\")?+|1(?: \"\"|{' [-0-9.]++' * USAGE_FIELD_COUNT})) "
     r"([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
@@ -72,81 +84,83 @@ _EVENT_PATTERN: Final = re.compile(
 _FIRST_LINE: Final = re.compile(rb"#\s*([0-9]+)")
 
 LineFields = tuple[str, str, str, str, str, str]
-"""Kind, time, job; of an end 64, or exit status, index and exitInfo, or words that have another order."""
+"""Kind, time, job; for an end 64, or exit status, index and exitInfo, or fields in another order."""
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the current log, or the rotated ones that are needed; without a timestamp, from now on."""
+    """Open the current log and the rotated files that are needed; without a timestamp, from now on."""
     since = options.since_or_now
-    starts = StartPolicy(_make_older_file_test(since), _find_start_offset)
-    log = RotatedLog(options.choose_log_path(), 1, starts, file_in_directory="lsb.events")
+    policy = StartPolicy(_make_older_file_test(since), _find_start_offset)
+    log = RotatedLog(options.choose_log_path(), 1, policy, file_in_directory="lsb.events")
     return LogSource([(log, ExtendedLineParser(since) if options.extended else LineParser(since))])
 
 
 def _find_start_offset(head: bytes) -> int:
-    found = _FIRST_LINE.match(head)
-    return int(found[1]) if found else 0
+    match = _FIRST_LINE.match(head)
+    return int(match[1]) if match else 0
 
 
 def _make_older_file_test(since: int) -> Callable[[bytes, bytes], bool]:
     def needs_older_file(_this: bytes, older: bytes) -> bool:
-        found = _FIRST_LINE.match(older)
-        return found is None or int(found[1]) >= since
+        match = _FIRST_LINE.match(older)
+        return match is None or int(match[1]) >= since
 
     return needs_older_file
 
 
 def parse_exit_fields(fields: list[str]) -> tuple[int, int] | None:
-    """Give exit status and exitInfo of a JOB_STATUS, of which the words from the state on are given.
+    """Return exit status and exitInfo of a JOB_STATUS; `fields` are those from the state on.
 
-    Reason, subreasons, CPU time and end time come first, then whether there is resource usage. Some
-    releases write an empty text in its place.
+    The state is followed by reason, subreasons, CPU time and end time, then whether there is
+    resource usage. Some releases write an empty text in its place.
     """
     begin = 6 + (1 if fields[6:7] == ['""'] else USAGE_FIELD_COUNT if fields[5:6] == ["1"] else 0)
-    whole = len(fields) >= begin + 3 and fields[5] in ("0", "1")
-    chosen = fields[begin : begin + 3] if whole else fields[-3:]
-    status, information = parse_leading_integer(chosen[0]), parse_leading_integer(chosen[-1])
-    if len(chosen) < 3 or status is None or information is None:
+    is_complete = len(fields) >= begin + 3 and fields[5] in ("0", "1")
+    exit_fields = fields[begin : begin + 3] if is_complete else fields[-3:]
+    status, exit_info = map(parse_leading_integer, (exit_fields[0], exit_fields[-1]))
+    if len(exit_fields) < 3 or status is None or exit_info is None:
         return None
-    return status, information
+    return status, exit_info
 
 
 def _format_exit_suffix(rest: str) -> str | None:
-    """Give a job's end from the words, or the last three, behind the state 32; None if there is none."""
+    """Return the suffix for the fields (or the last three) after state 32; None if malformed."""
     return format_status_suffix(f"32 {rest}") or None
 
 
 def format_status_suffix(rest: str) -> str:
-    """Give a job's end from a line's words from the state on; empty where it tells none."""
+    """Return the suffix for the fields from the state on, 32 or 64; "" if they are malformed."""
     if not rest.startswith("32"):
-        return ";8;0\n" if rest else ""
-    found = parse_exit_fields(rest.split())
-    if found is None:
+        return format_suffix(DONE) if rest else ""
+    exit_fields = parse_exit_fields(rest.split())
+    if exit_fields is None:
         return ""
-    status, information = found
-    return f";4;{information}\n" if information else f";8;{(status & 0xFF00) >> 8}\n"
+    status, exit_info = exit_fields
+    if exit_info:
+        return format_suffix(FAILED, exit_info)
+    return format_suffix(DONE, (status & 0xFF00) >> 8)
 
 
 @final
 class LineParser:
-    """What the original tells; `latest_ambiguous` is the time of the newest line.
+    """Parses lines as Globus's program does: drops those that are older than one before them.
 
-    A block whose lines are all of one form is read by two patterns, one for the times of all lines
-    and one for the lines that tell of events. Any other is read line by line.
+    A block whose lines all have the usual form is parsed by two patterns, one for the times of all
+    lines and one for the events. Any other block is parsed line by line.
     """
 
     def __init__(self, since: int) -> None:
         self._latest_time = since
-        self._suffixes = StateSuffixes({"": ";8;0\n"}, _format_exit_suffix)
+        self._suffixes = StateSuffixes({"": format_suffix(DONE)}, _format_exit_suffix)
 
     def start_file(self) -> None:
-        """Nothing is carried over from one file to the next but the newest line's time."""
+        """Do nothing: the time of the newest line is kept from file to file."""
 
     def note_end_of_log(self, now: float) -> None:
-        """Pass over it."""
+        """Do nothing: times are seconds since 1970."""
 
     def parse_lines(self, text: str) -> str:
-        """Give the events of whole lines."""
+        """Return the events of whole lines."""
         block = self.parse_isolated_block(text)
         if block and not self.accept_block(block):
             text = _drop_older_lines(text, _TIME_PATTERN.findall(text), f"{self._latest_time:010}")
@@ -156,7 +170,7 @@ class LineParser:
         return block[0] if block else "".join(map(self._convert_line, _LINE_PATTERN.findall(text)))
 
     def parse_isolated_block(self, text: str) -> ParsedBlock | None:
-        """Read a block by itself; None where its lines have another form."""
+        """Parse a block by itself; return None if a line has another form."""
         times = _TIME_PATTERN.findall(text)
         if "" in times:
             return None
@@ -170,7 +184,7 @@ class LineParser:
         return (events, int(times[0]), int(times[-1])) if times else ("", 0, 0)
 
     def accept_block(self, block: ParsedBlock) -> bool:
-        """Say whether no line of a block is older than one that was fed before."""
+        """Return whether no line of a block is older than one that was parsed before."""
         _, first, latest = block
         if latest and first < self._latest_time:
             return False
@@ -178,52 +192,52 @@ class LineParser:
         return True
 
     def _format_events(self, matches: list[tuple[str, str, str, str]]) -> str:
-        endings = self._suffixes
+        suffixes = self._suffixes
         lines = [
-            f"001;{when_job}{_START_SUFFIXES[kind] if kind else endings[how or odd]}"
-            for kind, when_job, how, odd in matches
+            f"001;{time_and_job}{_START_SUFFIXES[kind] if kind else suffixes[exit_ or other]}"
+            for kind, time_and_job, exit_, other in matches
         ]
         return "".join(lines).replace(" ", ";")
 
     def _convert_line(self, match: LineFields) -> str:
-        kind, when, job, done, how, odd = match
+        kind, when, job, done, exit_fields, other_fields = match
         moment = int(when)
         if moment < self._latest_time:
             return ""
         self._latest_time = moment
-        ending = EVENT_SUFFIXES.get(kind)
-        if not ending and kind == "JOB_STATUS" and (done or how or odd):
-            ending = self._suffixes.get(how or odd) or _format_exit_suffix(how or odd)
-        return f"001;{moment};{job}{ending}" if ending else ""
+        suffix = EVENT_SUFFIXES.get(kind)
+        if not suffix and kind == "JOB_STATUS" and (done or exit_fields or other_fields):
+            rest = exit_fields or other_fields
+            suffix = self._suffixes.get(rest) or _format_exit_suffix(rest)
+        return f"001;{moment};{job}{suffix}" if suffix else ""
 
 
 def _drop_older_lines(text: str, times: list[str], first: str) -> str:
-    """Leave out the lines that are older than `first` or one before them; `times` are theirs."""
+    """Return a block without lines older than `first` or than a line before them.
+
+    `times` are the times of all lines.
+    """
     latest = accumulate(times, max, initial=first)
     next(latest)
-    whole = zip(text[1:-1].split("\n"), times, latest, strict=True)
-    return "\n".join(["", *(line for line, when, so_far in whole if when >= so_far), ""])
+    lines = zip(text[1:-1].split("\n"), times, latest, strict=True)
+    return "\n".join(["", *(line for line, when, so_far in lines if when >= so_far), ""])
 
 
 @final
 class ExtendedLineParser(StatelessLineParser):
-    """What the original tells, and what it drops."""
+    """Parses all events."""
 
     pattern = _EXTENDED_PATTERN
 
     def __init__(self, since: int) -> None:
         super().__init__(EpochPrefixes(since))
 
-    def convert_all_matches(self, matches: list[tuple[str, str, str, str]]) -> str:
-        """Take each line by itself."""
-        return "".join(map(self.convert_match, matches))
-
     def convert_match(self, match: tuple[str, str, str, str]) -> str:
-        """Give the event of one line."""
+        """Return the event of one line."""
         kind, when, job, rest = match
-        ending = EVENT_SUFFIXES.get(kind) or self._format_suffix(kind, rest)
-        stamp = ending and self.prefixes.format_prefix(when)
-        return f"{stamp}{job}{ending}" if stamp else ""
+        suffix = EVENT_SUFFIXES.get(kind) or self._format_suffix(kind, rest)
+        prefix = suffix and self.prefixes.format_prefix(when)
+        return f"{prefix}{job}{suffix}" if prefix else ""
 
     def _format_suffix(self, kind: str, rest: str) -> str:
         number = parse_leading_integer(rest) or 0
@@ -235,7 +249,7 @@ class ExtendedLineParser(StatelessLineParser):
                     else EXTENDED_STATES.get(number, "")
                 )
             case "JOB_REQUEUE":
-                return ";1;0\n"
+                return PENDING_SUFFIX
             case "JOB_EXCEPT" if number & END_EXCEPTIONS:
-                return f";4;{number}\n"
+                return format_suffix(FAILED, number)
         return ""

@@ -1,8 +1,9 @@
-"""PBS: OpenPBS, PBS Pro and Torque, by the server's logs.
+"""PBS: the server logs of OpenPBS, PBS Pro and Torque.
 
-A file a day, `server_logs/YYYYMMDD`, lines `date;type;daemon;class;job;message` in local time, by
-the second (OpenPBS may be told to log fractions). Only lines of type 0008 (job) and 0010 (usage;
-some write 0016) tell of events; the message's beginning says which:
+Format: docs/protocols/seg.md, 3.1. There is a file for each day, `server_logs/YYYYMMDD`, with lines
+`date;type;daemon;class;job;message` in local time (OpenPBS can be configured to log fractions of a
+second). Only lines of type 0008 (job) and 0010 (usage; some releases write 0016) are events, by
+the beginning of the message:
 
     Job Queued                              pending
     Job Run                                 active
@@ -12,15 +13,15 @@ some write 0016) tell of events; the message's beginning says which:
 
 With `--extended` also, of types 0008 and 0100:
 
-    Job to be deleted at request of         failed, 0, where nothing follows. A job that runs, which
-                                            a line before says, has its end told by Exit_status
+    Job to be deleted at request of         failed, 0, if the job does not run. If it does, which
+                                            a line before shows, Exit_status follows
     Job Rerun                               pending
     Holds L set                             suspended, if the job is not running
-    Holds L released                        pending, as soon as no hold is left
+    Holds L released                        pending, when no hold is left
     job signaled with suspend, resume       suspended, active; also admin-suspend, admin-resume.
-                                            "resume job by" is a request only, and comes twice
-    enqueuing into Q, state Q               pending, for a member of an array, which has no
-                                            line Job Queued
+                                            "resume job by" is only a request, and comes twice
+    enqueuing into Q, state Q               pending, for an array's member, which has no line
+                                            Job Queued
 """
 
 from __future__ import annotations
@@ -29,7 +30,12 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.daily_log import DailyLog, format_day_name
+from osprofile.events.emit import DONE, format_suffix
 from osprofile.events.sources.base import (
+    ACTIVE_SUFFIX,
+    FAILED_SUFFIX,
+    PENDING_SUFFIX,
+    SUSPENDED_SUFFIX,
     LogSource,
     StatelessLineParser,
     StateSuffixes,
@@ -41,8 +47,12 @@ from osprofile.events.timestamps import LocalTimePrefixes, WallTime, parse_numbe
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Source, SourceOptions
 
-EVENT_SUFFIXES: Final = {"Job Queued": ";1;0\n", "Job Run": ";2;0\n", "Job deleted": ";4;0\n"}
-"""The beginnings of messages that tell all by themselves."""
+EVENT_SUFFIXES: Final = {
+    "Job Queued": PENDING_SUFFIX,
+    "Job Run": ACTIVE_SUFFIX,
+    "Job deleted": FAILED_SUFFIX,
+}
+"""The beginnings of the messages whose suffix is fixed."""
 _MESSAGE_PATTERN: Final = r"Job (?:Queued|Run|deleted)|Exit_status[^ ;\n]*+|job_id:[^;\n]*+"
 _EXTENDED_PATTERN: Final = (
     r"Job (?:Queued|Run|deleted|to be deleted|Rerun|sent signal)|Exit_status[^ ;\n]*+"
@@ -50,38 +60,43 @@ _EXTENDED_PATTERN: Final = (
     r"|Delete forced|deleting instead|MOM rejected signal|enqueuing into [^,;\n]*+, state Q"
 )
 _MESSAGES_BY_TYPE: Final = {"0100": ("enqueuing",)}
-"""What lines of these types tell of, and of no others."""
+"""Types of which only these messages are events."""
 _LINE_TEMPLATE: Final = (
     r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 )
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the directory of the server's logs; without a timestamp, from now on."""
+    """Open the directory of the server logs; without a timestamp, from now on."""
     since = options.since_or_now
     log = DailyLog(options.choose_log_path(), format_day_name(since))
-    stamps = LocalTimePrefixes(parse_minute, since)
-    return LogSource(
-        [(log, ExtendedLineParser(stamps) if options.extended else LineParser(stamps))]
-    )
+    parser_class = ExtendedLineParser if options.extended else LineParser
+    return LogSource([(log, parser_class(LocalTimePrefixes(parse_minute, since)))])
 
 
 def parse_minute(text: str) -> WallTime | None:
-    """Read MM/DD/YYYY HH:MM."""
+    """Parse MM/DD/YYYY HH:MM."""
     if text[2] + text[5] + text[10] + text[13] != "// :":
         return None
     return parse_numbers_at(text, (6, 10), (0, 2), (3, 5), (11, 13), (14, 16))
 
 
 def _format_exit_suffix(message: str) -> str | None:
-    """Read `Exit_status=N`; what is no number tells of nothing."""
+    """Return the suffix for `Exit_status=N`; None for other messages, or if N is not a number."""
     code = parse_leading_integer(message[12:]) if message.startswith("Exit_status=") else None
-    return None if code is None else f";8;{code}\n"
+    return None if code is None else format_suffix(DONE, code)
+
+
+def _convert_commit(job: str, message: str) -> tuple[str, str]:
+    """Return job and message; Torque's `job_id: ID` of `req_commit` is a `Job Queued`."""
+    if message.startswith("job_id:"):
+        return (message[8:] if job == "req_commit" else ""), "Job Queued"
+    return job, message
 
 
 @final
 class LineParser(StatelessLineParser):
-    """What the original tells."""
+    """Parses lines as Globus's program does."""
 
     pattern = re.compile(_LINE_TEMPLATE.format(types="00(?:08|1[06])", messages=_MESSAGE_PATTERN))
 
@@ -90,27 +105,22 @@ class LineParser(StatelessLineParser):
         self._suffixes = StateSuffixes(EVENT_SUFFIXES, _format_exit_suffix)
 
     def convert_all_matches(self, matches: list[tuple[str, str, str]]) -> str:
-        """Give the events of all lines; odd are a bad number, and Torque's commit."""
-        stamps, endings = self.prefixes, self._suffixes
-        return "".join([f"{stamps[when]}{job}{endings[what]}" for when, job, what in matches])
+        """Return the events of all lines; fails at a malformed number, and at Torque's commit."""
+        prefixes, suffixes = self.prefixes, self._suffixes
+        return "".join([f"{prefixes[when]}{job}{suffixes[text]}" for when, job, text in matches])
 
     def convert_match(self, match: tuple[str, str, str]) -> str:
-        """Give the event of one line."""
-        when, job, what = match
-        if what.startswith("job_id:"):
-            job, what = (what[8:] if job == "req_commit" else ""), "Job Queued"
-        stamp = job and self.prefixes.format_prefix(when)
-        ending = EVENT_SUFFIXES.get(what) or _format_exit_suffix(what)
-        return f"{stamp}{job}{ending}" if stamp and ending else ""
+        """Return the event of one line."""
+        when, job, message = match
+        job, message = _convert_commit(job, message)
+        prefix = job and self.prefixes.format_prefix(when)
+        suffix = EVENT_SUFFIXES.get(message) or _format_exit_suffix(message)
+        return f"{prefix}{job}{suffix}" if prefix and suffix else ""
 
 
 @final
 class ExtendedLineParser(TimedLineParser):
-    """What the original tells, and what it drops.
-
-    Which jobs run, which of them are being deleted, and what holds the others, is remembered from
-    line to line.
-    """
+    """Parses all events; remembers which jobs run or are being deleted, and the holds of the others."""
 
     pattern = re.compile(
         _LINE_TEMPLATE.format(types="(0(?:008|01[06]|100))", messages=_EXTENDED_PATTERN)
@@ -122,36 +132,32 @@ class ExtendedLineParser(TimedLineParser):
         self._deleted_jobs: set[str] = set()
         self._hold_letters: dict[str, set[str]] = {}
 
-    def convert_all_matches(self, matches: list[tuple[str, str, str, str]]) -> str:
-        """Take each line by itself: what it means depends on those before it."""
-        return "".join(map(self.convert_match, matches))
-
     def convert_match(self, match: tuple[str, str, str, str]) -> str:
-        """Give the event of one line."""
-        when, kind, job, what = match
-        if not what.startswith(_MESSAGES_BY_TYPE.get(kind, "")):
+        """Return the event of one line."""
+        when, kind, job, message = match
+        if not message.startswith(_MESSAGES_BY_TYPE.get(kind, "")):
             return ""
-        if what.startswith("job_id:"):
-            job, what = (what[8:] if job == "req_commit" else ""), "Job Queued"
-        ending = self._convert_basic_message(job, what) or self._convert_extended_message(job, what)
-        stamp = ending and job and self.prefixes.format_prefix(when)
-        return f"{stamp}{job}{ending}" if stamp else ""
+        job, message = _convert_commit(job, message)
+        suffix = self._convert_basic_message(job, message) or self._convert_extended_message(
+            job, message
+        )
+        prefix = suffix and job and self.prefixes.format_prefix(when)
+        return f"{prefix}{job}{suffix}" if prefix else ""
 
     def _convert_basic_message(self, job: str, message: str) -> str | None:
-        """Tell what the original tells."""
-        ending = EVENT_SUFFIXES.get(message) or _format_exit_suffix(message)
+        """Return the suffix for a message that Globus's program knows, too."""
+        suffix = EVENT_SUFFIXES.get(message) or _format_exit_suffix(message)
         if message == "Job Run":
             self._running_jobs.add(job)
-        elif ending and message != "Job Queued":
+        elif suffix and message != "Job Queued":
             self._running_jobs.discard(job)
-        if ending and message != "Job Queued":
+        if suffix and message != "Job Queued":
             self._deleted_jobs.discard(job)
             self._hold_letters.pop(job, None)
-        return ending
+        return suffix
 
     def _convert_extended_message(self, job: str, message: str) -> str:
-        """Tell what the original drops."""
-        running = job in self._running_jobs
+        """Return the suffix for a message that Globus's program ignores; "" if it is not an event."""
         match message.split(" "):
             case ["Job", "sent", "signal"] | ["Delete", "forced"] | ["deleting", "instead"]:
                 self._deleted_jobs.add(job)
@@ -160,25 +166,26 @@ class ExtendedLineParser(TimedLineParser):
             case ["Job", "to", "be", "deleted"] if job not in self._deleted_jobs:
                 self._running_jobs.discard(job)
                 self._hold_letters.pop(job, None)
-                return ";4;0\n"
+                return FAILED_SUFFIX
             case ["Job", "Rerun"]:
                 self._running_jobs.discard(job)
-                return ";1;0\n"
+                return PENDING_SUFFIX
             case ["Holds", letters, change]:
-                return "" if running else self._convert_hold_change(job, set(letters), change)
+                if job not in self._running_jobs:
+                    return self._convert_hold_change(job, set(letters), change)
             case ["job", "signaled", "with", signal]:
-                return ";16;0\n" if signal.endswith("suspend") else ";2;0\n"
+                return SUSPENDED_SUFFIX if signal.endswith("suspend") else ACTIVE_SUFFIX
             case ["enqueuing", *_] if job.partition("[")[2][:1].isdigit():
-                return ";1;0\n"
+                return PENDING_SUFFIX
         return ""
 
     def _convert_hold_change(self, job: str, letters: set[str], change: str) -> str:
         holds = self._hold_letters.setdefault(job, set())
         if change == "set":
             holds |= letters
-            return ";16;0\n"
+            return SUSPENDED_SUFFIX
         holds -= letters
         if holds:
             return ""
         del self._hold_letters[job]
-        return ";1;0\n"
+        return PENDING_SUFFIX

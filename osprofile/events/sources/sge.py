@@ -1,19 +1,20 @@
-"""Grid Engine: the reporting file, `$SGE_ROOT/$SGE_CELL/common/reporting`, with `.0`, `.1` behind it.
+"""Grid Engine: the file `$SGE_ROOT/$SGE_CELL/common/reporting`, and its rotated `.0`, `.1` and so on.
 
-Fields between colons, at least 14. The first is the time: seconds since 1970, of which ten
-characters count (Univa writes milliseconds). The second is the kind of line:
+Format: docs/protocols/seg.md, 3.3. A line has at least 14 fields, separated by colons. The first is
+the time: seconds since 1970, of which ten characters count (Univa writes milliseconds). The second
+is the kind of line:
 
-    acct      job in field 8, task in 38 (0 where there is none), failed in 14, exit status in 15
+    acct      job in field 8, task in 38 (0 if there is none), failed in 14, exit status in 15
               failed is not 0       failed, its number
-              exit status -1        nothing: a job that goes on
+              exit status -1        no event: the job goes on
               else                  done, the exit status
     job_log   event in field 4, job in 5, task in 6
               pending               pending
               delivered             active
-              deleted               done, 0: also behind a job's own end
+              deleted               done, 0: also after the job's own end
 
-With `--extended` a deleted job says failed, 0, and only if it was never delivered, and not when the
-scheduler forgets a job that ended; and job_log also tells:
+With `--extended`, deleted is failed, 0, and only for a job that was never delivered, and not if the
+scheduler deletes a job that has ended. Further events of job_log are then:
 
     restart, migrate, released      pending
     held, suspended                 suspended
@@ -29,14 +30,19 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import EventError
+from osprofile.events.emit import DONE, FAILED, format_suffix
 from osprofile.events.sources.base import (
+    ACTIVE_SUFFIX,
+    FAILED_SUFFIX,
+    PENDING_SUFFIX,
+    SUSPENDED_SUFFIX,
     LogSource,
     StatelessLineParser,
     StateSuffixes,
     TimedLineParser,
+    make_older_file_test,
     parse_leading_integer,
 )
-from osprofile.events.sources.fork import make_older_file_test
 from osprofile.events.tail import RotatedLog, StartPolicy, open_regular
 from osprofile.events.timestamps import EpochPrefixes
 
@@ -45,15 +51,19 @@ if TYPE_CHECKING:
 
     from osprofile.events.sources.base import Source, SourceOptions
 
-EVENT_SUFFIXES: Final = {"pending": ";1;0\n", "delivered": ";2;0\n", "deleted": ";8;0\n"}
-"""The events of job_log, by their beginnings."""
+EVENT_SUFFIXES: Final = {
+    "pending": PENDING_SUFFIX,
+    "delivered": ACTIVE_SUFFIX,
+    "deleted": format_suffix(DONE),
+}
+"""The suffixes for the events of job_log."""
 EXTENDED_SUFFIXES: Final = {
-    "restart": ";1;0\n",
-    "migrate": ";1;0\n",
-    "released": ";1;0\n",
-    "held": ";16;0\n",
-    "suspended": ";16;0\n",
-    "unsuspended": ";2;0\n",
+    "restart": PENDING_SUFFIX,
+    "migrate": PENDING_SUFFIX,
+    "released": PENDING_SUFFIX,
+    "held": SUSPENDED_SUFFIX,
+    "suspended": SUSPENDED_SUFFIX,
+    "unsuspended": ACTIVE_SUFFIX,
 }
 _ANY_FIELD: Final = ":[^:\\n]*+"
 _LINE_TEMPLATE: Final = (
@@ -71,49 +81,47 @@ LineFields = tuple[str, str, str, str, str, str, str]
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the reporting file and the rotated ones that are needed."""
-    wanted = make_older_file_test(_FIRST_TIME, options.since)
-    log = RotatedLog(
-        options.choose_log_path(_find_reporting_file(options.settings)), 0, StartPolicy(wanted)
-    )
-    kind = ExtendedLineParser if options.extended else LineParser
-    return LogSource([(log, kind(EpochPrefixes(options.since)))])
+    """Open the reporting file and the rotated files that are needed."""
+    policy = StartPolicy(make_older_file_test(_FIRST_TIME, lambda text: int(text) >= options.since))
+    log = RotatedLog(options.choose_log_path(_find_reporting_file(options.settings)), 0, policy)
+    parser_class = ExtendedLineParser if options.extended else LineParser
+    return LogSource([(log, parser_class(EpochPrefixes(options.since)))])
 
 
 def _find_reporting_file(settings: Mapping[str, str]) -> str:
-    """Give the place that Grid Engine's own settings name; empty where they do not say.
+    """Return the path of the reporting file by Grid Engine's own settings; "" if there are none.
 
-    They are sge_root and sge_cell of the configuration, else those of the file sge_config, else
-    the environment's. Raises `EventError` if that file cannot be read.
+    These are sge_root and sge_cell of the configuration, else SGE_ROOT and SGE_CELL of the file
+    sge_config, else of the environment. Raises `EventError` if that file cannot be read.
     """
-    known = {"SGE_CELL": "default"} | {k: v for k, v in os.environ.items() if k.startswith("SGE_")}
+    values = {"SGE_CELL": "default"} | {k: v for k, v in os.environ.items() if k.startswith("SGE_")}
     path = settings.get("sge_config", "")
     if path and os.path.exists(path):
         try:
             with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
-                known |= dict(_SETTING_PATTERN.findall(file.read()))
+                values |= dict(_SETTING_PATTERN.findall(file.read()))
         except OSError as error:
             raise EventError(f"{path} (sge_config) cannot be read: {error.strerror}") from error
     for name in ("SGE_ROOT", "SGE_CELL"):
-        given = settings.get(name.lower(), "undefined")
-        if given and given != "undefined":
-            known[name] = given
-    root = known.get("SGE_ROOT")
-    return f"{root}/{known['SGE_CELL']}/common/reporting" if root else ""
+        value = settings.get(name.lower(), "undefined")
+        if value and value != "undefined":
+            values[name] = value
+    root = values.get("SGE_ROOT")
+    return f"{root}/{values['SGE_CELL']}/common/reporting" if root else ""
 
 
 def _format_account_suffix(fields: str) -> str | None:
-    """Read failed:exit; None where it tells of nothing, being no numbers, or of a job that goes on."""
-    failed_words, _, code_words = fields.partition(":")
-    failed, code = parse_leading_integer(failed_words), parse_leading_integer(code_words)
-    if failed is None or code is None or code_words.startswith("-1"):
+    """Return the suffix for FAILED:EXIT; None if they are not numbers, or the job goes on."""
+    failed_text, _, code_text = fields.partition(":")
+    failed, code = parse_leading_integer(failed_text), parse_leading_integer(code_text)
+    if failed is None or code is None or code_text.startswith("-1"):
         return None
-    return f";4;{failed}\n" if failed else f";8;{code}\n"
+    return format_suffix(FAILED, failed) if failed else format_suffix(DONE, code)
 
 
 @final
 class LineParser(StatelessLineParser):
-    """What the original tells."""
+    """Parses lines as Globus's program does."""
 
     pattern = re.compile(
         _LINE_TEMPLATE.replace("EVENTS", "|".join(EVENT_SUFFIXES)).replace("INITIATOR", _ANY_FIELD)
@@ -124,32 +132,31 @@ class LineParser(StatelessLineParser):
         self._account_suffixes = StateSuffixes({}, _format_account_suffix)
 
     def convert_all_matches(self, matches: list[LineFields]) -> str:
-        """Give the events of all lines; odd are bad numbers, and jobs that go on."""
-        stamps, account = self.prefixes, self._account_suffixes
+        """Return the events of all lines; fails at malformed numbers and at jobs that go on."""
+        prefixes, suffixes = self.prefixes, self._account_suffixes
         return "".join(
             [
-                f"{stamps[when]}{job}.{task}{EVENT_SUFFIXES[event]}"
+                f"{prefixes[when]}{job}.{task}{EVENT_SUFFIXES[event]}"
                 if event
-                else f"{stamps[when]}{ended}.{its_task or '0'}{account[how]}"
-                for when, event, job, task, ended, how, its_task in matches
+                else f"{prefixes[when]}{ended_job}.{ended_task or '0'}{suffixes[account]}"
+                for when, event, job, task, ended_job, account, ended_task in matches
             ]
         )
 
     def convert_match(self, match: LineFields) -> str:
-        """Give the event of one line."""
-        when, event, job, task, ended, how, its_task = match
-        stamp = self.prefixes.format_prefix(when)
-        ending = EVENT_SUFFIXES[event] if event else _format_account_suffix(how)
-        if not stamp or not ending:
+        """Return the event of one line."""
+        when, event, job, task, ended_job, account, ended_task = match
+        prefix = self.prefixes.format_prefix(when)
+        suffix = EVENT_SUFFIXES[event] if event else _format_account_suffix(account)
+        if not prefix or not suffix:
             return ""
-        return (
-            f"{stamp}{job}.{task}{ending}" if event else f"{stamp}{ended}.{its_task or '0'}{ending}"
-        )
+        name = f"{job}.{task}" if event else f"{ended_job}.{ended_task or '0'}"
+        return f"{prefix}{name}{suffix}"
 
 
 @final
 class ExtendedLineParser(TimedLineParser):
-    """What the original tells, and what it drops; remembers which jobs were delivered."""
+    """Parses all events; remembers which jobs were delivered, so the order of lines matters."""
 
     pattern = re.compile(
         _LINE_TEMPLATE.replace("EVENTS", "|".join([*EVENT_SUFFIXES, *EXTENDED_SUFFIXES])).replace(
@@ -161,26 +168,24 @@ class ExtendedLineParser(TimedLineParser):
         super().__init__(prefixes)
         self._running_tasks: set[str] = set()
 
-    def convert_all_matches(self, matches: list[tuple[str, ...]]) -> str:
-        """Take each line by itself: what it means depends on those before it."""
-        return "".join(map(self.convert_match, matches))
-
     def convert_match(self, match: tuple[str, ...]) -> str:
-        """Give the event of one line."""
-        when, event, job, task, initiator, ended, how, its_task = match
-        name = f"{job}.{task}" if event else f"{ended}.{its_task or '0'}"
-        ending = (
-            self._format_suffix(name, event, initiator) if event else _format_account_suffix(how)
-        )
-        if ending and not event:
-            self._running_tasks.discard(name)
-        stamp = self.prefixes.format_prefix(when)
-        return f"{stamp}{name}{ending}" if stamp and ending else ""
+        """Return the event of one line."""
+        when, event, job, task, initiator, ended_job, account, ended_task = match
+        if event:
+            name = f"{job}.{task}"
+            suffix: str | None = self._format_suffix(name, event, initiator)
+        else:
+            name = f"{ended_job}.{ended_task or '0'}"
+            suffix = _format_account_suffix(account)
+            if suffix:
+                self._running_tasks.discard(name)
+        prefix = self.prefixes.format_prefix(when)
+        return f"{prefix}{name}{suffix}" if prefix and suffix else ""
 
     def _format_suffix(self, name: str, event: str, initiator: str) -> str:
         if event == "deleted":
-            gone = name in self._running_tasks or initiator == "scheduler"
-            return "" if gone else ";4;0\n"
+            acct_has_end = name in self._running_tasks or initiator == "scheduler"
+            return "" if acct_has_end else FAILED_SUFFIX
         if event == "delivered":
             self._running_tasks.add(name)
         elif event in ("restart", "migrate"):

@@ -1,7 +1,8 @@
-"""Slurm: its record of jobs that ended (jobcomp/filetxt), and slurmctld's log for those that begin.
+"""Slurm: its record of ended jobs (jobcomp/filetxt), and slurmctld's log for the other events.
 
-Both are given by `--log-path`, once for each file, or by a `log_path` with a comma between; a line's
-kind is known by its form. Times are local, `YYYY-MM-DDTHH:MM:SS`; slurmctld's has milliseconds.
+Formats: docs/protocols/seg.md, 3.5. Both files are named by `--log-path`, once for each, or by a
+`log_path` with a comma between them; a line's kind is recognized by its form. Times are local,
+`YYYY-MM-DDTHH:MM:SS`; slurmctld's have milliseconds.
 
 jobcomp, `JobId=N ... JobState=S ... EndTime=T ... ExitCode=CODE:SIGNAL`, at its end:
 
@@ -22,7 +23,7 @@ With `--extended` also:
     release hold on JobId=N                                      pending
     _slurm_rpc_suspend(resume) for N                             active
 
-A member of an array, written A_I(N) by slurmctld, is told as N, its own number, as jobcomp does.
+The id of an array's member, which slurmctld writes as A_I(N), is N, its own number, as in jobcomp.
 """
 
 from __future__ import annotations
@@ -30,13 +31,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.sources.base import LogSource, StatelessLineParser
+from osprofile.events.emit import DONE, FAILED, format_suffix
+from osprofile.events.sources.base import (
+    ACTIVE_SUFFIX,
+    PENDING_SUFFIX,
+    SUSPENDED_SUFFIX,
+    LogSource,
+    StatelessLineParser,
+    make_older_file_test,
+)
 from osprofile.events.tail import RotatedLog, StartPolicy
-from osprofile.events.timestamps import LocalTimePrefixes, WallTime, parse_numbers_at
+from osprofile.events.timestamps import LocalTimePrefixes, parse_iso_minute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from osprofile.events.sources.base import Source, SourceOptions
 
 END_STATES: Final = frozenset(
@@ -54,17 +61,17 @@ END_STATES: Final = frozenset(
 )
 REQUEUE_STATES: Final = frozenset({"PENDING", "REQUEUED"})
 EVENT_SUFFIXES: Final = {
-    "_slurm_rpc_submit_batch_job: ": ";1;0\n",
-    "sched: Allocate ": ";2;0\n",
-    "sched/backfill: _start_job: Started ": ";2;0\n",
+    "_slurm_rpc_submit_batch_job: ": PENDING_SUFFIX,
+    "sched: Allocate ": ACTIVE_SUFFIX,
+    "sched/backfill: _start_job: Started ": ACTIVE_SUFFIX,
 }
 """The beginnings of slurmctld's messages about a job."""
 EXTENDED_SUFFIXES: Final = {
-    "Requeuing ": ";1;0\n",
-    "sched: _hold_job_rec: hold on ": ";16;0\n",
-    "sched: _release_job_rec: release hold on ": ";1;0\n",
-    "_slurm_rpc_suspend(suspend) for ": ";16;0\n",
-    "_slurm_rpc_suspend(resume) for ": ";2;0\n",
+    "Requeuing ": PENDING_SUFFIX,
+    "sched: _hold_job_rec: hold on ": SUSPENDED_SUFFIX,
+    "sched: _release_job_rec: release hold on ": PENDING_SUFFIX,
+    "_slurm_rpc_suspend(suspend) for ": SUSPENDED_SUFFIX,
+    "_slurm_rpc_suspend(resume) for ": ACTIVE_SUFFIX,
 }
 _TIME_PATTERN: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})"
 _LINE_TEMPLATE: Final = (
@@ -76,67 +83,53 @@ _LINE_TEMPLATE: Final = (
 _FIRST_TIME: Final = re.compile(rb"EndTime=(\S{19})|^\[(\S{19})", re.MULTILINE)
 
 LineFields = tuple[str, str, str, str, str, str, str, str, str]
-"""Of jobcomp: job, state, time, code, signal; of slurmctld: time, message, job, its own number."""
+"""Of jobcomp: job, state, time, code, signal; of slurmctld: time, message, job, number of a member."""
 
 
 def open_source(options: SourceOptions) -> Source:
     """Open the logs; without a timestamp, from now on."""
     since = options.since_or_now
-    logs = [
-        RotatedLog(path, 1, StartPolicy(_make_older_file_test(since)))
-        for path in options.list_log_paths()
-    ]
+    logs = [RotatedLog(path, 1, _make_start_policy(since)) for path in options.list_log_paths()]
     return LogSource([(log, LineParser(since, extended=options.extended)) for log in logs])
 
 
-def parse_minute(text: str) -> WallTime | None:
-    """Read YYYY-MM-DDTHH:MM."""
-    return parse_numbers_at(text, (0, 4), (5, 7), (8, 10), (11, 13), (14, 16))
-
-
-def _make_older_file_test(since: int) -> Callable[[bytes, bytes], bool]:
-    prefixes = LocalTimePrefixes(parse_minute, since)
-
-    def needs_older_file(this: bytes, _older: bytes) -> bool:
-        found = _FIRST_TIME.search(this)
-        return found is None or bool(
-            prefixes.format_prefix((found[1] or found[2]).decode("latin-1"))
-        )
-
-    return needs_older_file
+def _make_start_policy(since: int) -> StartPolicy:
+    prefixes = LocalTimePrefixes(parse_iso_minute, since)
+    return StartPolicy(
+        make_older_file_test(_FIRST_TIME, lambda text: bool(prefixes.format_prefix(text)))
+    )
 
 
 @final
 class LineParser(StatelessLineParser):
-    """Lines of either log."""
+    """Parses lines of either file.
+
+    Each line is converted by itself: clusters do not end a million jobs a second.
+    """
 
     def __init__(self, since: int, *, extended: bool) -> None:
-        super().__init__(LocalTimePrefixes(parse_minute, since))
+        super().__init__(LocalTimePrefixes(parse_iso_minute, since))
         self._extended = extended
         self._suffixes = {**EVENT_SUFFIXES, **EXTENDED_SUFFIXES} if extended else EVENT_SUFFIXES
         messages = "|".join(map(re.escape, self._suffixes))
         self.pattern = re.compile(_LINE_TEMPLATE.replace("MESSAGES", messages))
 
-    def convert_all_matches(self, matches: list[LineFields]) -> str:
-        """Take each line by itself: schedulers end no million jobs a second."""
-        return "".join(map(self.convert_match, matches))
-
     def convert_match(self, match: LineFields) -> str:
-        """Give the event of one line."""
+        """Return the event of one line."""
         job, state, end, code, signal, when, message, name, number = match
         if job:
-            ending = self._format_end_suffix(state, int(code), int(signal))
-            stamp = ending and self.prefixes.format_prefix(end)
-            return f"{stamp}{job}{ending}" if stamp else ""
+            suffix = self._format_end_suffix(state, int(code), int(signal))
+            prefix = suffix and self.prefixes.format_prefix(end)
+            return f"{prefix}{job}{suffix}" if prefix else ""
         job = number or name
-        stamp = self.prefixes.format_prefix(when) if job.isdigit() else ""
-        return f"{stamp}{job}{self._suffixes[message]}" if stamp else ""
+        prefix = self.prefixes.format_prefix(when) if job.isdigit() else ""
+        return f"{prefix}{job}{self._suffixes[message]}" if prefix else ""
 
     def _format_end_suffix(self, state: str, code: int, signal: int) -> str:
-        """Tell an end of jobcomp."""
+        """Return the suffix for a line of jobcomp; "" if it is not an event."""
         if state in REQUEUE_STATES:
-            return ";1;0\n" if self._extended else ""
+            return PENDING_SUFFIX if self._extended else ""
         if state not in END_STATES:
             return ""
-        by_itself = state == "COMPLETED" or (state == "FAILED" and not signal)
-        return f";8;{code}\n" if by_itself else f";4;{signal}\n"
+        has_exited = state == "COMPLETED" or (state == "FAILED" and not signal)
+        return format_suffix(DONE, code) if has_exited else format_suffix(FAILED, signal)

@@ -97,8 +97,7 @@ WRITERS: dict[str, tuple[str, Callable[[int], str]]] = {
 def _fast(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> None:
     """Look for the next file at every reading; write logs in Greenwich."""
     zone("UTC")
-    monkeypatch.setattr(tail, "_RECHECK_INTERVAL", 0.0)
-    monkeypatch.setattr(daily_log, "_RESCAN_INTERVAL", 0.0)
+    monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
 
 
 def opened(name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False) -> Source:
