@@ -1,1 +1,1 @@
-"""The command `incarnate`: thin; it parses, calls, prints."""
+"""The command `incarnate`: it parses the command line, calls the library and prints the results."""

@@ -1,4 +1,4 @@
-"""The typer application, made from the verbs; see `options` for why it is seldom needed."""
+"""The typer application, built from the verbs; only loaded when `options` cannot parse the command line."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -18,31 +18,32 @@ from osprofile.cli.options import (
     read_parameters,
 )
 
-HELP = """Turn OS Profiles (GPE XML) into the scripts of a batch system, check them, show them.
+HELP = """Turn OS Profiles (GPE XML) into scripts for a batch system; check, compare and show profiles.
 
-The word render can be left out: incarnate START --profile pbs.
+The command render is the default: incarnate START --profile pbs.
 """
 GROUP_HELP = {
-    "job": "Run jobs on a target system: submit, watch, hold and end them.",
+    "job": "Run jobs on a target system: submit, query, control and wait for them.",
 }
 
 
 class CommandGroup(TyperGroup):
-    """The command's group: at the first word the shell offers templates beside the verbs."""
+    """The group of all verbs; the shell also completes its first word to a template's name."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Give what may stand next."""
+        """Return the completions of a word."""
+        # Private in typer; pyproject.toml limits typer's versions to those that have it.
         from typer._click.shell_completion import CompletionItem
 
-        found = super().shell_complete(ctx, incomplete)
+        verbs = super().shell_complete(ctx, incomplete)
         if incomplete.startswith("-"):
-            return found
-        offered = completion.list_suggestions("templates", {}, incomplete)
-        return [*found, *(CompletionItem(word, help=text) for word, text in offered)]
+            return verbs
+        templates = completion.list_suggestions("templates", {}, incomplete)
+        return [*verbs, *(CompletionItem(word, help=text) for word, text in templates)]
 
 
 def run_app(app: typer.Typer, words: list[str]) -> int:
-    """Run the application; give the exit code, of a usage error too."""
+    """Run the application and return the exit code, also after a usage error."""
     from typer._click.exceptions import ClickException
 
     try:
@@ -56,7 +57,7 @@ def run_app(app: typer.Typer, words: list[str]) -> int:
 
 
 def build_app(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
-    """Give the application of those verbs; `job submit` is a verb of the group `job`."""
+    """Return the typer application of some verbs; `job submit` becomes `submit` in the group `job`."""
     app = typer.Typer(
         cls=CommandGroup,
         help=HELP,
@@ -85,32 +86,31 @@ def build_app(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
     command.__doc__ = HELP
     groups = {name: _add_group(app, name) for name in GROUPS}
     for name, verb in verbs.items():
-        group, _, own = name.rpartition(" ")
+        group, _, word = name.rpartition(" ")
         settings = {"allow_interspersed_args": not has_rest_argument(read_parameters(verb))}
-        groups.get(group, app).command(own, context_settings=settings)(_make_command(verb))
+        groups.get(group, app).command(word, context_settings=settings)(_make_command(verb))
     return app
 
 
 def _add_group(app: typer.Typer, name: str) -> typer.Typer:
-    """Add a first word of verbs that have two."""
     group = typer.Typer(help=GROUP_HELP[name], rich_markup_mode=None)
-    group.callback()(lambda: None)  # a group, with however few verbs
+    group.callback()(lambda: None)  # without a callback, typer merges a single verb into the group
     app.add_typer(group, name=name)
     return group
 
 
 def _make_command(verb: Verb) -> Callable[..., None]:
-    """Give the function that typer reads a verb's options from."""
+    """Return a function with the signature and docstring from which typer makes a verb's options and help."""
 
     def command(**arguments: Any) -> None:
         raise typer.Exit(
-            run_verb(verb, {k: [] if v is None and k in many else v for k, v in arguments.items()})
+            run_verb(verb, {k: [] if v is None and k in lists else v for k, v in arguments.items()})
         )
 
-    known = read_parameters(verb)
-    many = {p.keyword for p in known if p.is_repeatable}
-    annotations = {p.keyword: Annotated[p.type, _make_typer_parameter(p)] for p in known}
-    # A line end kept as it is: click wraps all paragraphs but those that begin with a backspace.
+    parameters = read_parameters(verb)
+    lists = {p.keyword for p in parameters if p.is_repeatable}
+    annotations = {p.keyword: Annotated[p.type, _make_typer_parameter(p)] for p in parameters}
+    # click rewraps every paragraph that does not begin with a backspace.
     command.__doc__ = inspect.cleandoc(verb.__doc__ or "").replace("Examples:\n", "\b\nExamples:\n")
     command.__name__ = verb.__name__
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ def _make_command(verb: Verb) -> Callable[..., None]:
                 default=inspect.Parameter.empty if p.default is REQUIRED else p.default,
                 annotation=annotations[p.keyword],
             )
-            for p in known
+            for p in parameters
         ]
     )
     command.__annotations__ = annotations
@@ -132,14 +132,14 @@ def _make_typer_parameter(parameter: Parameter) -> Any:
     spec = parameter.spec
     complete = _make_completer(spec.completer) if spec.completer else None
     if isinstance(spec, Option):
-        pair = parameter.is_switch and len(spec.flags) == 2
+        is_pair = parameter.is_switch and len(spec.flags) == 2
         return typer.Option(
-            *(["/".join(spec.flags)] if pair else spec.flags),
+            *(["/".join(spec.flags)] if is_pair else spec.flags),
             help=spec.help,
             metavar=spec.metavar or None,
             autocompletion=complete,
             envvar=spec.environment or None,
-            show_default=pair,
+            show_default=is_pair,
         )
     return typer.Argument(
         help=spec.help, metavar=spec.metavar, autocompletion=complete, show_default=False
@@ -148,16 +148,16 @@ def _make_typer_parameter(parameter: Parameter) -> Any:
 
 def _make_completer(name: str) -> Callable[..., Any]:
     def complete(ctx: typer.Context, incomplete: str) -> Any:
-        given = dict(ctx.params)
+        params = dict(ctx.params)
         arguments = [
             p.name for p in ctx.command.params if p.param_type_name == "argument" and p.name
         ]
         if "template" in arguments:
-            # Behind an option that still lacks its value, the arguments are not sorted out yet.
+            # While an option's value is being completed, click has not assigned the arguments yet.
             for argument, word in zip(arguments, ctx.args, strict=False):
-                given[argument] = given.get(argument) or word
+                params[argument] = params.get(argument) or word
         if "folders" in arguments:
-            given["folders"] = given.get("folders") or ctx.args
-        return completion.list_suggestions(name, given, incomplete)
+            params["folders"] = params.get("folders") or ctx.args
+        return completion.list_suggestions(name, params, incomplete)
 
     return complete

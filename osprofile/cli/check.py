@@ -1,4 +1,4 @@
-"""`incarnate check`: golden cases that lie in a profile's folder, against what the profile gives now."""
+"""`incarnate check`: compares a profile's golden files with the scripts that it gives now."""
 
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, final
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
 
-SAME, DIFFERENT, NO_CASES, BAD_CASES = 0, 1, 2, 3
-_DIFF_STYLES = {"+": "added", "-": "removed", "@": "word"}
 _UPDATABLE = frozenset({"different", "missing", "stale"})
 _SUMMARY_ORDER = (
     "same",
@@ -29,18 +27,19 @@ _SUMMARY_ORDER = (
     "removed",
 )
 _ACTION_WORDS = {"different": "written", "missing": "written", "stale": "removed"}
+_NEW_SIDE = "what the profile gives"
 _OUTCOME_SENTENCES = {
     "different": " differs",
     "missing": " has no golden file",
-    "refused": " gives no script",
-    "accepted": " gives a script, and was to be refused",
-    "stale": " is of no case",
+    "refused": " is refused, but should give a script",
+    "accepted": " gives a script, but should be refused",
+    "stale": " belongs to no case",
 }
 
 
 @final
 class ProfileFolder(NamedTuple):
-    """A profile's folder, as it was given or found, and where what the profile extends is found."""
+    """A profile's folder, and the repository that has the profiles that it extends."""
 
     folder: str
     repository: "Repository"
@@ -48,9 +47,10 @@ class ProfileFolder(NamedTuple):
 
 @final
 class CheckReport(NamedTuple):
-    """What was found of one profile, and what was done: `fixed_files` has the files written and removed.
+    """The results of one profile's cases.
 
-    `added` has the names of the cases that were added, `skipped` why others could not be.
+    `fixed_files` has the files that were written or removed, `added` the names of the cases that were
+    added, and `skipped` the reasons why others could not be, by name.
     """
 
     folder: str
@@ -63,7 +63,7 @@ class CheckReport(NamedTuple):
 
     @property
     def open_results(self) -> "list[CaseResult]":
-        """The results that are not as they should be, and were not mended."""
+        """The results that differ and were not updated."""
         return [r for r in self.results if r.outcome != "same" and r.file not in self.fixed_files]
 
 
@@ -81,32 +81,32 @@ def check(
         list[str],
         Option(
             ("--case", "-c"),
-            "Take the cases of such names, as in 'START.*'; may be given again.",
+            "Check only cases with matching names, as in 'START.*'; may be repeated.",
             "GLOB",
             "cases",
         ),
     ] = [],
     update: Annotated[
-        bool, Option(("--update",), "Take the scripts as they are now as golden.")
+        bool, Option(("--update",), "Write the golden files from the scripts as they are now.")
     ] = False,
     add: Annotated[
         bool,
         Option(
             ("--add",),
-            "Add a default and a hostile case for each template that has none.",
+            "Add a default and a hostile case for each template without cases.",
         ),
     ] = False,
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Tell where profiles no longer give the scripts that lie in their folders.
+    """Compare the scripts that profiles give now with the golden files in their folders.
 
-    In a profile's folder golden/cases.toml has requests, each with a name, and golden/NAME.txt has the
-    script that the profile gave for it. --add makes cases to start from: with default values, and with
-    values that a careless script would take for something else.
+    In a profile's folder, golden/cases.toml holds named requests, and golden/NAME.txt the script that
+    the profile gave for the request NAME. --add creates cases to start from: with default values, and
+    with values that break a careless script.
 
-    Ends with 0 where all scripts are the same, 1 where something differs, 2 on wrong usage or where
-    there is no case, 3 for a bad profile or bad cases.
+    Exit codes: 0 all scripts are the same; 1 something differs; 2 wrong usage, or there are no cases;
+    3 invalid profile or invalid cases.
 
     Examples:
       incarnate check mysite --add
@@ -114,49 +114,48 @@ def check(
       incarnate check profiles --case 'START.*'
       incarnate check mysite --update
     """
-    suites = _collect_folders(folders or ["."], profiles)
-    chosen = _CaseFilter(case)
-    checked, bad = _check_folders(suites, chosen, update=update, add=add)
-    if not bad:
-        chosen.require_matches(c.cases.cases for c in checked)
-    for found in checked:
-        _print_notes(found)
-    if json and checked:
-        common.print_json([_encode_report(found) for found in checked])
+    case_filter = _CaseFilter(case)
+    reports, any_invalid = _check_folders(
+        _collect_folders(folders or ["."], profiles), case_filter, update=update, add=add
+    )
+    if not any_invalid:
+        case_filter.require_matches(report.cases.cases for report in reports)
+    for report in reports:
+        _print_notes(report)
+    if json and reports:
+        common.print_json([_encode_report(report) for report in reports])
     elif not json:
-        common.print_result(_format_report(checked))
-    if any(result.outcome in _UPDATABLE for found in checked for result in found.open_results):
-        common.print_message(
-            "    hint: with --update, what the profile gives is golden from then on"
-        )
-    if bad:
-        return BAD_CASES
-    if any(found.open_results for found in checked):
-        return DIFFERENT
-    return SAME if any(found.results for found in checked) else NO_CASES
+        common.print_result(_format_reports(reports))
+    if any(result.outcome in _UPDATABLE for report in reports for result in report.open_results):
+        common.print_message("    hint: --update writes the golden files from these scripts")
+    if any_invalid:
+        return common.INVALID_PROFILE
+    if any(report.open_results for report in reports):
+        return common.DIFFERENT
+    return common.SUCCESS if any(report.results for report in reports) else common.NO_CASES
 
 
-# Which profiles, which cases
+# Selecting profiles and cases
 
 
 def _collect_folders(words: list[str], profiles: list[str]) -> list[ProfileFolder]:
-    """Give the profiles' folders; of one that is given twice, one."""
+    """Return the profiles' folders, without duplicates."""
     from os import path
 
     repository = common.open_repository(profiles)
-    found = dict[str, ProfileFolder]()
+    by_path = dict[str, ProfileFolder]()
     for word in words:
-        for suite in _expand_folder(word, profiles, repository):
-            found.setdefault(path.realpath(suite.folder), suite)
-    return [*found.values()]
+        for folder in _expand_folder(word, profiles, repository):
+            by_path.setdefault(path.realpath(folder.folder), folder)
+    return [*by_path.values()]
 
 
 def list_case_names(words: list[str], profiles: list[str]) -> list[str]:
-    """Give the names of all cases of profiles: for the shell's completion."""
+    """Return the names of all cases of profiles, for the shell's completion."""
     from osprofile.golden import cases
 
-    suites = _collect_folders(words or ["."], profiles)
-    return sorted({name for suite in suites for name in cases.load_cases(suite.folder).cases})
+    folders = _collect_folders(words or ["."], profiles)
+    return sorted({name for folder in folders for name in cases.load_cases(folder.folder).cases})
 
 
 def _expand_folder(
@@ -173,20 +172,20 @@ def _expand_folder(
     elif path.isfile(path.join(word, "profile.xml")):
         yield ProfileFolder(word, repository)
     else:
-        inside = _list_profile_folders(word)
-        if not inside:
+        folders = _list_profile_folders(word)
+        if not folders:
             _raise_no_profile(word)
         # They may extend each other.
-        together = common.open_repository([*profiles, word])
-        yield from (ProfileFolder(folder, together) for folder in inside)
+        repository = common.open_repository([*profiles, word])
+        yield from (ProfileFolder(folder, repository) for folder in folders)
 
 
 def _list_profile_folders(directory: str) -> list[str]:
     import os
     from os import path
 
-    inside = "" if directory == "." else directory
-    folders = [path.join(inside, name) for name in sorted(os.listdir(directory))]
+    parent = "" if directory == "." else directory
+    folders = [path.join(parent, name) for name in sorted(os.listdir(directory))]
     return [f for f in folders if path.isfile(path.join(f, "profile.xml"))]
 
 
@@ -196,17 +195,17 @@ def _raise_no_profile(word: str) -> "NoReturn":
     from osprofile.errors import quote_name
 
     if not path.exists(word):
-        hint = "give the folder of a profile, a folder of such folders, or a name"
+        hint = "use the folder of a profile, a folder of such folders, or a profile's name"
         raise common.UsageError(f"there is no folder {quote_name(word)}", hint=hint)
     if path.isdir(word):
-        message = f"there is no profile.xml in {quote_name(word)} nor in a folder of it"
-        raise common.UsageError(message, hint="give the folder of a profile")
-    message = f"{quote_name(word)} has no folder of its own, where golden cases could lie"
-    raise common.UsageError(message, hint="make it the profile.xml of a folder")
+        message = f"there is no profile.xml in {quote_name(word)} or in a folder in it"
+        raise common.UsageError(message, hint="use the folder of a profile")
+    message = f"profile {quote_name(word)} does not have a folder of its own for golden cases"
+    raise common.UsageError(message, hint="move it to a folder, as profile.xml")
 
 
 class _CaseFilter:
-    """Says whether a case is asked for, and remembers which of the globs met one."""
+    """Selects cases by the globs of --case, and remembers which globs have matched."""
 
     def __init__(self, globs: list[str]) -> None:
         self.globs = globs
@@ -215,68 +214,68 @@ class _CaseFilter:
     def __call__(self, name: str) -> bool:
         from fnmatch import fnmatchcase
 
-        met = {glob for glob in self.globs if fnmatchcase(name, glob)}
-        self.matched |= met
-        return bool(met) or not self.globs
+        matching = {glob for glob in self.globs if fnmatchcase(name, glob)}
+        self.matched |= matching
+        return bool(matching) or not self.globs
 
     def require_matches(self, suites: "Iterable[Mapping[str, Case]]") -> None:
-        """Raise for a glob that met no case: it is a slip."""
+        """Raise `UsageError` for a glob that has matched no case: it is a typing error."""
         from osprofile.errors import quote_name, suggest_names
 
         names = {name for cases in suites for name in cases}
         for glob in self.globs:
             if glob not in self.matched:
-                message = f"--case {quote_name(glob)}: no case has such a name"
+                message = f"--case {quote_name(glob)} matches no case"
                 raise common.UsageError(message, hint=suggest_names(glob, names))
 
 
-# The work
+# Checking
 
 
 def _check_folders(
-    suites: list[ProfileFolder], case_filter: _CaseFilter, *, update: bool, add: bool
+    folders: list[ProfileFolder], case_filter: _CaseFilter, *, update: bool, add: bool
 ) -> tuple[list[CheckReport], bool]:
-    """Check each profile; tell of those that cannot be, and say whether there are any."""
+    """Return the reports of the valid profiles, and whether there are invalid ones, whose errors are printed."""
     from osprofile.errors import CasesError, InvalidProfileError
 
-    checked, bad = list[CheckReport](), False
-    for suite in suites:
+    reports, any_invalid = list[CheckReport](), False
+    for folder in folders:
         try:
-            checked.append(_check_folder(suite, case_filter, update=update, add=add))
+            reports.append(_check_folder(folder, case_filter, update=update, add=add))
         except (InvalidProfileError, CasesError) as error:
             common.print_error(error)
-            bad = True
-    return checked, bad
+            any_invalid = True
+    return reports, any_invalid
 
 
 def _check_folder(
     folder: ProfileFolder, case_filter: _CaseFilter, *, update: bool, add: bool
 ) -> CheckReport:
-    from osprofile.golden import cases, writer
-    from osprofile.golden import checker as golden
+    from osprofile.golden import checker, writer
+    from osprofile.golden.cases import load_cases
     from osprofile.golden.generator import generate_cases
 
     profile = folder.repository.load_file(folder.folder)
-    have = cases.load_cases(folder.folder, allow_missing=add)
-    added, left_out = tuple[str, ...](), dict[str, str]()
-    is_new = have.source is None
+    suite = load_cases(folder.folder, allow_missing=add)
+    added, skipped = tuple[str, ...](), dict[str, str]()
+    is_new = suite.source is None
     if add:
-        generated = generate_cases(profile, have).select_cases(case_filter)
-        left_out = dict(generated.skipped)
+        generated = generate_cases(profile, suite).select_cases(case_filter)
+        skipped = dict(generated.skipped)
         added = tuple(case.name for case in generated.cases)
-        have = writer.add_cases(profile, have, generated) if added else have
-    results = golden.check_cases(profile, have, case_filter) if have.cases else []
-    wanted = [r for r in results if _should_write(r, added, update=update, is_new=is_new)]
-    done = frozenset(r.file for r in writer.update_files(wanted))
-    return CheckReport(folder.folder, profile, have, results, done, added, left_out)
+        suite = writer.add_cases(profile, suite, generated) if added else suite
+    results = checker.check_cases(profile, suite, case_filter) if suite.cases else []
+    to_write = [r for r in results if _should_write(r, added, update=update, is_new=is_new)]
+    fixed_files = frozenset(r.file for r in writer.update_files(to_write))
+    return CheckReport(folder.folder, profile, suite, results, fixed_files, added, skipped)
 
 
 def _should_write(
     result: "CaseResult", added: tuple[str, ...], *, update: bool, is_new: bool
 ) -> bool:
-    """Say whether a golden file is to be written or removed where it is not as it should be."""
+    """Return whether the golden file of a result that differs is to be written or removed."""
     if result.outcome == "stale":
-        return update and not is_new  # beside no cases yet, files of that name may be anybody's
+        return update and not is_new  # before the first case, such files are not golden files
     return update or (result.outcome == "missing" and result.name in added)
 
 
@@ -284,65 +283,60 @@ def _should_write(
 
 
 def _print_notes(report: CheckReport) -> None:
-    """Tell what is no difference: warnings, and what there could be."""
+    """Print warnings, the cases that could not be added, and a hint if there are none."""
     for result in report.results:
         for warning in result.output.warnings:
             common.print_message(f"warning: case {result.name}: {warning}")
     for name, reason in report.skipped.items():
-        common.print_message(f"no case {name} was added: {reason}\n    hint: write it by hand")
+        common.print_message(f"case {name} was not added: {reason}\n    hint: write it by hand")
     if not report.cases.cases:
-        hint = f"incarnate check {report.folder} --add writes some to start from"
+        hint = f"incarnate check {report.folder} --add creates some to start from"
         common.print_message(f"profile {report.profile.name} has no golden cases\n    hint: {hint}")
 
 
-def _format_report(checked: "Sequence[CheckReport]") -> str:
-    from osprofile.cli.terminal import Report, pluralize
+def _format_reports(reports: "Sequence[CheckReport]") -> str:
+    from osprofile.cli.terminal import Report, format_path, pluralize
 
-    report = Report(indent=4, label_width=1)
-    for found in checked:
-        if found.added:
-            cases = pluralize(len(found.added), "case")
-            report.add_line(f"added     {_format_path(found.cases.cases_path)} ({cases})")
-        for result in found.results:
-            if result.file in found.fixed_files:
-                report.add_line(f"{_ACTION_WORDS[result.outcome]:<9} {_format_path(result.file)}")
-    for found in checked:
-        for result in found.open_results:
-            _add_result(report, result)
-    if any(found.results for found in checked):
-        report.add_line(_format_summary(checked), "title")
-    return str(report)
+    output = Report(indent=4, label_width=1)
+    for report in reports:
+        if report.added:
+            cases = pluralize(len(report.added), "case")
+            output.add_line(f"added     {format_path(report.cases.cases_path)} ({cases})")
+        for result in report.results:
+            if result.file in report.fixed_files:
+                output.add_line(f"{_ACTION_WORDS[result.outcome]:<9} {format_path(result.file)}")
+    for report in reports:
+        for result in report.open_results:
+            _add_result(output, result)
+    if any(report.results for report in reports):
+        output.add_line(_format_summary(reports), "title")
+    return str(output)
 
 
-def _format_summary(checked: "Sequence[CheckReport]") -> str:
+def _format_summary(reports: "Sequence[CheckReport]") -> str:
     from collections import Counter
 
     from osprofile.cli.terminal import pluralize
 
-    kinds = Counter[str]()
-    for found in checked:
-        for result in found.results:
-            kinds[
-                _ACTION_WORDS[result.outcome]
-                if result.file in found.fixed_files
-                else result.outcome
-            ] += 1
+    kinds = Counter(
+        _ACTION_WORDS[result.outcome] if result.file in report.fixed_files else result.outcome
+        for report in reports
+        for result in report.results
+    )
     stale = kinds["stale"] + kinds["removed"]
-    told = ", ".join(f"{kinds[kind]} {kind}" for kind in _SUMMARY_ORDER if kinds[kind])
-    profiles = pluralize(sum(bool(found.results) for found in checked), "profile")
-    return f"{profiles}, {pluralize(kinds.total() - stale, 'case')}: {told}"
+    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in _SUMMARY_ORDER if kinds[kind])
+    profiles = pluralize(sum(bool(report.results) for report in reports), "profile")
+    return f"{profiles}, {pluralize(kinds.total() - stale, 'case')}: {counts}"
 
 
 def _add_result(report: "Report", result: "CaseResult") -> None:
-    from osprofile.cli.diff import format_diff
-    from osprofile.cli.terminal import format_location
+    from osprofile.cli.terminal import format_diff, format_location, format_path
     from osprofile.errors import escape_unprintable
 
-    place = (
-        _format_path(result.file) if result.case is None else format_location(result.case.location)
-    )
+    file = format_path(result.file)
+    location = file if result.case is None else format_location(result.case.location)
     report.add_heading(
-        escape_unprintable(result.name), _OUTCOME_SENTENCES[result.outcome], place, "changed"
+        escape_unprintable(result.name), _OUTCOME_SENTENCES[result.outcome], location, "changed"
     )
     error = result.output.error
     if error is not None:
@@ -352,25 +346,13 @@ def _add_result(report: "Report", result: "CaseResult") -> None:
         if error.hint:
             report.add_row("", f"hint: {escape_unprintable(error.hint)}")
     if result.outcome == "different" and result.golden_data is not None:
-        names = _format_path(result.file), "what the profile gives"
-        for line in format_diff(
-            _decode_output(result.golden_data), _decode_output(result.output.data), names
-        ):
-            report.add_line(line, _DIFF_STYLES.get(line[:1], ""))
+        texts = _decode_output(result.golden_data), _decode_output(result.output.data)
+        report.add_diff(format_diff(*texts, (file, _NEW_SIDE)))
     report.add_line()
 
 
 def _decode_output(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
-
-
-def _format_path(file: str) -> str:
-    """Give a path; of a file below the working directory, its path from there."""
-    import os
-
-    from osprofile.errors import escape_unprintable
-
-    return escape_unprintable(os.path.normpath(file).removeprefix(os.getcwd() + os.sep))
 
 
 # For programs
@@ -390,27 +372,21 @@ def _encode_report(report: CheckReport) -> dict[str, Any]:
 
 
 def _encode_result(result: "CaseResult", done: bool) -> dict[str, Any]:
-    from osprofile.cli.diff import format_diff
+    from osprofile.cli.terminal import format_diff
 
     case, error, difference = result.case, result.output.error, list[str]()
     if result.outcome == "different" and result.golden_data is not None:
-        names = result.file, "what the profile gives"
-        difference = list(
-            format_diff(
-                _decode_output(result.golden_data), _decode_output(result.output.data), names
-            )
-        )
+        texts = _decode_output(result.golden_data), _decode_output(result.output.data)
+        difference = list(format_diff(*texts, (result.file, _NEW_SIDE)))
     return {
         "name": result.name,
         "result": result.outcome.value,
         "done": _ACTION_WORDS[result.outcome] if done else None,
         "file": result.file,
-        "place": str(case.location) if case is not None and case.location is not None else None,
+        "place": case and common.encode_location(case.location),
         "template": case and case.template,
         "variation": case and case.variation,
         "error": error and error.message,
-        "error_place": str(error.location)
-        if error is not None and error.location is not None
-        else None,
+        "error_place": error and common.encode_location(error.location),
         "difference": difference,
     }

@@ -1,4 +1,4 @@
-"""What the verbs share: opening a profile, reading assignments, printing, telling errors."""
+"""What all verbs share: exit codes, opening profiles, parsing NAME=VALUE words, printing results and errors."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import Profile
     from osprofile.profile.repository import Repository
+    from osprofile.source import Location
 
 VERBS = (
     "render",
@@ -38,60 +39,74 @@ VERBS = (
 GROUPS = {
     "job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget"),
 }
-"""The first word of the verbs that have two, and the second ones."""
+"""The verbs of two words, by their first word."""
+
+# Exit codes; those of errors are their attribute `exit_code`.
+SUCCESS = 0
 INTERNAL_ERROR = 1
-PASS_THROUGH_ERROR = 125
-"""What a command that passes on a script's or job's exit code ends with where the error is ours."""
+DIFFERENT = 1
+"""`diff` and `check` found a difference."""
 COMPARISON_ERROR = 2
-"""What `diff` and `check` end with where they cannot compare: 1 says that something differs."""
+"""`diff` and `check` could not compare: not 1, which means a difference."""
+NO_CASES = 2
+INVALID_PROFILE = 3
+TIMED_OUT = 124
+"""`--timeout` is over before the job has ended; the code of timeout(1)."""
+PASS_THROUGH_ERROR = 125
+"""A command that passes on the exit code of a script or job failed itself, or there is no such code."""
 INTERRUPTED = 130
+"""SIGINT, as shells report it."""
 
 
 class UsageError(NotFoundError):
-    """The words of the command line do not fit together."""
+    """The command line is not valid."""
+
+
+def list_verbs() -> list[str]:
+    """Return the names of all verbs, those of two words as `job submit`."""
+    return [*VERBS, *(f"{group} {second}" for group in GROUPS for second in GROUPS[group])]
 
 
 def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
-    """Give the resolved profile of `--profile` and `--profiles`."""
-    known = open_repository(profiles)
+    """Return the resolved profile that `--profile` names, searched for as `--profiles` says."""
+    repository = open_repository(profiles)
     if not profile:
-        hint = (
-            f"give --profile NAME, or set OSPROFILE_PROFILE; known: {', '.join(known.list_names())}"
-        )
-        raise UsageError("which profile?", hint=hint)
-    return known.load_file(profile) if is_profile_path(profile) else known.load(profile)
+        names = ", ".join(repository.list_names())
+        hint = f"use --profile NAME or set OSPROFILE_PROFILE; known profiles: {names}"
+        raise UsageError("no profile is given", hint=hint)
+    return repository.load_file(profile) if is_profile_path(profile) else repository.load(profile)
 
 
 def open_repository(profiles: Iterable[str]) -> Repository:
-    """Give the profiles that can be found, those in the directories of `--profiles` first."""
+    """Return the repository that searches the directories of `--profiles` first."""
     from osprofile.profile.repository import Repository
 
     directories = list(profiles)
     for directory in directories:
         if not os.path.isdir(directory):
-            what = "is no directory" if os.path.exists(directory) else "does not exist"
-            raise UsageError(f"--profiles {quote_value(directory)} {what}")
+            fault = "is not a directory" if os.path.exists(directory) else "does not exist"
+            raise UsageError(f"--profiles {quote_value(directory)} {fault}")
     return Repository(directories)
 
 
 def is_profile_path(profile: str) -> bool:
-    """Say whether the value of `--profile` is a path: it has a slash, or is an XML file's name."""
+    """Return whether the value of `--profile` is a path: it has a slash, or is an XML file's name."""
     return "/" in profile or profile.endswith(".xml") or profile in {".", ".."}
 
 
 def parse_assignments(words: Iterable[str], option: str) -> dict[str, str]:
-    """Give the pairs of `NAME=VALUE` words; of two with one name the later counts."""
-    found = {}
+    """Return the values of `NAME=VALUE` words by name; if a name is repeated, the last one counts."""
+    values = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
-            raise UsageError(f"{option} {word!r}: a name, an equals sign and a value are needed")
-        found[name] = value
-    return found
+            raise UsageError(f"{option} {word!r} is not of the form NAME=VALUE")
+        values[name] = value
+    return values
 
 
 def build_context(profile: Profile, words: Iterable[str]) -> dict[str, str]:
-    """Give the context of one job: this user, a fresh working directory, and `--context`."""
+    """Return the context of a new job: this user, a fresh working directory, and `--context`."""
     from osprofile.incarnation.context import new_context, working_directory
 
     given = parse_assignments(words, "--context")
@@ -103,7 +118,7 @@ def build_context(profile: Profile, words: Iterable[str]) -> dict[str, str]:
 
 
 def print_result(text: str) -> None:
-    """Print a result, as UTF-8 whatever the locale says, with a line end after its last line."""
+    """Print a result as UTF-8, whatever the locale is, and end its last line."""
     sys.stdout.flush()
     data = text.encode("utf-8", "surrogateescape")
     sys.stdout.buffer.write(data if data.endswith(b"\n") or not data else data + b"\n")
@@ -111,7 +126,7 @@ def print_result(text: str) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print a result as JSON; what a terminal would act on is escaped in it."""
+    """Print a result as JSON, with control characters escaped so that a terminal ignores them."""
     import json
 
     text = json.dumps(value, ensure_ascii=False, indent=2)
@@ -119,23 +134,23 @@ def print_json(value: object) -> None:
 
 
 def print_message(text: str) -> None:
-    """Print a message for the user."""
+    """Print a message to standard error."""
     sys.stderr.write(text.encode("utf-8", "backslashreplace").decode() + "\n")
 
 
 def print_error(error: OSProfileError, subject: str = "") -> None:
-    """Print an error; `subject` says what it befell, where its own words may not."""
-    told = str(error)
+    """Print an error to standard error; `subject` says what it is about, if its message may not."""
+    text = str(error)
     subject = f"{subject}: " if subject else ""
-    # A profile's problems begin with their places, as a compiler's do.
-    placed = isinstance(error, InvalidProfileError) or (
+    # Errors in a file begin with their location, as a compiler's do: editors can jump to it.
+    is_located = isinstance(error, InvalidProfileError) or (
         isinstance(error, CasesError) and error.location is not None
     )
-    print_message(told if placed else f"incarnate: {subject}{told}")
+    print_message(text if is_located else f"incarnate: {subject}{text}")
 
 
 def suggest_command(word: str) -> str:
-    """Give a hint where a word is nearly a verb, or is the second one of a verb that has two."""
+    """Return a hint if a word resembles a verb, or the second word of a verb of two."""
     from difflib import get_close_matches
 
     commands = {second: f"{first} {second}" for first, words in GROUPS.items() for second in words}
@@ -145,9 +160,9 @@ def suggest_command(word: str) -> str:
 
 
 def run_verb(verb: Callable[..., int], arguments: Mapping[str, Any], first_word: str = "") -> int:
-    """Run a verb; tell an error in one block, and give the exit code. No traceback, ever.
+    """Run a verb and return the exit code; errors are printed, never as a traceback.
 
-    `first_word` is the first word where no verb was given: it may have been meant as one.
+    `first_word` is the first word of a command line without a verb: it may be a misspelt one.
     """
     try:
         return verb(**arguments)
@@ -157,22 +172,24 @@ def run_verb(verb: Callable[..., int], arguments: Mapping[str, Any], first_word:
         print_error(error)
         return error_exit_code(verb, arguments, error.exit_code)
     except BrokenPipeError as error:
+        # Before the clause for Exception: with --run, too, a reader that has gone is not error 125.
         return print_failure(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001  # the last resort: a user gets a sentence
+    except Exception as error:  # noqa: BLE001  # the last resort: users get a message
         return error_exit_code(verb, arguments, print_failure(error))
 
 
 def print_failure(error: Exception) -> int:
-    """Tell an error that is none of ours in one block; give the exit code."""
+    """Print an error that is not an `OSProfileError`, and return the exit code."""
     if isinstance(error, BrokenPipeError):
-        # The reader has gone, as with `| head`: say nothing, now or when Python closes stdout.
+        # The reader has gone, as with `| head`: print nothing, nor let Python when it closes stdout.
+        # This clause comes first since BrokenPipeError is an OSError.
         _discard_output()
     elif isinstance(error, OSError):
         print_message(f"incarnate: {error.filename or 'output'}: {error.strerror}")
         _discard_output()
-    elif isinstance(error, UnicodeEncodeError):  # Python takes words that are not UTF-8 so
+    elif isinstance(error, UnicodeEncodeError):  # a word that is not UTF-8 has surrogates
         print_message(f"incarnate: {quote_value(str(error.object))} is not valid UTF-8")
         return UsageError.exit_code
     elif os.environ.get("OSPROFILE_DEBUG"):
@@ -180,43 +197,49 @@ def print_failure(error: Exception) -> int:
     else:
         print_message(
             f"incarnate: internal error: {type(error).__name__}: {error}\n"
-            "    hint: this is a fault of osprofile's; OSPROFILE_DEBUG=1 shows where"
+            "    hint: this is a bug in osprofile; OSPROFILE_DEBUG=1 shows the traceback"
         )
     return INTERNAL_ERROR
 
 
 def _discard_output() -> None:
-    """Have what could not be written forgotten: Python would try it again when it ends."""
+    """Discard what could not be written: Python would try to write it again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_missing_streams() -> None:
-    """Open the standard streams that are closed, so that no file gets their numbers.
+    """Open the standard streams that are closed, so that no other file gets their descriptors.
 
-    A result that is written to one fails; messages are lost.
+    Writing a result then fails; messages are lost.
     """
+    # stdout is opened for reading: a result that nobody gets must be an error, not exit code 0.
     modes = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
     for name, mode in modes.items():
         if getattr(sys, name) is None:
-            number = os.open(os.devnull, mode)  # the lowest one that is free
+            number = os.open(os.devnull, mode)  # the lowest free one: that of the closed stream
             os.set_inheritable(number, True)
             stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
 
 
 def error_exit_code(verb: Callable[..., int], arguments: Mapping[str, Any], code: int) -> int:
-    """Give the exit code for an error of ours, where 1 or the script's own would say something else."""
+    """Return the exit code of a failed verb, which must differ from a script's and from DIFFERENT."""
     if passes_exit_code(verb, arguments):
         return PASS_THROUGH_ERROR
     return max(code, COMPARISON_ERROR) if verb.__name__ in {"diff", "check"} else code
 
 
 def usage_exit_code(words: Sequence[str]) -> int:
-    """Return the exit code for a command line that cannot be read: 125 where 2 could be a script's."""
+    """Return the exit code for an invalid command line: 125 if 2 could be a script's own."""
     passes = not {"--run", "--wait"}.isdisjoint(words) or words[:2] == ["job", "wait"]
     return PASS_THROUGH_ERROR if passes else UsageError.exit_code
 
 
 def passes_exit_code(verb: Callable[..., int], arguments: Mapping[str, Any]) -> bool:
-    """Say whether a command's exit code is that of a script or job that it was asked to run."""
+    """Return whether a verb's exit code is that of the script or job that it runs."""
     return bool(arguments.get("run") or arguments.get("wait") or verb.__name__ == "wait")
+
+
+def encode_location(location: Location | None) -> str | None:
+    """Return `file:line:column` for JSON, or None."""
+    return str(location) if location is not None else None

@@ -1,12 +1,12 @@
-"""What the shell offers at a TAB: names of profiles, templates, variations, applications, fields, jobs.
+"""Completions for the shell: names of profiles, templates, variations, applications, fields, jobs.
 
-Each function takes the values given so far, by parameter, and gives (word, help) pairs. Completion
-never fails: where a profile cannot be loaded, there is nothing to offer.
+Each function takes the values of the command line so far, by parameter, and returns pairs of a word and
+its help. Completion never fails: if a profile cannot be loaded, there are no suggestions.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from osprofile.cli import common
 from osprofile.errors import OSProfileError
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
 Suggestion = tuple[str, str]
 
 
-def profiles(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the names of the profiles on the search path."""
+def suggest_profiles(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the names of the profiles on the search path."""
     from osprofile.profile.repository import Repository
 
     return [(name, "") for name in Repository(params.get("profiles") or ()).list_names()]
 
 
-def templates(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the templates of the profile; of the bundled `linux` where none is given yet."""
+def suggest_templates(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the templates of the profile, or of the bundled `linux` if none is given yet."""
     return [(t.name, t.description) for t in _load_profile(params, "linux").templates.values()]
 
 
-def variations(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the named variations of the template."""
+def suggest_variations(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the named variations of the template."""
     template = _load_profile(params).get_template(params.get("template") or "")
     return [(i.name, i.description) for i in template.invocations.values() if i.name]
 
 
-def applications(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give NAME and NAME/VERSION of the profile's applications."""
-    found = _load_profile(params).applications.values()
-    names = {a.application_name: a.description for a in found}
-    versions = [(f"{a.application_name}/{a.application_version}", a.description) for a in found]
+def suggest_applications(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return NAME and NAME/VERSION of the profile's applications."""
+    entries = _load_profile(params).applications.values()
+    names = {a.application_name: a.description for a in entries}
+    versions = [(f"{a.application_name}/{a.application_version}", a.description) for a in entries]
     return [*names.items(), *versions]
 
 
-def assignments(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give `NAME=` for each field that a request may set."""
+def suggest_assignments(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return `NAME=` for each field that a request may set."""
     plan = _load_plan(params)
     return [(f"{name}=", plan.declarations[name].description) for name in sorted(plan.settable)]
 
 
-def used(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the fields that the text uses, settable or not."""
+def suggest_used_fields(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the fields that the template uses, settable or not."""
     plan = _load_plan(params)
     fields = {name: plan.declarations.get(name) for name in sorted(plan.uses)}
     return [(name, field.description if field else "") for name, field in fields.items()]
@@ -66,8 +66,8 @@ def _load_plan(params: Mapping[str, Any]) -> Plan:
     return get_plan(_load_profile(params), template, variation, params.get("application"))
 
 
-def jobs(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the ids of the jobs of the record that have not ended."""
+def suggest_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the ids of the recorded jobs that have not ended."""
     import os.path
 
     from osprofile.jobs.store import Store, default_store_path
@@ -81,47 +81,63 @@ def jobs(params: Mapping[str, Any]) -> list[Suggestion]:
     return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
 
 
-def formats(_given: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the formats of the linter."""
+def suggest_formats(_params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the output formats of `lint`."""
     from osprofile.cli.lint import FORMATS
 
     return [(name, "") for name in FORMATS]
 
 
-def codes(_given: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the codes of the linter."""
+def suggest_codes(_params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the codes of the linter's rules."""
     from osprofile.lint import RULES
 
     return [(rule.code, rule.summary) for rule in RULES.values()]
 
 
-def cases(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the names of the golden cases."""
+def suggest_cases(params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the names of the golden cases."""
     from osprofile.cli.check import list_case_names
 
     words, profiles = (list(params.get(name) or ()) for name in ("folders", "profiles"))
     return [(name, "") for name in list_case_names(words, profiles)]
 
 
-def schemas(_given: Mapping[str, Any]) -> list[Suggestion]:
-    """Give the names of the schemas' files."""
+def suggest_schemas(_params: Mapping[str, Any]) -> list[Suggestion]:
+    """Return the file names of the schemas."""
     from osprofile.profile.editors import list_schema_files
 
     return [(name, "") for name in list_schema_files()]
 
 
 def _load_profile(params: Mapping[str, Any], fallback: str | None = None) -> Profile:
-    profile = (
-        params.get("profile") or params.get("first") or fallback
-    )  # diff has two, and no option
+    # `diff` has no --profile; its first profile is the argument `first`.
+    profile = params.get("profile") or params.get("first") or fallback
     return common.open_profile(profile, params.get("profiles") or ())
 
 
-def list_suggestions(name: str, params: Mapping[str, Any], incomplete: str) -> Iterable[Suggestion]:
-    """Give what the function of that name offers for a word that has been begun."""
-    function: Callable[[Mapping[str, Any]], list[Suggestion]] = globals()[name]
+COMPLETERS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Suggestion]]]] = {
+    "profiles": suggest_profiles,
+    "templates": suggest_templates,
+    "variations": suggest_variations,
+    "applications": suggest_applications,
+    "assignments": suggest_assignments,
+    "used-fields": suggest_used_fields,
+    "jobs": suggest_jobs,
+    "formats": suggest_formats,
+    "codes": suggest_codes,
+    "cases": suggest_cases,
+    "schemas": suggest_schemas,
+}
+"""The functions by the name that an option or argument gives as its `completer`."""
+
+
+def list_suggestions(
+    completer: str, params: Mapping[str, Any], incomplete: str
+) -> Iterable[Suggestion]:
+    """Return the suggestions of a completer that begin with the incomplete word."""
     try:
-        found = function(params)
+        suggestions = COMPLETERS[completer](params)
     except OSProfileError:
         return []
-    return [(word, text) for word, text in found if word.startswith(incomplete)]
+    return [(word, text) for word, text in suggestions if word.startswith(incomplete)]

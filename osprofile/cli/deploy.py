@@ -1,4 +1,4 @@
-"""`incarnate deploy`: a profile's static scripts, put in place."""
+"""`incarnate deploy`: writes a profile's static scripts to the target system."""
 
 from typing import Annotated
 
@@ -13,15 +13,13 @@ def deploy(
     profiles: ProfilesOption = [],
     run: Annotated[
         bool,
-        Option(
-            ("--run",), "Run the deployment through the profile's SHELL; pass on its exit code."
-        ),
+        Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code."),
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Print, or run, the script that writes all static scripts of a profile.
+    """Print or run the script that writes all static scripts of a profile.
 
-    It may run again at any time: files that are in place are left alone.
+    It may be run again at any time: files that are up to date are not written.
 
     Examples:
       incarnate deploy --profile mine
@@ -41,12 +39,13 @@ def deploy(
         words = shell.get_shell_command(resolved, special)
         code = shell.run_script(words, deployment_script(scripts)).exit_code
     if json:
-        told = [{"path": s.path, "mode": f"{s.mode:o}", "sha256": s.digest} for s in scripts]
-        common.print_json(told)
+        common.print_json(
+            [{"path": s.path, "mode": f"{s.mode:o}", "sha256": s.digest} for s in scripts]
+        )
     elif not run:
         common.print_result(deployment_script(scripts))
     elif not code:
-        common.print_message(
-            f"{len(scripts)} static script{'' if len(scripts) == 1 else 's'} in place"
-        )
+        from osprofile.cli.terminal import pluralize
+
+        common.print_message(f"{pluralize(len(scripts), 'static script')} in place")
     return code

@@ -1,4 +1,4 @@
-"""`incarnate diff`: what differs between two profiles, and between the scripts that they give."""
+"""`incarnate diff`: the differences between two profiles, and between the scripts that they give."""
 
 import itertools
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,28 +17,25 @@ from osprofile.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from osprofile.cli.terminal import Report
-    from osprofile.incarnation.comparison import RenderedScript, ScriptPair
+    from osprofile.errors import OSProfileError
+    from osprofile.incarnation.comparison import ScriptPair
     from osprofile.profile.difference import ItemPath, ProfileChange, ProfileItem
     from osprofile.profile.model import Profile
 
-SAME, DIFFERENT = 0, 1
 _CHANGE_SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 _UNQUOTED_KINDS = {"pattern", "limit", "type", "settable"}
-_DIFF_STYLES = {"+": "added", "-": "removed", "@": "word"}
 
 
 def diff(
     *,
-    first: Annotated[str, Argument("The one profile: a name or a path.", "A", "profiles")],
-    second: Annotated[str, Argument("The other profile.", "B", "profiles")],
+    first: Annotated[str, Argument("The first profile: a name or a path.", "A", "profiles")],
+    second: Annotated[str, Argument("The second profile.", "B", "profiles")],
     template: Annotated[
         str | None,
-        Argument(
-            "Compare this template alone, with all that goes into it.", "[TEMPLATE]", "templates"
-        ),
+        Argument("Compare only this template, and what it uses.", "[TEMPLATE]", "templates"),
     ] = None,
     set: SetOption = [],  # noqa: A002  # the option's name
     set_file: SetFileOption = [],
@@ -48,7 +45,7 @@ def diff(
         str | None,
         Option(
             ("--variation", "-v"),
-            "Compare the scripts of this variation alone.",
+            "Compare only the scripts of this variation.",
             "NAME",
             "variations",
         ),
@@ -57,14 +54,14 @@ def diff(
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Tell what differs between two resolved profiles, and between the scripts they give.
+    """Show the differences between two resolved profiles, and between the scripts that they give.
 
-    First templates, variations, fields, limits and tags that were added (+), removed (-) or changed
-    (~), with their places; then the scripts of both for the same request, line by line. Scripts
-    that need a value are compared where --set gives it. Job directories get the same name.
+    First come the templates, variations, fields, limits and tags that were added (+), removed (-) or
+    changed (~), with their locations; then the scripts of both for the same request, line by line.
+    Scripts that need a value are compared only if --set gives it. Job directories get the same name.
 
-    Ends with 0 where nothing differs, 1 where something does, 2 on wrong usage or an unknown
-    name or where neither profile takes the request, 3 for a bad profile.
+    Exit codes: 0 no difference; 1 something differs; 2 wrong usage, an unknown name, or both
+    profiles refuse the request; 3 invalid profile.
 
     Examples:
       incarnate diff torque pbs
@@ -77,34 +74,41 @@ def diff(
 
     old, new = (common.open_profile(name, profiles) for name in (first, second))
     request = comparison.ComparisonRequest(read_request(fields, set_file, set), application)
-    wanted = comparison.find_common_variations(old, new, template, variation)
+    variations = comparison.find_common_variations(old, new, template, variation)
     sides = [comparison.ProfileInContext(p, _build_context(p, context)) for p in (old, new)]
-    pairs = comparison.compare_scripts(sides[0], sides[1], wanted, request)
+    pairs = comparison.compare_scripts(sides[0], sides[1], variations, request)
     _raise_refusal(pairs if template is not None else ())
     if template is None:
         changes = compare_profiles(old, new)
     else:
-        part = comparison.collect_scope(old, new, template, application)
-        changes = compare_profiles(old, new, **part._asdict())
+        scope = comparison.collect_scope(old, new, template, application)
+        changes = compare_profiles(
+            old,
+            new,
+            templates=scope.templates,
+            global_fields=scope.global_fields,
+            include_root=scope.uses_root,
+        )
     if json:
         common.print_json(_encode_comparison(old, new, changes, pairs))
     else:
         common.print_result(_format_report((first, second), changes, pairs))
-    return DIFFERENT if changes or any(pair.differs for pair in pairs) else SAME
+    differs = bool(changes) or any(pair.differs for pair in pairs)
+    return common.DIFFERENT if differs else common.SUCCESS
 
 
 def _build_context(profile: "Profile", words: list[str]) -> dict[str, str]:
-    """Give a context that is the same at every call: a job's directory has no unique name here."""
+    """Return a context that is the same in each run: the working directory's name is fixed."""
     from osprofile.incarnation.context import get_user_name, working_directory
 
-    given = common.parse_assignments(words, "--context")
-    user = given.get("USER_NAME") or get_user_name()
+    assigned = common.parse_assignments(words, "--context")
+    user = assigned.get("USER_NAME") or get_user_name()
     directory = working_directory(profile, user, "JOB")
-    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **given}
+    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **assigned}
 
 
 def _raise_refusal(pairs: "Sequence[ScriptPair]") -> None:
-    """Raise what both sides say where none of the scripts that were asked for can be made."""
+    """Raise the error of the first script if both profiles refuse all of them."""
     if pairs and all(pair.both_failed for pair in pairs) and pairs[0].old.error is not None:
         raise pairs[0].old.error
 
@@ -140,34 +144,34 @@ def _format_report(
 
 
 def _add_change(report: "Report", change: "ProfileChange") -> None:
-    from osprofile.cli.terminal import format_location, pluralize
+    from osprofile.cli.terminal import format_diff, format_location, pluralize
 
     heading, old, new = (
         f"{_CHANGE_SIGNS[change.kind]} {_format_path(change.path)}",
         change.old,
         change.new,
     )
-    what = change.path[-1].kind
+    kind = change.path[-1].kind
     if old is None or new is None:
         item = old or new
-        place = format_location(item.location) if item is not None else ""
-        text = _summarize_item(what, item, report.width - len(heading) - 1)
-        report.add_heading(heading, text and f" {text}", place, change.kind)
+        location = format_location(item.location) if item is not None else ""
+        text = _summarize_item(kind, item, report.width - len(heading) - 1)
+        report.add_heading(heading, text and f" {text}", location, change.kind)
         return
     report.add_heading(heading, "", "", change.kind)
     values = old.value or "", new.value or ""
     long = any("\n" in value for value in values)
     for mark, item, value in zip("-+", (old, new), values, strict=True):
         lines = pluralize(value.count("\n") + (value[-1:] not in {"", "\n"}), "line")
-        text = lines if long else _format_contrast(what, value, values, report.text_width)
-        report.add_row(mark, text, format_location(item.location), _DIFF_STYLES[mark])
+        text = lines if long else _format_contrast(kind, value, values, report.text_width)
+        style = "removed" if mark == "-" else "added"
+        report.add_row(mark, text, format_location(item.location), style)
     if long:
-        for line in itertools.islice(format_diff(*values, ("", "")), 2, None):
-            report.add_line(f"    {line}", _DIFF_STYLES.get(line[:1], ""))
+        report.add_diff(itertools.islice(format_diff(*values, ("", "")), 2, None), indent="    ")
 
 
 def _summarize_item(kind: str, item: "ProfileItem | None", width: int) -> str:
-    """Give the value of what came or went: of many lines, how many they are."""
+    """Return the value of an item that was added or removed, or the number of its lines."""
     from osprofile.cli.terminal import pluralize
 
     if item is None or item.value is None:
@@ -178,14 +182,14 @@ def _summarize_item(kind: str, item: "ProfileItem | None", width: int) -> str:
 
 
 def _format_value(kind: str, value: str, width: int) -> str:
-    """Give a value: quoted, but for what has no blanks at its ends anyhow."""
+    """Return a value in quotes, unless it is of a kind that cannot begin or end with a blank."""
     from osprofile.cli.terminal import quote_value, truncate_text
 
     return truncate_text(value, width) if kind in _UNQUOTED_KINDS else quote_value(value, width)
 
 
 def _format_contrast(kind: str, value: str, values: tuple[str, str], width: int) -> str:
-    """Give a value; where it is too long, from a little before the values differ."""
+    """Return one of two values; long ones begin shortly before their first difference."""
     same = next((i for i, (a, b) in enumerate(zip(*values, strict=False)) if a != b), 0)
     if max(map(len, values)) + 2 <= width or same <= width // 2:
         return _format_value(kind, value, width)
@@ -197,51 +201,33 @@ def _format_path(path: "ItemPath") -> str:
     from osprofile.errors import quote_name
 
     words = []
-    for what, name in path:
-        plain = truncate_text(quote_name(name), 60) if name else ""
-        if what == "variation" and not name:
-            plain = "''"
-        words.append(f"{what} {plain}".rstrip())
+    for kind, name in path:
+        shown = truncate_text(quote_name(name), 60) if name else ""
+        if kind == "variation" and not name:
+            shown = "''"
+        words.append(f"{kind} {shown}".rstrip())
     return ", ".join(words)
 
 
 def _add_script_diff(report: "Report", pair: "ScriptPair", names: tuple[str, str]) -> None:
+    from osprofile.cli.terminal import format_diff
+
     report.add_line()
     variation = f" {pair.variation}" if pair.variation else ""
     report.add_line(f"the script of {pair.template}{variation}", "title")
-    for name, made in zip(names, (pair.old, pair.new), strict=True):
-        if made.error is not None:
-            _add_error(report, f"{name} gives none: ", made)
+    for name, script in zip(names, (pair.old, pair.new), strict=True):
+        if script.error is not None:
+            _add_error(report, name, script.error)
     if pair.old.error is None and pair.new.error is None:
-        for line in format_diff(pair.old.text, pair.new.text, names):
-            report.add_line(line, _DIFF_STYLES.get(line[:1], ""))
+        report.add_diff(format_diff(pair.old.text, pair.new.text, names))
 
 
-def _add_error(report: "Report", label: str, rendering: "RenderedScript") -> None:
+def _add_error(report: "Report", profile: str, error: "OSProfileError") -> None:
     from osprofile.cli.terminal import format_location
     from osprofile.errors import escape_unprintable
 
-    error = rendering.error
-    if error is not None:
-        place = format_location(error.location)
-        report.add_row("!", escape_unprintable(f"{label}{error.message}"), place, "removed")
-
-
-def format_diff(old: str, new: str, names: tuple[str, str]) -> "Iterator[str]":
-    """Give two texts as a unified difference, each line harmless; whether they end a line is told."""
-    from difflib import unified_diff
-
-    from osprofile.cli.terminal import escape_script_line
-
-    sides = [text.split("\n") for text in (old, new)]
-    for side in sides:
-        if side[-1]:
-            side[-1] += "\n\\ no line end"
-        else:
-            side.pop()
-    first, second = map(escape_script_line, names)
-    for line in unified_diff(sides[0], sides[1], first, second, lineterm=""):
-        yield from map(escape_script_line, line.split("\n"))
+    text = escape_unprintable(f"{profile} gives no script: {error.message}")
+    report.add_row("!", text, format_location(error.location), "removed")
 
 
 def _add_refused(report: "Report", refused: "Sequence[ScriptPair]") -> None:
@@ -278,7 +264,7 @@ def _encode_comparison(
         "changes": [
             {
                 "kind": change.kind,
-                "path": [{"what": what, "name": name} for what, name in change.path],
+                "path": [{"what": kind, "name": name} for kind, name in change.path],
                 "old": _encode_item(change.old),
                 "new": _encode_item(change.new),
             }
@@ -298,7 +284,9 @@ def _encode_item(item: "ProfileItem | None") -> dict[str, Any] | None:
 
 
 def _encode_pair(pair: "ScriptPair", names: tuple[str, str]) -> dict[str, Any]:
-    errors = [made.error for made in (pair.old, pair.new)]
+    from osprofile.cli.terminal import format_diff
+
+    errors = [script.error for script in (pair.old, pair.new)]
     return {
         "template": pair.template,
         "variation": pair.variation,

@@ -1,4 +1,4 @@
-"""`incarnate explain`: what a code of the linter means."""
+"""`incarnate explain`: explains the rules of the linter."""
 
 from typing import Annotated
 
@@ -9,11 +9,11 @@ from osprofile.cli.options import Argument, JsonOption
 def explain(
     *,
     codes: Annotated[
-        list[str], Argument("Codes, as in OSP605; without one: a list.", "[CODE...]", "codes")
+        list[str], Argument("Codes, as in OSP605 [default: list all].", "[CODE...]", "codes")
     ] = [],
     json: JsonOption = False,
 ) -> int:
-    """Explain codes of the linter: what is wrong, why, a wrong example and a right one.
+    """Explain rules of the linter: what is wrong, why, a wrong example and a right one.
 
     Examples:
       incarnate explain
@@ -24,8 +24,8 @@ def explain(
 
     rules = [find_rule(code) for code in codes]
     if json:
-        told = ("code", "severity", "summary", "why", "wrong", "right")
-        common.print_json([{t: getattr(r, t) for t in told} for r in rules or RULES.values()])
+        keys = ("code", "severity", "summary", "why", "wrong", "right")
+        common.print_json([{k: getattr(r, k) for k in keys} for r in rules or RULES.values()])
     else:
         common.print_result("\n\n".join(map(format_explanation, rules)) or format_rule_list())
     return 0

@@ -1,4 +1,4 @@
-"""`incarnate fields`: what a request may set."""
+"""`incarnate fields`: lists the fields that a request may set."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,18 +24,18 @@ def fields(
     ] = "START",
     profile: ProfileOption = None,
     variation: Annotated[
-        str, Option(("--variation", "-v"), "The invocation variation.", "NAME", "variations")
+        str, Option(("--variation", "-v"), "The variation of the template.", "NAME", "variations")
     ] = "",
     application: ApplicationOption = None,
     profiles: ProfilesOption = [],
     all: Annotated[  # noqa: A002
-        bool, Option(("--all",), "Show the fields that a request may not set, too.")
+        bool, Option(("--all",), "Also show the fields that a request may not set.")
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Show the fields of a template: value, what is allowed, meaning.
+    """Show the fields of a template: value, description, allowed values.
 
-    Those of START are those of the whole job: of JOB_PROLOGUE, the application and JOB_EPILOGUE too.
+    The fields of START include those of JOB_PROLOGUE, the application and JOB_EPILOGUE.
 
     Examples:
       incarnate fields --profile pbs
@@ -87,7 +87,7 @@ def _format_row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
 
 
 def _format_table(rows: list[tuple[str, str, str]]) -> str:
-    """Give a block a field: the name and its value, then what is allowed, then the description."""
+    """Return a block per field: the name and value, then the description, then what is allowed."""
     import textwrap
     from shutil import get_terminal_size
 

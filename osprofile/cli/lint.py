@@ -1,5 +1,6 @@
-"""`incarnate lint`: everything that is wrong with profiles, in one pass."""
+"""`incarnate lint`: reports all problems of profiles in one run."""
 
+import os.path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from osprofile.cli import common
@@ -10,7 +11,6 @@ if TYPE_CHECKING:
     from osprofile.errors import Problem
     from osprofile.lint import Findings
 
-BAD_PROFILE = 3
 FORMATS = ("text", "json", "github", "sarif")
 
 
@@ -24,7 +24,7 @@ def lint(
         str | None,
         Option(
             ("--format",),
-            "How problems are told: text, json, github (workflow commands) or sarif (2.1.0).",
+            "The output format: text, json, github (workflow commands) or sarif (2.1.0).",
             "FORMAT",
             "formats",
         ),
@@ -33,45 +33,50 @@ def lint(
         list[str],
         Option(
             ("--select",),
-            "Tell only these codes, or those that begin so, as in OSP6,SC; may be given again.",
+            "Report only codes that begin with these, as in OSP601,OSP3,SC; may be repeated.",
             "CODES",
             "codes",
         ),
     ] = [],
     ignore: Annotated[
         list[str],
-        Option(("--ignore",), "Do not tell these codes; may be given again.", "CODES", "codes"),
+        Option(
+            ("--ignore",),
+            "Do not report codes that begin with these; may be repeated.",
+            "CODES",
+            "codes",
+        ),
     ] = [],
     shellcheck: Annotated[
         bool,
-        Option(("--shellcheck",), "Let shellcheck judge the scripts, made with default values."),
+        Option(("--shellcheck",), "Run shellcheck on the scripts, rendered with default values."),
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Check profiles; exit with 3 if there are errors.
+    """Check profiles for problems; exit with 3 if there are errors.
 
-    Each problem is told as FILE:LINE:COLUMN: SEVERITY CODE MESSAGE, with its line and a hint. A
+    Each problem is reported as FILE:LINE:COLUMN: SEVERITY CODE MESSAGE, with its line and a hint. A
     comment <!-- lint-waive CODE: REASON --> waives the problems of the element that follows it, or of
-    the line that it ends. What keeps a profile from loading is always told.
+    the line that it ends. Problems that keep a profile from being loaded are always reported.
 
     Examples:
       incarnate lint mysite/profile.xml
       incarnate lint pbs slurm --json
       incarnate lint mysite --shellcheck --format sarif > mysite.sarif
     """
+    from osprofile.cli.terminal import pluralize
     from osprofile.lint.formats import select_findings
 
-    told_as = _choose_format(format, json)
-    wanted, unwanted = _parse_codes(select, "--select"), _parse_codes(ignore, "--ignore")
-    found = [*select_findings(_examine_files(files, profiles, shellcheck), wanted, unwanted)]
-    _print_findings(found, told_as)
-    problems = [p for f in found for p in f.problems]
+    output_format = _choose_format(format, json)
+    selected, ignored = _parse_codes(select, "--select"), _parse_codes(ignore, "--ignore")
+    findings = [*select_findings(_examine_files(files, profiles, shellcheck), selected, ignored)]
+    _print_findings(findings, output_format)
+    problems = [p for f in findings for p in f.problems]
     errors = sum(problem.severity == "error" for problem in problems)
-    if problems and told_as == "text":
-        common.print_message(
-            f"{_pluralize(errors, 'error')}, {_pluralize(len(problems) - errors, 'warning')}"
-        )
-    return BAD_PROFILE if errors else 0
+    if problems and output_format == "text":
+        warnings = pluralize(len(problems) - errors, "warning")
+        common.print_message(f"{pluralize(errors, 'error')}, {warnings}")
+    return common.INVALID_PROFILE if errors else common.SUCCESS
 
 
 def _choose_format(requested: str | None, json: bool) -> str:
@@ -80,46 +85,40 @@ def _choose_format(requested: str | None, json: bool) -> str:
             f"--format {requested!r} is not known", hint=suggest_names(requested, FORMATS)
         )
     if json and requested not in {None, "json"}:
-        raise common.UsageError(f"--json and --format {requested} do not fit together")
+        raise common.UsageError(f"--json and --format {requested} cannot be used together")
     return "json" if json else requested or "text"
 
 
 def _parse_codes(words: list[str], option: str) -> tuple[str, ...]:
-    """Give what codes begin with."""
+    """Return the codes, or beginnings of codes, of comma-separated lists."""
     from osprofile.lint import RULES
     from osprofile.lint.rules import is_rule_code
 
-    found = tuple(part.strip() for word in words for part in word.split(","))
-    for code in found:
+    codes = tuple(part.strip() for word in words for part in word.split(","))
+    for code in codes:
         known = any(rule.startswith(code) for rule in RULES) or "SC".startswith(code)
         if not code or not (known or is_rule_code(code.ljust(6, "0"))):
-            hint = suggest_names(code, RULES) if code else "give codes, as in OSP601,OSP3"
-            raise common.UsageError(f"{option} {code!r}: no code begins so", hint=hint)
-    return found
+            hint = suggest_names(code, RULES) if code else "use codes, as in OSP601,OSP3"
+            raise common.UsageError(f"{option} {code!r}: no code begins with this", hint=hint)
+    return codes
 
 
 def _examine_files(files: list[str], profiles: list[str], shellcheck: bool) -> "list[Findings]":
     from osprofile.lint import examine_file
 
     repository = common.open_repository(profiles)
-    further = {}
+    extra_rules = {}
     if shellcheck:
         from osprofile.lint import shellcheck as tool
 
-        further = {tool.CODE_PREFIX: tool.create_rule(tool.find_shellcheck())}
-    found = []
+        extra_rules = {tool.CODE_PREFIX: tool.create_rule(tool.find_shellcheck())}
+    findings = []
     for name in files:
-        is_name = not common.is_profile_path(name) and not _path_exists(name)
-        found.append(
-            examine_file(repository.find_file(name) if is_name else name, repository, further)
+        is_name = not common.is_profile_path(name) and not os.path.exists(name)
+        findings.append(
+            examine_file(repository.find_file(name) if is_name else name, repository, extra_rules)
         )
-    return found
-
-
-def _path_exists(name: str) -> bool:
-    from pathlib import Path
-
-    return Path(name).exists()
+    return findings
 
 
 def _print_findings(findings: "list[Findings]", output_format: str) -> None:
@@ -137,16 +136,12 @@ def _print_findings(findings: "list[Findings]", output_format: str) -> None:
         common.print_result("\n".join(map(str, problems)))
 
 
-def _pluralize(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def _encode_problem(problem: "Problem") -> dict[str, Any]:
-    place = problem.location
+    location = problem.location
     return {
-        "file": place.file if place else None,
-        "line": place.line if place else None,
-        "column": place.column if place else None,
+        "file": location.file if location else None,
+        "line": location.line if location else None,
+        "column": location.column if location else None,
         "severity": problem.severity,
         "code": problem.code,
         "message": problem.message,

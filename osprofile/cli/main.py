@@ -1,8 +1,10 @@
-"""The command `incarnate`: finds the verb, parses, calls it.
+"""The entry point of `incarnate`: it finds the verb, parses its arguments and calls it.
 
-`render` is put in front of the first word unless that is a verb or an option of the command
-itself. Exit codes: 0 done; 1 could not be incarnated; 2 wrong usage, unknown profile or template;
-3 bad profile; with `--run` the script's own, with `job wait` the job's, and 125 for our errors.
+The verb `render` is assumed unless the first word is a verb or an option of the command itself.
+
+Exit codes: 0 success; 1 the template could not be incarnated; 2 wrong usage, unknown profile or
+template; 3 invalid profile. `--run` passes on the script's exit code, and `job wait` the job's; both
+use 125 for errors of their own.
 """
 
 from __future__ import annotations
@@ -17,20 +19,20 @@ from osprofile.cli.common import GROUPS, VERBS
 from osprofile.errors import quote_name, suggest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 GLOBAL_OPTIONS: Final = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
 
 
 def main() -> None:
-    """Run the command line of this process and end it with the command's exit code."""
+    """Run the command line of this process and exit with the verb's exit code."""
     common.open_missing_streams()
     sys.exit(run_command_line(sys.argv[1:]))
 
 
 def run_command_line(words: Sequence[str]) -> int:
-    """Run a command line (without the command's name) and give the exit code."""
+    """Run a command line (without the command's name) and return the exit code."""
     if _COMPLETION_VARIABLE in os.environ:
         return _answer_completion()
     if words and words[0] in GROUPS:
@@ -44,14 +46,13 @@ def run_command_line(words: Sequence[str]) -> int:
             return common.run_verb(verb, arguments, words[0] if implicit else "")
         if implicit and not words[0].startswith("-") and (hint := common.suggest_command(words[0])):
             common.print_message(
-                f"incarnate: these words do not fit template {words[0]!r}\n    hint: {hint}"
+                f"incarnate: these arguments are not valid for template {words[0]!r}\n    hint: {hint}"
             )
             return common.usage_exit_code(words)
     return _run_typer(full)
 
 
 def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
-    """Run a verb of two words."""
     if verb in GROUPS[group]:
         function = load_verb(f"{group} {verb}")
         arguments = options.parse_arguments(function, words, os.environ)
@@ -67,13 +68,13 @@ def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
 
 
 def load_verb(verb: str) -> options.Verb:
-    """Give the function of a verb: of the same name, in the module of the same name.
+    """Return the function of a verb, which has its name, in the module of the same name.
 
-    A verb of two words (`job submit`) is in the module `verbs` of the package `job`.
+    That of a verb of two words (`job submit`) is in the module `verbs` of the package `job`.
     """
     group, _, second = verb.rpartition(" ")
     module = import_module(f"osprofile.cli.{group}.verbs" if group else f"osprofile.cli.{verb}")
-    # `list_`: a name that hides a type would be in the way of its own module.
+    # A function named `list` would hide the built-in type in its module.
     function: options.Verb = getattr(module, f"{second}_" if second == "list" else second)
     return function
 
@@ -85,27 +86,27 @@ def _run_typer(words: Sequence[str]) -> int:
     app = build_app({verb: load_verb(verb) for verb in _select_verbs(words)}, __version__)
     try:
         return run_app(app, list(words) or ["--help"])
-    except Exception as error:  # noqa: BLE001  # what a verb raises is told before: this is of --help and its like
+    except Exception as error:  # noqa: BLE001  # of --help or completion: run_verb has handled a verb's own
         return common.print_failure(error)
 
 
-def _select_verbs(words: Sequence[str]) -> Iterator[str]:
-    """Give the verbs that a command line is about; to build all of them takes its time."""
-    of_group = [word for word in words[:1] if word in GROUPS]
-    if not of_group:
-        yield from VERBS
-    for group in of_group if words else GROUPS:
-        yield from (f"{group} {second}" for second in GROUPS[group])
+def _select_verbs(words: Sequence[str]) -> list[str]:
+    """Return the verbs that typer needs for a command line: building all of them is slow."""
+    if not words:
+        return common.list_verbs()
+    in_group = [verb for verb in common.list_verbs() if verb.startswith(f"{words[0]} ")]
+    return in_group or list(VERBS)
 
 
 def _answer_completion() -> int:
-    """Answer a completion call of the shell: its line gets the verb that it may lack, too."""
+    """Answer the shell's request for completions, with the verb `render` inserted if there is none."""
     for name in ("_TYPER_COMPLETE_ARGS", "COMP_WORDS"):
-        # bash gives the words, a line each, and the index of the one to complete.
+        # bash sends one word per line, and in COMP_CWORD the index of the one to complete; zsh and
+        # fish send the command line.
         words = os.environ.get(name, "").split(maxsplit=1)
         first = words[1].split()[0] if len(words) > 1 else ""
-        begun = len(words) > 1 and words[1] == first
-        if first and not begun and first not in (*VERBS, *GROUPS, *GLOBAL_OPTIONS):
+        is_unfinished = len(words) > 1 and words[1] == first
+        if first and not is_unfinished and first not in (*VERBS, *GROUPS, *GLOBAL_OPTIONS):
             os.environ[name] = f"{words[0]}\nrender\n{words[1]}"
             if name == "COMP_WORDS":
                 os.environ["COMP_CWORD"] = str(int(os.environ.get("COMP_CWORD", "0")) + 1)

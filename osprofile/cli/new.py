@@ -1,4 +1,4 @@
-"""`incarnate new`: the profile that a site starts from."""
+"""`incarnate new`: writes a profile for a site to start from."""
 
 from typing import Annotated
 
@@ -17,14 +17,14 @@ def new(
         str | None,
         Option(
             ("--directory", "-o"),
-            "Write DIR/NAME/profile.xml, unless there is one [stdout].",
+            "Write DIR/NAME/profile.xml, unless it exists [default: stdout].",
             "DIR",
         ),
     ] = None,
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Give a profile to start from: it inherits everything, and shows what it may change.
+    """Write a profile to start from: it inherits everything, and shows what it may change.
 
     Examples:
       incarnate new mysite --extends slurm --directory ~/.config/osprofile/profiles
@@ -40,7 +40,7 @@ def new(
         try:
             file = write_skeleton(path.expanduser(directory), name, document)
         except FileExistsError as error:
-            hint = "it is left as it is: choose another name or directory"
+            hint = "it was not changed: choose another name or directory"
             raise common.UsageError(f"{error.filename} exists", hint=hint) from None
     if json:
         common.print_json({"name": name, "extends": extends, "file": file, "text": document})

@@ -1,13 +1,13 @@
-"""The options of the commands, declared once, and a quick parser for the plain way to write them.
+"""The declaration of the verbs' options, and a fast parser for ordinary command lines.
 
-A verb is a function; its parameters are annotated with `Option` or `Argument`. From them `app`
-builds the typer application, which does all that typer does (help, completion, usage errors). To
-import typer takes several times as long as a bare interpreter's start, so a command line that
-`parse_arguments` can read in full is run without it; anything else (`--help`, an abbreviation, an error) is
-left to typer.
+A verb is a function whose parameters are annotated with `Option` or `Argument`. From these, `app`
+builds the typer application, which does all that typer does (help, completion, usage errors).
+Importing typer takes several times as long as starting the interpreter, so a command line that
+`parse_arguments` understands completely runs without it; anything else (`--help`, an abbreviation,
+an error) is left to typer.
 """
 
-# Annotations are evaluated here, not kept as strings: they are what a verb's options are read from.
+# No `from __future__ import annotations`: `read_parameters` needs the evaluated annotations.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, final
 
@@ -16,9 +16,9 @@ Verb = Callable[..., int]
 
 @final
 class Option(NamedTuple):
-    """An option: its spellings (`--set`, or `--strict/--no-strict` for a switch), help, metavar.
+    """An option: its flags (`--set`, or `--strict` and `--no-strict` for a switch), help and metavar.
 
-    `completer` names a function of `completion`; `environment` a variable with its default.
+    `completer` is a key of `completion.COMPLETERS`; `environment` is the variable that has the default.
     """
 
     flags: tuple[str, ...]
@@ -30,10 +30,7 @@ class Option(NamedTuple):
 
 @final
 class Argument(NamedTuple):
-    """A positional argument.
-
-    `takes_rest`: it takes all words from its first one on, those that begin with - too.
-    """
+    """A positional argument; with `takes_rest`, it takes all words that follow, options too."""
 
     help: str
     metavar: str
@@ -45,7 +42,7 @@ ProfileOption = Annotated[
     str | None,
     Option(
         ("--profile", "-p"),
-        "The profile: a name, or the path of its file or folder.",
+        "The profile: its name, or the path of its file or folder.",
         "NAME|PATH",
         "profiles",
         "OSPROFILE_PROFILE",
@@ -53,15 +50,13 @@ ProfileOption = Annotated[
 ]
 ProfilesOption = Annotated[
     list[str],
-    Option(
-        ("--profiles",), "Look for profiles in this directory first; may be given again.", "DIR"
-    ),
+    Option(("--profiles",), "Search this directory for profiles first; may be repeated.", "DIR"),
 ]
 ContextOption = Annotated[
     list[str],
     Option(
         ("--context",),
-        "A special field or one of the user's profile, as in WORKING_DIRECTORY=/scratch/me/1.",
+        "Set a special field or one of the user's profile, as in WORKING_DIRECTORY=/scratch/me/1.",
         "NAME=VALUE",
     ),
 ]
@@ -78,10 +73,13 @@ FieldsOption = Annotated[
     Option(("--fields",), "Read fields from a JSON object; - is standard input.", "FILE|-"),
 ]
 VariationOption = Annotated[
-    str, Option(("--variation", "-v"), "The invocation variation.", "NAME", "variations")
+    str, Option(("--variation", "-v"), "The variation of the template.", "NAME", "variations")
 ]
 StrictOption = Annotated[
-    bool, Option(("--strict", "--no-strict"), "Whether an unused field is an error.")
+    bool,
+    Option(
+        ("--strict", "--no-strict"), "Whether a field that the template does not use is an error."
+    ),
 ]
 ApplicationOption = Annotated[
     str | None,
@@ -97,7 +95,7 @@ JsonOption = Annotated[bool, Option(("--json",), "Print JSON.")]
 
 @final
 class Parameter(NamedTuple):
-    """A parameter of a verb: its keyword, how it is written, and what it takes."""
+    """A parameter of a verb: its keyword, its option or argument, its type and its default."""
 
     keyword: str
     spec: Option | Argument
@@ -106,47 +104,47 @@ class Parameter(NamedTuple):
 
     @property
     def is_switch(self) -> bool:
-        """Whether it takes no value."""
+        """Whether it is an option without a value."""
         return self.type is bool
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether it may be given again."""
+        """Whether it may be repeated."""
         return bool(self.type == list[str])
 
 
 REQUIRED = object()
-"""The default of a parameter that has none."""
+"""The default of a parameter that must be given."""
 
 
 def read_parameters(verb: Verb) -> list[Parameter]:
-    """Give the parameters of a verb, positional arguments first."""
+    """Return the parameters of a verb, positional arguments first."""
     defaults = dict(verb.__kwdefaults__ or {})
-    found = [
+    parameters = [
         Parameter(name, hint.__metadata__[0], hint.__origin__, defaults.get(name, REQUIRED))
         for name, hint in verb.__annotations__.items()
         if name != "return"
     ]
-    return sorted(found, key=lambda p: isinstance(p.spec, Option))
+    return sorted(parameters, key=lambda p: isinstance(p.spec, Option))
 
 
-def has_rest_argument(declared: Sequence[Parameter]) -> bool:
-    """Say whether all words from the first positional one on are arguments."""
-    return any(isinstance(p.spec, Argument) and p.spec.takes_rest for p in declared)
+def has_rest_argument(parameters: Sequence[Parameter]) -> bool:
+    """Return whether all words from the first positional one on are arguments."""
+    return any(isinstance(p.spec, Argument) and p.spec.takes_rest for p in parameters)
 
 
 def parse_arguments(
     verb: Verb, words: Sequence[str], environment: Mapping[str, str]
 ) -> dict[str, object] | None:
-    """Give the keyword arguments that a command line means; None where only typer can tell."""
-    known = read_parameters(verb)
-    by_flag = {f: p for p in known if isinstance(p.spec, Option) for f in p.spec.flags}
-    found: dict[str, Any] = {}
+    """Return the keyword arguments for a verb, or None if the command line is left to typer."""
+    parameters = read_parameters(verb)
+    by_flag = {f: p for p in parameters if isinstance(p.spec, Option) for f in p.spec.flags}
+    arguments: dict[str, Any] = {}
     positional, rest = list[str](), iter(words)
-    takes_the_rest = has_rest_argument(known)
+    takes_rest = has_rest_argument(parameters)
     for word in rest:
         if not word.startswith("-") or word == "-":
-            positional += [word, *(rest if takes_the_rest else ())]
+            positional += [word, *(rest if takes_rest else ())]
             continue
         if word == "--":
             positional += rest
@@ -156,26 +154,26 @@ def parse_arguments(
         if parameter is None or (equals and (parameter.is_switch or not flag.startswith("--"))):
             return None
         if parameter.is_switch:
-            found[parameter.keyword] = not flag.startswith("--no-")
+            arguments[parameter.keyword] = not flag.startswith("--no-")
             continue
-        given = value if equals else next(rest, None)
-        if given is None:
+        text = value if equals else next(rest, None)
+        if text is None:
             return None
         if parameter.is_repeatable:
-            found.setdefault(parameter.keyword, []).append(given)
+            arguments.setdefault(parameter.keyword, []).append(text)
         else:
-            found[parameter.keyword] = given
-    return _fill_defaults(known, found, positional, environment)
+            arguments[parameter.keyword] = text
+    return _fill_defaults(parameters, arguments, positional, environment)
 
 
 def _fill_defaults(
-    declared: Sequence[Parameter],
+    parameters: Sequence[Parameter],
     arguments: dict[str, Any],
     positional: list[str],
     environment: Mapping[str, str],
 ) -> dict[str, object] | None:
-    """Add the positional arguments and the defaults; None where they do not fit."""
-    for parameter in declared:
+    """Return the arguments with positional ones and defaults added, or None if these do not fit."""
+    for parameter in parameters:
         spec = parameter.spec
         if isinstance(spec, Argument) and positional:
             arguments[parameter.keyword] = (

@@ -1,4 +1,4 @@
-"""`incarnate page`: what a profile offers, for a site's users, in one HTML file or served."""
+"""`incarnate page`: documents a profile for a site's users, as an HTML file or on a local server."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,24 +25,24 @@ def page(
     profile: ProfileOption = None,
     output: Annotated[
         str | None,
-        Option(("--output", "-o"), "Write the page to this file [stdout].", "FILE|-"),
+        Option(("--output", "-o"), "Write the page to this file [default: stdout].", "FILE|-"),
     ] = None,
     serve: Annotated[
         bool,
-        Option(("--serve",), "Serve the page on 127.0.0.1, with the form, until Ctrl-C."),
+        Option(("--serve",), "Serve the page with a form on 127.0.0.1 until Ctrl-C."),
     ] = False,
     port: Annotated[
-        str | None, Option(("--port",), "With --serve: the port [a free one].", "N")
+        str | None, Option(("--port",), "With --serve: the port [default: any free port].", "N")
     ] = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Write a page for a site's users: applications, fields, scripts, and where each comes from.
+    """Write a page for a site's users: applications, fields, scripts, and where each is defined.
 
-    One HTML file that needs nothing else: no other file, no network, no JavaScript to be read. Its
-    scripts are examples. With --serve there is a form as well that shows the script while its
-    values change, made by osprofile itself, and the profile's files are read again when they change.
+    The page is one HTML file that needs no other file, no network and no JavaScript. Its scripts are
+    examples. With --serve, the page also has a form that shows the script for the values entered, as
+    incarnate render would print it, and follows changes of the profile's files.
 
     Examples:
       incarnate page --profile slurm --output slurm.html
@@ -52,21 +52,21 @@ def page(
     from osprofile.page.collector import collect_page
 
     if serve and (output is not None or json):
-        raise common.UsageError("--serve writes no file: leave --output and --json out")
+        raise common.UsageError("--serve cannot be used with --output or --json")
     if json and output is not None:
-        raise common.UsageError("--json prints what the page tells: leave --output out")
+        raise common.UsageError("--json cannot be used with --output")
     if port is not None and not serve:
-        raise common.UsageError("--port is the port of --serve: give that too")
-    given = common.parse_assignments(context, "--context")
+        raise common.UsageError("--port needs --serve")
+    assigned = common.parse_assignments(context, "--context")
     if serve:
-        return _serve_page(profile, profiles, given, _parse_port(port))
-    gathered = collect_page(common.open_profile(profile, profiles), given)
+        return _serve_page(profile, profiles, assigned, _parse_port(port))
+    collected = collect_page(common.open_profile(profile, profiles), assigned)
     if json:
-        common.print_json(_encode_value(gathered))
+        common.print_json(_encode_value(collected))
         return 0
     from osprofile.page.document import render_page
 
-    text = render_page(gathered)
+    text = render_page(collected)
     if output is None or output == STDOUT:
         common.print_result(text)
     else:
@@ -78,25 +78,25 @@ def _parse_port(port: str | None) -> int:
     if port is None:
         return 0
     if not (port.isascii() and port.isdigit() and int(port[:6]) < 65536):
-        raise common.UsageError(f"--port {port!r}: a number from 0 (any free one) to 65535")
+        raise common.UsageError(f"--port {port!r} is not a number from 0 (any free port) to 65535")
     return int(port)
 
 
 def _write_page(file: str, data: bytes) -> None:
-    """Write a file as a whole or not at all; what is no file (a pipe, /dev/stdout) is written to.
+    """Replace a file in one step, or write to it if it is not a plain file (a pipe, /dev/stdout).
 
     Raises `OSError`.
     """
     import os
 
-    from osprofile import files
+    from osprofile.files import atomic_write
 
     file = os.path.realpath(file)
     if os.path.exists(file) and not os.path.isfile(file):
         with open(file, "wb") as stream:
             stream.write(data)
     else:
-        files.atomic_write(file, data)
+        atomic_write(file, data)
 
 
 def _serve_page(
@@ -125,11 +125,11 @@ def _serve_page(
 
 def _print_url(server: "PageServer") -> None:
     common.print_result(server.url)
-    common.print_message("Ctrl-C ends it.")
+    common.print_message("Press Ctrl-C to stop the server.")
 
 
 def _encode_value(value: Any) -> Any:
-    """Give the page's parts for JSON: each named tuple as an object."""
+    """Return a value for JSON, with named tuples as objects."""
     if isinstance(value, tuple):
         if hasattr(value, "_asdict"):
             return {name: _encode_value(part) for name, part in value._asdict().items()}

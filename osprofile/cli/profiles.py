@@ -1,4 +1,4 @@
-"""`incarnate profiles`: which profiles there are."""
+"""`incarnate profiles`: lists the profiles of the search path."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,40 +15,40 @@ def profiles(
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """List the profiles of the search path: name, what it extends, file.
+    """List the profiles of the search path: name, parents, file.
 
-    Two profiles of one name: the first on the path counts, and it may extend the other.
+    If two profiles have the same name, the first on the path is used; it may extend the second.
 
     Examples:
       incarnate profiles
       incarnate profiles --profiles ./site --json
     """
     repository = common.open_repository(profiles)
-    found = [_encode_profile(repository, name) for name in repository.list_names()]
+    entries = [_encode_profile(repository, name) for name in repository.list_names()]
     if json:
-        common.print_json(found)
+        common.print_json(entries)
         return 0
-    width = max((len(p["name"]) for p in found), default=0)
-    chains = [_format_chain(p) for p in found]
+    width = max((len(e["name"]) for e in entries), default=0)
+    chains = [_format_chain(e) for e in entries]
     chain_width = max(map(len, chains), default=0)
     lines = [
-        f"{p['name']:{width}}  {chain:{chain_width}}  {p['file']}"
-        for p, chain in zip(found, chains, strict=True)
+        f"{e['name']:{width}}  {chain:{chain_width}}  {e['file']}"
+        for e, chain in zip(entries, chains, strict=True)
     ]
     common.print_result("\n".join(lines))
     return 0
 
 
 def _encode_profile(repository: "Repository", name: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": name, "file": str(repository.find_file(name))}
+    entry: dict[str, Any] = {"name": name, "file": str(repository.find_file(name))}
     try:
-        told["chain"] = [d.name for d in repository.load(name).documents]
-    except OSProfileError as error:  # one bad profile hides no other
-        told["error"] = str(error).partition("\n")[0]
-    return told
+        entry["chain"] = [d.name for d in repository.load(name).documents]
+    except OSProfileError as error:  # the other profiles are listed all the same
+        entry["error"] = str(error).partition("\n")[0]
+    return entry
 
 
 def _format_chain(entry: dict[str, Any]) -> str:
     if "error" in entry:
-        return "(bad: incarnate lint says why)"
+        return "(invalid: incarnate lint says why)"
     return " -> ".join(["", *entry["chain"][1:]]).strip() if entry["chain"][1:] else "-"

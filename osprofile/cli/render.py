@@ -1,4 +1,4 @@
-"""`incarnate render`: a template turned into text, which can be run at once."""
+"""`incarnate render`: turns a template into a script, and prints or runs it."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,13 +37,13 @@ def render(
     strict: StrictOption = True,
     run: Annotated[
         bool,
-        Option(("--run",), "Run the script through the profile's SHELL; pass on its exit code."),
+        Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code."),
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Turn a template into text, and print it or run it.
+    """Turn a template into a script, and print it or run it.
 
-    The word render can be left out.
+    The word render can be omitted.
 
     Examples:
       incarnate START --profile pbs --set EXECUTABLE=/bin/date --set QUEUE=long
@@ -94,7 +94,7 @@ def _encode_incarnation(profile: str, incarnation: "Incarnation") -> dict[str, o
                 "value": field.value,
                 "given": field.raw_value,
                 "origin": field.origin,
-                "place": str(field.location) if field.location else None,
+                "place": common.encode_location(field.location),
             }
             for name, field in incarnation.fields.items()
         },

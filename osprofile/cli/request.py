@@ -1,4 +1,4 @@
-"""The request that a command line makes: values from options, files and JSON."""
+"""The request of a command line: values from options, files and JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def read_request(
     fields: str | None, set_file: Iterable[str], assignments: Iterable[str]
 ) -> dict[str, str]:
-    """Give the request of `--fields`, `--set-file` and `--set`; the latter win.
+    """Return the values of `--fields`, `--set-file` and `--set`; the later of these take precedence.
 
     Raises `UsageError`, `ValueRefusedError`.
     """
@@ -41,24 +41,27 @@ def _read_json_fields(path: str) -> dict[str, str]:
 
     option = f"--fields {path}"
 
-    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    def reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
         if len(dict(pairs)) < len(pairs):
-            raise common.UsageError(f"{option}: a name is given twice")
+            raise common.UsageError(f"{option}: a name occurs twice")
         return dict(pairs)
 
     try:
-        # Numbers are taken as written: 1.50 stays 1.50.
-        found = json.loads(
-            _read_content(path, option), parse_int=str, parse_float=str, object_pairs_hook=unique
+        # Numbers stay as they are written: 1.50 is not 1.5.
+        values = json.loads(
+            _read_content(path, option),
+            parse_int=str,
+            parse_float=str,
+            object_pairs_hook=reject_duplicates,
         )
     except (ValueError, RecursionError) as error:
-        raise common.UsageError(f"{option}: not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise common.UsageError(f'{option}: an object is needed, as in {{"QUEUE": "long"}}')
-    for name, value in found.items():
+        raise common.UsageError(f"{option}: invalid JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise common.UsageError(f'{option}: not a JSON object, as in {{"QUEUE": "long"}}')
+    for name, value in values.items():
         if not isinstance(value, str):
             from osprofile.errors import ValueRefusedError
 
-            message = f"{option}: field {name} is no string and no number"
+            message = f"{option}: field {name} is neither a string nor a number"
             raise ValueRefusedError(message, field=name)
-    return found
+    return values

@@ -1,4 +1,4 @@
-"""`incarnate schema`: the schemas of profiles, for editors."""
+"""`incarnate schema`: the XML schemas of profiles, for editors."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def schema(
     ] = None,
     json: JsonOption = False,
 ) -> int:
-    """Tell where the schemas are, and what makes VS Code and Emacs use them.
+    """Show where the schemas are, and the settings for VS Code and Emacs to use them.
 
     Examples:
       incarnate schema
@@ -30,7 +30,7 @@ def schema(
     from osprofile.profile import data_directories, editors
 
     if name is not None and (directory is not None or json):
-        raise common.UsageError("a NAME prints one file: leave --directory and --json out")
+        raise common.UsageError("NAME cannot be used with --directory or --json")
     if name is not None:
         common.print_result(editors.read_schema_file(name).decode())
         return 0
@@ -39,7 +39,9 @@ def schema(
             written = editors.copy_schema_files(path.expanduser(directory))
         except FileExistsError as error:
             raise common.UsageError(f"{error.filename}: {error.strerror}") from None
-        common.print_message(f"{len(written)} file{'' if len(written) == 1 else 's'} written")
+        from osprofile.cli.terminal import pluralize
+
+        common.print_message(f"{pluralize(len(written), 'file')} written")
     where = path.abspath(path.expanduser(directory or data_directories.get_schemas_directory()))
     catalog = path.join(where, editors.CATALOG_NAME)
     if json:
@@ -54,7 +56,8 @@ def schema(
         return 0
     common.print_result(
         "".join(
-            f"{path.join(where, n)}  {known}\n" for n, known in editors.SCHEMA_NAMESPACES.items()
+            f"{path.join(where, n)}  {namespace}\n"
+            for n, namespace in editors.SCHEMA_NAMESPACES.items()
         )
         + f"{catalog}\n\n"
         f"VS Code, with the extension XML by Red Hat, in settings.json:\n\n{editors.format_vs_code_settings(catalog)}\n\n"

@@ -1,4 +1,4 @@
-"""`incarnate show`: a resolved profile, and where each part of it comes from."""
+"""`incarnate show`: shows a resolved profile, and where each part of it is defined."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,16 +14,16 @@ def show(
     *,
     template: Annotated[
         str | None,
-        Argument("Show this template alone, with its bodies.", "[TEMPLATE]", "templates"),
+        Argument("Show only this template, with its bodies.", "[TEMPLATE]", "templates"),
     ] = None,
     profile: ProfileOption = None,
     profiles: ProfilesOption = [],
     xml: Annotated[
-        bool, Option(("--xml",), "Print one document with everything inherited in it.")
+        bool, Option(("--xml",), "Print one XML document that includes what is inherited.")
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Show a resolved profile: each item, where it stands, and what it overrides.
+    """Show a resolved profile: each item, where it is defined, and what it overrides.
 
     Examples:
       incarnate show --profile torque
@@ -31,7 +31,7 @@ def show(
       incarnate show --profile torque --xml > flat.xml
     """
     if xml and json:
-        raise common.UsageError("--xml and --json do not fit together")
+        raise common.UsageError("--xml and --json cannot be used together")
     resolved = common.open_profile(profile, profiles)
     if template is not None:
         resolved.get_template(template)
@@ -53,8 +53,8 @@ def _format_lines(profile: "Profile", template_name: str | None) -> Iterator[str
         yield from _format_template(profile, profile.get_template(template_name), bodies=True)
         return
     for number, document in enumerate(profile.documents):
-        word = "extends" if number else "profile"
-        yield f"{word} {document.name}  {document.location}"
+        relation = "extends" if number else "profile"
+        yield f"{relation} {document.name}  {document.location}"
     yield f"UspaceRoot {profile.uspace_root}   Delimiter {profile.delimiter}"
     if profile.global_fields:
         yield "global fields"
@@ -75,8 +75,8 @@ def _format_template(
     yield f"template {template.name}  {template.location}{_format_overrides(profile, template)}"
     for invocation in template.invocations.values():
         script = invocation.static_script
-        what = f"static script {script.file_name}" if script else "body"
-        yield f"  variation {invocation.name!r}  {what}  {invocation.location}"
+        kind = f"static script {script.file_name}" if script else "body"
+        yield f"  variation {invocation.name!r}  {kind}  {invocation.location}"
         if bodies:
             text = invocation.body or (script.body if script else None)
             yield from (f"    | {line}" for line in str(text or "").split("\n"))
@@ -95,19 +95,19 @@ def _format_field(field: "Field") -> str:
 
 
 def _format_overrides(profile: "Profile", entity: "Template | Storage | Application") -> str:
-    places = [str(e.location) for e in profile.list_overridden(entity)]
-    return f"  overrides {', '.join(places)}" if places else ""
+    locations = [str(e.location) for e in profile.list_overridden(entity)]
+    return f"  overrides {', '.join(locations)}" if locations else ""
 
 
 def _encode_profile(profile: "Profile", template_name: str | None) -> dict[str, Any]:
-    def entity(e: "Template | Storage | Application") -> dict[str, Any]:
+    def encode_entity(e: "Template | Storage | Application") -> dict[str, Any]:
         overrides = [str(o.location) for o in profile.list_overridden(e)]
         return {"name": e.name, "place": str(e.location), "overrides": overrides}
 
     templates = [t for t in profile.templates.values() if template_name in {None, t.name}]
-    told_templates = [
+    encoded = [
         {
-            **entity(t),
+            **encode_entity(t),
             "description": t.description,
             "variations": {i.name: str(i.location) for i in t.invocations.values()},
             "fields": {f.name: str(f.location) for f in t.fields.values()},
@@ -115,18 +115,20 @@ def _encode_profile(profile: "Profile", template_name: str | None) -> dict[str, 
         for t in templates
     ]
     if template_name is not None:
-        return told_templates[0]
+        return encoded[0]
     return {
         "name": profile.name,
         "chain": [{"name": d.name, "place": str(d.location)} for d in profile.documents],
         "uspace_root": profile.uspace_root,
         "delimiter": profile.delimiter,
         "global_fields": {f.name: str(f.location) for f in profile.global_fields.values()},
-        "templates": told_templates,
-        "storages": [{**entity(s), "template": s.template} for s in profile.storages.values()],
+        "templates": encoded,
+        "storages": [
+            {**encode_entity(s), "template": s.template} for s in profile.storages.values()
+        ],
         "applications": [
             {
-                **entity(a),
+                **encode_entity(a),
                 "application_name": a.application_name,
                 "application_version": a.application_version,
                 "description": a.description,

@@ -1,4 +1,4 @@
-"""What is told on a terminal: cut to its width, coloured if it is one, and never obeyed by it."""
+"""Output for people: fitted to the terminal's width, coloured, and free of control characters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.errors import escape_unprintable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from osprofile.source import Location
 
 DEFAULT_WIDTH: Final = 80
-"""How wide a report is where it goes to no terminal: the same on every machine."""
+"""Columns of a report that does not go to a terminal: the same on every machine."""
 
+_DIFF_STYLES: Final = {"+": "added", "-": "removed", "@": "word"}
 _STYLE_CODES: Final = {
     "title": "1",
     "name": "1",
@@ -26,13 +29,14 @@ _STYLE_CODES: Final = {
 
 
 def supports_colours(stream: Any) -> bool:
-    """Say whether a stream is a terminal that may get colours."""
-    wanted = not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in {"dumb", "unknown"}
-    return wanted and bool(stream.isatty())
+    """Return whether a stream is a terminal with colours; the user may turn them off (NO_COLOR)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") in {"dumb", "unknown"}:
+        return False
+    return bool(stream.isatty())
 
 
 def terminal_width(stream: Any) -> int:
-    """Give the columns of a terminal; 80 for what is none."""
+    """Return the number of columns of a terminal, at least 40; 80 for another stream."""
     if not stream.isatty():
         return DEFAULT_WIDTH
     from shutil import get_terminal_size
@@ -41,20 +45,20 @@ def terminal_width(stream: Any) -> int:
 
 
 def truncate_text(text: str, width: int) -> str:
-    """Give a text, harmless, and cut to so many characters where it has more."""
+    """Return a text with controls escaped, cut to `width` characters if it is longer."""
     text = escape_unprintable(text)
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
 def pluralize(number: int, word: str) -> str:
-    """Give a number of things: `1 line`, `2 lines`."""
+    """Return a number with a noun: `1 line`, `2 lines`."""
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def excerpt_line(line: str, offset: int, width: int) -> str:
-    """Give a line, harmless, and of a long one so many characters that hold the one at `offset`.
+    """Return a line with controls escaped; of a long one, `width` characters around `offset`.
 
-    Nothing where there is no room for a word.
+    The result is empty if `width` has no room for a word.
     """
     if width < 8:
         return ""
@@ -67,7 +71,7 @@ def excerpt_line(line: str, offset: int, width: int) -> str:
 
 
 def quote_value(value: str, width: int) -> str:
-    """Give a value in quotes, escaped as in Python; of a long one, the beginning and its length."""
+    """Return a value in quotes, escaped as in Python; of a long one, the beginning and its length."""
     whole = repr(value)
     if len(whole) <= width:
         return whole
@@ -78,48 +82,51 @@ def quote_value(value: str, width: int) -> str:
     return repr(kept) + tail
 
 
+def format_path(file: str) -> str:
+    """Return a path, relative if the file is below the working directory."""
+    return escape_unprintable(os.path.normpath(file).removeprefix(os.getcwd() + os.sep))
+
+
 def format_location(location: Location | None) -> str:
-    """Give `file:line:column`; a file below the working directory by its path from there."""
+    """Return `file:line:column`, or nothing if there is no location."""
     if location is None:
         return ""
-    name = os.path.normpath(location.file).removeprefix(os.getcwd() + os.sep)
-    return escape_unprintable(f"{name}:{location.line}:{location.column}")
+    return f"{format_path(location.file)}:{location.line}:{location.column}"
 
 
 @final
 class Report:
-    """Lines for people: a label, a text, and at the right, or below, the place that they speak of."""
+    """Lines for standard output: a label, a text, and a location at the right, or below if it does not fit."""
 
-    def __init__(self, stream: Any = None, *, indent: int = 2, label_width: int = 9) -> None:
-        stream = sys.stdout if stream is None else stream
+    def __init__(self, *, indent: int = 2, label_width: int = 9) -> None:
         self.lines: list[str] = []
-        self.width = terminal_width(stream)
-        self._coloured = supports_colours(stream)
+        self.width = terminal_width(sys.stdout)
+        self._coloured = supports_colours(sys.stdout)
         self._indent = indent
         self._label_width = label_width
 
     def apply_style(self, style: str, text: str) -> str:
-        """Give a text in a style where there are colours."""
+        """Return a text in a style, if the terminal has colours."""
         if not self._coloured or not text:
             return text
         return f"\x1b[{_STYLE_CODES[style]}m{text}\x1b[0m"
 
     @property
     def text_width(self) -> int:
-        """How many characters a row's text may have."""
+        """The number of characters that fit in a row behind its label."""
         return self.width - self._indent - self._label_width - 1
 
     def add_line(self, text: str = "", style: str = "") -> None:
-        """Add a line as it is."""
+        """Add a line, whose control characters are escaped already."""
         self.lines.append(self.apply_style(style, text) if style else text)
 
     def add_heading(self, name: str, text: str, location: str, style: str = "name") -> None:
-        """Add the first line of a block: a name, a text behind it, and a place."""
+        """Add the first line of a block: a name, a text behind it, and a location."""
         shown = f"{self.apply_style(style, name)}{text}"
         self._add_located(shown, len(name) + len(text), location, "    ")
 
     def add_row(self, label: str, text: str, location: str = "", style: str = "word") -> None:
-        """Add a row below a heading."""
+        """Add a line below a heading: a label, a text and a location."""
         start = (
             " " * self._indent
             + self.apply_style(style, label)
@@ -130,6 +137,11 @@ class Report:
             (start + text).rstrip(), length, location, " " * (self._indent + self._label_width + 1)
         )
 
+    def add_diff(self, lines: Iterable[str], indent: str = "") -> None:
+        """Add the lines of a unified diff in their colours."""
+        for line in lines:
+            self.add_line(indent + line, _DIFF_STYLES.get(line[:1], ""))
+
     def _add_located(self, shown: str, length: int, location: str, below: str) -> None:
         if not location:
             self.lines.append(shown)
@@ -137,13 +149,28 @@ class Report:
             gap = " " * (self.width - length - len(location))
             self.lines.append(f"{shown}{gap}{self.apply_style('place', location)}")
         else:
-            at = " " * max(len(below), self.width - len(location))
-            self.lines += [shown, f"{at}{self.apply_style('place', location)}"]
+            margin = " " * max(len(below), self.width - len(location))
+            self.lines += [shown, f"{margin}{self.apply_style('place', location)}"]
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
 
 
 def escape_script_line(line: str) -> str:
-    """Give a line of a script, harmless; a tab stays a tab."""
+    """Return a line of a script with control characters escaped, but tabs kept."""
     return escape_unprintable(line, keep="\t")
+
+
+def format_diff(old: str, new: str, names: tuple[str, str]) -> Iterator[str]:
+    """Yield the lines of a unified diff, controls escaped, with a mark where the last line has no end."""
+    from difflib import unified_diff
+
+    sides = [text.split("\n") for text in (old, new)]
+    for side in sides:
+        if side[-1]:
+            side[-1] += "\n\\ no line end"
+        else:
+            side.pop()
+    first, second = map(escape_script_line, names)
+    for line in unified_diff(sides[0], sides[1], first, second, lineterm=""):
+        yield from map(escape_script_line, line.split("\n"))

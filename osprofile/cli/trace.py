@@ -1,4 +1,4 @@
-"""`incarnate trace`: the way of each value, from where it comes from to where it stands."""
+"""`incarnate trace`: follows each value from its source to its position in the script."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from osprofile.cli.terminal import Report
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.incarnation.trace import FieldTrace, UseTrace, ValuePosition
-    from osprofile.source import Location
 
 
 def trace(
@@ -39,15 +38,16 @@ def trace(
     strict: StrictOption = True,
     field: Annotated[
         list[str],
-        Option(("--field", "-f"), "Tell this field alone; may be given again.", "NAME", "used"),
+        Option(("--field", "-f"), "Trace only this field; may be repeated.", "NAME", "used-fields"),
     ] = [],
     json: JsonOption = False,
 ) -> int:
-    """Tell how each value came into a script, with the place of each rule that acted.
+    """Show where each value in a script comes from, and which rules of the profile applied to it.
 
-    For each field: what gave the value (fixed, request, context, default), what that set aside, the
-    tag that replaced it, the type, limits and pattern that it passed, and for each use what a
-    regular expression made of it and where in the script it stands. Takes the words of render.
+    For each field: the source of the value (fixed, request, context, default), the sources that it
+    overrides, the tag that it was replaced by, the type, limits and pattern that it was checked
+    against, and for each use the result of the regular expression and the position in the script.
+    Takes the same options as render.
 
     Examples:
       incarnate trace START --profile pbs --set QUEUE=long --set WALLTIME=600
@@ -68,13 +68,13 @@ def trace(
         context=common.build_context(resolved, context),
         strict=strict,
     )
-    found = _select_fields(traces.trace_fields(incarnation), field, template)
+    selected = _select_fields(traces.trace_fields(incarnation), field, template)
     for warning in incarnation.warnings:
         common.print_message(f"warning: {warning}")
     if json:
-        common.print_json(_encode_trace(resolved.name, incarnation, found))
+        common.print_json(_encode_trace(resolved.name, incarnation, selected))
     else:
-        common.print_result(_format_report(resolved.name, incarnation, found))
+        common.print_result(_format_report(resolved.name, incarnation, selected))
     return 0
 
 
@@ -86,7 +86,7 @@ def _select_fields(
     known = {t.name for t in traces}
     for name in names:
         if name not in known:
-            message = f"--field {quote_name(name)}: no text of {template} uses a field of that name"
+            message = f"--field {quote_name(name)}: {template} does not use a field of that name"
             raise common.UsageError(message, hint=suggest_names(name, known))
     return [t for t in traces if not names or t.name in names]
 
@@ -104,9 +104,9 @@ def _format_report(profile: str, incarnation: "Incarnation", traces: "list[Field
     title = escape_unprintable(f"{incarnation.template}{variation} of profile {profile}: ")
     report.add_line(title, "title")
     report.lines[-1] += f"{pluralize(len(traces), 'value')}, {pluralize(lines, 'line')}"
-    for told in traces:
+    for field_trace in traces:
         report.add_line()
-        _add_field(report, told)
+        _add_field(report, field_trace)
     return str(report)
 
 
@@ -118,10 +118,10 @@ def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
     report.add_heading(
         escape_unprintable(field_trace.name), f" = {value}", format_location(field_trace.location)
     )
-    for number, offer in enumerate(field_trace.sources):
-        aside = " (set aside)" if number else ""
-        shown = quote_value(offer.value, report.text_width - len(aside))
-        report.add_row(offer.origin, shown + aside, format_location(offer.location))
+    for number, source in enumerate(field_trace.sources):
+        suffix = " (overridden)" if number else ""
+        shown = quote_value(source.value, report.text_width - len(suffix))
+        report.add_row(source.origin, shown + suffix, format_location(source.location))
     if field_trace.origin == "engine":
         report.add_row("engine", "supplied by the engine")
     if field_trace.tag is not None:
@@ -149,8 +149,10 @@ def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> No
         report.add_row("", f"derived: {quote_value(use.derived_value, report.text_width - 9)}")
         value = use.derived_value
     if use.pattern is not None:
-        made = "unchanged" if use.after == value else quote_value(use.after, report.text_width - 6)
-        report.add_row("", f"made: {made}")
+        result = (
+            "unchanged" if use.after == value else quote_value(use.after, report.text_width - 8)
+        )
+        report.add_row("", f"result: {result}")
     where = _format_position(use.position)
     content = excerpt_line(
         use.position.line_text, use.position.column - 1, report.text_width - len(where) - 2
@@ -180,7 +182,7 @@ def _encode_trace(
         "profile": profile,
         "template": incarnation.template,
         "variation": incarnation.variation,
-        "fields": [_encode_field(told) for told in traces],
+        "fields": [_encode_field(field_trace) for field_trace in traces],
         "warnings": list(incarnation.warnings),
     }
 
@@ -189,18 +191,18 @@ def _encode_field(field_trace: "FieldTrace") -> dict[str, Any]:
     tag = field_trace.tag
     return {
         "name": field_trace.name,
-        "place": _encode_location(field_trace.location),
+        "place": common.encode_location(field_trace.location),
         "origin": field_trace.origin,
         "given": field_trace.raw_value,
         "value": field_trace.value,
         "offers": [
-            {"origin": o.origin, "value": o.value, "place": _encode_location(o.location)}
-            for o in field_trace.sources
+            {"origin": s.origin, "value": s.value, "place": common.encode_location(s.location)}
+            for s in field_trace.sources
         ],
         "tag": tag
-        and {"name": tag.name, "value": tag.value, "place": _encode_location(tag.location)},
+        and {"name": tag.name, "value": tag.value, "place": common.encode_location(tag.location)},
         "checks": [
-            {"rule": c.name, "allows": c.constraint, "place": _encode_location(c.location)}
+            {"rule": c.name, "allows": c.constraint, "place": common.encode_location(c.location)}
             for c in field_trace.checks
         ],
         "uses": [_encode_use(use) for use in field_trace.uses],
@@ -208,25 +210,21 @@ def _encode_field(field_trace: "FieldTrace") -> dict[str, Any]:
 
 
 def _encode_use(use: "UseTrace") -> dict[str, Any]:
-    landing = use.position
-    line, column = landing.script_position or (None, None)
+    position = use.position
+    line, column = position.script_position or (None, None)
     return {
         "template": use.template,
         "variation": use.variation,
         "written": use.source_form,
-        "place": _encode_location(use.location),
+        "place": common.encode_location(use.location),
         "derived": use.derived_value,
         "pattern": use.pattern,
         "replacement": use.replacement,
         "before": use.before,
         "after": use.after,
-        "text": landing.text,
-        "line": landing.line,
-        "column": landing.column,
+        "text": position.text,
+        "line": position.line,
+        "column": position.column,
         "script_line": line,
         "script_column": column,
     }
-
-
-def _encode_location(location: "Location | None") -> str | None:
-    return str(location) if location is not None else None

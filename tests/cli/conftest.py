@@ -30,7 +30,7 @@ class Ended:
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the command a home of its own, and no settings of the machine's."""
+    """Return an empty home directory; unset the variables that the command reads."""
     path = tmp_path / "home"
     path.mkdir()
     for name in ("OSPROFILE_PATH", "OSPROFILE_PROFILE", "OSPROFILE_DEBUG", "XDG_CONFIG_HOME"):
@@ -82,7 +82,7 @@ printf '%s' "$1" | wc -c
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """Give the file of a profile that extends `linux`."""
+    """Return the file of a profile that extends `linux`."""
     path = tmp_path / "site.xml"
     path.write_text(PROFILE)
     return path
@@ -112,7 +112,7 @@ def on_a_terminal(*words: str, **environment: str) -> str:
 
 
 def completions(line: str, home: Path) -> set[str]:
-    """Give what the shell offers at the end of a command line."""
+    """Return the shell's completions at the end of a command line."""
     ended = subprocess.run(
         [sys.executable, "-m", "osprofile"],
         capture_output=True,
@@ -131,7 +131,7 @@ def completions(line: str, home: Path) -> set[str]:
 
 
 def error_in_full(incarnate: Callable[..., Ended], words: tuple[str, ...], code: int) -> str:
-    """Give a command line, the exit code that it must have, and all that it says on stderr."""
+    """Return a command line with its expected exit code and complete standard error."""
     ended = incarnate(*words)
     assert (ended.code, ended.out) == (code, "")
     err = ended.err.replace(get_bundled_directory(), "BUNDLED")

@@ -31,7 +31,7 @@ LAUGHS = (
 
 
 def a_profile(name: str = "p", attributes: str = "", body: str = "x", fields: str = "") -> str:
-    """Give a document with one template T."""
+    """Return a document with one template T."""
     return HEAD.format(name, attributes) + BODY.format(body, fields) + TAIL
 
 

@@ -37,7 +37,7 @@ hold -w<WHY>
 
 @pytest.fixture
 def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Give the name of a file, in the current directory, with an error and a warning."""
+    """Return the name of a file in the current directory with an error and a warning."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "site.xml").write_text(PROFILE)
     return "site.xml"
@@ -87,8 +87,8 @@ def test_sarif(incarnate: Incarnate, bad: str) -> None:
     log = json.loads(ended.out)
     [run] = log["runs"]
     assert (log["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "osprofile")
-    told = [r["ruleId"] for r in run["results"]]
-    assert told == ["SC2164", "OSP601", "OSP312", "OSP101"]
+    rule_ids = [r["ruleId"] for r in run["results"]]
+    assert rule_ids == ["SC2164", "OSP601", "OSP312", "OSP101"]
     missing = run["results"][-1]["locations"][0]["physicalLocation"]
     assert missing == {"artifactLocation": {"uri": "nope.xml"}}
 
@@ -140,12 +140,12 @@ def test_what_does_not_load_is_always_told(incarnate: Incarnate, bad: str, tmp_p
     [
         (["--format", "xml"], "incarnate: --format 'xml' is not known\n    hint: known: github, json, sarif, text\n"),
         (["--format", "serif"], "incarnate: --format 'serif' is not known\n    hint: did you mean sarif?\n"),
-        (["--format", "github", "--json"], "incarnate: --json and --format github do not fit together\n"),
-        (["--select", "OPS601"], "incarnate: --select 'OPS601': no code begins so\n    hint: did you mean OSP601"),
-        (["--select", ""], "incarnate: --select '': no code begins so\n    hint: give codes, as in OSP601,OSP3\n"),
-        (["--ignore", "OSP601,"], "incarnate: --ignore '': no code begins so\n"),
-        (["--ignore", "SC20867"], "incarnate: --ignore 'SC20867': no code begins so\n"),
-        (["--ignore", "\x1b[31m"], "incarnate: --ignore '\\x1b[31m': no code begins so\n"),
+        (["--format", "github", "--json"], "incarnate: --json and --format github cannot be used together\n"),
+        (["--select", "OPS601"], "incarnate: --select 'OPS601': no code begins with this\n    hint: did you mean OSP601"),
+        (["--select", ""], "incarnate: --select '': no code begins with this\n    hint: use codes, as in OSP601,OSP3\n"),
+        (["--ignore", "OSP601,"], "incarnate: --ignore '': no code begins with this\n"),
+        (["--ignore", "SC20867"], "incarnate: --ignore 'SC20867': no code begins with this\n"),
+        (["--ignore", "\x1b[31m"], "incarnate: --ignore '\\x1b[31m': no code begins with this\n"),
     ],
 )  # fmt: skip
 def test_bad_words(incarnate: Incarnate, bad: str, words: list[str], err: str) -> None:

@@ -1,4 +1,4 @@
-"""What each verb prints, and each error that it tells, whole: a change of a word is seen.
+"""The complete output of each verb, and of each of its errors, so that a changed word is noticed.
 
 `trace`, `diff`, `check` and `page` have files of their own.
 """
@@ -186,8 +186,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "there/catalog.xml").write_text("mine")
 
 
-def told(incarnate: Incarnate, home: Path, words: tuple[str, ...]) -> str:
-    """Give a command line with its exit code and all that it printed."""
+def run_verb(incarnate: Incarnate, home: Path, words: tuple[str, ...]) -> str:
+    """Return a command line with its exit code and complete output."""
     ended = incarnate(*words)
     assert "Traceback" not in ended.err
     assert "\x1b" not in ended.out + ended.err
@@ -212,7 +212,7 @@ def told(incarnate: Incarnate, home: Path, words: tuple[str, ...]) -> str:
 def test_outputs(
     incarnate: Incarnate, home: Path, verb: str, file_regression: FileRegressionFixture
 ) -> None:
-    text = "\n".join(told(incarnate, home, words) for words in OUTPUTS[verb])
+    text = "\n".join(run_verb(incarnate, home, words) for words in OUTPUTS[verb])
     file_regression.check(text, basename=verb, encoding="utf-8")
 
 
@@ -222,7 +222,7 @@ def test_errors(
 ) -> None:
     told_ones = []
     for words in ERRORS[verb]:
-        text = told(incarnate, home, words)
+        text = run_verb(incarnate, home, words)
         assert "\nexit code 0\n" not in text
         assert verb == "lint" or "\n--- stdout\n" not in text
         told_ones.append(text)
@@ -231,7 +231,8 @@ def test_errors(
 
 def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionFixture) -> None:
     text = "\n".join(
-        told(incarnate, home, (*words, "--help")) for words in [(), *((v,) for v in sorted(VERBS))]
+        run_verb(incarnate, home, (*words, "--help"))
+        for words in [(), *((v,) for v in sorted(VERBS))]
     )
     file_regression.check(text, basename="help", encoding="utf-8")
 

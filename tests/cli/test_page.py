@@ -66,8 +66,8 @@ def test_golden_served(file_regression: FileRegressionFixture) -> None:
 def test_golden_json(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
     ended = incarnate("page", *SITE, "--json")
     assert (ended.code, ended.err) == (0, "")
-    told = json.loads(ended.out)
-    assert told["profile"] == "site"
+    parsed = json.loads(ended.out)
+    assert parsed["profile"] == "site"
     file_regression.check(ended.out, basename="page_site", extension=".json", encoding="utf-8")
 
 
@@ -217,15 +217,15 @@ def test_each_error_in_full(
     (folder / "fault.xml").write_text(FAULT.format("&lt;A/(/x>"))
     parts = FAULT.format("&lt;JOB_SCRIPT>").replace('"fault"', '"parts"')
     (folder / "parts.xml").write_text(parts)
-    told = []
+    outputs = []
     for name, (words, code) in ERRORS.items():
         ended = incarnate(*(word.format(tmp=folder) for word in words))
         assert (name, ended.code, ended.out) == (name, code, "")
         assert "Traceback" not in ended.err
         err = ended.err.replace(str(folder), "TMP").replace(get_bundled_directory(), "BUNDLED")
         line = " ".join(("incarnate", *words)).replace("{tmp}", "TMP")
-        told.append(f"{line}\nexit code {code}\n{err}")
-    file_regression.check("\n".join(told), basename="page_errors", encoding="utf-8")
+        outputs.append(f"{line}\nexit code {code}\n{err}")
+    file_regression.check("\n".join(outputs), basename="page_errors", encoding="utf-8")
     assert sorted(p.name for p in folder.iterdir()) == ["fault.xml", "parts.xml"]
 
 

@@ -68,7 +68,7 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
         (
             ("GREET",),
             2,
-            "incarnate: which profile?\n    hint: give --profile NAME, or set OSPROFILE_PROFILE; known: ",
+            "incarnate: no profile is given\n    hint: use --profile NAME or set OSPROFILE_PROFILE; known profiles: ",
         ),
         (
             ("GRET", "-p", "{site}"),
@@ -83,7 +83,7 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
         (
             ("lnt", "a", "b"),
             2,
-            "incarnate: these words do not fit template 'lnt'\n    hint: did you mean the command lint?\n",
+            "incarnate: these arguments are not valid for template 'lnt'\n    hint: did you mean the command lint?\n",
         ),
         (
             ("GREET", "-p", "{site}", "-v", "LOWD"),
@@ -105,7 +105,7 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
         (
             ("GREET", "-p", "{site}", "-s", "TEXT"),
             2,
-            "incarnate: --set 'TEXT': a name, an equals sign and a value are needed\n",
+            "incarnate: --set 'TEXT' is not of the form NAME=VALUE\n",
         ),
         (
             ("GREET", "-p", "{site}", "-s", "TIMES=11"),
@@ -140,7 +140,7 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
         (
             ("GREET", "-p", "{site}", "--fields", "{site}"),
             2,
-            "incarnate: --fields {site}: not JSON",
+            "incarnate: --fields {site}: invalid JSON",
         ),
     ],
 )
@@ -184,14 +184,14 @@ def test_the_request_is_put_together(incarnate: Incarnate, site: Path, tmp_path:
 @pytest.mark.parametrize(
     ("content", "err"),
     [
-        ("[1]", "an object is needed"),
-        ('{"TEXT": true}', "field TEXT is no string and no number"),
-        ('{"TEXT": null}', "field TEXT is no string and no number"),
-        ('{"TEXT": {"a": "b"}}', "field TEXT is no string and no number"),
-        ('{"TEXT": NaN}', "field TEXT is no string and no number"),
-        ('{"TEXT": "a", "TEXT": "b"}', "a name is given twice"),
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
+        ("[1]", "not a JSON object"),
+        ('{"TEXT": true}', "field TEXT is neither a string nor a number"),
+        ('{"TEXT": null}', "field TEXT is neither a string nor a number"),
+        ('{"TEXT": {"a": "b"}}', "field TEXT is neither a string nor a number"),
+        ('{"TEXT": NaN}', "field TEXT is neither a string nor a number"),
+        ('{"TEXT": "a", "TEXT": "b"}', "a name occurs twice"),
+        ("{", "invalid JSON"),
+        ("[" * 100_000, "invalid JSON"),
         ('{"TEXT": "\\u0000"}', "NUL"),
         ('{"TEXT": "\\ud800"}', "not valid UTF-8"),
     ],
@@ -213,16 +213,16 @@ def test_a_number_is_taken_as_written(incarnate: Incarnate, site: Path, tmp_path
 
 def test_json(incarnate: Incarnate, site: Path) -> None:
     ended = incarnate("GREET", "-p", str(site), "-s", "TIMES=once", "--json")
-    told = json.loads(ended.out)
-    assert told["text"] == "echo 'hello' 1\n"
-    assert told["fields"]["TIMES"] == {
+    parsed = json.loads(ended.out)
+    assert parsed["text"] == "echo 'hello' 1\n"
+    assert parsed["fields"]["TIMES"] == {
         "value": "1",
         "given": "once",
         "origin": "request",
         "place": f"{site}:11:5",
     }
-    assert told["fields"]["TEXT"]["origin"] == "default"
-    assert (told["profile"], told["template"], told["variation"]) == ("site", "GREET", "")
+    assert parsed["fields"]["TEXT"]["origin"] == "default"
+    assert (parsed["profile"], parsed["template"], parsed["variation"]) == ("site", "GREET", "")
 
 
 def test_unused_fields_warn_without_strict(incarnate: Incarnate, site: Path) -> None:
@@ -236,8 +236,8 @@ def test_run_passes_on_output_and_exit_code(incarnate: Incarnate, site: Path) ->
     assert (ended.code, ended.out, ended.err) == (0, "hello 1\n", "")
     ended = incarnate("GREET", "-p", str(site), "-v", "LOUD", "--run")
     assert (ended.code, ended.out, ended.err) == (7, "", "HELLO\n")
-    told = json.loads(incarnate("GREET", "-p", str(site), "-v", "LOUD", "--run", "--json").out)
-    assert (told["exit_code"], told["stdout"], told["stderr"]) == (7, "", "HELLO\n")
+    parsed = json.loads(incarnate("GREET", "-p", str(site), "-v", "LOUD", "--run", "--json").out)
+    assert (parsed["exit_code"], parsed["stdout"], parsed["stderr"]) == (7, "", "HELLO\n")
 
 
 HANGS = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"

@@ -57,7 +57,7 @@ def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool
     assert (again.returncode, again.stdout) == (2, "")
     assert again.stderr == (
         f"incarnate: {profiles}/{name}/profile.xml exists\n"
-        "    hint: it is left as it is: choose another name or directory\n"
+        "    hint: it was not changed: choose another name or directory\n"
     )
 
 
@@ -70,8 +70,8 @@ def test_new_to_stdout(incarnate: Incarnate, home: Path) -> None:
     )
     assert 'name="mysite" extends="pbs">' in ended.out
     assert [*home.iterdir()] == []
-    told = json.loads(incarnate("new", "mysite", "-e", "pbs", "--json").out)
-    assert told == {"name": "mysite", "extends": "pbs", "file": None, "text": ended.out}
+    parsed = json.loads(incarnate("new", "mysite", "-e", "pbs", "--json").out)
+    assert parsed == {"name": "mysite", "extends": "pbs", "file": None, "text": ended.out}
 
 
 def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
@@ -92,7 +92,7 @@ def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
         (["new", "-e", "pbs"], 2, ""),
         (["new", "x", "y", "-e", "pbs"], 2, ""),
         (["schema", "idb.xds"], 2, "incarnate: there is no schema 'idb.xds'\n    hint: did you mean idb.xsd?\n"),
-        (["schema", "idb.xsd", "--json"], 2, "incarnate: a NAME prints one file: leave --directory and --json out\n"),
+        (["schema", "idb.xsd", "--json"], 2, "incarnate: NAME cannot be used with --directory or --json\n"),
         (["schema", "-o", "{tmp}"], 2, "incarnate: {tmp}/catalog.xml: another file is there: remove it, or"),
         (["schema", "-o", "{tmp}/bad.xml"], 2, "incarnate: {tmp}/bad.xml: File exists\n"),
         (["explain", "OSP606x"], 2, "incarnate: there is no code 'OSP606x'\n    hint: did you mean OSP606"),
@@ -150,11 +150,11 @@ def test_schema_of_a_copy(
 
 
 def test_schema_in_json(incarnate: Incarnate) -> None:
-    told = json.loads(incarnate("schema", "--json").out)
-    assert told["catalog"] == f"{get_schemas_directory()}/catalog.xml"
-    assert all(Path(file).is_file() for file in [told["catalog"], *told["schemas"]])
-    assert told["vs_code"] in lines(get_schemas_directory())
-    assert told["emacs"] in lines(get_schemas_directory())
+    parsed = json.loads(incarnate("schema", "--json").out)
+    assert parsed["catalog"] == f"{get_schemas_directory()}/catalog.xml"
+    assert all(Path(file).is_file() for file in [parsed["catalog"], *parsed["schemas"]])
+    assert parsed["vs_code"] in lines(get_schemas_directory())
+    assert parsed["emacs"] in lines(get_schemas_directory())
 
 
 @pytest.mark.parametrize("name", ["osprofile.xsd", "catalog.xml"])
@@ -178,9 +178,9 @@ def test_explain_lists_the_codes(incarnate: Incarnate) -> None:
 
 
 def test_explain_in_json(incarnate: Incarnate) -> None:
-    [told] = json.loads(incarnate("explain", "OSP605", "--json").out)
+    [parsed] = json.loads(incarnate("explain", "OSP605", "--json").out)
     rule = RULES["OSP605"]
-    assert told == {
+    assert parsed == {
         "code": "OSP605",
         "severity": "error",
         "summary": rule.summary,

@@ -1,4 +1,4 @@
-"""Standard streams that are closed or full, words that are no text, and the codes of wrong usage."""
+"""Standard streams that are closed or full, arguments that are not UTF-8, and the codes of wrong usage."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PRINTING = [
 
 @pytest.mark.parametrize("words", PRINTING)
 @pytest.mark.parametrize(
-    ("stream", "told"),
+    ("stream", "message"),
     [
         ("> /dev/full", b"incarnate: output: No space left on device\n"),
         (">&-", b"incarnate: output: Bad file descriptor\n"),
@@ -47,10 +47,10 @@ PRINTING = [
     ],
 )
 def test_a_result_that_cannot_be_written_is_told(
-    words: str, stream: str, told: bytes, home: Path
+    words: str, stream: str, message: bytes, home: Path
 ) -> None:
     done = run(f"{words} {stream}", home)
-    assert (done.returncode, done.stdout, done.stderr) == (1, b"", told)
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", message)
 
 
 def test_messages_that_cannot_be_written_are_lost(home: Path) -> None:
@@ -59,7 +59,7 @@ def test_messages_that_cannot_be_written_are_lost(home: Path) -> None:
 
 
 def test_no_file_takes_the_place_of_a_closed_stream(home: Path) -> None:
-    """Nor one that a command opens itself: what is printed would go there."""
+    """A file that a command opens does not get the descriptor of a closed stream."""
     done = run(f"job submit -p linux --store {home}/jobs.db true >&- <&-", home)
     assert (done.returncode, done.stderr) == (1, b"incarnate: output: Bad file descriptor\n")
     assert (home / "jobs.db").read_bytes().startswith(b"SQLite format 3\0")

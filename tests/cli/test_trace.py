@@ -34,7 +34,7 @@ GOLDEN = {
 
 @pytest.fixture(autouse=True)
 def profiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand in the folder of the profiles: places are told by their paths from there."""
+    """Stand in the folder of the profiles: locations are relative to it."""
     monkeypatch.chdir(PROFILES)
 
 
@@ -61,19 +61,19 @@ def test_no_request_disturbs_a_bundled_profiles_trace(incarnate: Incarnate) -> N
     assert ended.code == 0
     for line in ended.out.splitlines():
         assert line.isprintable()
-    assert "  default   '' (set aside)" in ended.out
+    assert "  default   '' (overridden)" in ended.out
 
 
 def test_json(incarnate: Incarnate) -> None:
     ended = incarnate("trace", "START", *SITE, "-s", "QUEUE=fast", "-s", "WALLTIME=90", "--json")
-    told = json.loads(ended.out)
-    assert (told["profile"], told["template"], told["variation"], told["warnings"]) == (
+    parsed = json.loads(ended.out)
+    assert (parsed["profile"], parsed["template"], parsed["variation"], parsed["warnings"]) == (
         "site",
         "START",
         "",
         [],
     )
-    by_name = {f["name"]: f for f in told["fields"]}
+    by_name = {f["name"]: f for f in parsed["fields"]}
     queue = by_name["QUEUE"]
     assert queue == {
         "name": "QUEUE",
@@ -139,19 +139,19 @@ def test_a_fixed_value_overrides_the_request_with_a_warning(
 
 
 ERRORS = {
-    "no profile": (("START",), 2, "incarnate: which profile?"),
+    "no profile": (("START",), 2, "incarnate: no profile is given"),
     "unknown profile": (("START", "-p", "sit"), 2, "incarnate: there is no profile 'sit'"),
     "unknown template": (("STRAT", *SITE), 2, "incarnate: profile site has no template 'STRAT'\n    hint: did you mean START?"),
     "unknown variation": (("ASK", *SITE, "-v", "ALL"), 2, "incarnate: ./site.xml:29:3: template ASK has no variation"),
     "unknown field": (
         ("START", *SITE, "-f", "QEUE"), 2,
-        "incarnate: --field QEUE: no text of START uses a field of that name\n    hint: did you mean QUEUE?",
+        "incarnate: --field QEUE: START does not use a field of that name\n    hint: did you mean QUEUE?",
     ),
     "a field of no template": (("START", *SITE, "-s", "X=1"), 1, "incarnate: field X is not used by template START"),
     "out of limits": (("START", *SITE, "-s", "NODES=21"), 1, "incarnate: ./site.xml:23:16: field NODES: '21' is above the Max of 20"),
     "against the pattern": (("START", *SITE, "-s", "QUEUE=\x1bX"), 1, "incarnate: ./site.xml:6:42: field QUEUE: '\\x1bX' does not match"),
     "no value": (("ASK", *SITE), 1, "incarnate: ./site.xml:30:45: field JOB_ID has no value"),
-    "no equals sign": (("START", *SITE, "-s", "QUEUE"), 2, "incarnate: --set 'QUEUE': a name, an equals sign"),
+    "no equals sign": (("START", *SITE, "-s", "QUEUE"), 2, "incarnate: --set 'QUEUE' is not of the form"),
     "a bad profile": (("START", "-p", "/dev/null"), 3, "/dev/null:1:1: error OSP102"),
 }  # fmt: skip
 
@@ -167,10 +167,10 @@ def test_errors(incarnate: Incarnate, case: str) -> None:
 
 
 def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    told = [
+    outputs = [
         error_in_full(incarnate, ("trace", *words), code) for words, code, _begin in ERRORS.values()
     ]
-    file_regression.check("\n".join(told), basename="trace_errors", encoding="utf-8")
+    file_regression.check("\n".join(outputs), basename="trace_errors", encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ def test_show_tells_each_place_and_what_is_overridden(
     assert lines[0] == f"profile mine  {tmp_path}/mine.xml:1:1"
     assert lines[1] == f"extends site  {site}:1:1"
     assert f"template GREET  {tmp_path}/mine.xml:5:3  overrides {site}:5:3" in lines
-    told = json.loads(incarnate("show", "-p", "mine", "--profiles", str(tmp_path), "--json").out)
-    greet = next(t for t in told["templates"] if t["name"] == "GREET")
+    parsed = json.loads(incarnate("show", "-p", "mine", "--profiles", str(tmp_path), "--json").out)
+    greet = next(t for t in parsed["templates"] if t["name"] == "GREET")
     assert greet["overrides"] == [f"{site}:5:3"]
 
 
@@ -64,8 +64,8 @@ def test_the_limits_of_an_application_are_told(incarnate: Incarnate, tmp_path: P
     at, solve = ("-p", str(file)), ("-a", "Solve")
     assert "integer; 1 to 10;" in incarnate("fields", *at, *solve).out
     assert "1 to 10;" not in incarnate("fields", *at).out
-    told = json.loads(incarnate("fields", *at, *solve, "--json").out)
-    assert next(f["maximum"] for f in told if f["name"] == "CPUS") == 10
+    parsed = json.loads(incarnate("fields", *at, *solve, "--json").out)
+    assert next(f["maximum"] for f in parsed if f["name"] == "CPUS") == 10
     assert f"field CPUS, at most 10  {file}:6:5" in incarnate("show", "SOLVE", *at).out
     traced = incarnate("trace", "START", *at, *solve, "-s", "CPUS=9", "-f", "CPUS", "--json").out
     checks = {c["rule"]: c["place"] for c in json.loads(traced)["fields"][0]["checks"]}
@@ -122,8 +122,8 @@ def test_fields(incarnate: Incarnate, site: Path) -> None:
     assert ended.out == (
         "TEXT = 'hello'\n    What to say.\nTIMES = 'once'\n    integer; 1 to 10; tags: once\n"
     )
-    told = json.loads(incarnate("fields", "GREET", "-p", str(site), "--all", "--json").out)
-    assert [f["name"] for f in told] == ["TEXT", "TIMES"]
+    parsed = json.loads(incarnate("fields", "GREET", "-p", str(site), "--all", "--json").out)
+    assert [f["name"] for f in parsed] == ["TEXT", "TIMES"]
     start = json.loads(incarnate("fields", "-p", "pbs", "--json").out)
     assert {"EXECUTABLE", "QUEUE", "WALLTIME"} <= {f["name"] for f in start}
     assert all(f["description"] for f in start)
@@ -144,7 +144,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
         "slurm",
         "torque",
     ]
-    assert lines[0][1:3] == ["(bad:", "incarnate"]
+    assert lines[0][1:3] == ["(invalid:", "incarnate"]
     assert lines[5][1:] == ["->", "linux", str(site)]
 
 
@@ -172,8 +172,8 @@ def test_lint_tells_place_code_and_hint_and_ends_with_3(
     ended = incarnate("lint", str(bad))
     assert ended.code == 3
     assert ended.out.startswith(f"{bad}:2:7: error OSP102 not well-formed XML: mismatched tag\n")
-    told = json.loads(incarnate("lint", str(bad), "--json").out)
-    assert [(p["line"], p["column"], p["code"]) for p in told] == [(2, 7, "OSP102")]
+    parsed = json.loads(incarnate("lint", str(bad), "--json").out)
+    assert [(p["line"], p["column"], p["code"]) for p in parsed] == [(2, 7, "OSP102")]
 
 
 def test_the_bundled_profiles_lint_clean(incarnate: Incarnate) -> None:

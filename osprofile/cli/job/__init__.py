@@ -1,1 +1,1 @@
-"""`incarnate job ...`: the verbs of two words. Only `verbs` is loaded until one of them runs."""
+"""`incarnate job ...`: submits and controls jobs. Only `verbs` is loaded until a verb runs."""

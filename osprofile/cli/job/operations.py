@@ -1,11 +1,11 @@
-"""`incarnate job status|list|hold|resume|abort`."""
+"""What `incarnate job status`, `list`, `hold`, `resume` and `abort` do."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from osprofile.cli.job import rows
 from osprofile.cli.job.rows import JobRow
@@ -13,68 +13,68 @@ from osprofile.cli.job.session import (
     ErrorReporter,
     JobReference,
     JobSession,
-    SignalReceived,
     find_jobs,
     gather_results,
     run_cancellable,
 )
 from osprofile.errors import IncarnationError, OSProfileError
+from osprofile.jobs.target_system import TargetSystem
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
-    from osprofile.jobs.target_system import TargetSystem
-
+_ACTIONS: Final = {
+    "hold": TargetSystem.hold,
+    "resume": TargetSystem.resume,
+    "abort": TargetSystem.abort,
+}
 RECENT_PERIOD: Final = 86400.0
-"""Seconds for which `list_directory` shows jobs that have ended."""
+"""Seconds for which `incarnate job list` shows jobs after their end."""
 
-Answers = dict[JobReference, "JobStatus | OSProfileError"]
+StatusResults = dict[JobReference, "JobStatus | OSProfileError"]
 
 
 def show_status(selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
-    """Print the states of jobs, asked for now."""
-    return _run_interruptible(_show_status(selection, job_ids, json=json))
+    """Query and print the states of jobs."""
+    return run_cancellable(_show_status(selection, job_ids, json=json))
 
 
 def list_jobs(selection: TargetSelection, *, include_old: bool, json: bool) -> int:
-    """Print the jobs of the record, their states asked for now."""
-    return _run_interruptible(_list_jobs(selection, include_old=include_old, json=json))
+    """Print the recorded jobs, with their states as queried now."""
+    return run_cancellable(_list_jobs(selection, include_old=include_old, json=json))
 
 
 def control_jobs(
     verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool
 ) -> int:
-    """Hold, resume or abort jobs; print their states then only as JSON."""
-    return _run_interruptible(_control_jobs(verb, selection, job_ids, json=json))
-
-
-def _run_interruptible(work: Coroutine[Any, Any, int]) -> int:
-    try:
-        return run_cancellable(work)
-    except SignalReceived as stop:
-        return stop.exit_code
+    """Hold, resume or abort jobs; with `json`, print their states afterwards."""
+    return run_cancellable(_control_jobs(_ACTIONS[verb], selection, job_ids, json=json))
 
 
 async def _show_status(selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
     failures = ErrorReporter()
     async with JobSession(selection, record_needed=False) as session:
-        found = await _query_rows(session, find_jobs(session, job_ids, failures), failures)
-        if found or json:
-            rows.print_rows(found, json=json)
+        job_rows = await _query_rows(session, find_jobs(session, job_ids, failures), failures)
+        if job_rows or json:
+            rows.print_rows(job_rows, json=json)
     return failures.exit_code
 
 
 async def _control_jobs(
-    verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool
+    action: Callable[[TargetSystem, str], Awaitable[None]],
+    selection: TargetSelection,
+    job_ids: Sequence[str],
+    *,
+    json: bool,
 ) -> int:
     failures = ErrorReporter()
     async with JobSession(selection, record_needed=False) as session:
         jobs = find_jobs(session, job_ids, failures)
-        done = await gather_results(jobs, lambda job: getattr(job.target, verb)(job.job_id))
-        for job, result in zip(jobs, done, strict=True):
+        results = await gather_results(jobs, lambda job: action(job.target, job.job_id))
+        for job, result in zip(jobs, results, strict=True):
             if isinstance(result, OSProfileError):
                 _add_hint(session, job, result)
                 failures.report_job_error(job, result)
@@ -86,17 +86,17 @@ async def _control_jobs(
 async def _query_rows(
     session: JobSession, jobs: Sequence[JobReference], failures: ErrorReporter
 ) -> list[JobRow]:
-    """Ask for the states of jobs; tell what goes wrong."""
-    answers = await _query_states(session, jobs)
-    found = []
+    """Query the states of jobs and return their rows; report errors."""
+    results = await _query_states(session, jobs)
+    job_rows = []
     for job in jobs:
-        answer, name = answers[job], job.target.name
-        if isinstance(answer, OSProfileError):
-            _add_hint(session, job, answer)
-            failures.report_job_error(job, answer)
+        result, name = results[job], job.target.name
+        if isinstance(result, OSProfileError):
+            _add_hint(session, job, result)
+            failures.report_job_error(job, result)
         else:
-            found.append(JobRow(name, answer, session.store.find_job(name, answer.job_id)))
-    return found
+            job_rows.append(JobRow(name, result, session.store.find_job(name, result.job_id)))
+    return job_rows
 
 
 def _add_hint(session: JobSession, job: JobReference, error: OSProfileError) -> None:
@@ -104,90 +104,92 @@ def _add_hint(session: JobSession, job: JobReference, error: OSProfileError) -> 
         error.hint = session.suggest_other_targets(job)
 
 
-async def _query_states(session: JobSession, jobs: Sequence[JobReference]) -> Answers:
-    """Ask for states: one query for the recorded jobs of a target, and one for the others."""
-    parts: defaultdict[tuple[TargetSystem, bool], list[JobReference]] = defaultdict(list)
+async def _query_states(session: JobSession, jobs: Sequence[JobReference]) -> StatusResults:
+    """Query states: for each target, one query for its recorded jobs and one for the others."""
+    groups: defaultdict[tuple[TargetSystem, bool], list[JobReference]] = defaultdict(list)
     for job in jobs:
-        recorded = session.store.find_job(job.target.name, job.job_id) is not None
-        parts[job.target, recorded].append(job)
-    found: Answers = {}
-    asked = (_query_target(target, some) for (target, _), some in parts.items())
-    for answers in await asyncio.gather(*asked):
-        found.update(answers)
-    return found
+        is_recorded = session.store.find_job(job.target.name, job.job_id) is not None
+        groups[job.target, is_recorded].append(job)
+    results: StatusResults = {}
+    queries = (_query_target(target, group) for (target, _), group in groups.items())
+    for group_results in await asyncio.gather(*queries):
+        results.update(group_results)
+    return results
 
 
-async def _query_target(target: TargetSystem, jobs: Sequence[JobReference]) -> Answers:
-    together: Mapping[str, JobStatus | OSProfileError] = {}
+async def _query_target(target: TargetSystem, jobs: Sequence[JobReference]) -> StatusResults:
+    by_id: Mapping[str, JobStatus | OSProfileError] = {}
     if len(jobs) > 1:
         try:
-            together = await target.statuses_or_errors([job.job_id for job in jobs])
+            by_id = await target.statuses_or_errors([job.job_id for job in jobs])
         except IncarnationError:
-            pass  # a word that is no id: each by itself
+            pass  # one of the job ids is malformed: query each by itself
         except OSProfileError as error:
             return dict.fromkeys(jobs, error)
-    found: Answers = {job: together[job.job_id] for job in jobs if job.job_id in together}
-    rest = [job for job in jobs if job not in found]
-    alone = await gather_results(rest, lambda job: target.status(job.job_id))
-    return {**found, **dict(zip(rest, alone, strict=True))}
+    results: StatusResults = {job: by_id[job.job_id] for job in jobs if job.job_id in by_id}
+    rest = [job for job in jobs if job not in results]
+    rest_results = await gather_results(rest, lambda job: target.status(job.job_id))
+    return {**results, **dict(zip(rest, rest_results, strict=True))}
 
 
 async def _list_jobs(selection: TargetSelection, *, include_old: bool, json: bool) -> int:
     failures = ErrorReporter()
     async with JobSession(selection) as session:
         names = dict.fromkeys(record.target for record in session.store.list_all_jobs())
-        meant = [name for name in names if session.is_selected(name)]
+        selected = [name for name in names if session.is_selected(name)]
         fresh: dict[tuple[str, str], JobStatus] = {}
         for name, states in zip(
-            meant,
-            await asyncio.gather(*(_refresh_target(session, name, failures) for name in meant)),
+            selected,
+            await asyncio.gather(*(_refresh_target(session, name, failures) for name in selected)),
             strict=True,
         ):
             fresh.update({(name, job_id): state for job_id, state in states.items()})
-        cut = {record.number for name in meant for record in session.store.find_interrupted(name)}
-        found = [
-            _build_row(session, record, fresh, cut)
+        interrupted = {
+            record.number for name in selected for record in session.store.find_interrupted(name)
+        }
+        job_rows = [
+            _build_row(session, record, fresh, interrupted)
             for record in session.store.list_all_jobs()
-            if record.target in meant
+            if record.target in selected
         ]
     since = 0.0 if include_old else time.time() - RECENT_PERIOD
-    rows.print_rows([row for row in found if _is_recent(row, since)], json=json)
+    rows.print_rows([row for row in job_rows if _is_recent(row, since)], json=json)
     return 1 if failures.exit_code else 0
 
 
 async def _refresh_target(
     session: JobSession, name: str, failures: ErrorReporter
 ) -> dict[str, JobStatus]:
-    """Ask for the states of a target's live jobs; look for those whose submission was cut off."""
-    found: dict[str, JobStatus] = {}
+    """Query the states of a target's live jobs, and of those whose interrupted submission succeeded."""
+    states: dict[str, JobStatus] = {}
     live = [record.status.job_id for record in session.store.list_live_jobs(name)]
     try:
         if live:
-            found = await session.open_recorded_target(name).statuses(live)
+            states = await session.open_recorded_target(name).statuses(live)
         if session.store.find_interrupted(name):
             recovered = await session.open_recorded_target(name).recover_submissions(resubmit=False)
             ids = [r.job_id for r in recovered if r.job_id is not None]
             if ids:
-                found |= await session.open_recorded_target(name).statuses(ids)
+                states |= await session.open_recorded_target(name).statuses(ids)
             for error in filter(None, (r.error for r in recovered)):
                 raise error
     except OSProfileError as error:
-        failures.report_error(error, f"{name}: these are the last known states")
-    return found
+        failures.report_error(error, f"{name}: showing the last known states")
+    return states
 
 
 def _build_row(
     session: JobSession,
     record: JobRecord,
     fresh: Mapping[tuple[str, str], JobStatus],
-    cut: set[int],
+    interrupted: set[int],
 ) -> JobRow:
     if not record.is_submitted:
-        if record.number in cut:
+        if record.number in interrupted:
             return session.row_from_cut_record(record)
         return JobRow(record.target, record.status, record, rows.SUBMITTING)
-    now = fresh.get((record.target, record.status.job_id), record.status)
-    return JobRow(record.target, now, record)
+    status = fresh.get((record.target, record.status.job_id), record.status)
+    return JobRow(record.target, status, record)
 
 
 def _is_recent(row: JobRow, since: float) -> bool:

@@ -1,4 +1,4 @@
-"""What `incarnate job wait` shows on a terminal meanwhile: a line for each job, on standard error."""
+"""The display of `incarnate job wait`: a line for each job, on standard error if it is a terminal."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
 
 MAX_LINES: Final = 20
-"""Lines at the most; the other jobs are counted in one more."""
+"""Jobs with a line of their own; one more line counts the others."""
 _REFRESH_INTERVAL: Final = 0.25
+"""Seconds."""
 
 
 @contextlib.asynccontextmanager
 async def show_progress(
     jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus]
 ) -> AsyncIterator[None]:
-    """Show jobs as long as the context lasts, if standard error is a terminal that can."""
+    """Show jobs and their states inside the context, if standard error is a capable terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM") in {"dumb", "unknown"}:
         yield
         return
@@ -46,26 +47,26 @@ async def show_progress(
 
     coloured = supports_colours(sys.stderr)
     console = Console(stderr=True, no_color=not coloured, color_system="auto" if coloured else None)
-    begun = time.time()
+    wait_started = time.time()
 
-    def lines() -> Table:
-        most = max(1, min(MAX_LINES, console.height - 3))
+    def build_table() -> Table:
+        max_lines = max(1, min(MAX_LINES, console.height - 3))
         return _build_table(
             [(job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs],
-            begun,
-            most,
+            wait_started,
+            max_lines,
         )
 
     with Live(
-        get_renderable=lines, console=console, auto_refresh=False, redirect_stdout=False
+        get_renderable=build_table, console=console, auto_refresh=False, redirect_stdout=False
     ) as live:
-        refreshing = asyncio.ensure_future(_refresh_display(live))
+        refresh_task = asyncio.ensure_future(_refresh_display(live))
         try:
             yield
         finally:
-            refreshing.cancel()
+            refresh_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await refreshing
+                await refresh_task
 
 
 async def _refresh_display(live: Live) -> None:
@@ -75,9 +76,9 @@ async def _refresh_display(live: Live) -> None:
 
 
 def _build_table(
-    statuses: Sequence[tuple[JobReference, JobStatus | None]], begun: float, max_lines: int
+    statuses: Sequence[tuple[JobReference, JobStatus | None]], wait_started: float, max_lines: int
 ) -> Table:
-    """Give a line for each job; where there are too many, those first that have not ended."""
+    """Return a table with a line for each job; if there are too many, live jobs come first."""
     from rich.table import Table
     from rich.text import Text
 
@@ -92,7 +93,7 @@ def _build_table(
             table.add_row(Text(replace_controls(job.job_id)), Text("..."))
             continue
         row = JobRow(job.target.name, status)
-        since = status.started or status.submitted or begun
+        since = status.started or status.submitted or wait_started
         hosts = replace_controls(",".join(status.hosts[:3]))
         table.add_row(
             Text(replace_controls(job.job_id)),
@@ -108,5 +109,5 @@ def _build_table(
 
 def _summarize_rest(statuses: Sequence[JobStatus | None]) -> str:
     counts = Counter("..." if status is None else status.state.value for status in statuses)
-    told = ", ".join(f"{number} {state}" for state, number in counts.most_common())
-    return f"and {len(statuses)} more: {told}"
+    summary = ", ".join(f"{number} {state}" for state, number in counts.most_common())
+    return f"and {len(statuses)} more: {summary}"

@@ -1,11 +1,16 @@
-"""`incarnate job forget`."""
+"""What `incarnate job forget` does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
-from osprofile.cli.job.session import ErrorReporter, JobSession, run_cancellable
+from osprofile.cli.job.session import (
+    ErrorReporter,
+    JobSession,
+    make_ambiguity_error,
+    run_cancellable,
+)
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, quote_name
 
 if TYPE_CHECKING:
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def forget_jobs(selection: TargetSelection, words: Sequence[str], *, json: bool) -> int:
-    """Remove jobs that have ended, and submissions that were cut off; print them only as JSON."""
+    """Delete ended jobs and interrupted submissions from the record; with `json`, print them."""
     return run_cancellable(_forget_jobs(selection, words, json=json))
 
 
@@ -40,23 +45,24 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, json
 
 
 def _find_record(session: JobSession, word: str) -> JobRecord:
-    """Give what a word of the command line names, if it may be forgotten."""
-    found = [
+    """Return the record that a job id or working directory names, if it may be deleted."""
+    records = [
         record
         for record in session.store.list_all_jobs()
         if session.is_selected(record.target) and word in {record.status.job_id, record.directory}
     ]
-    if not found:
-        message = f"{quote_name(word)} is no job and no working directory in {session.store.path}"
-        raise JobNotFoundError(message, hint="incarnate job list --all shows what is there")
-    if len(found) > 1:
-        names = ", ".join(record.target for record in found)
-        message = f"{quote_name(word)} is recorded on several target systems: {names}"
-        raise JobNotFoundError(message, hint="--profile and --host say which")
-    (record,) = found
+    if not records:
+        message = f"there is no job or working directory {quote_name(word)} in {session.store.path}"
+        raise JobNotFoundError(message, hint="incarnate job list --all shows what is recorded")
+    if len(records) > 1:
+        raise make_ambiguity_error(word, [record.target for record in records])
+    (record,) = records
     if record.is_submitted and not record.status.state.is_terminal:
-        message = f"job {quote_name(word)} has not ended, as far as is known"
-        raise StoreError(message, hint="abort it first; status asks what became of it")
+        message = f"job {quote_name(word)} has not ended, according to the record"
+        raise StoreError(
+            message,
+            hint="incarnate job status updates the record; incarnate job abort ends the job",
+        )
     if not record.is_submitted and record.is_being_submitted:
-        raise StoreError(f"the job in {quote_name(word)} is being submitted just now")
+        raise StoreError(f"the job in {quote_name(word)} is being submitted")
     return record

@@ -1,7 +1,7 @@
-"""A job as it is shown: a line of a table, or an object of JSON.
+"""The output for a job: a row of a table, or a JSON object.
 
-Names, hosts, words and reasons come from batch systems and other people: they are shown without
-anything that a terminal, or rich's markup, would act on.
+Names, hosts, states and reasons come from batch systems and other users: control characters, and what
+is markup for rich, have no effect.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ _STYLE_CODES: Final = {
     "red": "31", "bold red": "1;31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36",
     "bright_black": "90",
 }  # fmt: skip
-"""How a terminal is told a style. To load rich for a table would take longer than to print it."""
+"""Terminal codes by rich's style names. Loading rich takes longer than printing a table without it."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A job: `status` is what was asked for, `record` what is written down, if anything.
+    """A job: its status, and its entry in the record if it has one.
 
-    `submission_state` is CUT or SUBMITTING where it has no id yet; `remedy` says what to do about CUT.
+    `submission_state` is CUT or SUBMITTING if the job has no id yet; `remedy` says what to do about CUT.
     """
 
     target: str
@@ -64,22 +64,22 @@ class JobRow:
 
     @property
     def state(self) -> str:
-        """What stands in the column STATE."""
+        """The content of the column STATE."""
         return self.submission_state or self.status.state.value
 
     @property
     def reason(self) -> str:
-        """What stands in the column REASON."""
+        """The content of the column REASON."""
         if self.submission_state == CUT and self.record is not None:
-            return f"cut off while it was submitted, in {self.record.directory}; {self.remedy}"
+            return f"submission was interrupted, in {self.record.directory}; {self.remedy}"
         if self.status.state is JobState.UNKNOWN and self.status.native_state:
-            word = f"the batch system's word is {self.status.native_state}"
-            return f"{word}: {self.status.reason}" if self.status.reason else word
+            text = f"the batch system's state is {self.status.native_state}"
+            return f"{text}: {self.status.reason}" if self.status.reason else text
         return self.status.reason
 
 
 def format_target_options(target: str) -> str:
-    """Give the options that name a target system."""
+    """Return the options that select a target system."""
     profile, context = parse_target_name(target)
     if "SSH:HOST" not in context:
         return f"--profile {profile}"
@@ -87,7 +87,7 @@ def format_target_options(target: str) -> str:
 
 
 def print_rows(rows: Sequence[JobRow], *, json: bool) -> None:
-    """Print jobs to standard output: a table, or JSON."""
+    """Print jobs to standard output, as a table or JSON."""
     if json:
         common.print_json([encode_row(row) for row in rows])
         return
@@ -100,7 +100,7 @@ def print_rows(rows: Sequence[JobRow], *, json: bool) -> None:
 
 
 def encode_row(row: JobRow) -> dict[str, Any]:
-    """Give a job for JSON; what is not known is null."""
+    """Return a job for JSON, with null for what is not known."""
     status, record = row.status, row.record
     profile, context = parse_target_name(row.target)
     directory = record.directory if record is not None else ""
@@ -118,7 +118,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "reason": row.reason or None,
         "name": (record.name if record is not None else "") or None,
         "key": record.key if record is not None else None,
-        # A job that was not started here has a word of the record's own there.
+        # For a job that was not started here, the record has a marker instead of a path.
         "directory": directory if directory.startswith("/") else None,
         "submitted": status.submitted,
         "started": status.started,
@@ -129,40 +129,42 @@ def encode_row(row: JobRow) -> dict[str, Any]:
 def format_table(
     rows: Sequence[JobRow], *, columns: int | None = None, coloured: bool = False
 ) -> str:
-    """Give a table in which nothing is cut.
+    """Return a table whose texts are never truncated.
 
-    Where its lines are longer than a terminal's `columns`, reasons get lines of their own.
+    If its lines are longer than `columns`, the reasons get lines of their own.
     """
     grid = [COLUMNS, *map(format_cells, rows)]
     widths = [max(map(_count_columns, column)) for column in zip(*grid, strict=True)]
     styles = ["", *map(choose_style, rows)]
-    apart = columns is not None and sum(widths) + len(_COLUMN_GAP) * (len(widths) - 1) > columns
+    is_too_wide = (
+        columns is not None and sum(widths) + len(_COLUMN_GAP) * (len(widths) - 1) > columns
+    )
     lines = []
     for line, style in zip(grid, styles, strict=True):
         texts = list(map(_pad_columns, line, widths))
         if coloured and style:
             texts[_STATE_COLUMN] = f"\x1b[{_STYLE_CODES[style]}m{texts[_STATE_COLUMN]}\x1b[0m"
         *others, reason = texts
-        lines.append(_COLUMN_GAP.join(others if apart else texts).rstrip())
-        if apart and style and line[-1]:
+        lines.append(_COLUMN_GAP.join(others if is_too_wide else texts).rstrip())
+        if is_too_wide and style and line[-1]:
             lines.append(f"    {reason.rstrip()}")
     return "\n".join(lines)
 
 
 def format_cells(row: JobRow) -> tuple[str, ...]:
-    """Give what stands in a job's line."""
+    """Return the cells of a job's line."""
     status = row.status
-    run = format_elapsed(status.started, status.ended) if status.started else ""
+    elapsed = format_elapsed(status.started, status.ended) if status.started else ""
     name = row.record.name if row.record is not None else ""
     values = (
-        status.job_id or "-", name, row.target, row.state, format_outcome(status), run,
+        status.job_id or "-", name, row.target, row.state, format_outcome(status), elapsed,
         ",".join(status.hosts), row.reason,
     )  # fmt: skip
     return tuple(map(replace_controls, values))
 
 
 def format_outcome(status: JobStatus) -> str:
-    """Give how a job ended: its exit code, `limit_exceeded`, or the signal's name."""
+    """Return how a job ended: its exit code, `limit`, or the signal's name."""
     if status.exit_code is not None:
         return str(status.exit_code)
     if status.limit_exceeded:
@@ -176,25 +178,25 @@ def format_outcome(status: JobStatus) -> str:
 
 
 def format_elapsed(since: float, until: float | None) -> str:
-    """Give the time between two times (now, where there is no second one), as 1:02:03."""
+    """Return the time between two times, or from `since` to now, as 1:02:03."""
     seconds = max(0, int((until or time.time()) - since))
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
 def replace_controls(text: str) -> str:
-    """Give a text on one line, with nothing in it that a terminal would act on."""
+    """Return a text on one line, with control characters replaced."""
     return replace_unprintable(" ".join(text.split()))
 
 
 def choose_style(row: JobRow) -> str:
-    """Give the style of a job's state, as rich names it."""
+    """Return rich's name for the style of a job's state."""
     if row.status.state is JobState.DONE and row.status.exit_code:
         return "red"
     return _STATE_STYLES[row.submission_state or row.status.state]
 
 
 def _count_columns(text: str) -> int:
-    """Give how many of a terminal's columns a text takes."""
+    """Return how many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
     import unicodedata

@@ -1,4 +1,4 @@
-"""What a job verb works with: the record, the target systems of jobs, warnings, interrupts."""
+"""What the job verbs share: the record, target systems, reporting of errors, and signals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 @final
 @dataclass(frozen=True, slots=True)
 class TargetSelection:
-    """What a command line says about target systems; `profile` is `--profile`'s value."""
+    """The options of a command line that select target systems; `profile` is the value of `--profile`."""
 
     profile: str | None
     context: Mapping[str, str]
@@ -49,27 +49,17 @@ class TargetSelection:
 @final
 @dataclass(frozen=True, slots=True)
 class JobReference:
-    """A job of a command line, and where it is."""
+    """The id of a job, and the target system on which it is."""
 
     job_id: str
     target: TargetSystem
 
 
-class SignalReceived(Exception):  # noqa: N818  # no error: somebody wants the command to end
-    """A signal asked this process to end."""
+def run_cancellable(work: Coroutine[Any, Any, int]) -> int:
+    """Run a verb's coroutine and return its exit code, or 128 plus the number of a signal that ended it.
 
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.number = number
-
-    @property
-    def exit_code(self) -> int:
-        """What the command ends with."""
-        return 128 + self.number
-
-
-def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
-    """Run the work of a verb; a signal cancels it, so that it ends its scripts: `SignalReceived`."""
+    A signal cancels the coroutine, so that it ends the scripts that it runs.
+    """
     received: list[int] = []
     with _print_log_warnings():
         try:
@@ -77,14 +67,15 @@ def run_cancellable(work: Coroutine[Any, Any, T]) -> T:
         except asyncio.CancelledError:
             if not received:
                 raise
-            raise SignalReceived(received[0]) from None
+            return 128 + received[0]
 
 
 @contextlib.contextmanager
 def _print_log_warnings() -> Iterator[None]:
-    """Have what the package logs told on standard error."""
+    """Print the warnings that the package logs to standard error."""
     logger, handler = logging.getLogger("osprofile.jobs"), _WarningHandler(logging.WARNING)
     logger.addHandler(handler)
+    # Without propagation, handlers of the root logger do not print the warnings again.
     propagate, logger.propagate = logger.propagate, False
     try:
         yield
@@ -95,10 +86,10 @@ def _print_log_warnings() -> Iterator[None]:
 
 @final
 class _WarningHandler(logging.Handler):
-    """Tells a warning on standard error; where it came from only with OSPROFILE_DEBUG."""
+    """Prints warnings to standard error; their tracebacks only with OSPROFILE_DEBUG."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell a warning."""
+        """Print a warning."""
         text = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
             text = f"{text}: {type(record.exc_info[1]).__name__}: {record.exc_info[1]}"
@@ -108,7 +99,7 @@ class _WarningHandler(logging.Handler):
 
 
 def print_warning(text: str) -> None:
-    """Print a warning."""
+    """Print a warning to standard error."""
     common.print_message(format_message(f"incarnate: warning: {text}"))
 
 
@@ -116,8 +107,8 @@ def print_warning(text: str) -> None:
 class JobSession:
     """The record and the target systems of one command.
 
-    With `record_needed` False, a record that cannot be used is a warning where `--profile` says
-    which target system is meant.
+    With `record_needed=False`, an unusable record is only a warning if `--profile` selects the target
+    system.
     """
 
     def __init__(self, selection: TargetSelection, *, record_needed: bool = True) -> None:
@@ -127,7 +118,7 @@ class JobSession:
         self.store = self._open_store(record_needed=record_needed or not self._default_profile())
 
     def _default_profile(self) -> str | None:
-        """Give the profile for jobs that the record does not know."""
+        """Return the profile for jobs that are not in the record."""
         return self._selection.profile or os.environ.get("OSPROFILE_PROFILE")
 
     def _open_store(self, *, record_needed: bool) -> Store:
@@ -136,7 +127,7 @@ class JobSession:
         except StoreError as error:
             if record_needed:
                 raise
-            print_warning(f"going on without a record: {error.message}")
+            print_warning(f"continuing without a record: {error.message}")
             return Store()
 
     async def __aenter__(self) -> Self:
@@ -154,78 +145,73 @@ class JobSession:
         self.store.close()
 
     def open_selected_target(self) -> TargetSystem:
-        """Give the target system that the command line names; `UsageError` if it names none."""
+        """Return the target system that the command line selects; raise `UsageError` if there is none."""
         profile = self._load_profile(self._default_profile())
         name = format_target_name(profile, self._selection.context)
         return self._get_target(name, profile, self._selection.context)
 
     def open_recorded_target(self, name: str) -> TargetSystem:
-        """Give a target system by its name in the record; the same error again if it has one."""
+        """Return a target system by its name in the record, or raise the same error at each call.
+
+        The same error, since `ErrorReporter` prints each error once.
+        """
         profile, context = parse_target_name(name)
         try:
             resolved = self._load_recorded_profile(profile)
         except OSProfileError as error:
-            self._targets.setdefault(name, error)
-            known = self._targets[name]
-            raise known if isinstance(known, OSProfileError) else error from None
+            first = self._targets.setdefault(name, error)
+            raise first if isinstance(first, OSProfileError) else error from None
         return self._get_target(name, resolved, {**self._selection.context, **context})
 
     def is_selected(self, name: str) -> bool:
-        """Say whether a target is one of those that `--profile` and `--host` name, if they do."""
+        """Return whether `--profile` and `--host` admit a target."""
         profile, context = parse_target_name(name)
-        given = self._selection
-        if given.profile and self._load_profile(given.profile).name != profile:
+        selection = self._selection
+        if selection.profile and self._load_profile(selection.profile).name != profile:
             return False
         return all(
-            context.get(field) == given.context[field]
+            context.get(field) == selection.context[field]
             for field in ("SSH:HOST", "SSH:PORT")
-            if field in given.context
+            if field in selection.context
         )
 
     def find_job(self, job_id: str) -> JobReference:
-        """Give a job: where `--profile` says it is, else where the record does.
+        """Return a job on the target system of `--profile`, else on that of the record.
 
-        Raises `JobNotFoundError` where neither does, or the record knows several.
+        Raises `JobNotFoundError` if the job has no record, or records on several target systems.
         """
         if self._selection.profile:
             return JobReference(job_id, self.open_selected_target())
         names = [r.target for r in self.store.find_by_id(job_id) if self.is_selected(r.target)]
         if len(names) > 1:
-            message = f"job {quote_name(job_id)} is recorded on several target systems: {', '.join(names)}"
-            raise JobNotFoundError(
-                message, hint=f"say which: {' or '.join(map(format_target_options, names))}"
-            )
+            raise make_ambiguity_error(job_id, names)
         if names:
             return JobReference(job_id, self.open_recorded_target(names[0]))
         if self._default_profile():
             return JobReference(job_id, self.open_selected_target())
         message = f"job {quote_name(job_id)} is not in the record {self.store.path}"
-        raise JobNotFoundError(message, hint="--profile NAME says on which target system it is")
+        raise JobNotFoundError(message, hint="--profile NAME selects its target system")
 
     def suggest_other_targets(self, job: JobReference) -> str:
-        """Give a hint where the record knows a job's id on other target systems only."""
+        """Return a hint if a job's id is only recorded for other target systems."""
         names = [r.target for r in self.store.find_by_id(job.job_id) if r.target != job.target.name]
         if not names or self.store.find_job(job.target.name, job.job_id) is not None:
             return ""
-        return f"the record has this id with {' and '.join(map(format_target_options, names))}"
+        return f"this id is recorded for {' and '.join(map(format_target_options, names))}"
 
     def row_from_cut_record(self, record: JobRecord) -> JobRow:
-        """Return the row of a submission that was cut off, with what is to be done about it."""
+        """Return the row of an interrupted submission, with the command that completes or forgets it."""
         if record.key is None:
             words = ["forget", *self.location_options, record.directory]
-            remedy = f"{shlex.join(['incarnate', 'job', *words])} drops it"
+            remedy = f"to forget it: {shlex.join(['incarnate', 'job', *words])}"
         else:
-            words = [
-                *self._recorded_options(record.target),
-                *self.location_options,
-                "--key",
-                record.key,
-            ]
-            remedy = f"this completes it: {shlex.join(['incarnate', 'job', 'submit', *words])}"
+            options = [*self._recorded_options(record.target), *self.location_options]
+            words = ["submit", *options, "--key", record.key]
+            remedy = f"to complete it: {shlex.join(['incarnate', 'job', *words])}"
         return JobRow(record.target, record.status, record, CUT, remedy)
 
     def _recorded_options(self, name: str) -> list[str]:
-        """Return the options that name a recorded target system, as it is to be named from here."""
+        """Return the options that select a recorded target system, with paths as absolute ones."""
         options = shlex.split(format_target_options(name))
         path, context = self._selection.profile, self._selection.context
         if (
@@ -239,12 +225,12 @@ class JobSession:
 
     @property
     def location_options(self) -> list[str]:
-        """The options that say where profiles and record are, for a command anywhere."""
-        found = [
+        """The options for the directories of profiles and the record, valid in any working directory."""
+        options = [
             w for path in self._selection.profiles for w in ("--profiles", os.path.abspath(path))
         ]
         store = self._selection.store
-        return [*found, "--store", os.path.abspath(store)] if store else found
+        return [*options, "--store", os.path.abspath(store)] if store else options
 
     def _load_profile(self, profile: str | None) -> Profile:
         if profile is None or profile not in self._profiles:
@@ -252,7 +238,7 @@ class JobSession:
         return self._profiles[profile or ""]
 
     def _load_recorded_profile(self, name: str) -> Profile:
-        """Give a recorded profile: a path given for this command may be it, else by name."""
+        """Return a recorded profile: that of `--profile PATH` if it has the name, else by name."""
         path = self._default_profile()
         if (
             path
@@ -263,65 +249,72 @@ class JobSession:
         try:
             return self._load_profile(name)
         except NotFoundError as error:
-            error.hint = f"--profile PATH says where its file is; {error.hint}"
+            error.hint = f"--profile PATH gives the path of its file; {error.hint}"
             raise
 
     def _get_target(self, name: str, profile: Profile, context: Mapping[str, str]) -> TargetSystem:
-        found = self._targets.get(name)
-        if found is None:
+        target = self._targets.get(name)
+        if target is None:
             try:
-                found = TargetSystem(profile, context, store=self.store)
+                target = TargetSystem(profile, context, store=self.store)
             except OSProfileError as error:
-                found = error
-            self._targets[name] = found
-        if isinstance(found, OSProfileError):
-            raise found
-        return found
+                target = error
+            self._targets[name] = target
+        if isinstance(target, OSProfileError):
+            raise target
+        return target
 
 
 @final
 class ErrorReporter:
-    """The errors of single jobs and target systems: each is told once, the first gives the code."""
+    """Prints the errors of jobs and target systems, each once; the first determines the exit code."""
 
     def __init__(self) -> None:
         self.exit_code = 0
         self._reported: list[OSProfileError] = []
 
     def report_error(self, error: OSProfileError, subject: str) -> None:
-        """Tell an error about something, unless it has been told."""
+        """Print an error about a subject, unless it has been printed."""
         self.exit_code = self.exit_code or error.exit_code
         if error not in self._reported:
             self._reported.append(error)
             common.print_error(error, subject)
 
     def report_job_error(self, job: JobReference, error: OSProfileError) -> None:
-        """Tell an error of one job."""
+        """Print an error about a job."""
         self.report_error(error, f"job {quote_name(job.job_id)}")
 
 
 def find_jobs(
     session: JobSession, job_ids: Sequence[str], reporter: ErrorReporter
 ) -> list[JobReference]:
-    """Give the jobs that a command line means, without those that cannot be found."""
-    found = []
+    """Return the jobs with these ids; report those that cannot be found."""
+    jobs = []
     for job_id in job_ids:
         try:
-            found.append(session.find_job(job_id))
+            jobs.append(session.find_job(job_id))
         except OSProfileError as error:
-            # What is wrong with a profile or target is no fault of this job's.
+            # Not report_job_error: an error in a profile is not about this job.
             reporter.report_error(error, "")
-    return found
+    return jobs
+
+
+def make_ambiguity_error(word: str, targets: Sequence[str]) -> JobNotFoundError:
+    """Return the error for a job that is recorded on several target systems."""
+    message = f"{quote_name(word)} is recorded on several target systems: {', '.join(targets)}"
+    hint = f"select one with {' or '.join(map(format_target_options, targets))}"
+    return JobNotFoundError(message, hint=hint)
 
 
 async def gather_results(
     jobs: Sequence[JobReference], action: Callable[[JobReference], Awaitable[T]]
 ) -> list[T | OSProfileError]:
-    """Do something with each job, all at once; give the results or errors in the same order."""
+    """Await an action for all jobs at once, and return their results or errors in the same order."""
 
-    async def one(job: JobReference) -> T | OSProfileError:
+    async def catch_error(job: JobReference) -> T | OSProfileError:
         try:
             return await action(job)
         except OSProfileError as error:
             return error
 
-    return await asyncio.gather(*map(one, jobs))
+    return await asyncio.gather(*map(catch_error, jobs))

@@ -1,4 +1,4 @@
-"""`incarnate job submit`."""
+"""What `incarnate job submit` does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from osprofile.cli.job.session import (
     ErrorReporter,
     JobReference,
     JobSession,
-    SignalReceived,
     run_cancellable,
 )
 from osprofile.errors import ScriptCutError, format_message
@@ -33,15 +32,12 @@ def submit_job(
     wait: bool,
     json: bool,
 ) -> int:
-    """Submit a job, print its id, and wait for its end if asked to.
+    """Submit a job, print its id, and with `wait` wait for its end.
 
-    Each submission has a key, so that one that was cut off can be completed.
+    Each submission gets a key, so that it can be completed if it is interrupted.
     """
     key = key or f"auto-{os.urandom(6).hex()}"
-    try:
-        return run_cancellable(_submit_job(selection, description, key, wait=wait, json=json))
-    except SignalReceived as stop:
-        return stop.exit_code
+    return run_cancellable(_submit_job(selection, description, key, wait=wait, json=json))
 
 
 async def _submit_job(
@@ -74,7 +70,7 @@ async def _submit_job(
 
 
 def _describe_interruption(session: JobSession, target: TargetSystem, key: str) -> str:
-    """Say what is known of a submission that was interrupted."""
+    """Return the message for an interrupted submission: whether there is a job, as far as is known."""
     record = session.store.find_by_key(target.name, key)
     if record is None:
         return "incarnate: interrupted: nothing was submitted"
@@ -82,10 +78,11 @@ def _describe_interruption(session: JobSession, target: TargetSystem, key: str) 
         return format_message(
             f"incarnate: interrupted: the job was submitted: {record.status.job_id}"
         )
-    message = "interrupted while it was submitted: the batch system may have the job, or not"
+    message = "interrupted during the submission: the batch system may or may not have the job"
     return format_message(f"incarnate: {message}", hint=_format_remedy(session, key))
 
 
 def _format_remedy(session: JobSession, key: str) -> str:
-    completed = f"the same command with --key {shlex.quote(key)} completes it, and submits it once"
-    return f"{shlex.join(['incarnate', 'job', 'list', *session.location_options])} finds out; {completed}"
+    listing = shlex.join(["incarnate", "job", "list", *session.location_options])
+    retry = f"the same command with --key {shlex.quote(key)} completes the submission, without a second job"
+    return f"{listing} finds out; {retry}"

@@ -1,6 +1,6 @@
-"""The verbs `incarnate job ...`: their options and help; what they do is in the other modules.
+"""The options and help of the verbs `incarnate job ...`; the other modules do the work.
 
-Those load asyncio, SQLite and, for a terminal, rich; so each is imported where it is needed.
+These load asyncio, SQLite and, for a terminal, rich, so each is only imported by the verb that needs it.
 """
 
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +32,7 @@ HostOption = Annotated[
     str | None,
     Option(
         ("--host",),
-        "Another machine, by ssh; short for --context SSH:HOST=... and SSH:PORT=...",
+        "Use another machine, by ssh; short for --context SSH:HOST=... and SSH:PORT=...",
         "[USER@]HOST[:PORT]",
     ),
 ]
@@ -49,11 +49,11 @@ StoreOption = Annotated[
 TimeoutOption = Annotated[
     str | None,
     Option(
-        ("--timeout",), "Wait no longer; then exit with 124. As in 90, 1.5, 10m, 2h30m.", "TIME"
+        ("--timeout",), "Stop waiting after this time, as in 90, 1.5, 10m; exit with 124.", "TIME"
     ),
 ]
 JobsArgument = Annotated[
-    list[str], Argument("The jobs' ids, as submit printed them.", "JOB...", "jobs")
+    list[str], Argument("The ids of the jobs, as job submit printed them.", "JOB...", "jobs")
 ]
 
 
@@ -62,7 +62,7 @@ def submit(
     command: Annotated[
         list[str],
         Argument(
-            "The program and its arguments; options too, from here on [default: the profile's].",
+            "The program and its arguments, including options [default: the profile's].",
             "[EXECUTABLE [ARGUMENT...]]",
             takes_rest=True,
         ),
@@ -72,30 +72,30 @@ def submit(
     name: Annotated[str | None, Option(("--name", "-N"), "The job's name.", "NAME")] = None,
     queue: Annotated[str | None, Option(("--queue", "-q"), "The queue.", "QUEUE")] = None,
     project: Annotated[
-        str | None, Option(("--project", "-A"), "The project or account that pays.", "PROJECT")
+        str | None, Option(("--project", "-A"), "The project or account to charge.", "PROJECT")
     ] = None,
-    nodes: Annotated[str | None, Option(("--nodes",), "How many machines.", "N")] = None,
+    nodes: Annotated[str | None, Option(("--nodes",), "The number of nodes.", "N")] = None,
     processes: Annotated[
-        str | None, Option(("--processes", "-n"), "How many processes, over all nodes.", "N")
+        str | None, Option(("--processes", "-n"), "The number of processes on all nodes.", "N")
     ] = None,
     cpus: Annotated[
-        str | None, Option(("--cpus", "-c"), "How many processors for each process.", "N")
+        str | None, Option(("--cpus", "-c"), "The number of CPUs for each process.", "N")
     ] = None,
-    memory: Annotated[str | None, Option(("--memory",), "Memory on each node.", "MIB")] = None,
+    memory: Annotated[
+        str | None, Option(("--memory",), "The memory on each node, in MiB.", "MIB")
+    ] = None,
     walltime: Annotated[
         str | None,
         Option(
             ("--walltime", "-t"),
-            "How long it may take: seconds, or as in 90m, 1h30m, 2d, 01:30:00, 2-12:00:00.",
+            "The time limit: seconds, or as in 90m, 1h30m, 2d, 01:30:00, 2-12:00:00.",
             "TIME",
         ),
     ] = None,
-    cputime: Annotated[
-        str | None, Option(("--cputime",), "How much processor time it may use.", "TIME")
-    ] = None,
+    cputime: Annotated[str | None, Option(("--cputime",), "The limit of CPU time.", "TIME")] = None,
     env: Annotated[
         list[str],
-        Option(("--env", "-e"), "Set a variable of its environment; may repeat.", "NAME=VALUE"),
+        Option(("--env", "-e"), "Set an environment variable; may be repeated.", "NAME=VALUE"),
     ] = [],
     stdin: Annotated[
         str | None, Option(("--stdin",), "Read standard input from this file.", "FILE")
@@ -108,7 +108,7 @@ def submit(
     ] = None,
     directory: Annotated[
         str | None,
-        Option(("--directory",), "The working directory there [default: a fresh one].", "PATH"),
+        Option(("--directory",), "The job's working directory [default: a new one].", "PATH"),
     ] = None,
     application: ApplicationOption = None,
     set: Annotated[  # noqa: A002  # the option's name
@@ -119,20 +119,22 @@ def submit(
     profiles: ProfilesOption = [],
     key: Annotated[
         str | None,
-        Option(("--key",), "Your own name for it: with the same key it is submitted once.", "KEY"),
+        Option(("--key",), "A name of your choice: each key is submitted only once.", "KEY"),
     ] = None,
     store: StoreOption = None,
     wait: Annotated[
-        bool, Option(("--wait",), "Wait for its end, as job wait does; exit with its exit code.")
+        bool,
+        Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code."),
     ] = False,
     json: JsonOption = False,
 ) -> int:
     """Submit a job and print its id.
 
-    Files that it reads and writes are on the target system; relative paths begin at its working
-    directory. Where a submission is cut off, the same command with the same --key completes it.
+    The files that the job reads and writes are on the target system; relative paths are relative to
+    its working directory. If a submission is interrupted, the same command with the same --key
+    completes it.
 
-    Exit codes: 0 submitted; 1 refused; 2 wrong usage, 3 bad profile. With --wait: as job wait.
+    Exit codes: 0 submitted; 1 refused; 2 wrong usage; 3 invalid profile. With --wait: as job wait.
 
     Examples:
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
@@ -162,8 +164,8 @@ def submit(
         application=application,
         fields=common.parse_assignments(set, "--set"),
     )
-    given = _select_target(profile, host, context, profiles, store)
-    return submission.submit_job(given, description, key=key, wait=wait, json=json)
+    selection = _select_target(profile, host, context, profiles, store)
+    return submission.submit_job(selection, description, key=key, wait=wait, json=json)
 
 
 def status(
@@ -176,12 +178,13 @@ def status(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Ask for the states of jobs now, by one query for each target system.
+    """Query and print the states of jobs, with one query for each target system.
 
-    States: QUEUED RUNNING HELD; DONE (ended by itself), FAILED (by a signal, a limit, the system),
-    REMOVED, LOST (vanished without a trace); UNKNOWN (a word that the profile does not know).
+    States: QUEUED, RUNNING, HELD; DONE (it exited), FAILED (ended by a signal, a limit or the
+    system), REMOVED, LOST (it disappeared, with no sign of its end); UNKNOWN (the batch system's
+    state is not in the profile).
 
-    Exit codes: 0 all are told; 1 a target system did not answer; 2 a job is not known.
+    Exit codes: 0 all states are printed; 1 a target system did not answer; 2 a job is not known.
 
     Examples:
       incarnate job status 12069-304973-7d90afd1
@@ -197,11 +200,11 @@ def status(
 def list_(
     *,
     all: Annotated[  # noqa: A002
-        bool, Option(("--all",), "Those that ended more than a day ago, too.")
+        bool, Option(("--all",), "Also list jobs that ended more than a day ago.")
     ] = False,
     profile: Annotated[
         str | None,
-        Option(("--profile", "-p"), "Only jobs of this profile.", "NAME|PATH", "profiles"),
+        Option(("--profile", "-p"), "List only jobs of this profile.", "NAME|PATH", "profiles"),
     ] = None,
     host: HostOption = None,
     context: ContextOption = [],
@@ -209,12 +212,12 @@ def list_(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """List the recorded jobs that live, or ended within the last day, with their states now.
+    """List the recorded jobs that have not ended, or ended in the last day, and query their states.
 
-    CUT: its submission was cut off; REASON says what completes it. SUBMITTING: it is under way.
-    Of a target system that cannot be asked, the last known states are shown.
+    CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
+    submission is in progress. If a target system does not answer, the last known states are shown.
 
-    Exit codes: 0 all were asked; 1 a target system could not be asked.
+    Exit codes: 0 all target systems answered; 1 one did not.
 
     Examples:
       incarnate job list
@@ -238,13 +241,13 @@ def wait(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Wait for the end of jobs, and exit with the job's own exit code.
+    """Wait for jobs to end, and exit with the job's own exit code.
 
-    Of several, with the first code, in the order given, that is not 0. On a terminal their states
-    are shown meanwhile, on standard error. An interrupt ends the waiting only.
+    For several jobs, exit with the first code that is not 0, in the order of the arguments. If
+    standard error is a terminal, it shows the states meanwhile. An interrupt does not end the jobs.
 
-    Exit codes: the job's own; 128+n: ended by signal n; 124: not ended within --timeout; 125: it
-    has none (removed, lost, over a limit, failed by the system), or an error of ours.
+    Exit codes: the job's own; 128+n: the job was ended by signal n; 124: --timeout is over; 125: the
+    job has no exit code (removed, lost, over a limit, ended by the system), or incarnate failed.
 
     Examples:
       incarnate job wait 12069-304973-7d90afd1 && echo worked
@@ -253,9 +256,9 @@ def wait(
     from osprofile.cli.job import waiter
     from osprofile.cli.job.quantities import parse_timeout
 
-    given = _select_target(profile, host, context, profiles, store)
+    selection = _select_target(profile, host, context, profiles, store)
     return waiter.wait_for_jobs(
-        given, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
+        selection, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
     )
 
 
@@ -269,9 +272,9 @@ def hold(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Keep waiting jobs from starting, or stop running ones, as the target system can.
+    """Hold jobs: queued ones do not start; running ones stop, if the target system supports it.
 
-    Exit codes: 0 all are held; 1 one is not, in the batch system's words; 2 one is not known.
+    Exit codes: 0 all jobs are held; 1 the batch system refused one; 2 a job is not known.
 
     Examples:
       incarnate job hold 12069-304973-7d90afd1
@@ -296,9 +299,9 @@ def resume(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Let held jobs go on.
+    """Release held jobs.
 
-    Exit codes: 0 all go on; 1 one does not, in the batch system's words; 2 one is not known.
+    Exit codes: 0 all jobs are released; 1 the batch system refused one; 2 a job is not known.
 
     Examples:
       incarnate job resume 12069-304973-7d90afd1
@@ -323,10 +326,10 @@ def abort(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Remove jobs, those that wait and those that run. They end as REMOVED.
+    """Remove queued and running jobs; their state becomes REMOVED.
 
-    Exit codes: 0 all are removed; 1 one is not, in the batch system's words (it may have ended
-    already); 2 one is not known.
+    Exit codes: 0 all jobs are removed; 1 the batch system refused one (it may have ended already);
+    2 a job is not known.
 
     Examples:
       incarnate job abort 12069-304973-7d90afd1
@@ -345,7 +348,7 @@ def forget(
     *,
     jobs: Annotated[
         list[str],
-        Argument("The jobs' ids, or the working directories of cut submissions.", "JOB..."),
+        Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB..."),
     ] = [],
     profile: RecordedProfileOption = None,
     host: HostOption = None,
@@ -354,12 +357,12 @@ def forget(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Remove jobs from the record that have ended, and submissions that were cut off.
+    """Delete ended jobs and interrupted submissions from the record.
 
-    A submission that was cut off (CUT in the list) may have become a job: look there first. Jobs
-    that ended three months ago are forgotten by themselves.
+    An interrupted submission (CUT in the list) may have become a job: check the batch system first.
+    Jobs are deleted automatically three months after their end.
 
-    Exit codes: 0 all are forgotten; 1 one has not ended; 2 one is not known.
+    Exit codes: 0 all jobs are deleted; 1 a job has not ended; 2 a job is not known.
 
     Examples:
       incarnate job forget 12069-304973-7d90afd1
@@ -367,8 +370,8 @@ def forget(
     """
     from osprofile.cli.job import removal
 
-    given = _select_target(profile, host, context, profiles, store)
-    return removal.forget_jobs(given, _require_jobs(jobs), json=json)
+    selection = _select_target(profile, host, context, profiles, store)
+    return removal.forget_jobs(selection, _require_jobs(jobs), json=json)
 
 
 def _select_target(
@@ -385,11 +388,11 @@ def _select_target(
     if host is not None:
         special |= parse_host_context(host)
         if not special["SSH:HOST"]:
-            raise common.UsageError(f"--host {host!r}: a host is needed")
+            raise common.UsageError(f"--host {host!r} does not name a host")
     return TargetSelection(profile, special, profiles, store)
 
 
 def _require_jobs(jobs: list[str]) -> list[str]:
     if not jobs:
-        raise common.UsageError("which job?", hint="incarnate job list shows their ids")
+        raise common.UsageError("no job is given", hint="incarnate job list shows their ids")
     return list(dict.fromkeys(jobs))

@@ -1,4 +1,4 @@
-"""`incarnate job wait`: the end of jobs, and the exit code that says how they ended."""
+"""What `incarnate job wait` does: waits for jobs to end, and passes on their exit code."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common
+from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
 from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import (
     ErrorReporter,
     JobReference,
     JobSession,
-    SignalReceived,
     find_jobs,
     run_cancellable,
 )
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.state import JobStatus
 
-NOT_ENDED: Final = 124
-"""The exit code where `--timeout` is over, as of timeout(1)."""
-NO_EXIT_CODE: Final = common.PASS_THROUGH_ERROR
 _NO_CODE_REASONS: Final = {
     JobState.DONE: "it ended, but its exit code is not known",
     JobState.FAILED: "the system ended it",
@@ -39,11 +36,8 @@ _NO_CODE_REASONS: Final = {
 def wait_for_jobs(
     selection: TargetSelection, job_ids: Sequence[str], *, timeout: float | None, json: bool
 ) -> int:
-    """Wait, for so many seconds at the most, for the end of jobs and give the exit code of the first that has another one than 0."""
-    try:
-        return run_cancellable(_wait_for_jobs(selection, job_ids, time_limit=timeout, json=json))
-    except SignalReceived as stop:
-        return stop.exit_code
+    """Wait for the end of jobs, at most `timeout` seconds, and return the combined exit code."""
+    return run_cancellable(_wait_for_jobs(selection, job_ids, time_limit=timeout, json=json))
 
 
 async def _wait_for_jobs(
@@ -53,12 +47,12 @@ async def _wait_for_jobs(
     async with JobSession(selection, record_needed=False) as session:
         jobs = find_jobs(session, job_ids, failures)
         codes = await await_jobs(session, jobs, failures, time_limit=time_limit, json=json)
-    return combine_exit_codes([codes.get(job_id, NO_EXIT_CODE) for job_id in job_ids])
+    return combine_exit_codes([codes.get(job_id, PASS_THROUGH_ERROR) for job_id in job_ids])
 
 
 def combine_exit_codes(codes: Sequence[int]) -> int:
-    """Give the exit code for several: NOT_ENDED if one is, else the first that is not 0."""
-    return NOT_ENDED if NOT_ENDED in codes else next(filter(None, codes), 0)
+    """Return the exit code for several jobs: TIMED_OUT if one has it, else the first that is not 0."""
+    return TIMED_OUT if TIMED_OUT in codes else next(filter(None, codes), 0)
 
 
 async def await_jobs(
@@ -69,7 +63,7 @@ async def await_jobs(
     time_limit: float | None,
     json: bool,
 ) -> dict[str, int]:
-    """Wait for the end of jobs; tell what is no exit code, and give the codes by job id."""
+    """Wait for the end of jobs and return their exit codes by id; explain those that are not their own."""
     ended: dict[JobReference, JobStatus] = {}
     tasks = [asyncio.ensure_future(_await_end(job, ended, failures)) for job in jobs]
     try:
@@ -77,7 +71,7 @@ async def await_jobs(
             if tasks:
                 await asyncio.wait(tasks, timeout=time_limit)
     except asyncio.CancelledError:
-        common.print_message("incarnate: interrupted: the jobs go on")
+        common.print_message("incarnate: interrupted; the jobs continue")
         raise
     finally:
         late = {job for job, task in zip(jobs, tasks, strict=True) if not task.done()}
@@ -86,11 +80,11 @@ async def await_jobs(
         await asyncio.gather(*tasks, return_exceptions=True)
     for task in tasks:
         if not task.cancelled():
-            task.result()  # a fault of ours is told as one
+            task.result()  # raises the exception of a bug
     if json:
-        found = ((job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs)
+        pairs = ((job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs)
         rows.print_rows(
-            [_build_row(session, job, status) for job, status in found if status], json=True
+            [_build_row(session, job, status) for job, status in pairs if status], json=True
         )
     return {
         job.job_id: _report_exit_code(job, ended.get(job), timed_out=job in late) for job in jobs
@@ -114,26 +108,26 @@ def _build_row(session: JobSession, job: JobReference, status: JobStatus) -> Job
 def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out: bool) -> int:
     if timed_out:
         common.print_message(
-            f"incarnate: job {quote_name(job.job_id)} has not ended yet; it goes on"
+            f"incarnate: job {quote_name(job.job_id)} has not ended yet; it continues"
         )
-        return NOT_ENDED
-    if status is None:  # its error has been told
-        return NO_EXIT_CODE
-    code, words = exit_code_from_status(status)
-    if words:
-        words = f"{words}: {status.reason}" if status.reason else words
+        return TIMED_OUT
+    if status is None:  # _await_end has printed the error
+        return PASS_THROUGH_ERROR
+    code, cause = exit_code_from_status(status)
+    if cause:
+        cause = f"{cause}: {status.reason}" if status.reason else cause
         common.print_message(
-            format_message(f"incarnate: job {quote_name(job.job_id)} has no exit code: {words}")
+            format_message(f"incarnate: job {quote_name(job.job_id)} has no exit code: {cause}")
         )
     return code
 
 
 def exit_code_from_status(status: JobStatus) -> tuple[int, str]:
-    """Give the exit code that stands for a job's end, and why it is none of its own, if so."""
+    """Return the exit code of an ended job, and the reason if it is not the job's own."""
     if status.limit_exceeded:
-        return NO_EXIT_CODE, "a limit ended it"
+        return PASS_THROUGH_ERROR, "it exceeded a limit"
     if status.exit_code is not None:
         return status.exit_code, ""
     if status.state is JobState.FAILED and status.signal is not None and 0 < status.signal < 128:
         return 128 + status.signal, ""
-    return NO_EXIT_CODE, _NO_CODE_REASONS[status.state]
+    return PASS_THROUGH_ERROR, _NO_CODE_REASONS[status.state]

@@ -53,7 +53,7 @@ exec "$@"
 
 
 def template(name: str, body: str, fields: str = "") -> str:
-    """Give a template with one body."""
+    """Return a template with one body."""
     return (
         f'  <idb:Template name="{name}"><idb:Invocation name=""><idb:Body><![CDATA[{body}]]>'
         f"</idb:Body></idb:Invocation>{fields}</idb:Template>\n"
@@ -95,8 +95,8 @@ class Machine:
         assert ended.out.endswith("\n")
         return ended.out.rstrip("\n")
 
-    def told(self, *words: str) -> list[dict[str, Any]]:
-        """Give what a job verb tells as JSON."""
+    def run_json(self, *words: str) -> list[dict[str, Any]]:
+        """Run a job verb with --json and return the parsed output."""
         ended = self.run("job", *words, "--json")
         assert ended.code == 0, ended.err
         found: list[dict[str, Any]] = json.loads(ended.out)
@@ -123,7 +123,7 @@ def machine(
     home: Path,  # noqa: ARG001  # set before
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Machine]:
-    """Give a place to run jobs; what still runs at the end is ended."""
+    """Yield a machine for jobs; end those that still run afterwards."""
     for name in ("XDG_STATE_HOME", "OSPROFILE_STORE", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     root = tmp_path / "machine"

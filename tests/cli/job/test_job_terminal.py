@@ -30,7 +30,7 @@ def on_terminal(
         [*COMMAND, *words], **streams, text=True, env={**without, **environment}
     )
     os.close(inner)
-    seen = b""
+    screen = b""
     while True:
         try:
             block = os.read(outer, 65536)
@@ -38,77 +38,77 @@ def on_terminal(
             break
         if not block:
             break
-        seen += block
+        screen += block
     os.close(outer)
     out, err = process.communicate()
-    return process.returncode, seen.decode(), out or err or ""
+    return process.returncode, screen.decode(), out or err or ""
 
 
 def test_states_have_colours_on_a_terminal_only(machine: Machine) -> None:
     good, bad = machine.submit("true"), machine.submit("false")
     assert machine.run("job", "wait", good, bad).code == 1
     for words in (("job", "list"), ("job", "status", good, bad)):
-        code, seen, _ = on_terminal(*words, stream="stdout")
+        code, screen, _ = on_terminal(*words, stream="stdout")
         assert code == 0
-        assert "\x1b[32mDONE" in seen
-        assert "\x1b[31mDONE" in seen
+        assert "\x1b[32mDONE" in screen
+        assert "\x1b[31mDONE" in screen
         assert "\x1b" not in machine.run(*words).out
     for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-        code, seen, _ = on_terminal("job", "list", stream="stdout", **environment)
+        code, screen, _ = on_terminal("job", "list", stream="stdout", **environment)
         assert code == 0
-        assert "DONE" in seen
-        assert "\x1b" not in seen
+        assert "DONE" in screen
+        assert "\x1b" not in screen
 
 
 def test_waiting_shows_each_job_on_standard_error(machine: Machine) -> None:
     jobs = [machine.submit("sh", "-c", f"sleep 1; exit {code}") for code in (0, 3)]
-    code, seen, out = on_terminal("job", "wait", *jobs, stream="stderr")
+    code, screen, out = on_terminal("job", "wait", *jobs, stream="stderr")
     assert (code, out) == (3, "")
     for job_id in jobs:
-        assert job_id in seen
-    last = seen.rpartition(jobs[0])[2]
+        assert job_id in screen
+    last = screen.rpartition(jobs[0])[2]
     assert last.count("DONE") == 2
-    assert "\x1b[32m" in seen
-    assert seen.rstrip().endswith("\x1b[?25h")  # the cursor is back
+    assert "\x1b[32m" in screen
+    assert screen.rstrip().endswith("\x1b[?25h")  # the cursor is back
 
 
 def test_submit_shows_its_waiting_too(machine: Machine) -> None:
-    code, seen, out = on_terminal(
+    code, screen, out = on_terminal(
         "job", "submit", "-p", "here", "--wait", "sh", "-c", "kill -KILL $$", stream="stderr"
     )
     assert code == 137
-    assert out.strip() in seen
-    assert "SIGKILL" in seen
-    assert machine.told("list")[0]["id"] == out.strip()
+    assert out.strip() in screen
+    assert "SIGKILL" in screen
+    assert machine.run_json("list")[0]["id"] == out.strip()
 
 
 def test_waiting_without_colours(machine: Machine) -> None:
     job_id = machine.submit("true")
-    code, seen, _ = on_terminal("job", "wait", job_id, stream="stderr", NO_COLOR="1")
+    code, screen, _ = on_terminal("job", "wait", job_id, stream="stderr", NO_COLOR="1")
     assert code == 0
-    assert "DONE" in seen
-    assert "\x1b[3" not in seen
+    assert "DONE" in screen
+    assert "\x1b[3" not in screen
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_dumb_terminal_gets_no_progress(machine: Machine, stream: str) -> None:
     job_id = machine.submit("true")
-    code, seen, other = on_terminal("job", "wait", job_id, stream=stream, TERM="dumb")
-    assert (code, seen, other) == (0, "", "")
+    code, screen, other = on_terminal("job", "wait", job_id, stream=stream, TERM="dumb")
+    assert (code, screen, other) == (0, "", "")
 
 
 def test_many_jobs_are_counted_in_one_line(machine: Machine) -> None:
     jobs = [machine.submit("true") for _ in range(8)]
-    code, seen, _ = on_terminal("job", "wait", *jobs, stream="stderr", lines=8)
+    code, screen, _ = on_terminal("job", "wait", *jobs, stream="stderr", lines=8)
     assert code == 0
-    assert "and 3 more: 3 DONE" in seen
+    assert "and 3 more: 3 DONE" in screen
 
 
 def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None:
     job_id = machine.submit("sleep", "1")
-    code, seen, _ = on_terminal(
+    code, screen, _ = on_terminal(
         "job", "wait", job_id, "1-2-0123abcd", "-p", "here", stream="stderr"
     )
     assert code == 125
-    assert "no job 1-2-0123abcd is known here" in seen.replace("\r\n", " ").replace("  ", " ")
-    assert "DONE" in seen.rpartition(job_id)[2]
+    assert "no job 1-2-0123abcd is known here" in screen.replace("\r\n", " ").replace("  ", " ")
+    assert "DONE" in screen.rpartition(job_id)[2]

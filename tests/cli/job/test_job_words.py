@@ -152,15 +152,15 @@ def test_times(text: str, seconds: int) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_time(text: str) -> None:
-    with pytest.raises(common.UsageError, match=r"--walltime .*: a time is needed"):
+    with pytest.raises(common.UsageError, match=r"--walltime .* is not a time"):
         quantities.parse_duration("--walltime", text)
 
 
-def test_patience_is_above_zero_and_may_have_decimals() -> None:
+def test_timeout_is_above_zero_and_may_have_decimals() -> None:
     assert quantities.parse_timeout("--timeout", "1.5") == 1.5
     assert quantities.parse_timeout("--timeout", None) is None
     for text in ("0", "0.0", "0s", "00:00:00"):
-        with pytest.raises(common.UsageError, match="above 0"):
+        with pytest.raises(common.UsageError, match="greater than 0"):
             quantities.parse_timeout("--timeout", text)
     for text in ("nan", "inf", "1.", ".5", "-1.5"):
         with pytest.raises(common.UsageError):
@@ -172,14 +172,14 @@ def test_patience_is_above_zero_and_may_have_decimals() -> None:
 def test_what_is_no_number(incarnate: Incarnate, option: str, value: str) -> None:
     ended = incarnate("job", "submit", "-p", "linux", f"{option}={value}", "true")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err.startswith(f"incarnate: {option} {value!r}: a whole number is needed\n")
+    assert ended.err.startswith(f"incarnate: {option} {value!r} is not a whole number\n")
 
 
 @pytest.mark.parametrize("host", ["", ":22"])
 def test_an_empty_host_is_not_this_machine(incarnate: Incarnate, host: str) -> None:
     ended = incarnate("job", "submit", "-p", "linux", f"--host={host}", "true")
     assert (ended.code, ended.out) == (2, "")
-    assert "a host is needed" in ended.err
+    assert "does not name a host" in ended.err
 
 
 HOSTS = st.from_regex(r"\A(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9:][A-Za-z0-9:.-]*\Z")
@@ -225,16 +225,16 @@ def status(state: JobState = JobState.DONE, **known: object) -> JobStatus:
         (status(JobState.FAILED, signal=64), 192, ""),
         (status(JobState.FAILED, signal=200), 125, "the system ended it"),
         (status(JobState.FAILED), 125, "the system ended it"),
-        (status(JobState.FAILED, signal=9, limit=True), 125, "a limit ended it"),
+        (status(JobState.FAILED, signal=9, limit_exceeded=True), 125, "it exceeded a limit"),
         (status(JobState.REMOVED), 125, "it was removed"),
         (status(JobState.LOST), 125, "it was lost"),
     ],
 )
 def test_exit_code_of_an_end(found: JobStatus, code: int, words: str) -> None:
-    told, why = exit_code_from_status(found)
-    assert told == code
-    assert words in why
-    assert bool(words) == bool(why)
+    exit_code, reason = exit_code_from_status(found)
+    assert exit_code == code
+    assert words in reason
+    assert bool(words) == bool(reason)
 
 
 @pytest.mark.parametrize(
@@ -318,9 +318,9 @@ HEAVY = {"asyncio", "sqlite3", "rich", "osprofile.jobs.target_system"}
     "code",
     [
         "import osprofile.cli.main",
-        "from osprofile.cli import main; main.run(['START', '-p', 'linux'])",
-        "from osprofile.cli import main; main.run(['fields', '-p', 'linux'])",
-        "from osprofile.cli import main; main.run(['profiles'])",
+        "from osprofile.cli import main; main.run_command_line(['START', '-p', 'linux'])",
+        "from osprofile.cli import main; main.run_command_line(['fields', '-p', 'linux'])",
+        "from osprofile.cli import main; main.run_command_line(['profiles'])",
         "import osprofile.cli.job.verbs",
     ],
 )
@@ -331,7 +331,7 @@ def test_other_verbs_load_nothing_of_the_jobs(code: str) -> None:
 
 
 def test_a_table_is_printed_without_rich() -> None:
-    code = "from osprofile.cli import main; main.run(['job', 'list'])"
+    code = "from osprofile.cli import main; main.run_command_line(['job', 'list'])"
     loaded = in_python(f"{code}; import sys; print('MODULES', *sys.modules)")
     assert "sqlite3" in loaded
     assert "rich" not in loaded
