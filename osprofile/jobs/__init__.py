@@ -1,1 +1,23 @@
-"""Jobs on a target system; so far, how a script reaches its shell."""
+"""Jobs on a target system: submit them, watch them, and keep a record of them.
+
+For executors and the command line (none of them imports another module of this package):
+
+- `target_system`: `TargetSystem`, the interface to the jobs of one target system
+- `description`: `JobDescription`, and the profile's fields that it becomes
+- `state`: `JobState`, `JobStatus`, `JobEvent`, and the states of nodes and queues
+- `machine`, `script_output`: the types of what a target system lists: nodes, queues, files
+- `store`: `Store`, the record of jobs, and its `JobRecord`
+- `profiles`: profiles by name, and the fields that a request may set
+- `timing`: the times that a site may set
+- `target_names`: the names of target systems in the record
+- `grace_period`: what becomes of a job that nobody knows
+- `shell`, `process`: run one script, without a target system
+
+Internal:
+
+- `script_runner`, `file_transfer`: run the templates' scripts
+- `submitter`, `submission_owner`: submit a job once
+- `watcher`, `poller`, `event_log`, `listener`, `monitor`, `event_stream`: find out what jobs do
+- `recorder`, `mounts`: write the record
+- `clock`: the time
+"""

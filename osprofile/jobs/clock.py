@@ -1,4 +1,4 @@
-"""The two clocks: when something was, and how much time has passed."""
+"""The two clocks of a target system: one for timestamps, one for intervals."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @final
 class Clock:
-    """The time as one process sees it.
+    """The time in one process.
 
-    `monotonic` (s) measures: nobody can set it, and it counts from the boot of the machine, so that
-    it is the same for all processes of one boot. `next_timestamp` is for timestamps only.
+    `monotonic` (s) is for intervals. It cannot be set, and it counts from the boot of the machine, so
+    that all processes since a boot have the same one. `next_timestamp` is only for timestamps.
     """
 
     def __init__(
@@ -29,9 +29,9 @@ class Clock:
         self._last_timestamp = 0.0
 
     def next_timestamp(self) -> float:
-        """Return the time in s since 1970, always later than what was returned before.
+        """Return the time in s since 1970, always later than the last one returned.
 
-        Where the clock was set back, events would else look older than those that came before them.
+        Otherwise, after the clock was set back, new events would look older than earlier ones.
         """
         self._last_timestamp = max(
             self._wall_clock(), math.nextafter(self._last_timestamp, math.inf)

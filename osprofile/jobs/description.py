@@ -1,7 +1,6 @@
-"""What a caller wants to be run, and how that becomes a profile's fields.
+"""The description of a job, and the request that it becomes: values of the profile's fields.
 
-`build_request` is the one way from a job to a request: every executor goes through it, so that values
-are quoted in one place.
+Every executor uses `build_request`, so that values are quoted in one place.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
 from osprofile.incarnation.static_scripts import quote_shell_word
 
 OWN_FILE_PREFIX: Final = ".gpe_"
-"""How the names of files begin that osprofile has in a job's working directory."""
+"""Prefix of the names of osprofile's own files in a job's working directory."""
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -26,13 +25,13 @@ _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDescription:
-    """A job, in no protocol's words. What is None is left to the profile's default.
+    """A job, independent of any protocol. None stands for the profile's default.
 
-    `arguments` and `environment` are plain values, quoted here. `stdin`, `stdout` and `stderr` are
-    paths; a relative one begins at the working directory `directory` (absolute; None: a fresh one).
-    `processes` counts over all nodes, `cpus` is for each process, `memory` in MiB on each node,
-    `walltime` and `cputime` in seconds. `application` is `NAME` or `NAME/VERSION`. `fields` holds
-    further fields of the profile by their names, as START takes them.
+    `arguments` and `environment` are plain values; they are quoted here. `stdin`, `stdout` and `stderr`
+    are paths, relative to the working directory `directory` (absolute; None: a new one). `processes` is
+    the number on all nodes together, `cpus` is per process, `memory` in MiB per node, `walltime` and
+    `cputime` in seconds. `application` is `NAME` or `NAME/VERSION`. `fields` has the values of further
+    fields of START by name.
     """
 
     executable: str | None = None
@@ -74,14 +73,16 @@ FIELD_BY_ATTRIBUTE: Final[Mapping[str, str]] = MappingProxyType(
         "cputime": "CPUTIME",
     }
 )
-"""By attribute of JobDescription, the profile's field. `directory` is context, `application` a choice."""
+"""The profile's field of each attribute of JobDescription.
+
+`directory` goes into the context, `application` selects an application; neither is a field."""
 
 
 def build_request(description: JobDescription) -> dict[str, str]:
-    """Give the fields of START that a description means.
+    """Return the values of START's fields for a description.
 
-    Raises `ValueRefusedError` naming the field: for a value of the wrong type, a name that no
-    environment variable can have, a field that is given twice, what is too long for any program.
+    Raises `ValueRefusedError` with the field's name: for a value of the wrong type, an invalid name of
+    an environment variable, a field that is given twice, and a value too long for any program.
     """
     request = {}
     if description.application is not None:
@@ -102,9 +103,9 @@ def build_request(description: JobDescription) -> dict[str, str]:
 
 
 def quote_shell_words(words: Sequence[str]) -> str:
-    """Give words as text that a POSIX shell splits into exactly these words.
+    """Return a text that a POSIX shell splits into exactly these words.
 
-    `ValueRefusedError` for one that no program can be given.
+    Raises `ValueRefusedError` for a word that is too long for a program.
     """
     for number, word in enumerate(words, 1):
         _check_length("ARGUMENTS", word, f"argument {number}")
@@ -112,14 +113,16 @@ def quote_shell_words(words: Sequence[str]) -> str:
 
 
 def format_exports(environment: Mapping[str, str]) -> str:
-    """Give lines `export NAME='value'`.
+    """Return a line `export NAME='value'` for each variable.
 
-    `ValueRefusedError` for a name that is none, and for what no program can be given.
+    Raises `ValueRefusedError` for an invalid name, and for a variable too long for a program.
     """
     lines = []
     for name, value in environment.items():
         if not _VARIABLE_NAME.match(_require_text("ENVIRONMENT", name)):
-            message = f"field ENVIRONMENT: {quote_name(name)} is no name of an environment variable"
+            message = (
+                f"field ENVIRONMENT: {quote_name(name)} is not a name of an environment variable"
+            )
             hint = "letters, digits and _, with no digit first"
             raise ValueRefusedError(message, field="ENVIRONMENT", hint=hint)
         _check_length(
@@ -137,20 +140,19 @@ def _format_scalar(name: str, value: object) -> str:
             message = f"field {name}: a number of {value.bit_length()} bits is too large"
             raise ValueRefusedError(message, field=name, hint=f"at most {MAX_INTEGER}")
         return str(value)
-    # the job may find it as a variable GPE_NAME, as it does with the bundled profiles
+    # The bundled profiles pass fields to the job as environment variables GPE_NAME.
     _check_length(name, f"GPE_{name}={_require_text(name, value)}", "it")
     return _require_text(name, value)
 
 
 def _require_text(name: str, value: object) -> str:
     if not isinstance(value, str):
-        message = f"field {name}: {value!r} is no text"
+        message = f"field {name}: {value!r} is not a string"
         raise ValueRefusedError(message, field=name, hint="give a string")
     return value
 
 
 def _check_length(name: str, text: str, what: str) -> None:
-    """Refuse what is too long for Linux to pass on to a program."""
     if len(text) * 4 > MAX_ARGUMENT_SIZE:
         size = len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_ARGUMENT_SIZE:
@@ -161,7 +163,7 @@ def _check_length(name: str, text: str, what: str) -> None:
 
 def _format_arguments(name: str, value: object) -> str:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        message = f"field {name}: {value!r} is no sequence of arguments"
+        message = f"field {name}: {value!r} is not a sequence of arguments"
         raise ValueRefusedError(message, field=name, hint='as in ("-n", "3")')
     return quote_shell_words([_require_text(name, word) for word in value])
 
@@ -172,7 +174,7 @@ def _format_environment(name: str, value: object) -> str:
 
 def _require_mapping(name: str, value: object, example: str) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
-        message = f"field {name}: {value!r} is no mapping from names to values"
+        message = f"field {name}: {value!r} is not a mapping from names to values"
         raise ValueRefusedError(message, field=name, hint=f"as in {example}")
     return value
 

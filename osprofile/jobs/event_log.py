@@ -1,8 +1,8 @@
-"""States from a scheduler's log, where the profile has a template EVENTS.
+"""Job events from a scheduler's log, for a profile that has the template EVENTS.
 
-Its text is a command, as SHELL's is, that prints events as `osprofile-seg` does; `-t TIMESTAMP` is added
-to it. Its variation SSH is for another host. A fixed field EVENT_ID_PATTERN, a Java regex with the
-group id, says which of the log's ids are jobs, and what the profile calls them.
+Its text is a command that prints events as `osprofile-seg` does; `-t TIMESTAMP` is appended to it. The
+variation SSH is for another host. A fixed field EVENT_ID_PATTERN, a Java regular expression with the
+group id, matches those ids of the log that are jobs, and its group is the job's id.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 EVENTS_TEMPLATE: Final = "EVENTS"
 EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
 _EXPIRY_INTERVAL: Final = 60.0
-"""Seconds between two looks for events that nobody has asked for."""
+"""Seconds between two removals of old events of jobs that nobody has registered."""
 
 
 def has_event_log(profile: Profile, context: Mapping[str, str]) -> bool:
-    """Say whether a profile names a log for this context."""
+    """Return whether a profile has EVENTS for this context: for this host, or for another."""
     template = profile.templates.get(EVENTS_TEMPLATE)
     return (
         template is not None
@@ -39,7 +39,7 @@ def has_event_log(profile: Profile, context: Mapping[str, str]) -> bool:
 
 @final
 class EventLogSource:
-    """Hands the events of a target's log to `on_event`, for as long as `run_script` runs."""
+    """Calls `on_event` with the events of a target's log, while `run` runs."""
 
     def __init__(
         self,
@@ -49,40 +49,37 @@ class EventLogSource:
         on_event: Callable[[JobEvent], object],
         store_path: str,
     ) -> None:
-        """`store_path` is the file of the jobs' record, beside which the restart's timestamp is kept.
+        """Raise what `incarnate` raises, and `InvalidProfileError`.
 
-        Raises what `incarnate` raises, and `InvalidProfileError`.
+        `store_path` is the file of the jobs' record; the checkpoint of the log is kept beside it.
         """
         words = get_template_command(profile, EVENTS_TEMPLATE, context)
-        named = (
-            profile.find_field(profile.get_template(EVENTS_TEMPLATE), EVENT_ID_FIELD) is not None
-        )
-        self._pattern = (
-            get_output_pattern(profile, EVENTS_TEMPLATE, EVENT_ID_FIELD, ("id",)) if named else None
-        )
+        self._pattern = None
+        if profile.find_field(profile.get_template(EVENTS_TEMPLATE), EVENT_ID_FIELD) is not None:
+            self._pattern = get_output_pattern(profile, EVENTS_TEMPLATE, EVENT_ID_FIELD, ("id",))
         self._monitor, self._on_event = monitor, on_event
         host = context.get("SSH:HOST", "")
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{profile.name}@{host}" if host else profile.name)
-        datum = None if store_path == ":memory:" else f"{store_path}.{name}.since"
+        checkpoint_path = None if store_path == ":memory:" else f"{store_path}.{name}.since"
         self._listener = EventListener(
             words,
             self._handle_event,
-            checkpoint_path=datum,
+            checkpoint_path=checkpoint_path,
             get_oldest_early=lambda: monitor.oldest_early_timestamp,
         )
 
     @property
     def is_reliable(self) -> bool:
-        """Whether the log can be relied on now."""
+        """Whether the log reports all jobs now; see `EventListener.is_reliable`."""
         return self._listener.is_reliable
 
     async def run(self) -> None:
-        """Listen until cancelled."""
-        expiring = asyncio.ensure_future(self._expire_early_events())
+        """Read the log until cancelled."""
+        expiry_task = asyncio.ensure_future(self._expire_early_events())
         try:
             await self._listener.run()
         finally:
-            expiring.cancel()
+            expiry_task.cancel()
 
     async def _expire_early_events(self) -> None:
         while True:
@@ -91,8 +88,8 @@ class EventLogSource:
 
     def _handle_event(self, event: JobEvent) -> None:
         if self._pattern is not None:
-            found = self._pattern.matches(event.job_id) if event.job_id.isprintable() else None
-            job_id = found.group("id") if found else None
+            match = self._pattern.matches(event.job_id) if event.job_id.isprintable() else None
+            job_id = match.group("id") if match else None
             if not job_id:
                 return
             event = JobEvent(event.timestamp, event.status._replace(job_id=job_id))

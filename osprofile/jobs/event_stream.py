@@ -1,4 +1,4 @@
-"""The stream of job events that `TargetSystem.events` gives."""
+"""The stream of job events that `TargetSystem.events` returns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @final
 class EventStream:
-    """A stream of job events: `async for event in target.events()`. `close` ends it."""
+    """A stream of job events: `async for event in target.events()`. `close` ends it.
+
+    Events that are not read are kept without a limit.
+    """
 
     def __init__(self, on_close: Callable[[EventStream], object]) -> None:
         self._on_close = on_close
@@ -29,10 +32,10 @@ class EventStream:
         return event
 
     def push_event(self, event: JobEvent) -> None:
-        """Hand an event to the reader."""
+        """Add an event to the stream."""
         self._queue.put_nowait(event)
 
     def close(self) -> None:
-        """Get no more events."""
+        """End the stream after the events that it has."""
         self._on_close(self)
         self._queue.put_nowait(None)

@@ -1,8 +1,8 @@
-"""Files that travel to a target system and back, through the profile's SHELL as scripts do.
+"""Scripts that transfer files to a target system and back, through the profile's SHELL.
 
-So they reach every place that a job can reach: over ssh, or as another user. What is brought
-stands in the scripts themselves as base64, a part in each, so that memory stays flat; a file
-appears under its name only when all of it is there.
+So files get wherever a job can: over ssh, or as another user. An uploaded file is in the scripts as
+base64, a part in each, so that memory does not grow with its size. It appears under its name only when
+it is complete.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ if TYPE_CHECKING:
     from typing import IO
 
 TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
-"""Bytes of a file that one script brings."""
+"""Bytes of a file that one script uploads."""
 MIN_TRANSFER_RATE: Final = 64 * 1024
-"""Bytes a second that a transfer makes at the least; it may take longer only by a time limit."""
+"""Bytes a second: a slower transfer exceeds its time limit, which also has a fixed part."""
 
 
 def build_upload_scripts(file: IO[bytes], path: str, mode: int) -> Iterator[str]:
-    """Give the scripts that write a file, one after the other.
+    """Yield the scripts that write a file; they are to be run in this order.
 
-    They make missing directories (for the owner only) and replace what has the file's name.
+    They create missing directories, for the owner only, and replace an existing file.
     """
-    name = f"{path}.{os.urandom(6).hex()}.new"
-    yield f"umask 077\nf={quote_shell_word(path)} t={quote_shell_word(name)}\n{_CREATE_TEMPORARY}"
+    temporary = f"{path}.{os.urandom(6).hex()}.new"
+    yield f"umask 077\nf={quote_shell_word(path)} t={quote_shell_word(temporary)}\n{_CREATE_TEMPORARY}"
     for part in itertools.takewhile(len, iter(lambda: file.read(TRANSFER_CHUNK_SIZE), b"")):
         text = base64.encodebytes(part).decode("ascii")
-        yield f"t={quote_shell_word(name)}\nbase64 -d >> \"$t\" << 'END' && exit\n{text}END\n{_REMOVE_TEMPORARY}"
+        yield f"t={quote_shell_word(temporary)}\nbase64 -d >> \"$t\" << 'END' && exit\n{text}END\n{_REMOVE_TEMPORARY}"
     yield (
-        f"f={quote_shell_word(path)} t={quote_shell_word(name)}\n"
+        f"f={quote_shell_word(path)} t={quote_shell_word(temporary)}\n"
         f'chmod {mode:04o} -- "$t" && mv -f -- "$t" "$f" && exit\n{_REMOVE_TEMPORARY}'
     )
 
 
 def build_download_script(path: str, begin: int = 0, count: int | None = None) -> str:
-    """Give the script that prints a file, or `count` bytes of it from `begin` on."""
+    """Return the script that prints a file, or `count` bytes of it from offset `begin` on."""
     if count is None:
         return f'f={quote_shell_word(path)}\nexec cat < "$f"'
-    # A pipe would keep the reader waiting for who writes to it.
+    # To open a pipe would wait for its writer.
     return f'f={quote_shell_word(path)}\n{_REQUIRE_REGULAR_FILE}\nexec < "$f" || exit\ntail -c +{begin + 1} | head -c {count}'
 
 
@@ -54,6 +54,6 @@ if [ -d "$f" ]; then printf '%s: this is a directory\\n' "$f" >&2; exit 1; fi
 : > "$t"\
 """
 _REQUIRE_REGULAR_FILE: Final = """\
-if [ -e "$f" ] && [ ! -f "$f" ]; then printf '%s: this is no regular file\\n' "$f" >&2; exit 1; fi\
+if [ -e "$f" ] && [ ! -f "$f" ]; then printf '%s: this is not a regular file\\n' "$f" >&2; exit 1; fi\
 """
 _REMOVE_TEMPORARY: Final = 'rm -f -- "$t"\nexit 1'

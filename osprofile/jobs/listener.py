@@ -1,11 +1,10 @@
-"""The other end of the scheduler event generator: starts it, reads it, starts it again.
+"""Start the scheduler event generator, read its events, and restart it when it ends.
 
-    listener = Listener(["sudo", "-u", "pbs", "osprofile-seg", "-s", "pbs"], monitor.feed, datum=path)
-    await listener.run()
+    command = ["sudo", "-u", "pbs", "osprofile-seg", "-s", "pbs"]
+    await EventListener(command, monitor.feed_event, checkpoint_path=path).run()
 
-The generator's one persistent datum is kept here: from when on its events are wanted after a
-restart (Scheduler Event Generator, "Job State Monitor"). Events that come twice so are told once
-by the monitor.
+The checkpoint is the timestamp from which events are needed after a restart; it is kept in a file.
+Events may then come twice; the monitor publishes them once. See docs/protocols/seg.md, 2.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import quote_value
 from osprofile.events import emit
 from osprofile.events.tail import open_regular
+from osprofile.files import atomic_write
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
@@ -36,46 +36,46 @@ JOB_STATE_BY_GRAM_STATE: Final = {
     emit.DONE: JobState.DONE,
     emit.SUSPENDED: JobState.HELD,
 }
-"""What the states of GRAM's protocol are here."""
+"""The job states of the numbers in GRAM's protocol."""
 MAX_LINE_LENGTH: Final = 64 * 1024
-"""Bytes of a line; a longer one is no event."""
+"""Bytes of a line; a longer one is ignored."""
 _RESTART_BACKOFF: Final = (0.1, 30.0)
-"""Seconds until a generator that died is started again: at first, and at the most."""
+"""Seconds until a generator that has ended is started again: first and maximum."""
 _BACKOFF_RESET_TIME: Final = 60.0
-"""Seconds after which a generator that runs is taken for one that works."""
+"""Seconds of running after which the delay until the next restart begins anew."""
 _STARTUP_TIME: Final = 5.0
-"""Seconds after which one that has not died is taken for one that found its log."""
+"""Seconds after which a generator that still runs is assumed to have found its log."""
 _CHECKPOINT_INTERVAL: Final = 1.0
-"""Seconds between two writings of the datum."""
+"""Seconds between two writes of the checkpoint."""
 _SHUTDOWN_GRACE: Final = 2.0
-"""Seconds that a generator has to end once its standard input is closed."""
+"""Seconds that a generator has to end after its standard input was closed."""
 _EVENT_LINE: Final = re.compile(rb"001;([0-9]{1,12});([^;\n]+);([0-9]+);(-?[0-9]{1,10})\n\Z")
 
 
 def parse_event(line: bytes) -> JobEvent | None:
-    """Read a line `001;TIMESTAMP;JOBID;STATE;EXIT_CODE`; None for any other message.
+    """Return the event of a line `001;TIMESTAMP;JOBID;STATE;EXIT_CODE`; None for any other line.
 
-    The code of a job that is DONE is its exit code, where it is one: 0 to 255; what is beyond that
-    stays in the word (`8/271`), for whoever knows the scheduler. Bytes that are no UTF-8 are
-    surrogates.
+    The code of a DONE job is its exit code if it is 0 to 255. `native_state` has the number of the
+    state, and of a terminal one the code (`8/271`), for readers who know the scheduler. Bytes that are
+    not UTF-8 are surrogates.
     """
-    found = _EVENT_LINE.match(line)
-    state = JOB_STATE_BY_GRAM_STATE.get(int(found[3])) if found else None
-    if found is None or state is None:
+    match = _EVENT_LINE.match(line)
+    state = JOB_STATE_BY_GRAM_STATE.get(int(match[3])) if match else None
+    if match is None or state is None:
         return None
-    job_id, code = os.fsdecode(found[2]), int(found[4])
-    word = f"{int(found[3])}/{code}" if state.is_terminal else str(int(found[3]))
-    known = code if state is JobState.DONE and 0 <= code <= 255 else None
-    return JobEvent(float(found[1]), JobStatus(job_id, state, word, known))
+    job_id, code = os.fsdecode(match[2]), int(match[4])
+    native_state = f"{int(match[3])}/{code}" if state.is_terminal else str(int(match[3]))
+    exit_code = code if state is JobState.DONE and 0 <= code <= 255 else None
+    return JobEvent(float(match[1]), JobStatus(job_id, state, native_state, exit_code))
 
 
 @final
 class EventListener:
-    """Hands the events of a generator to `on_event`, for as long as `run` runs.
+    """Calls `on_event` with the events of a generator, while `run` runs.
 
-    `command` are the command, to which `-t TIMESTAMP` is added. `checkpoint_path` is the file that keeps from
-    when on events are wanted (None: it is not kept); without it, they are wanted from `since`.
-    `get_oldest_early()` gives the time of the oldest event that nobody has asked for yet, if there is one.
+    `-t TIMESTAMP` is appended to `command`. `checkpoint_path` is the file of the checkpoint (None: it is
+    not kept); without a checkpoint, events are read from `first_timestamp` on (default: now).
+    `get_oldest_early()` returns the timestamp of the oldest event that waits for a registration, if any.
     """
 
     def __init__(
@@ -87,24 +87,18 @@ class EventListener:
         first_timestamp: float | None = None,
         get_oldest_early: Callable[[], float | None] = lambda: None,
     ) -> None:
-        self._command, self._on_event, self._checkpoint_path, self._get_oldest_early = (
-            list(command),
-            on_event,
-            checkpoint_path,
-            get_oldest_early,
-        )
+        self._command, self._on_event = list(command), on_event
+        self._checkpoint_path, self._get_oldest_early = checkpoint_path, get_oldest_early
         self._latest_timestamp = self._load_checkpoint() or int(
             time.time() if first_timestamp is None else first_timestamp
         )
         self._saved_timestamp = 0
         self._next_save = 0.0
         self._started_at = math.inf
-        self.restart_count = 0
-        """How many times the generator was started again."""
 
     @property
     def resume_timestamp(self) -> int:
-        """From when on events are wanted if the generator is started now (s since 1970)."""
+        """The timestamp from which events are needed if the generator is started now (s since 1970)."""
         oldest = self._get_oldest_early()
         return (
             self._latest_timestamp if oldest is None else min(self._latest_timestamp, int(oldest))
@@ -112,29 +106,28 @@ class EventListener:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether the generator has been running for so long that its log is there."""
+        """Whether the generator has run for so long that it must have found its log."""
         return time.monotonic() - self._started_at > _STARTUP_TIME
 
     async def run(self) -> None:
-        """Listen until cancelled; the generator is ended then."""
+        """Read events until cancelled; then end the generator."""
         delay = _RESTART_BACKOFF[0]
         try:
             while True:
                 begun = time.monotonic()
-                why = await self._run_generator()
+                message = await self._run_generator()
                 self._started_at = math.inf
                 delay = (
                     _RESTART_BACKOFF[0] if time.monotonic() - begun > _BACKOFF_RESET_TIME else delay
                 )
-                self.restart_count += 1
-                log.warning("%s; it is started again in %.1f s", why, delay)
+                log.warning("%s; it is started again in %.1f s", message, delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _RESTART_BACKOFF[1])
         finally:
             self._save_checkpoint(immediately=True)
 
     async def _run_generator(self) -> str:
-        """Start the generator and read it to its end; say how it ended."""
+        """Start the generator, read its output to the end, and return a message on how it ended."""
         words = [*self._command, "-t", str(self.resume_timestamp)]
         try:
             process = await asyncio.create_subprocess_exec(
@@ -153,8 +146,8 @@ class EventListener:
             code = await process.wait()
         finally:
             await _stop_generator(process)
-        how = f"exit status {code}" if code >= 0 else f"signal {-code}"
-        return f"the event generator {words[0]} has ended ({how})"
+        status = f"exit status {code}" if code >= 0 else f"signal {-code}"
+        return f"the event generator {words[0]} has ended ({status})"
 
     async def _read_lines(self, stdout: asyncio.StreamReader) -> None:
         too_long = False
@@ -166,9 +159,9 @@ class EventListener:
                 too_long = True
                 continue
             except asyncio.IncompleteReadError:
-                return  # what the last line says comes again
+                return  # an incomplete last line comes again after the restart
             if too_long:
-                log.warning("a line of more than %d bytes is no event", MAX_LINE_LENGTH)
+                log.warning("a line of more than %d bytes is not an event", MAX_LINE_LENGTH)
             else:
                 self._handle_line(line)
             too_long = False
@@ -176,13 +169,15 @@ class EventListener:
     def _handle_line(self, line: bytes) -> None:
         event = parse_event(line)
         if event is None:
-            log.warning("this line is no event: %s", quote_value(os.fsdecode(line.rstrip(b"\n"))))
+            log.warning(
+                "this line is not an event: %s", quote_value(os.fsdecode(line.rstrip(b"\n")))
+            )
             return
         self._latest_timestamp = max(self._latest_timestamp, int(event.timestamp))
         self._on_event(event)
         self._save_checkpoint()
 
-    # The datum
+    # The checkpoint
 
     def _load_checkpoint(self) -> int | None:
         if self._checkpoint_path is None:
@@ -193,7 +188,7 @@ class EventListener:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            log.warning("%s holds no timestamp: %s", self._checkpoint_path, error)
+            log.warning("%s does not contain a timestamp: %s", self._checkpoint_path, error)
             return None
 
     def _save_checkpoint(self, *, immediately: bool = False) -> None:
@@ -204,18 +199,15 @@ class EventListener:
         since = self.resume_timestamp
         if since == self._saved_timestamp:
             return
-        new = f"{self._checkpoint_path}.{os.getpid()}.new"
         try:
-            with open(new, "w", encoding="ascii") as file:
-                file.write(f"{since}\n")
-            os.replace(new, self._checkpoint_path)
+            atomic_write(self._checkpoint_path, f"{since}\n".encode())
             self._saved_timestamp = since
         except OSError as error:
-            log.warning("the timestamp for a restart is not kept: %s", error)
+            log.warning("the timestamp for a restart is not saved: %s", error)
 
 
 async def _stop_generator(process: asyncio.subprocess.Process) -> None:
-    """End a generator as it wants it, by closing its standard input; by force if it goes on."""
+    """End a generator by closing its standard input; kill it if it goes on."""
     assert process.stdin is not None  # noqa: S101  # PIPE
     process.stdin.close()
     if process.returncode is None:

@@ -1,8 +1,8 @@
-"""The job state monitor: what is known of the jobs that somebody asked about, and who is told.
+"""The job state monitor: the registry of jobs, which publishes each change of a job once.
 
-It has no source of its own: a poller and the readers of schedulers' logs feed it, in any order and
-both at once, and each change of a job is told once (Scheduler Event Generator, "Job State
-Monitor"). It knows no clock but the one it is given, and is for one thread.
+It has no source of its own: a poller and the readers of schedulers' logs feed it with events, in any
+order and at the same time. It uses only the clock that it is given, and is for one thread. See
+docs/protocols/seg.md, 2.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
-from osprofile.jobs.state import TERMINAL_STATES, JobEvent, JobState, JobStatus
+from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
 EARLY_EVENT_LIFETIME: Final = 600.0
-"""Seconds that events of a job that nobody registered are kept for a late registration."""
+"""Seconds for which events of an unregistered job are kept, in case it is registered later."""
 MAX_EARLY_JOBS: Final = 100_000
-"""Jobs whose events are kept so: a busy system's logs tell of everybody's."""
+"""Unregistered jobs whose events are kept; a log has the jobs of all users."""
 LOG_TIME_RESOLUTION: Final = 1.0
-"""Seconds by which a log's timestamps are cut: an event may look that much older than it is."""
+"""Resolution of a log's timestamps in seconds: an event may look that much older than it is."""
 _STATE_RANK: Final = {JobState.QUEUED: 0, JobState.HELD: 0, JobState.RUNNING: 1}
 
 
@@ -40,9 +40,9 @@ class _Registration:
 class JobMonitor:
     """The registry of jobs, each with its owner's key.
 
-    `tell(event, key)` is called for each event of a registered job that says something new; the
-    event's status has all that is known, times included. A terminal event is the job's last.
-    `on_replay` gets what came before a registration; by default it is fed.
+    `publish(event, key)` is called for each change of a registered job; the event's status has all that
+    is known, including times. A terminal event is the job's last. `on_replay` is called with the events
+    that came before the registration (default: `feed_event`).
     """
 
     def __init__(
@@ -76,10 +76,10 @@ class JobMonitor:
         initial_status: JobStatus | None = None,
         timestamp: float = 0.0,
     ) -> None:
-        """Ask for a job's events; those that came before are told at once.
+        """Publish a job's events from now on; events that came earlier are replayed at once.
 
-        `initial_status` is what the caller knows of it already, as of `timestamp`: it is not told again.
-        Raises `AlreadyRegisteredError`.
+        `initial_status` is what the caller knows already, as of `timestamp`; it is not published. Raises
+        `AlreadyRegisteredError`.
         """
         if job_id in self._registrations:
             message = f"job {job_id} is registered already"
@@ -90,22 +90,22 @@ class JobMonitor:
             self._on_replay(event)
 
     def unregister(self, job_id: str) -> None:
-        """Ask for no more events of a job; raises `NotRegisteredError`."""
+        """Publish no more events of a job. Raises `NotRegisteredError`."""
         if self._registrations.pop(job_id, None) is None:
             message = f"job {job_id} is not registered"
             raise NotRegisteredError(message, hint="it may have been unregistered before")
 
     def get_status(self, job_id: str) -> JobStatus:
-        """Give what is known of a registered job; raises `NotRegisteredError`."""
-        found = self._registrations.get(job_id)
-        if found is None:
+        """Return the last known status of a registered job. Raises `NotRegisteredError`."""
+        registration = self._registrations.get(job_id)
+        if registration is None:
             raise NotRegisteredError(f"job {job_id} is not registered")
-        return found.status
+        return registration.status
 
     def feed_event(self, event: JobEvent) -> bool:
-        """Take an event from a source; say whether it was told.
+        """Process an event of a source, and return whether it was published.
 
-        A word that is UNKNOWN is kept beside the last state, and is no event.
+        An UNKNOWN state is not: its `native_state` and `reason` are kept with the last known state.
         """
         before, after = self.apply_event(event)
         return after.state is not before.state
@@ -113,54 +113,50 @@ class JobMonitor:
     def apply_event(
         self, event: JobEvent, *, keep_early: bool = True
     ) -> tuple[JobStatus, JobStatus]:
-        """Do as `feed_event` does, and give what was known of the job before, and what is now.
+        """Process an event as `feed_event` does; return the job's status before and after it.
 
-        `keep_early`: keep an event of a job that nobody registered.
+        `keep_early`: keep the event of a job that is not registered.
         """
-        when, new = event
-        found = self._registrations.get(new.job_id)
-        if found is None:
+        timestamp, new = event
+        registration = self._registrations.get(new.job_id)
+        if registration is None:
             if keep_early:
                 self._keep_early_event(event)
             return new, new
-        last = found.status
-        if last.state in TERMINAL_STATES or _is_stale_event(found, when, new.state):
+        last = registration.status
+        if last.state.is_terminal or _is_stale_event(registration, timestamp, new.state):
             return last, last
         if new.state is JobState.UNKNOWN:
-            found.status = last._replace(native_state=new.native_state, reason=new.reason)
-            return last, found.status
-        found.status = status = _merge_statuses(last, new, when)
-        found.timestamp = max(found.timestamp, when)
+            registration.status = last._replace(native_state=new.native_state, reason=new.reason)
+            return last, registration.status
+        registration.status = status = _merge_statuses(last, new, timestamp)
+        registration.timestamp = max(registration.timestamp, timestamp)
         if status.state is not last.state:
-            found.reported_at[status.state] = when
-            self._publish(JobEvent(when, status), found.key)
+            registration.reported_at[status.state] = timestamp
+            self._publish(JobEvent(timestamp, status), registration.key)
         return last, status
 
     @property
     def oldest_early_timestamp(self) -> float | None:
-        """The timestamp of the oldest event that waits for a registration; None without any.
+        """The timestamp of the oldest event that waits for a registration, None if none does.
 
-        A source that starts again must begin there (Scheduler Event Generator: "1 persistent
-        datum").
+        A source that is restarted must begin there. See docs/protocols/seg.md, 2.
         """
         return min(
             (e.timestamp for _, events in self._early_events.values() for e in events), default=None
         )
 
     def expire_early_events(self) -> int:
-        """Drop the events that waited too long for a registration; give how many jobs' they were."""
+        """Drop the events that have waited too long for a registration; return the number of jobs."""
         old = self._clock() - self._early_event_lifetime
-        gone: list[str] = []
-        for job_id, (
-            since,
-            _,
-        ) in self._early_events.items():  # those that waited longest come first
-            if since >= old and len(self._early_events) - len(gone) <= MAX_EARLY_JOBS:
+        expired: list[str] = []
+        for job_id, (since, _) in self._early_events.items():  # the oldest come first
+            if since >= old and len(self._early_events) - len(expired) <= MAX_EARLY_JOBS:
                 break
-            gone.append(job_id)
-        for job_id in gone:
+            expired.append(job_id)
+        for job_id in expired:
             del self._early_events[job_id]
-        return len(gone)
+        return len(expired)
 
     def _keep_early_event(self, event: JobEvent) -> None:
         _, events = self._early_events.pop(event.job_id, (0, []))
@@ -172,12 +168,12 @@ class JobMonitor:
 
 
 def _is_stale_event(registration: _Registration, timestamp: float, state: JobState) -> bool:
-    """Say whether a state at a time is what was before the last one, or was told before.
+    """Return whether an event is older than the last one, or was published before.
 
-    A terminal one never does. Logs cut their timestamps to the second, so a step forward may look
-    a little older than it is.
+    A terminal state is never stale. Logs have timestamps in whole seconds, so the next state may look
+    up to LOG_TIME_RESOLUTION older than the last one.
     """
-    if state in TERMINAL_STATES:
+    if state.is_terminal:
         return False
     if timestamp <= registration.reported_at.get(state, -math.inf):
         return True
@@ -192,14 +188,14 @@ def _is_stale_event(registration: _Registration, timestamp: float, state: JobSta
 
 
 def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobStatus:
-    """Give what is known of a job after it was seen in a state, with the times of that."""
+    """Return a job's new status, completed by what was known of it before."""
     started, ended = new.started or last.started, new.ended
     if started is None and new.state is JobState.RUNNING:
         started = timestamp
-    if ended is None and new.state in TERMINAL_STATES:
+    if ended is None and new.state.is_terminal:
         ended = timestamp
     if ended is not None and new.elapsed is not None:
-        started = ended - new.elapsed  # polls see a short job late, or not at all
+        started = ended - new.elapsed  # polls see a short job running late, or never
     return new._replace(
         hosts=new.hosts or last.hosts,
         submitted=new.submitted or last.submitted,

@@ -1,4 +1,4 @@
-"""What kind of file system a file lies on."""
+"""The kind of file system that a file is on."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _NETWORK_TYPES: Final = frozenset(
 
 
 def is_on_network_mount(path: str, mount_table: str = "/proc/self/mounts") -> bool:
-    """Say whether a file lies on a network file system, as far as the mount table tells."""
+    """Return whether a file is on a network file system; False if the mount table cannot be read."""
     real = os.path.realpath(path)
-    best, kind = "", ""
+    mount_point, type_ = "", ""
     try:
         with open(mount_table, encoding="utf-8", errors="surrogateescape") as table:
             for line in table:
-                _, point, type_, *_ = line.split(" ")
+                _, point, kind, *_ = line.split(" ")
                 point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
                 inside = real == point or real.startswith(point.rstrip("/") + "/")
-                if inside and len(point) >= len(best):
-                    best, kind = point, type_
+                if inside and len(point) >= len(mount_point):
+                    mount_point, type_ = point, kind
     except (OSError, ValueError):
         return False
-    return kind in _NETWORK_TYPES
+    return type_ in _NETWORK_TYPES

@@ -1,4 +1,4 @@
-"""Profiles by name, and what a request for a job may set: what a protocol needs of a profile."""
+"""What executors need of profiles: to find them by name, and the fields that a request may set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def load_profile(name: str, directories: Sequence[str] = ()) -> Profile:
-    """Return the resolved profile of a name; what a client sends is a name, never a path.
+    """Return the resolved profile of a name. The name may come from a client: it is never a path.
 
     `directories` are searched before the standard search path (see `Repository`). Raises
     `ProfileNotFoundError`, and `InvalidProfileError` with everything that is wrong.
@@ -44,9 +44,9 @@ def list_profile_names(directories: Sequence[str] = ()) -> list[str]:
 class JobField(NamedTuple):
     """A field of START that a request may set.
 
-    `tags` are the tags' names. `is_number`: it takes numbers only, by its type or its limits
-    `minimum` and `maximum` (None: no limit), which `range_text` says in words. `has_valid_default`:
-    its default is a number that it accepts.
+    `tags` has the tags' names. `is_number`: the field accepts only numbers, by its type or its limits
+    `minimum` and `maximum` (None: no limit); `range_text` is the text of these limits.
+    `has_valid_default`: its default is a number that it accepts.
     """
 
     name: str
@@ -63,7 +63,7 @@ class JobField(NamedTuple):
 
 @final
 class JobFields(NamedTuple):
-    """What a request for a job may set, by field name.
+    """The fields of START that a request may set, by name.
 
     `starts_processes`: the application starts the job's program PROCESSES times.
     """

@@ -1,6 +1,6 @@
-"""A profile's templates, run on its target system: one function for each thing that can be asked.
+"""Run a profile's templates on its target system: one method for each operation.
 
-A script's output is understood by the profile's patterns, its failure told in its own words.
+A script's output is read by the profile's patterns; the error of a failed script has its output.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 START_TEMPLATE: Final = "START"
 STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
 STATUS_BATCH_SIZE: Final = 25
-"""How many jobs are asked for one by one in one script."""
+"""Jobs that are queried one by one in one script."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
-"""GET_JOB_STATUS ends so for a job that nobody knows; any other failure is one of the query."""
+"""GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
 _JOB_ID_FILE: Final = ".gpe_job_id"
 _PRINT_FILE_SCRIPT: Final = """\
@@ -59,12 +59,12 @@ t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
 case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
 printf '%s\\n' "$t" >&2
 exit 1"""
-"""Prints the file $f. That it is not there is no error; that it cannot be read is one."""
+"""Prints the file $f. A missing file is not an error; one that cannot be read is."""
 
 
 @final
 class PreparedSubmission(NamedTuple):
-    """What submits one job: START's script, in which directory."""
+    """START's script for one job, and the job's working directory."""
 
     directory: str
     script: str
@@ -72,12 +72,12 @@ class PreparedSubmission(NamedTuple):
 
 @final
 class ScriptRunner:
-    """The scripts of one profile on one host, for one user.
+    """Runs the scripts of one profile on one host, for one user.
 
-    `context` is the context of every job (USER_NAME, SSH:HOST, SSH:PORT, the user profile's
-    fields); `time_limit` is for a script whose template has no TIME_LIMIT; at most `max_parallel_scripts`
-    scripts run at a time. What a method does raises, beside what it says itself, what `incarnate`
-    raises, `ScriptError`, `ScriptFailedError` and `OutputError`.
+    `context` is the context of every job (USER_NAME, SSH:HOST, SSH:PORT, the user profile's fields).
+    `time_limit` (s) is for a script whose template has no TIME_LIMIT. At most `max_parallel_scripts`
+    scripts run at the same time. All methods that run scripts raise what `incarnate` raises,
+    `ScriptError`, `ScriptFailedError` and `OutputError`.
     """
 
     def __init__(
@@ -93,23 +93,22 @@ class ScriptRunner:
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
         self._shell_command = get_shell_command(profile, self.context)
-        self._all_jobs_reader, self._single_job_reader = (
-            script_output.StatusOutputReader(profile),
-            script_output.StatusOutputReader(profile),
-        )
+        # Two readers: each compares an output with the last one that it has read.
+        self._all_jobs_reader = script_output.StatusOutputReader(profile)
+        self._single_job_reader = script_output.StatusOutputReader(profile)
         self._job_id_pattern = script_output.get_output_pattern(
             profile, START_TEMPLATE, "JOB_ID_PATTERN", ("id",)
         )
         self._machine_reader = MachineOutputReader(profile)
         self.query_count = 0
-        """How many times all jobs' states were asked for."""
+        """The number of queries for all jobs so far."""
 
     # Submitting
 
     def prepare_submission(
         self, description: JobDescription, *, strict: bool = True
     ) -> PreparedSubmission:
-        """Incarnate START for a job; runs nothing."""
+        """Incarnate START for a job, without running it."""
         directory = description.directory or self.new_job_directory()
         context = {"USER_NAME": get_user_name(), **self.context, "WORKING_DIRECTORY": directory}
         start = incarnate(
@@ -123,82 +122,77 @@ class ScriptRunner:
         return PreparedSubmission(directory, build_script(start))
 
     def new_job_directory(self) -> str:
-        """Give the path of the working directory of one more job."""
-        given = self.context.get("WORKING_DIRECTORY")
+        """Return a path for the working directory of a new job."""
         user = self.context.get("USER_NAME") or get_user_name()
-        return given or working_directory(self.profile, user, generate_unique_name())
-
-    async def run_start_script(self, script: str) -> str:
-        """Run START's script and give the job's id."""
-        text = await self._run_script(START_TEMPLATE, script)
-        found = script_output.parse_job_id(self._job_id_pattern, text)
-        if found is None:
-            raise script_output.unparsable_output(START_TEMPLATE, "JOB_ID_PATTERN", text)
-        return found
-
-    async def find_submitted_job(self, directory: str) -> str | None:
-        """Give the id of the job that a working directory has; None if it has none."""
-        path = quote_shell_word(directory.rstrip("/") + "/" + _JOB_ID_FILE)
-        return script_output.parse_job_id(
-            self._job_id_pattern,
-            await self._run_script(START_TEMPLATE, f"f={path}\n{_PRINT_FILE_SCRIPT}"),
+        return self.context.get("WORKING_DIRECTORY") or working_directory(
+            self.profile, user, generate_unique_name()
         )
 
-    # Asking
+    async def run_start_script(self, script: str) -> str:
+        """Run START's script and return the job's id."""
+        text = await self._run_script(START_TEMPLATE, script)
+        job_id = script_output.parse_job_id(self._job_id_pattern, text)
+        if job_id is None:
+            raise script_output.unparsable_output(START_TEMPLATE, "JOB_ID_PATTERN", text)
+        return job_id
+
+    async def find_submitted_job(self, directory: str) -> str | None:
+        """Return the id of the job that was submitted in a working directory; None if there is none."""
+        path = quote_shell_word(directory.rstrip("/") + "/" + _JOB_ID_FILE)
+        text = await self._run_script(START_TEMPLATE, f"f={path}\n{_PRINT_FILE_SCRIPT}")
+        return script_output.parse_job_id(self._job_id_pattern, text)
+
+    # Queries
 
     async def query_all_jobs(self) -> Mapping[str, JobStatus]:
-        """Give the states of all of the user's jobs that the batch system knows, by id: one query."""
+        """Return the statuses of all jobs of the user that the batch system lists, by one query."""
         self.query_count += 1
         script = self._render_script(STATUS_TEMPLATE, variation="ALL")
         return self._all_jobs_reader.read_statuses(await self._run_script(STATUS_TEMPLATE, script))
 
     async def query_job(self, job_id: str) -> JobStatus | None:
-        """Give the state of one job; None if the output has no job.
+        """Return the status of one job; None if the output has no job.
 
-        The id that it has there may be longer. A job that nobody knows is a `ScriptFailedError` of
-        the exit status UNKNOWN_JOB; a batch system out of order is one, too.
+        The status may have a longer id. Raises `ScriptFailedError` with UNKNOWN_JOB_EXIT_STATUS for a
+        job that nobody knows, with another exit status if the query failed.
         """
-        return self._parse_job_status(
-            job_id,
-            await self._run_script(
-                STATUS_TEMPLATE, self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
-            ),
-        )
+        script = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
+        return self._parse_job_status(job_id, await self._run_script(STATUS_TEMPLATE, script))
 
     async def query_jobs(self, job_ids: Sequence[str]) -> dict[str, JobStatus | OSProfileError]:
-        """Give the states of jobs that are asked for one by one, of those that anybody knows.
+        """Query jobs one by one; return the status of each, or its error if its query failed.
 
-        Of a job whose own query failed, the error. Several go into one script, so that over ssh
-        they share a connection.
+        Jobs that nobody knows are left out. Several queries go into one script, so that they share a
+        connection over ssh.
         """
         batches = [
             job_ids[i : i + STATUS_BATCH_SIZE] for i in range(0, len(job_ids), STATUS_BATCH_SIZE)
         ]
-        found: dict[str, JobStatus | OSProfileError] = {}
-        for some in await asyncio.gather(*map(self._query_batch, batches)):
-            found.update(some)
-        return found
+        answers: dict[str, JobStatus | OSProfileError] = {}
+        for batch_answers in await asyncio.gather(*map(self._query_batch, batches)):
+            answers.update(batch_answers)
+        return answers
 
     async def _query_batch(self, job_ids: Iterable[str]) -> dict[str, JobStatus | OSProfileError]:
         scripts = {}
         for job_id in job_ids:
-            with contextlib.suppress(IncarnationError):  # no id of this batch system's: unknown
+            with contextlib.suppress(IncarnationError):  # malformed, so unknown
                 scripts[job_id] = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
         if not scripts:
             return {}
         done = await self._run_to_end(
             STATUS_TEMPLATE, join_scripts(scripts.values()), script_count=len(scripts)
         )
-        told = split_results(done)
-        if len(told) != len(scripts):
+        results = split_results(done)
+        if len(results) != len(scripts):
             raise script_output.unparsable_output(
                 STATUS_TEMPLATE, "STATUS_PATTERN", done.stdout.decode("latin-1")
             )
-        found = {j: self._parse_answer(j, part) for j, part in zip(scripts, told, strict=True)}
-        return {job_id: answer for job_id, answer in found.items() if answer is not None}
+        answers = {j: self._parse_answer(j, r) for j, r in zip(scripts, results, strict=True)}
+        return {job_id: answer for job_id, answer in answers.items() if answer is not None}
 
     def _parse_answer(self, job_id: str, done: ProcessResult) -> JobStatus | OSProfileError | None:
-        """Give what GET_JOB_STATUS told of one job; None if nobody knows it."""
+        """Return the status or error from one job's GET_JOB_STATUS; None if nobody knows the job."""
         if done.exit_code == UNKNOWN_JOB_EXIT_STATUS:
             return None
         if done.exit_code != 0:
@@ -209,59 +203,59 @@ class ScriptRunner:
             return error
 
     def _parse_job_status(self, job_id: str, text: str) -> JobStatus | None:
-        found = self._single_job_reader.read_statuses(text)
-        return found.get(job_id) or next(iter(found.values()), None)
+        statuses = self._single_job_reader.read_statuses(text)
+        return statuses.get(job_id) or next(iter(statuses.values()), None)
 
     async def list_nodes(self) -> Sequence[NodeStatus]:
-        """Give the machine's nodes, by LIST_NODES; `TemplateNotFoundError` where that is not."""
+        """Return the machine's nodes. Raises `TemplateNotFoundError` without LIST_NODES."""
         return self._machine_reader.read_nodes(
             await self._run_script(NODES_TEMPLATE, self._render_script(NODES_TEMPLATE))
         )
 
     async def list_queues(self) -> Sequence[QueueStatus]:
-        """Give the machine's queues, by LIST_QUEUES; `TemplateNotFoundError` where that is not."""
+        """Return the machine's queues. Raises `TemplateNotFoundError` without LIST_QUEUES."""
         return self._machine_reader.read_queues(
             await self._run_script(QUEUES_TEMPLATE, self._render_script(QUEUES_TEMPLATE))
         )
 
-    # Doing
+    # Actions
 
     async def control_job(self, template: str, job_id: str, **fields: str) -> None:
         """Run HOLD, RESUME, ABORT or SIGNAL for a job."""
         await self._run_script(template, self._render_script(template, JOB_ID=job_id, **fields))
 
     async def delete_path(self, path: str) -> None:
-        """Remove a file or a directory with all that is in it."""
+        """Delete a file, or a directory with its content."""
         await self._run_script("DELETE", self._render_script("DELETE", PATH=path))
 
     async def list_directory(self, path: str) -> list[FileEntry]:
-        """Give what is in a directory, by LIST's variation DIR."""
+        """Return the files in a directory, by LIST's variation DIR."""
         return await self._query_entries(path, "DIR")
 
     async def stat_file(self, path: str) -> FileEntry:
-        """Give one file's properties, by LIST's variation FILE."""
-        found = await self._query_entries(path, "FILE")
-        if len(found) != 1:
+        """Return one file's properties, by LIST's variation FILE."""
+        entries = await self._query_entries(path, "FILE")
+        if len(entries) != 1:
             raise script_output.unparsable_output("LIST", "ENTRY_PATTERN", "")
-        return found[0]
+        return entries[0]
 
-    # Moving files
+    # File transfer
 
     async def upload_file(self, source: IO[bytes], path: str, mode: int) -> None:
-        """Write what is left of an open file into a file of the target system."""
+        """Write the rest of an open file to a file of the target system."""
         for script in file_transfer.build_upload_scripts(source, path, mode):
             await self._run_transfer(f"writing {path}", script, len(script))
 
     async def download_file(
         self, path: str, descriptor: int, offset: int = 0, count: int | None = None
     ) -> None:
-        """Write a file of the target system, or a part of it, to a file descriptor here."""
+        """Write a file of the target system, or a part of it, to a file descriptor of this process."""
         size = (await self.stat_file(path)).size if count is None else count
         script = file_transfer.build_download_script(path, offset, count)
         await self._run_transfer(f"reading {path}", script, size, stdout=descriptor)
 
     async def find_job_directory(self, job_id: str) -> str:
-        """Give the working directory of a job; empty if the job has left none."""
+        """Return the working directory of a job; empty if it has none."""
         if not job_id or "/" in job_id or job_id.startswith("."):
             return ""
         # Older versions kept the links of all profiles in one directory.
@@ -311,7 +305,7 @@ class ScriptRunner:
         limit: float | None = None,
         stdout: int | None = None,
     ) -> ProcessResult:
-        """Run a script to its end; a failure of `label` is told in its own words."""
+        """Run a script to its end and return its result; errors name `label` (default: the template)."""
         label = label or template
         over_ssh = bool(self.context.get("SSH:HOST"))
         if over_ssh:
@@ -323,38 +317,37 @@ class ScriptRunner:
             )
         async with self._free_slots:
             try:
-                finished = await run_process(
+                result = await run_process(
                     self._shell_command, wrap_script(script), limit, stdout=stdout
                 )
             except (ScriptError, OutputError) as error:
                 error.message = f"{label}: {error.message}"
                 raise
-        done, status = extract_exit_status(finished) if over_ssh else (finished, finished.exit_code)
-        # 255 is how ssh fails, and any script may end so, too.
-        if done.killing_signal or (
-            done.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
+        result, status = extract_exit_status(result) if over_ssh else (result, result.exit_code)
+        # ssh itself fails with 255, but a script may end with 255, too: then it has printed that.
+        if result.killing_signal or (
+            result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
         ):
-            raise _interruption_error(label, done)
-        if done.exit_code != 0:
-            raise _failure_error(template, label, done)
-        return done
+            raise _interruption_error(label, result)
+        if result.exit_code != 0:
+            raise _failure_error(template, label, result)
+        return result
 
 
-def _interruption_error(label: str, finished: ProcessResult) -> ScriptCutError:
-    """Give the error for a script that did not come to its end."""
-    words = finished.stderr.decode("utf-8", "replace").strip()
-    how = f"its shell was killed by signal {finished.killing_signal}"
-    if not finished.killing_signal:
-        how = "the connection failed"
-    message = f"{label}: {how}: {words}" if words else f"{label}: {how}"
+def _interruption_error(label: str, result: ProcessResult) -> ScriptCutError:
+    output = result.stderr.decode("utf-8", "replace").strip()
+    cause = f"its shell was killed by signal {result.killing_signal}"
+    if not result.killing_signal:
+        cause = "the connection failed"
+    message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
     return ScriptCutError(message, hint="whether it did its work is not known; it can be repeated")
 
 
-def _failure_error(template: str, label: str, finished: ProcessResult) -> ScriptFailedError:
-    """Give the error for a script that failed; some batch systems tell errors on stdout."""
-    words = (finished.stderr.strip() or finished.stdout.strip()).decode("utf-8", "replace")
-    message = f"{label} failed (exit status {finished.exit_code})"
-    message += f": {words}" if words else " without a word"
+def _failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:
+    # Some batch systems print errors to stdout.
+    output = (result.stderr.strip() or result.stdout.strip()).decode("utf-8", "replace")
+    message = f"{label} failed (exit status {result.exit_code})"
+    message += f": {output}" if output else " without output"
     return ScriptFailedError(
-        message, template=template, exit_status=finished.exit_code, output=words
+        message, template=template, exit_status=result.exit_code, output=output
     )

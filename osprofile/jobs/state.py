@@ -1,8 +1,8 @@
-"""The states of jobs, nodes and queues, what is known of a job, and the event of a change.
+"""The states of jobs, nodes and queues, the status of a job, and job events.
 
-All protocols share these states. A profile maps the batch system's own words to them (the tags of
-STATE, NODE_STATE and QUEUE_STATE), an event source the entries of a scheduler's log. A word without
-a tag is UNKNOWN; it is never guessed.
+All protocols share these states. A profile maps the batch system's words to them, by the tags of STATE,
+NODE_STATE and QUEUE_STATE; an event source maps the entries of a scheduler's log. A word without a tag
+is UNKNOWN; it is never guessed.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final, NamedTuple, final
 
 @final
 class JobState(StrEnum):
-    """Where a job is (design: "Jobs on a target system").
+    """The state of a job. See docs/python.md, Jobs.
 
-    DONE: the payload ended by itself, whatever its exit code. FAILED: ended by a signal, a limit
-    or the system. REMOVED: cancelled. LOST: vanished without a trace. UNKNOWN: the batch system
-    said a word that its profile does not know; no event is made of it.
+    DONE: the job's program ended by itself, with any exit code. FAILED: it was ended by a signal, a
+    limit or the system. REMOVED: it was cancelled. LOST: it vanished without a trace. UNKNOWN: the
+    batch system reported a state that its profile does not know, which is not reported as an event.
     """
 
     QUEUED = "QUEUED"
@@ -31,27 +31,27 @@ class JobState(StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing can follow: DONE, FAILED, REMOVED and LOST."""
+        """Whether no other state can follow: DONE, FAILED, REMOVED and LOST."""
         return self in TERMINAL_STATES
 
 
 TERMINAL_STATES: Final = frozenset(
     {JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST}
 )
-"""The states that nothing can follow."""
+"""The states that no other state can follow."""
 _FAILED_BY_LIMIT: Final = "FAILED/LIMIT"
 
 JOB_STATE_TAGS: Final = (
     *(s.value for s in JobState if s is not JobState.UNKNOWN),
     _FAILED_BY_LIMIT,
 )
-"""What a tag of the field STATE may give. FAILED/LIMIT: a limit of the system ended the job."""
+"""Allowed values of the tags of STATE. FAILED/LIMIT: a limit of the system ended the job."""
 
 
 def parse_state_tag(tag_value: str) -> tuple[JobState, bool]:
-    """Give the state of one of STATE_WORDS, and whether a limit ended the job.
+    """Return the state of one of JOB_STATE_TAGS, and whether a limit ended the job.
 
-    ValueError for any other word.
+    Raises `ValueError` for any other text.
     """
     limit = tag_value == _FAILED_BY_LIMIT
     return (JobState.FAILED if limit else JobState(tag_value)), limit
@@ -59,13 +59,13 @@ def parse_state_tag(tag_value: str) -> tuple[JobState, bool]:
 
 @final
 class JobStatus(NamedTuple):
-    """What is known of a job.
+    """The status of a job.
 
-    `word` is the batch system's own word for the state (STATE or STATE/SUBSTATE), `reason` its
-    explanation. `exit_code` is 0-255 and known of jobs that are DONE only; `signal` is the number
-    of what killed a FAILED one. `limit_exceeded`: a limit of the system ended it. Times are seconds since
-    1970, as they were seen here. `queue` is known where the batch system tells it with the state,
-    and so is `elapsed`, the seconds for which an ended job ran.
+    `native_state` is the batch system's word for the state (STATE or STATE/SUBSTATE), `reason` its
+    explanation. Only DONE jobs have an `exit_code` (0-255), only FAILED ones a `signal`, the number of
+    the one that killed the job. `limit_exceeded`: a limit of the system ended it. Times are in seconds
+    since 1970, by the clock of this machine. `queue` and `elapsed` (the run time of an ended job in
+    seconds) are set if the batch system reports them with the state.
     """
 
     job_id: str
@@ -85,25 +85,25 @@ class JobStatus(NamedTuple):
 
 @final
 class JobEvent(NamedTuple):
-    """Says that a job is in another state since `timestamp` (seconds since 1970)."""
+    """A change of a job's state at `timestamp` (seconds since 1970)."""
 
     timestamp: float
     status: JobStatus
 
     @property
     def job_id(self) -> str:
-        """The job that it is about."""
+        """The id of the job that has changed."""
         return self.status.job_id
 
     @property
     def state(self) -> JobState:
-        """The state that the job is in now."""
+        """The job's new state."""
         return self.status.state
 
 
 @final
 class NodeState(StrEnum):
-    """UP: it runs jobs or could; DOWN: it takes none; ERROR: something is wrong with it."""
+    """The state of a node. UP: it runs jobs or could; DOWN: it does not accept jobs; ERROR: it has a fault."""
 
     UP = "UP"
     DOWN = "DOWN"
@@ -113,7 +113,7 @@ class NodeState(StrEnum):
 
 @final
 class QueueState(StrEnum):
-    """OPEN: it takes jobs and starts them; STOPPED: one of the two it does not."""
+    """The state of a queue. OPEN: it accepts and starts jobs; STOPPED: it does not do both."""
 
     OPEN = "OPEN"
     STOPPED = "STOPPED"
@@ -121,6 +121,6 @@ class QueueState(StrEnum):
 
 
 NODE_STATE_TAGS: Final = tuple(s.value for s in NodeState if s is not NodeState.UNKNOWN)
-"""What a tag of the field NODE_STATE may give."""
+"""Allowed values of the tags of NODE_STATE."""
 QUEUE_STATE_TAGS: Final = tuple(s.value for s in QueueState if s is not QueueState.UNKNOWN)
-"""What a tag of the field QUEUE_STATE may give."""
+"""Allowed values of the tags of QUEUE_STATE."""

@@ -1,4 +1,4 @@
-"""Which process is at work on a submission: its name in the record, and whether it still lives."""
+"""The owner of a submission: the process that works on it, and whether that still exists."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ import time
 from typing import Final
 
 REMOTE_OWNER_TIMEOUT: Final = 600.0
-"""Seconds that a submission by a process of another host may take."""
+"""Seconds after which the submission of another host's process is taken for interrupted."""
 
 
 def current_owner() -> str:
-    """Give this process's name in the record: host, boot, process id, start time."""
+    """Return this process's name in the record: host, boot, process id, start time."""
     return f"{get_host_and_boot()} {os.getpid()} {_process_start_time(os.getpid())}"
 
 
 def is_owner_alive(owner: str | None, started_at: float) -> bool:
-    """Say whether a submission's process, which began then (s since 1970), is still there.
+    """Return whether the process of a submission that began then (s since 1970) still exists.
 
-    One of another host cannot be seen from here: it has ABROAD seconds.
+    A process of another host cannot be seen from here: it counts as alive for REMOTE_OWNER_TIMEOUT.
     """
     if not owner:
         return False
     host, boot, pid, since = owner.split(" ")
     this_host, this_boot = get_host_and_boot().split(" ")
     if host != this_host:
-        return (
-            abs(time.time() - started_at) < REMOTE_OWNER_TIMEOUT
-        )  # there is no clock but the wall's for two hosts
+        # Two hosts have only the wall clock in common.
+        return abs(time.time() - started_at) < REMOTE_OWNER_TIMEOUT
     return boot == this_boot and _process_start_time(int(pid)) == since
 
 
 def get_host_and_boot() -> str:
-    """Return the name of this machine and of its boot."""
+    """Return this machine's name and the id of its boot (`-` if it has none)."""
     boot = "-"
     with (
         contextlib.suppress(OSError),
@@ -44,10 +43,15 @@ def get_host_and_boot() -> str:
 
 
 def _process_start_time(pid: int) -> str:
-    """Give when a process started, in clock ticks since the boot; `gone` where there is none."""
+    """Return when a process started, in clock ticks since the boot; `gone` if it does not exist.
+
+    Another process may get the id later, but not with the same start time.
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            # Fields 3 and following; the second, the program's name, may contain blanks and ")".
             words = file.read().rpartition(")")[2].split()
     except OSError:
         return "gone" if os.path.isdir("/proc/self") else "-"
-    return "gone" if words[0] in "ZX" else words[19]
+    state, start_time = words[0], words[19]
+    return "gone" if state in "ZX" else start_time  # a zombie is gone, too

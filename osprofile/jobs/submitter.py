@@ -1,4 +1,4 @@
-"""Submitting a job once: written down before, found again after whatever cut it off.
+"""Submit a job once: it is recorded before, and found again if the submission is interrupted.
 
 START submits at most once for a working directory and can be repeated there. So a submission whose
 outcome is not known stays in the record, and is completed by running START again.
@@ -31,16 +31,14 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.jobs")
 RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
-
-
 _OUTCOME_UNKNOWN_STATUS: Final = 75
-"""START ends so (EX_TEMPFAIL) where it cannot tell whether the batch system has the job."""
+"""START's exit status (EX_TEMPFAIL) if it cannot tell whether the batch system has the job."""
 _REPEAT_HINT: Final = "START can be repeated for the same directory: it submits once"
 
 
 @final
 class RecoveredSubmission(NamedTuple):
-    """A submission that was cut off: its job's id, or why it still has none."""
+    """A submission that was interrupted: its job's id, or the error if it still has none."""
 
     record: JobRecord
     job_id: str | None
@@ -49,7 +47,7 @@ class RecoveredSubmission(NamedTuple):
 
 @final
 class JobSubmitter:
-    """Submits the jobs of one target; `taken(record, job_id)` hears of each that has an id now."""
+    """Submits the jobs of one target; `on_submitted(record, job_id)` is called for each."""
 
     def __init__(
         self,
@@ -58,27 +56,23 @@ class JobSubmitter:
         store: Store,
         on_submitted: Callable[[JobRecord, str], None],
     ) -> None:
-        self._target, self._scripts, self._store, self._on_submitted = (
-            target,
-            scripts,
-            store,
-            on_submitted,
-        )
+        self._target, self._scripts, self._store = target, scripts, store
+        self._on_submitted = on_submitted
         self._unrecorded_ids: dict[int, str] = {}
         self._is_pruned = False
 
     async def submit_job(
         self, description: JobDescription, *, key: str | None, strict: bool
     ) -> str:
-        """Submit a job, or complete the submission of that key; see `TargetSystem.submit_job`."""
+        """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is not None and (record := self._store.find_by_key(self._target, key)) is not None:
             return record.status.job_id or await self._complete_submission(record)
-        made = self._scripts.prepare_submission(description, strict=strict)
+        prepared = self._scripts.prepare_submission(description, strict=strict)
         self._prune_store()
         record = self._store.begin_submission(
             self._target,
-            made.directory,
-            script=made.script,
+            prepared.directory,
+            script=prepared.script,
             key=key,
             name=description.name or "",
             walltime=description.walltime,
@@ -86,18 +80,18 @@ class JobSubmitter:
         return await self._run_submission(record)
 
     def _prune_store(self) -> None:
-        """Forget what ended long ago, once a process: who adds to the record keeps it small."""
+        """Delete old jobs from the record, once in a process: every process that adds to it does."""
         if not self._is_pruned:
             self._is_pruned = True
             self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)
 
     async def recover_submissions(self, *, resubmit: bool) -> list[RecoveredSubmission]:
-        """Complete what was cut off; see `TargetSystem.recover_submissions`."""
-        work = (
+        """Complete interrupted submissions; see `TargetSystem.recover_submissions`."""
+        recoveries = (
             self._recover_submission(record, resubmit)
             for record in self._store.find_interrupted(self._target)
         )
-        return await asyncio.gather(*work)
+        return await asyncio.gather(*recoveries)
 
     async def _recover_submission(self, record: JobRecord, resubmit: bool) -> RecoveredSubmission:
         try:
@@ -115,40 +109,44 @@ class JobSubmitter:
             return self._record_job_id(record, self._unrecorded_ids[record.number])
         if self._store.claim_submission(record.number):
             return await self._run_submission(record, is_repeated=True)
-        again = self._store.find_by_directory(self._target, record.directory)
-        if again is not None and again.is_submitted:
-            return again.status.job_id
+        current = self._store.find_by_directory(self._target, record.directory)
+        if current is not None and current.is_submitted:
+            return current.status.job_id
         message = f"the job in {record.directory} is being submitted by another process"
         raise SubmissionBusyError(message, hint="try again when that has ended")
 
     async def _complete_if_submitted(self, record: JobRecord) -> str | None:
         if await self._scripts.find_submitted_job(record.directory) is None:
             return None
-        # START submits nothing there any more, but makes what is missing: the job's link, for one.
+        # START does not submit again, but creates what is missing, such as the job's link.
         return await self._complete_submission(record)
 
     async def _run_submission(self, record: JobRecord, *, is_repeated: bool = False) -> str:
-        """Run START for a record that this process owns; `is_repeated`: it may have submitted before."""
-        settled = False
+        """Run START for a record that this process owns, and return the job's id.
+
+        `is_repeated`: an earlier START may have submitted the job. The record is deleted only if it is
+        certain that no START has; until then any process may complete the submission.
+        """
+        is_settled = False
         try:
             job_id = await self._run_start_script(record)
-            settled = True
+            is_settled = True
         except ScriptCutError:
             raise  # it may have been submitted
         except OSProfileError:
             if is_repeated:
                 raise  # this START failed, an earlier one may have submitted it
-            settled = True
+            is_settled = True
             self._update_record(self._store.delete_record, record)
             raise
         finally:
-            if not settled:
+            if not is_settled:
                 self._update_record(self._store.release_submission, record)
         return self._record_job_id(record, job_id)
 
     @staticmethod
     def _update_record(change: Callable[[int], None], record: JobRecord) -> None:
-        """Change the record of a submission that failed: why it failed is what matters."""
+        """Change the record of a failed submission, whose error must not be hidden by another."""
         try:
             change(record.number)
         except StoreError as error:
@@ -159,7 +157,7 @@ class JobSubmitter:
         try:
             return await self._scripts.run_start_script(script)
         except (ScriptFailedError, OutputError) as error:
-            # It may have failed after the batch system had taken the job.
+            # It may have failed after the batch system had accepted the job.
             message = f"{error.message}; whether the job was submitted is not known"
             try:
                 job_id = await self._scripts.find_submitted_job(record.directory)
@@ -173,11 +171,11 @@ class JobSubmitter:
                 raise
             log.warning("job %s was submitted, but: %s", job_id, error)
             with contextlib.suppress(OSProfileError):
-                await self._scripts.run_start_script(script)  # it completes what is missing
+                await self._scripts.run_start_script(script)  # creates what is missing
             return job_id
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
-        """Write down a job's id; that it exists matters more than that it is written down."""
+        """Record a job's id; if that fails, the job is watched nevertheless."""
         try:
             self._store.record_job_id(record.number, job_id)
             self._unrecorded_ids.pop(record.number, None)

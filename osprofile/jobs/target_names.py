@@ -1,4 +1,4 @@
-"""What the record calls a target system: its profile's name, and where that is another machine."""
+"""The names of target systems in the record: PROFILE, or PROFILE@HOST:PORT for another host."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOST_AND_PORT: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
 def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:
-    """Give what the record calls a target: the profile's name, and `@host:port` of another one."""
+    """Return a target system's name: the profile's name, with `@host:port` if the context has them."""
     host, port = context.get("SSH:HOST"), context.get("SSH:PORT")
     if not host:
         return profile.name
@@ -23,13 +23,13 @@ def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:
 
 
 def parse_target_name(name: str) -> tuple[str, dict[str, str]]:
-    """Give the profile's name and the context of a name that `format_target_name` gave."""
-    profile, _, place = name.partition("@")
-    return profile, parse_host_context(place) if place else {}
+    """Return the profile's name and the context from a name that `format_target_name` returned."""
+    profile, _, address = name.partition("@")
+    return profile, parse_host_context(address) if address else {}
 
 
 def parse_host_context(address: str) -> dict[str, str]:
-    """Give SSH:HOST and SSH:PORT for `[user@]host[:port]`; an IPv6 address stands in brackets."""
-    found = _HOST_AND_PORT.fullmatch(address)
-    host, port = (found[1] or found[2], found[3]) if found else (address, None)
+    """Return SSH:HOST and SSH:PORT for `[user@]host[:port]`; an IPv6 address is in brackets."""
+    match = _HOST_AND_PORT.fullmatch(address)
+    host, port = (match[1] or match[2], match[3]) if match else (address, None)
     return {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}

@@ -1,11 +1,11 @@
-"""Jobs on a target system: all that an executor sees (design: "Jobs on a target system").
+"""Jobs on a target system: the interface that executors use. See docs/python.md, Jobs.
 
     async with TargetSystem(osprofile.load("slurm"), store=Store(path)) as target:
         job_id = await target.submit(JobDescription(executable="/bin/date"))
         status = await target.wait(job_id)
 
-Everything about a batch system comes from the profile. States come from one query for all jobs;
-a log source may feed the same monitor.
+Everything about a batch system comes from the profile. States come from one query for all jobs, and
+from the scheduler's log if the profile names one.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 class TargetSystem:
     """The jobs of one user on the machine that a profile describes.
 
-    `context` is the context of all jobs: USER_NAME (this process's user), SSH:HOST and SSH:PORT
-    for another host, what a user's profile gives. `store` is the record (default: in memory).
-    Methods raise `OSProfileError`s: what `incarnate` raises for a request, `TargetError`s for what
-    the target system does. To be used within one event loop.
+    `context` is the context of all jobs: USER_NAME (default: this process's user), SSH:HOST and
+    SSH:PORT for another host, and the fields of a user's profile. `store` is the record (default: in
+    memory). Methods raise `OSProfileError`s: those of `incarnate` for a request, `TargetError`s for
+    failures of the target system. To be used within one event loop.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class TargetSystem:
         if at and user:
             context.setdefault("USER_NAME", user)
         self.user_name = context.get("USER_NAME") or get_user_name()
-        """The user whose jobs they are, on the target system."""
+        """The name of the jobs' user on the target system."""
         self.profile = profile
         self.name = format_target_name(profile, context)
         self.timing = timing or Timing()
@@ -86,7 +86,7 @@ class TargetSystem:
             self.name, self._scripts, self.store, self._recorder, self.timing, clock=self._clock
         )
         self._full_job_ids: dict[str, str] = {}
-        """Ids that were given by a caller, and what the batch system calls the jobs."""
+        """By the short ids that callers use, the ids that the batch system reports."""
         self._poller, self.monitor = self._watcher.poller, self._watcher.monitor
         self._submitter = JobSubmitter(
             self.name, self._scripts, self.store, self._watcher.watch_submitted_job
@@ -114,47 +114,45 @@ class TargetSystem:
     async def submit(
         self, description: JobDescription, *, key: str | None = None, strict: bool = True
     ) -> str:
-        """Submit a job and give its id; it is watched from then on.
+        """Submit a job, watch it from then on, and return its id.
 
-        `key` is the caller's own name for the submission: repeated with the same key, nothing is
-        submitted twice, and a submission that was cut off is completed. After a `ScriptCutError`
-        (a time limit, a lost connection, a killed shell) the job may have been submitted: the same
-        key, or `recover_submissions`, finds out. After any other error this call has not submitted it; what
-        was cut off before stays in the record.
+        `key` is the caller's name for the submission: with the same key, no job is submitted twice, and
+        an interrupted submission is completed. After a `ScriptCutError` (a time limit, a lost
+        connection, a killed shell) the job may have been submitted: another call with the same key, or
+        `recover_submissions`, finds out. After any other error, this call has not submitted it; a
+        submission that was interrupted earlier stays in the record.
         """
         job_id = await self._submitter.submit_job(description, key=key, strict=strict)
-        self._watcher.watch_recorded_job(
-            job_id
-        )  # one that was submitted before is watched from now on
+        self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id
 
     async def recover_submissions(self, *, resubmit: bool = True) -> list[RecoveredSubmission]:
-        """Complete the submissions that were cut off, by the end of a process for instance.
+        """Complete the submissions that were interrupted, for instance by the end of a process.
 
-        START is run again, which submits a job only if it was not; without `resubmit`, jobs that
-        were submitted are found by their working directory, and the others stay in the record.
+        START is run again, which submits a job only if it was not submitted. Without `resubmit`, jobs
+        that were submitted are found by their working directories, and the others stay in the record.
         """
         return await self._submitter.recover_submissions(resubmit=resubmit)
 
     def render_start_script(self, description: JobDescription, *, strict: bool = True) -> str:
-        """Give the script that would submit a job."""
+        """Return the script that would submit a job."""
         return self._scripts.prepare_submission(description, strict=strict).script
 
     def new_job_directory(self) -> str:
-        """Give a path for the working directory of one more job; nothing is made."""
+        """Return a path for the working directory of a new job. The directory is not created."""
         return self._scripts.new_job_directory()
 
-    # Asking
+    # Queries
 
     async def status(self, job_id: str) -> JobStatus:
-        """Ask for one job's state now. How an ended one ended is told from the record.
+        """Query one job now, and return its status; the status of a recorded end is not queried again.
 
         Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
         """
         job_id = self._get_full_job_id(job_id)
         if (ended := self._find_recorded_end(job_id)) is not None:
             return ended
-        asked = self._clock.next_timestamp()
+        timestamp = self._clock.next_timestamp()
         found = await self._query_job(job_id)
         record = self.store.find_job(self.name, job_id)
         if found is not None and record is not None:
@@ -173,59 +171,61 @@ class TargetSystem:
             return found
         if record.missing is not None:
             self._poller.clear_missing([job_id])
-        self._watcher.handle_event(JobEvent(asked, found))
+        self._watcher.handle_event(JobEvent(timestamp, found))
         self._poller.report_next_answer(job_id)
         return self._watcher.get_current_status(job_id, found)
 
     def _find_recorded_end(self, job_id: str) -> JobStatus | None:
-        """Return how a job ended by the record."""
+        """Return the status of a job that has ended by the record, else None."""
         record = self.store.find_job(self.name, job_id)
         return record.status if record and record.status.state.is_terminal else None
 
     async def _query_job(self, job_id: str) -> JobStatus | None:
-        """Return what the batch system tells of a job; None for a recorded one that it lacks."""
-        unknown = f"job {quote_name(job_id)} is not known to the batch system"
+        """Return the batch system's status of a job; None for a recorded job that it does not know."""
+        message = f"job {quote_name(job_id)} is not known to the batch system"
         try:
             found = await self._scripts.query_job(job_id)
         except ScriptFailedError as error:
-            found, unknown = (await self._poller.poll()).get(job_id), error.message
+            found, message = (await self._poller.poll()).get(job_id), error.message
             if found is None and error.exit_status != UNKNOWN_JOB_EXIT_STATUS:
                 raise
         if found is None and self.store.find_job(self.name, job_id) is None:
-            raise JobNotFoundError(unknown)
+            raise JobNotFoundError(message)
         return found
 
     async def statuses(
         self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0
     ) -> dict[str, JobStatus]:
-        """Ask for the states of jobs, by one query; of all live jobs of the record by default.
+        """Return the statuses of jobs by one query; by default, of all live jobs of the record.
 
-        What was asked for at most `max_age` s ago is good enough. Jobs that nobody knows are left
-        out. Many calls at a time share a query. Raises the error of a job whose own query failed;
-        `statuses_or_errors` has those of the others, too.
+        An answer that is at most `max_age` seconds old is used again, and concurrent calls share a
+        query. Jobs that nobody knows are left out. Raises the error if the query for a single job
+        failed; `statuses_or_errors` returns the other jobs nevertheless.
         """
-        found = {}
+        statuses = {}
         for job_id, answer in (await self.statuses_or_errors(job_ids, max_age=max_age)).items():
             if isinstance(answer, OSProfileError):
                 raise answer
-            found[job_id] = answer
-        return found
+            statuses[job_id] = answer
+        return statuses
 
     async def statuses_or_errors(
         self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0
     ) -> dict[str, JobStatus | OSProfileError]:
-        """Do as `statuses` does, but give the error of a job whose own query failed as its answer."""
+        """Return the same as `statuses`, with the error in place of a status if a job's query failed."""
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.list_live_jobs(self.name))
-        whole = {job_id: self._get_full_job_id(job_id) for job_id in job_ids}
-        recorded = {job_id: self._watcher.watch_recorded_job(job_id) for job_id in whole.values()}
+        full_ids = {job_id: self._get_full_job_id(job_id) for job_id in job_ids}
+        recorded = {
+            job_id: self._watcher.watch_recorded_job(job_id) for job_id in full_ids.values()
+        }
         result: dict[str, JobStatus | OSProfileError | None] = {**recorded}
         if any(status is None or not status.state.is_terminal for status in recorded.values()):
-            found = await self._poller.poll(max_age)
-            strangers = [job_id for job_id, status in recorded.items() if status is None]
-            asked = await self._scripts.query_jobs([j for j in strangers if j not in found])
-            for job_id in strangers:
-                answer = result[job_id] = found.get(job_id) or asked.get(job_id)
+            listed = await self._poller.poll(max_age)
+            unrecorded = [job_id for job_id, status in recorded.items() if status is None]
+            answers = await self._scripts.query_jobs([j for j in unrecorded if j not in listed])
+            for job_id in unrecorded:
+                answer = result[job_id] = listed.get(job_id) or answers.get(job_id)
                 if isinstance(answer, JobStatus) and answer.job_id != job_id:
                     self._full_job_ids[job_id] = answer.job_id
                     result[job_id] = self._find_recorded_end(answer.job_id) or answer
@@ -233,27 +233,27 @@ class TargetSystem:
                 if self._poller.awaits_first_answer(job_id):
                     result[job_id] = self.get_cached_status(job_id)
                 elif job_id in self.monitor:
-                    result[job_id] = self._watcher.get_current_status(job_id, found.get(job_id))
-        return {j: answer for j, id_ in whole.items() if (answer := result[id_]) is not None}
+                    result[job_id] = self._watcher.get_current_status(job_id, listed.get(job_id))
+        return {j: answer for j, id_ in full_ids.items() if (answer := result[id_]) is not None}
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
-        """Ask for all watched jobs now, by one query, and tell what changed.
+        """Query all watched jobs now, by one query, and report what changed.
 
-        Gives all jobs that the batch system showed, watched or not; what it showed at most
-        `max_age` s ago is good enough.
+        Returns all jobs that the batch system listed, watched or not. An answer that is at most
+        `max_age` seconds old is used again.
         """
         return await self._poller.poll(max_age)
 
     async def list_nodes(self) -> Sequence[NodeStatus]:
-        """Ask for the machine's nodes. `TemplateNotFoundError` without LIST_NODES."""
+        """Return the machine's nodes. Raises `TemplateNotFoundError` without LIST_NODES."""
         return await self._scripts.list_nodes()
 
     async def list_queues(self) -> Sequence[QueueStatus]:
-        """Ask for the machine's queues. `TemplateNotFoundError` without LIST_QUEUES."""
+        """Return the machine's queues. Raises `TemplateNotFoundError` without LIST_QUEUES."""
         return await self._scripts.list_queues()
 
     async def wait(self, job_id: str) -> JobStatus:
-        """Wait for a job's end and give its last state."""
+        """Wait until a job ends, and return its last status."""
         status = await self.watch(job_id)
         if status.state.is_terminal:
             return status
@@ -262,14 +262,14 @@ class TargetSystem:
     # Watching
 
     def listen(self) -> None:
-        """Take the jobs' states from the log from now on, where the profile names one."""
+        """Read the scheduler's log from now on, if the profile names one."""
         self._watcher.listen()
 
     async def watch(self, job_id: str) -> JobStatus:
-        """Have a job's events told from now on, and give what is known of it.
+        """Report a job's events from now on, and return its current status.
 
-        They have the id of the state that is given, which may be longer than `parse_job_id`. An ended
-        job has no more events. `JobNotFoundError` for a job that nobody knows.
+        The events have the job id of the returned status, which may be longer than `job_id`. An ended
+        job has no more events. Raises `JobNotFoundError` for a job that nobody knows.
         """
         self._watcher.start()
         status = self._watcher.watch_recorded_job(self._get_full_job_id(job_id))
@@ -279,75 +279,69 @@ class TargetSystem:
         return status
 
     def get_cached_status(self, job_id: str) -> JobStatus | None:
-        """Return what is known of a job that is watched, None of any other."""
+        """Return the last known status of a watched job, None for any other."""
         job_id = self._get_full_job_id(job_id)
         return self.monitor.get_status(job_id) if job_id in self.monitor else None
 
     def _get_full_job_id(self, job_id: str) -> str:
-        """Return the id by which the batch system tells of a job, as far as it is known."""
+        """Return the id that the batch system reports for a job, or the same id if it is not known."""
         return self._full_job_ids.get(job_id, job_id)
 
     def adopt_job(self, status: JobStatus) -> None:
-        """Record and watch a job that was not started here, of which this is known."""
+        """Record and watch a job that was not started here, with its current status."""
         self.store.adopt_job(self.name, status)
         self._watcher.watch_recorded_job(status.job_id)
 
     def unwatch(self, job_id: str) -> None:
-        """Have no more of a job's events told."""
+        """Report no more events of a job."""
         self._watcher.unwatch(self._get_full_job_id(job_id))
 
     def events(self) -> EventStream:
-        """Give a stream of the events of all watched jobs, from now on."""
+        """Return a stream of the events of all watched jobs, from now on."""
         return self._watcher.events()
 
-    # Doing
+    # Actions
 
     async def hold(self, job_id: str) -> None:
-        """Keep a job that waits from starting, or stop one that runs, as the profile can."""
+        """Keep a waiting job from starting, or suspend a running one, as far as the profile can."""
         await self._control_job("HOLD", job_id)
 
     async def resume(self, job_id: str) -> None:
-        """Let a held job go on."""
+        """Let a held job continue."""
         await self._control_job("RESUME", job_id)
 
     async def abort(self, job_id: str) -> None:
-        """Remove a job. One that has ended already is a `ScriptFailedError`."""
+        """Remove a job. Raises `ScriptFailedError` if it has ended already."""
         job_id = await self._resolve_job_id(job_id)
-        with self._watcher.track_removal(job_id) as taken:
+        with self._watcher.track_removal(job_id) as record_removal:
             await self._control_job("ABORT", job_id)
-            taken()
+            record_removal()
 
     async def _resolve_job_id(self, job_id: str) -> str:
-        """Return the id by which a job is recorded and told, asking for one that is not recorded."""
+        """Return a job's full id; a job that is not recorded is queried for it."""
         job_id = self._get_full_job_id(job_id)
         if self.store.find_job(self.name, job_id) is None:
-            with contextlib.suppress(OSProfileError):  # the action will tell it
+            with contextlib.suppress(OSProfileError):  # the action will raise it
                 return (await self.status(job_id)).job_id
         return job_id
 
-    async def _control_job(self, template: str, job_id: str) -> None:
-        try:
-            await self._scripts.control_job(template, job_id)
-        finally:  # a script that failed may have done its work
-            self._poller.schedule_poll(immediately=True)
-
     async def signal(self, job_id: str, number: int) -> None:
-        """Send a signal to a job that runs, where the profile has the template SIGNAL.
+        """Send a signal to a running job. Raises `TemplateNotFoundError` without SIGNAL."""
+        await self._control_job("SIGNAL", job_id, SIGNAL=str(number))
 
-        Raises `TemplateNotFoundError` where it has not.
-        """
+    async def _control_job(self, template: str, job_id: str, **fields: str) -> None:
         try:
-            await self._scripts.control_job("SIGNAL", job_id, SIGNAL=str(number))
-        finally:
+            await self._scripts.control_job(template, job_id, **fields)
+        finally:  # a script that failed may have changed the job nevertheless
             self._poller.schedule_poll(immediately=True)
 
     # Files
 
     async def upload_file(self, source: IO[bytes], path: str, mode: int = 0o600) -> None:
-        """Write what is left of an open file into a file of the target system.
+        """Write the rest of an open file to a file of the target system.
 
-        Missing directories are made, for their owner only. The file appears, in place of an older
-        one, when all of it is there.
+        Missing directories are created, for their owner only. The file appears, in place of an existing
+        one, when it is complete.
         """
         await self._scripts.upload_file(source, path, mode)
 
@@ -356,34 +350,34 @@ class TargetSystem:
     ) -> None:
         """Write a file of the target system to a file descriptor of this process.
 
-        With `count`, so many bytes at the most, from the offset `offset` on.
+        With `count`, write at most so many bytes, from `offset` on.
         """
         await self._scripts.download_file(path, descriptor, offset, count)
 
     async def find_job_directory(self, job_id: str) -> str:
-        """Give a job's working directory; `JobNotFoundError` if nothing tells it."""
+        """Return a job's working directory. Raises `JobNotFoundError` if it is not known."""
         record = self.store.find_job(self.name, self._get_full_job_id(job_id))
         if record is not None and record.directory.startswith("/"):
             return record.directory
-        found = await self._scripts.find_job_directory(job_id)
-        if not found:
+        directory = await self._scripts.find_job_directory(job_id)
+        if not directory:
             message = f"job {quote_name(job_id)} has left no working directory"
             raise JobNotFoundError(message, hint="it was not started by osprofile, or is deleted")
-        return found
+        return directory
 
     async def delete_path(self, path: str) -> None:
-        """Remove a file, or a directory with all that is in it, from the target system."""
+        """Delete a file, or a directory with its content, on the target system."""
         await self._scripts.delete_path(path)
 
     async def list_directory(self, path: str) -> list[FileEntry]:
-        """Give what is in a directory of the target system."""
+        """Return the files in a directory of the target system."""
         return await self._scripts.list_directory(path)
 
     async def stat_file(self, path: str) -> FileEntry:
-        """Give the properties of a file of the target system."""
+        """Return the properties of a file of the target system."""
         return await self._scripts.stat_file(path)
 
     @property
     def query_count(self) -> int:
-        """How many times the batch system was asked for all jobs."""
+        """The number of queries for all jobs so far."""
         return self._scripts.query_count

@@ -1,4 +1,4 @@
-"""How long to wait until the next poll: short when something moves, long when nothing does."""
+"""The delay until the next poll: short after changes, longer and longer without."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from dataclasses import dataclass
 from typing import Final, final
 
 _SLOWDOWN_FACTOR: Final = 1.5
+"""By this the delay grows with each poll that finds no change."""
 _MAX_QUERY_SHARE: Final = 0.1
-"""Of its time, the batch system is asked this part at most, as long as nothing is submitted."""
+"""Share of the time that queries may take, while nothing is submitted."""
 _MAX_PAUSE_FACTOR: Final = 1 / _MAX_QUERY_SHARE - 1
-"""So many times a poll's own time pass until the next one; after a submission it begins with 1."""
+"""Longest pause after a poll, in multiples of its duration. After a submission it begins with 1."""
 _OVERDUE_WINDOW: Final = 60.0
-"""Seconds for which a job that should have ended is expected to end any moment."""
+"""Seconds after the end of its wall time for which a job is expected to end any moment."""
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Times in seconds, all of them a site's choice.
+    """Times in seconds that a site may set.
 
-    Between two polls `min_poll_interval` to `max_poll_interval` pass, and up to `max_retry_interval` as long as polls fail. A job
-    that nobody knows any more is LOST after `grace_period`. Where a log tells of the jobs, a poll each
-    `log_poll_interval` is enough. A script whose template has no TIME_LIMIT may
-    take `script_timeout`.
+    The time between two polls is `min_poll_interval` to `max_poll_interval`, up to
+    `max_retry_interval` while polls fail, and at least `log_poll_interval` while a log reports the
+    jobs. A job that nobody knows is LOST after `grace_period`. `script_timeout` is the time limit of a
+    script whose template has no TIME_LIMIT.
     """
 
     min_poll_interval: float = 1.0
@@ -35,7 +36,7 @@ class Timing:
 
 @final
 class PollBackoff:
-    """The delay until the next poll."""
+    """Computes the delay until the next poll."""
 
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
@@ -46,11 +47,11 @@ class PollBackoff:
 
     @property
     def failure_count(self) -> int:
-        """How many polls have failed since the last one that did not."""
+        """The number of polls that have failed since the last one that succeeded."""
         return self._failure_count
 
     def reset_delay(self) -> None:
-        """Note that something was submitted, or is about to change: the next poll is soon."""
+        """Poll soon: something was submitted or is about to change."""
         self._delay = self._timing.min_poll_interval
         if (
             self._pause_factor == _MAX_PAUSE_FACTOR
@@ -58,7 +59,7 @@ class PollBackoff:
             self._pause_factor = 1.0
 
     def record_success(self, *, changed: bool, duration: float) -> None:
-        """Note that a poll has worked; it took so many seconds."""
+        """Note that a poll has succeeded, and its duration in seconds."""
         self._poll_duration = duration
         self._pause_factor = min(self._pause_factor * 2, _MAX_PAUSE_FACTOR)
         self._failure_count = 0
@@ -69,7 +70,10 @@ class PollBackoff:
         self._failure_count += 1
 
     def next_delay(self, now: float, expected_end: float | None) -> float:
-        """Give the seconds until the next poll; `expected_end` is when a job's wall time will be over."""
+        """Return the seconds until the next poll.
+
+        `expected_end` is when the next job should end; it is monotonic, as `now` is.
+        """
         timing = self._timing
         if self._failure_count:
             return float(
