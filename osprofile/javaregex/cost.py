@@ -119,8 +119,8 @@ def _choices_overlap(some: NextChars, others: NextChars) -> bool:
 class _Continuation:
     """What can follow a node.
 
-    Inside of what is never tried again (`sealed`), a way is taken without regard to what follows
-    the sealed part. `within_seal` ends with that part, `after` does not.
+    Inside a part that is never tried again (`sealed`), a way is chosen regardless of what follows
+    the part. `within_seal` ends with the part, `after` does not.
     """
 
     after: NextChars
@@ -168,7 +168,7 @@ def _is_sequence_unambiguous(nodes: tuple[Node, ...], follow: _Continuation) -> 
 
 
 def _is_choice_unambiguous(branches: tuple[Node, ...], follow: _Continuation) -> bool:
-    # A sealed choice of an empty branch would stand even where the match then fails.
+    # In a sealed part, an empty branch would stay chosen even if the match then fails.
     if follow.sealed and not all(map(compute_min_length, branches[:-1])):
         return False
     if len(branches) > _MAX_CHOICES:
@@ -301,7 +301,7 @@ def merge_set_repeats(node: Node) -> Node:
     """Return a pattern with `(?:S++|X)*+` written `(?:S|X)*+`, where S is a set.
 
     Both match the same if X does not begin with a character of S, but only the second is
-    unambiguous: in the first, one more character of S could be taken by a new round as well.
+    unambiguous: in the first, one more character of S could begin a new round as well.
     """
     match node:
         case Seq(nodes):

@@ -128,7 +128,7 @@ class Evaluator:
 
     def _evaluate_reference(self, node: Reference, scope: Scope) -> Value:
         if node.base is not None:
-            return self._evaluate_selection(node, scope)
+            return self._get_member(self._evaluate_node(node.base, scope), node.name)
         key = node.name.lower()
         current: Scope | None = self.scope if node.absolute else scope
         while current is not None:
@@ -156,10 +156,6 @@ class Evaluator:
         self._in_progress.discard(place)
         self._cached_values[place] = value
         return value
-
-    def _evaluate_selection(self, node: Reference, scope: Scope) -> Value:
-        base = self._evaluate_node(node.base, scope) if node.base is not None else scope
-        return self._get_member(base, node.name)
 
     def _get_member(self, base: Value, name: str) -> Value:
         if not isinstance(base, Scope):
