@@ -39,7 +39,7 @@ def call(*words: str) -> str:
 
 
 def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
-    """Give the measures: seconds for so many jobs in a loop, one by one, eight at a time."""
+    """Return the measures: seconds for so many jobs in a loop, one by one, eight at a time."""
     profile = osprofile.load("slurm")
     numbers = itertools.count()
 
@@ -88,13 +88,13 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
 
 
 def processor_time(who: int) -> float:
-    """Give the user and system seconds of this process, or of its children."""
+    """Return the user and system seconds of this process, or of its children."""
     usage = resource.getrusage(who)
     return usage.ru_utime + usage.ru_stime
 
 
 async def watch(polls: int) -> bool:
-    """Watch many held jobs, where nothing changes and where each one does; say whether it held."""
+    """Watch many held jobs, where nothing changes and where each one does; return whether it held."""
     line = (
         f"seq {MANY} | xargs -P 4 -n 1 sh -c "
         f"'sbatch --parsable --hold -p {PARTITION} -o /dev/null --wrap true'"
@@ -133,7 +133,7 @@ async def _polls(
     changing: list[str],
     polls: int,
 ) -> tuple[list[float], int]:
-    """Poll so many times; give the ratios of our time to the queries', and the queries."""
+    """Poll so many times; return the ratios of our time to the queries', and the queries."""
     ratios = []
     queries = target.query_count
     for number in range(polls):
@@ -149,7 +149,7 @@ async def _polls(
 
 
 def main() -> int:
-    """Compare and print; 1 where a promise is broken."""
+    """Compare and print; return 1 if a promise is broken."""
     heading()
     count = rounds()
     quick = count < 10

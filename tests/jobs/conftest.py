@@ -152,7 +152,7 @@ class Toy:
     profile: Profile
 
     def state(self, job_id: str, word: str | None) -> None:
-        """Make the batch system say a word about a job; None: forget it."""
+        """Set the word that the batch system reports for a job; None: forget the job."""
         file = self.path / "jobs" / job_id / "state"
         if word is None:
             file.unlink()
@@ -169,7 +169,7 @@ class Toy:
 
     @property
     def asked(self) -> int:
-        """How many times the batch system was asked for its jobs."""
+        """The number of queries for jobs so far."""
         file = self.path / "asked"
         return len(file.read_text().splitlines()) if file.exists() else 0
 
@@ -205,7 +205,7 @@ def shell(text: str, **attributes: object) -> JobDescription:
 
 @pytest.fixture
 def load(tmp_path: Path) -> Callable[[str], Profile]:
-    """Give a function that makes a profile over `linux` with some content."""
+    """Return a function that makes a profile that extends `linux` by some content."""
 
     def make(content: str) -> Profile:
         file = tmp_path / "profile.xml"

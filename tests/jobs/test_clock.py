@@ -40,7 +40,7 @@ class Time:
     wall: float = 1.7e9
     monotonic: float = 5000.0
 
-    def passes(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Let both clocks go on."""
         self.wall += seconds
         self.monotonic += seconds
@@ -80,8 +80,8 @@ def machine(toy: Toy, tmp_path: Path) -> Machine:
     return Machine(toy, str(tmp_path / "jobs.db"), Time())
 
 
-async def look(target: TargetSystem, job: str, how: str) -> JobState:
-    """Ask for a job in one of the ways that there are; give what is known then."""
+async def query_state(target: TargetSystem, job: str, how: str) -> JobState:
+    """Query a job by `status` or by `statuses`, and return its state."""
     if how == "status":
         return (await target.status(job)).state
     return (await target.statuses([job]))[job].state
@@ -102,15 +102,15 @@ def test_a_job_that_shows_up_again_has_a_new_grace_period(
         job = await machine.submit()
         target = machine.target()
         for seconds, word in ((5, "WAIT"), (5, None), (5, "WAIT"), (62, None), (5, None)):
-            machine.time.passes(seconds)
-            machine.toy.state(job, word) if word else forget(machine.toy, job)
+            machine.time.advance(seconds)
+            machine.toy.state(job, word) if word else forget_job(machine.toy, job)
             if processes != "one process":
                 await target.close()
                 target = machine.target()
-            assert await look(target, job, how) is JobState.QUEUED
+            assert await query_state(target, job, how) is JobState.QUEUED
         for state in (JobState.QUEUED, JobState.LOST):
-            machine.time.passes(30)
-            assert await look(target, job, how) is state
+            machine.time.advance(30)
+            assert await query_state(target, job, how) is state
         await target.close()
 
     asyncio.run(main())
@@ -123,19 +123,19 @@ def test_the_grace_period_is_not_over_while_nobody_answers(machine: Machine) -> 
         job = await machine.submit()
         async with machine.target() as target:
             await target.statuses([job])
-            forget(machine.toy, job)
-            machine.time.passes(5)
+            forget_job(machine.toy, job)
+            machine.time.advance(5)
             assert (await target.statuses([job]))[job].state is JobState.QUEUED
             (machine.toy.path / "broken").touch()
             for _ in range(6):
-                machine.time.passes(600)
+                machine.time.advance(600)
                 with pytest.raises(ScriptFailedError):
                     await target.poll()
             (machine.toy.path / "broken").unlink()
-            machine.time.passes(5)
+            machine.time.advance(5)
             assert (await target.statuses([job]))[job].state is JobState.QUEUED
             for state in (JobState.QUEUED, JobState.LOST):
-                machine.time.passes(30)
+                machine.time.advance(30)
                 assert (await target.statuses([job]))[job].state is state
 
     asyncio.run(main())
@@ -152,20 +152,20 @@ def test_two_looks_are_no_grace_period(
     async def main() -> None:
         job = await machine.submit()
         target = machine.target()
-        assert await look(target, job, how) is JobState.QUEUED
-        forget(machine.toy, job)
+        assert await query_state(target, job, how) is JobState.QUEUED
+        forget_job(machine.toy, job)
         for state in (JobState.QUEUED, JobState.QUEUED, JobState.LOST):
-            machine.time.passes(pause)
+            machine.time.advance(pause)
             if processes != "one process":
                 await target.close()
                 target = machine.target()
-            assert await look(target, job, how) is state
+            assert await query_state(target, job, how) is state
         await target.close()
 
     asyncio.run(main())
 
 
-def forget(toy: Toy, job: str) -> None:
+def forget_job(toy: Toy, job: str) -> None:
     if (toy.path / "jobs" / job / "state").exists():
         toy.state(job, None)
 
@@ -179,16 +179,16 @@ def test_a_clock_that_is_set(machine: Machine, how: str, processes: str, step: f
     async def main() -> None:
         job = await machine.submit()
         target = machine.target()
-        assert await look(target, job, how) is JobState.QUEUED
-        forget(machine.toy, job)
-        assert await look(target, job, how) is JobState.QUEUED
+        assert await query_state(target, job, how) is JobState.QUEUED
+        forget_job(machine.toy, job)
+        assert await query_state(target, job, how) is JobState.QUEUED
         machine.time.wall += step
         for seconds, state in ((17, JobState.QUEUED), (26, JobState.QUEUED), (17, JobState.LOST)):
-            machine.time.passes(seconds)
+            machine.time.advance(seconds)
             if processes != "one process":
                 await target.close()
                 target = machine.target()
-            assert await look(target, job, how) is state
+            assert await query_state(target, job, how) is state
         await target.close()
 
     asyncio.run(main())
@@ -202,17 +202,17 @@ def test_a_reboot_begins_the_grace_period_anew(
 
     async def main() -> None:
         job = await machine.submit()
-        forget(machine.toy, job)
+        forget_job(machine.toy, job)
         async with machine.target() as target:
-            assert await look(target, job, how) is JobState.QUEUED
+            assert await query_state(target, job, how) is JobState.QUEUED
         monkeypatch.setattr(submission_owner, "get_host_and_boot", lambda: "host another-boot")
         machine.time.wall += HOUR
         machine.time.monotonic = 12.0
         queued, lost = JobState.QUEUED, JobState.LOST
         for seconds, state in ((1, queued), (30, queued), (29, queued), (1, lost)):
-            machine.time.passes(seconds)
+            machine.time.advance(seconds)
             async with machine.target() as target:
-                assert await look(target, job, how) is state
+                assert await query_state(target, job, how) is state
 
     asyncio.run(main())
 
@@ -229,9 +229,9 @@ def test_states_are_told_though_the_clock_was_set_back(machine: Machine) -> None
                 ("KEPT", JobState.HELD),
                 ("GO", JobState.RUNNING),
             ):
-                machine.time.passes(5)
+                machine.time.advance(5)
                 machine.toy.state(job, word)
-                assert await look(target, job, "statuses") is state
+                assert await query_state(target, job, "statuses") is state
 
     asyncio.run(main())
 
@@ -239,7 +239,7 @@ def test_states_are_told_though_the_clock_was_set_back(machine: Machine) -> None
 def test_a_reason_is_told_only_as_long_as_a_job_is_missing(machine: Machine) -> None:
     async def main() -> None:
         job = await machine.submit()
-        forget(machine.toy, job)
+        forget_job(machine.toy, job)
         async with machine.target() as target:
             assert (await target.status(job)).reason == UNKNOWN_JOB_REASON
             machine.toy.state(job, "WAIT")
@@ -251,7 +251,7 @@ def test_a_reason_is_told_only_as_long_as_a_job_is_missing(machine: Machine) -> 
     asyncio.run(main())
 
 
-def recorded(target: TargetSystem, job: str) -> JobState:
+def get_recorded_state(target: TargetSystem, job: str) -> JobState:
     """Return the state of a job by the record."""
     record = target.store.find_job("toy", job)
     assert record is not None
@@ -268,9 +268,9 @@ def test_an_end_that_another_process_has_recorded_stands(machine: Machine) -> No
             machine.toy.state(job, "END 3")
             async with machine.target() as second:
                 assert (await second.status(job)).exit_code == 3
-            forget(machine.toy, job)
+            forget_job(machine.toy, job)
             for seconds in (5, 30, 30, 30):
-                machine.time.passes(seconds)
+                machine.time.advance(seconds)
                 await first.poll()
             told = await asyncio.wait_for(first.wait(job), 30)
             assert (told.state, told.exit_code) == (JobState.DONE, 3)
@@ -287,11 +287,11 @@ def test_a_removal_by_another_process_counts(machine: Machine, end: str | None) 
             await second.abort(job)
             machine.toy.state(job, end)
             for seconds in (5, 30, 30, 30):
-                machine.time.passes(seconds)
+                machine.time.advance(seconds)
                 await first.poll()
             assert (await first.statuses([job]))[job].state is JobState.REMOVED
             await asyncio.sleep(0)  # it is written down
-            assert recorded(second, job) is JobState.REMOVED
+            assert get_recorded_state(second, job) is JobState.REMOVED
 
     asyncio.run(main())
 
@@ -311,24 +311,24 @@ def test_an_end_waits_for_an_abort_that_another_process_runs(
         wait = ': > "$TOY/did"; until [ -e "$TOY/go" ]; do sleep 0.02; done'
         (path / "bin/toyctl").write_text(f"#!/bin/sh\n{wait}\nexit {code}\n")
         async with machine.target() as first, machine.target() as second:
-            assert await look(first, job, how) is JobState.RUNNING
+            assert await query_state(first, job, how) is JobState.RUNNING
             abort = asyncio.ensure_future(second.abort(job))
             while not (path / "did").exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             machine.toy.state(job, end)
             for _ in range(5):
-                machine.time.passes(20)
-                assert await look(first, job, how) is JobState.RUNNING
+                machine.time.advance(20)
+                assert await query_state(first, job, how) is JobState.RUNNING
             (path / "go").touch()
             with pytest.raises(ScriptFailedError) if code else contextlib.nullcontext():
                 await abort
-            machine.time.passes(20)
+            machine.time.advance(20)
             expected = JobState.LOST if code and end is None else state
-            assert await look(first, job, how) is expected
+            assert await query_state(first, job, how) is expected
             await asyncio.sleep(0)
-            assert await look(second, job, how) is expected
+            assert await query_state(second, job, how) is expected
             await asyncio.sleep(0)
-            assert recorded(second, job) is expected
+            assert get_recorded_state(second, job) is expected
 
     asyncio.run(main())
 
@@ -369,17 +369,17 @@ def test_a_state_that_comes_back_between_two_polls(machine: Machine) -> None:
     async def main() -> None:
         job = await machine.submit()
         async with machine.target() as target:
-            assert await look(target, job, "statuses") is JobState.QUEUED
-            machine.time.passes(5)
+            assert await query_state(target, job, "statuses") is JobState.QUEUED
+            machine.time.advance(5)
             machine.toy.state(job, "KEPT")
-            assert await look(target, job, "status") is JobState.HELD
-            machine.time.passes(5)
+            assert await query_state(target, job, "status") is JobState.HELD
+            machine.time.advance(5)
             machine.toy.state(job, "WAIT")
             # The first poll's answer is older than what was told since.
             assert (await target.statuses([job], max_age=30))[job].state is JobState.HELD
-            assert await look(target, job, "statuses") is JobState.QUEUED
+            assert await query_state(target, job, "statuses") is JobState.QUEUED
             await asyncio.sleep(0)
-            assert recorded(target, job) is JobState.QUEUED
+            assert get_recorded_state(target, job) is JobState.QUEUED
 
     asyncio.run(main())
 
@@ -404,17 +404,17 @@ def test_an_answer_from_before_an_id_came_round_again(machine: Machine, max_age:
             if max_age:
                 (machine.toy.path / "slow").unlink()
                 await poll
-                machine.time.passes(5)
+                machine.time.advance(5)
             shutil.rmtree(machine.toy.path / "jobs" / job)
             assert await target.submit(shell("true")) == job
             (machine.toy.path / "slow").unlink(missing_ok=True)
             await poll
             told = await target.statuses([job], max_age=max_age)
             assert not told[job].state.is_terminal
-            machine.time.passes(5)
-            assert await look(target, job, "statuses") is JobState.QUEUED
+            machine.time.advance(5)
+            assert await query_state(target, job, "statuses") is JobState.QUEUED
             machine.toy.state(job, "END 4")
-            machine.time.passes(5)
+            machine.time.advance(5)
             assert (await target.statuses([job]))[job].exit_code == 4
 
     asyncio.run(main())
@@ -436,7 +436,7 @@ def test_an_end_that_could_not_be_recorded_is_recorded_later(
                 assert (await target.statuses([job]))[job].exit_code == 3
                 await asyncio.sleep(0)
                 db.execute("ROLLBACK")
-            assert recorded(reader, job) is JobState.QUEUED
+            assert get_recorded_state(reader, job) is JobState.QUEUED
             if again == "the next state":
                 machine.toy.state(other, "GO")
             if again == "the end of the process":
@@ -444,7 +444,7 @@ def test_an_end_that_could_not_be_recorded_is_recorded_later(
             else:
                 await target.poll()
                 await asyncio.sleep(0)
-            assert recorded(reader, job) is JobState.DONE
+            assert get_recorded_state(reader, job) is JobState.DONE
 
     asyncio.run(main())
 
@@ -468,7 +468,7 @@ def test_an_end_that_could_not_be_recorded_is_not_the_end_of_the_next_job_of_tha
             assert await target.submit(shell("true")) == job
             await target.poll()
             await asyncio.sleep(0)
-            assert recorded(target, job) is JobState.QUEUED
+            assert get_recorded_state(target, job) is JobState.QUEUED
 
     asyncio.run(main())
 
@@ -513,7 +513,7 @@ def test_a_key_is_no_other_job_when_its_id_comes_round_again(
         assert (await target.statuses([older]))[older].exit_code == 3
         assert (await asyncio.wait_for(target.wait(older), 30)).exit_code == 3
         assert await target.submit(shell("true"), key="l") == job
-        assert await look(target, job, "status") is JobState.QUEUED
+        assert await query_state(target, job, "status") is JobState.QUEUED
         await target.close()
 
     asyncio.run(main())
@@ -539,16 +539,16 @@ def test_an_id_that_the_record_knows_is_no_alias(machine: Machine, tmp_path: Pat
         machine.toy = Toy(machine.toy.path, Repository([str(tmp_path / "profiles")]).load("toy"))
         job = await machine.submit()
         async with machine.target() as target:
-            assert await look(target, job, "status") is JobState.QUEUED
+            assert await query_state(target, job, "status") is JobState.QUEUED
             waiting = asyncio.ensure_future(target.wait(job))
             machine.toy.state(job, "END 3")
             for _ in range(2):
-                machine.time.passes(30)
+                machine.time.advance(30)
                 await target.poll()
             told = await asyncio.wait_for(waiting, 30)
             assert (told.job_id, told.exit_code) == (job, 3)
             await asyncio.sleep(0)
             assert [record.status.job_id for record in target.store.list_all_jobs()] == [job]
-            assert recorded(target, job) is JobState.DONE
+            assert get_recorded_state(target, job) is JobState.DONE
 
     asyncio.run(main())

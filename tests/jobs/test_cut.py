@@ -41,16 +41,16 @@ EACH = 7
 
 
 def kill_at(line: int) -> Callable[..., Any]:
-    """Give a trace function that kills this process at the n-th line of the room `target`."""
-    left = line
+    """Return a trace function that kills this process at the n-th line of `osprofile/jobs`."""
+    remaining = line
 
     def trace(frame: FrameType, event: str, _argument: object) -> Callable[..., Any] | None:
-        nonlocal left
+        nonlocal remaining
         if not frame.f_code.co_filename.startswith(OURS):
             return None
         if event == "line":
-            left -= 1
-            if left <= 0:
+            remaining -= 1
+            if remaining <= 0:
                 os.kill(os.getpid(), signal.SIGKILL)
         return trace
 
@@ -62,8 +62,8 @@ async def submit(toy: Toy, store: str, key: str) -> str:
         return await target.submit(JOB, key=key)
 
 
-def cut(toy: Toy, store: str, key: str, line: int) -> bool:
-    """Submit in a process that is killed at the n-th line; false if it came to its end before."""
+def submit_killed(toy: Toy, store: str, key: str, line: int) -> bool:
+    """Submit in a process that is killed at the n-th line; return False if it ended before."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -81,7 +81,7 @@ def test_killed_between_every_two_steps(toy: Toy, tmp_path: Path, first: int) ->
     (toy.path / "stopped").touch()
     asyncio.run(submit(toy, str(tmp_path / "warm.db"), "warm"))  # imports count no lines
     points, completed, line = 0, 0, first
-    while cut(toy, store := str(tmp_path / f"{line}.db"), "k", line):
+    while submit_killed(toy, store := str(tmp_path / f"{line}.db"), "k", line):
         points += 1
         before = len(toy.submissions)
 

@@ -60,13 +60,13 @@ class Log:
         directories = [str(site), str(toy.path.parent / "profiles")]
         self.profile = Repository(directories).load("toy")
 
-    def tell(self, job_id: str, state: int, code: int = 0) -> None:
+    def write_event(self, job_id: str, state: int, code: int = 0) -> None:
         with self.path.open("a") as file:
             file.write(f"001;{int(time.time())};{job_id};{state};{code}\n")
 
 
 @pytest.fixture
-def log_of(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Log]:
+def make_log(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Log]:
     from osprofile.jobs import listener
 
     monkeypatch.setattr(listener, "_STARTUP_TIME", 0.3)
@@ -78,30 +78,30 @@ def log_of(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Log]:
     return make
 
 
-async def settled(target: TargetSystem) -> None:
-    """Wait until the log is relied on."""
+async def wait_until_reliable(target: TargetSystem) -> None:
+    """Wait until the log is reliable."""
     target.events()
     while not target._watcher._log_is_reliable():  # noqa: ASYNC110
         await asyncio.sleep(0.02)
     await target.poll()
 
 
-def test_states_come_from_the_log(toy: Toy, log_of: Callable[..., Log]) -> None:
-    log = log_of()
+def test_states_come_from_the_log(toy: Toy, make_log: Callable[..., Log]) -> None:
+    log = make_log()
 
     async def main() -> None:
         async with TargetSystem(log.profile, timing=SELDOM) as target:
-            await settled(target)
+            await wait_until_reliable(target)
             events = target.events()
             jobs = [await target.submit(shell("true")) for _ in range(3)]
             await target.poll()
             asked = target.query_count
             for job in jobs:
-                log.tell(job, 1)
-                log.tell(job, 2)
+                log.write_event(job, 1)
+                log.write_event(job, 2)
             for job, word in zip(jobs, ("END 5", "GONE", "END 137"), strict=True):
                 toy.state(job, word)
-                log.tell(job, 8, 9)  # the batch system knows better
+                log.write_event(job, 8, 9)  # the batch system knows better
             ends = [await target.wait(job) for job in jobs]
             assert [(s.state, s.exit_code, s.signal) for s in ends] == [
                 (D, 5, None),
@@ -119,18 +119,18 @@ def test_states_come_from_the_log(toy: Toy, log_of: Callable[..., Log]) -> None:
     asyncio.run(main())
 
 
-def test_an_end_that_only_the_log_knows(toy: Toy, log_of: Callable[..., Log]) -> None:
-    log = log_of()
+def test_an_end_that_only_the_log_knows(toy: Toy, make_log: Callable[..., Log]) -> None:
+    log = make_log()
 
     async def main() -> None:
         async with TargetSystem(log.profile, timing=SELDOM) as target:
-            await settled(target)
+            await wait_until_reliable(target)
             done, failed, aborted = [await target.submit(shell("true")) for _ in range(3)]
             await target.poll()
             await target.abort(aborted)
             for job, state, code in ((done, 8, 3), (failed, 4, 1), (aborted, 4, 0)):
                 toy.state(job, None)
-                log.tell(job, state, code)
+                log.write_event(job, state, code)
             ends = [await target.wait(job) for job in (done, failed, aborted)]
             assert [(s.state, s.exit_code) for s in ends] == [
                 (D, 3),
@@ -142,21 +142,21 @@ def test_an_end_that_only_the_log_knows(toy: Toy, log_of: Callable[..., Log]) ->
 
 
 def test_an_end_that_the_batch_system_cannot_be_asked_for(
-    toy: Toy, log_of: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
+    toy: Toy, make_log: Callable[..., Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often its query fails, the log's word is not taken before the batch system answers."""
     monkeypatch.setattr(poller, "_END_POLL_INTERVAL", 0.05)
-    log = log_of()
+    log = make_log()
 
     async def main() -> None:
         async with TargetSystem(log.profile, timing=SELDOM) as target:
-            await settled(target)
+            await wait_until_reliable(target)
             job = await target.submit(shell("true"))
             await target.poll()
             refused = toy.path / f"refused.{job}"
             refused.write_text("toystat: no answer from the server\n")
             toy.state(job, "GONE")
-            log.tell(job, 8, 0)
+            log.write_event(job, 8, 0)
             await asyncio.sleep(1)
             refused.unlink()
             assert (await target.wait(job)).state is JobState.REMOVED
@@ -164,15 +164,15 @@ def test_an_end_that_the_batch_system_cannot_be_asked_for(
     asyncio.run(main())
 
 
-def test_events_before_the_submission_has_returned(log_of: Callable[..., Log]) -> None:
-    log = log_of()
+def test_events_before_the_submission_has_returned(make_log: Callable[..., Log]) -> None:
+    log = make_log()
 
     async def main() -> None:
         async with TargetSystem(log.profile, timing=SELDOM) as target:
-            await settled(target)
+            await wait_until_reliable(target)
             events = target.events()
-            log.tell("1", 1)
-            log.tell("1", 2)
+            log.write_event("1", 1)
+            log.write_event("1", 2)
             while target.monitor.oldest_early_timestamp is None:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             await asyncio.sleep(0.2)
@@ -182,26 +182,26 @@ def test_events_before_the_submission_has_returned(log_of: Callable[..., Log]) -
     asyncio.run(main())
 
 
-def test_the_logs_ids(toy: Toy, log_of: Callable[..., Log]) -> None:
-    log = log_of(fields=ID_PATTERN)
+def test_the_logs_ids(toy: Toy, make_log: Callable[..., Log]) -> None:
+    log = make_log(fields=ID_PATTERN)
 
     async def main() -> None:
         async with TargetSystem(log.profile, timing=SELDOM) as target:
-            await settled(target)
+            await wait_until_reliable(target)
             job = await target.submit(shell("true"))
             toy.state(job, "END 4")
-            log.tell(f"{job}.1", 8)
-            log.tell(f"x{job}.0", 8)
-            log.tell(f"{job}.0", 8)
+            log.write_event(f"{job}.1", 8)
+            log.write_event(f"x{job}.0", 8)
+            log.write_event(f"{job}.0", 8)
             assert (await target.wait(job)).exit_code == 4
 
     asyncio.run(main())
 
 
 @pytest.mark.parametrize("command", ["/no/generator", "false", "sh -c 'echo nonsense; sleep 0.1'"])
-def test_a_log_that_cannot_be_read(toy: Toy, log_of: Callable[..., Log], command: str) -> None:
+def test_a_log_that_cannot_be_read(toy: Toy, make_log: Callable[..., Log], command: str) -> None:
     """Then the batch system is asked, as if there were no log."""
-    log = log_of(command)
+    log = make_log(command)
 
     async def main() -> None:
         async with TargetSystem(log.profile, timing=SELDOM) as target:
@@ -213,15 +213,15 @@ def test_a_log_that_cannot_be_read(toy: Toy, log_of: Callable[..., Log], command
     asyncio.run(main())
 
 
-def test_what_happened_while_nobody_listened(toy: Toy, log_of: Callable[..., Log]) -> None:
-    log = log_of()
+def test_what_happened_while_nobody_listened(toy: Toy, make_log: Callable[..., Log]) -> None:
+    log = make_log()
     path = toy.path.parent / "jobs.db"
 
     async def first() -> str:
         async with TargetSystem(log.profile, store=Store(str(path)), timing=SELDOM) as target:
-            await settled(target)
+            await wait_until_reliable(target)
             job = await target.submit(shell("true"))
-            log.tell(job, 1)
+            log.write_event(job, 1)
             while target.monitor.get_status(job).state is not Q:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             return job
@@ -233,20 +233,20 @@ def test_what_happened_while_nobody_listened(toy: Toy, log_of: Callable[..., Log
     job = asyncio.run(first())
     assert int((path.parent / "jobs.db.toy.since").read_text()) > time.time() - 60
     toy.state(job, "END 6")
-    log.tell(job, 8)
+    log.write_event(job, 8)
     asyncio.run(second(job))
 
 
-def test_a_command_that_is_none(log_of: Callable[..., Log]) -> None:
+def test_a_command_that_is_none(make_log: Callable[..., Log]) -> None:
     with pytest.raises(InvalidProfileError, match="the text of EVENTS cannot be split into words"):
-        TargetSystem(log_of("it's").profile)
+        TargetSystem(make_log("it's").profile)
 
 
 def test_a_profile_without_a_log(toy: Toy) -> None:
     assert not module.has_event_log(toy.profile, {})
 
 
-def test_no_log_of_this_host_for_another(log_of: Callable[..., Log]) -> None:
-    profile = log_of().profile
+def test_no_log_of_this_host_for_another(make_log: Callable[..., Log]) -> None:
+    profile = make_log().profile
     assert module.has_event_log(profile, {})
     assert not module.has_event_log(profile, {"SSH:HOST": "there"})

@@ -35,8 +35,8 @@ async def submit(toy: Toy, target: TargetSystem, jobs: int) -> list[str]:
     return [await target.submit(shell("true")) for _ in range(jobs)]
 
 
-def refuse(toy: Toy, job: str) -> None:
-    """Have the batch system list a job no longer, and no query for it succeed."""
+def fail_queries(toy: Toy, job: str) -> None:
+    """Make the batch system list a job no longer, and let every query for it fail."""
     (toy.path / f"refused.{job}").write_text(WORDS + "\n")
     toy.state(job, None)
 
@@ -53,7 +53,7 @@ def test_a_failed_query_for_a_watched_job_makes_it_neither_missing_nor_lost(
         async with TargetSystem(toy.profile, timing=QUICK) as target:
             refused, gone, stays = await submit(toy, target, 3)
             await target.statuses()
-            refuse(toy, refused)
+            fail_queries(toy, refused)
             toy.state(gone, None)
             assert (await target.wait(gone)).state is JobState.LOST
             for _ in range(3):
@@ -80,7 +80,7 @@ def test_a_failed_query_is_told_in_its_words(toy: Toy, recorded: bool) -> None:
         store = Store()
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
             refused, gone, stays = await submit(toy, target, 3)
-        refuse(toy, refused)
+        fail_queries(toy, refused)
         toy.state(gone, None)
         kept = {"store": store} if recorded else {}
         async with TargetSystem(toy.profile, timing=QUICK, **kept) as target:  # type: ignore[arg-type]
@@ -129,7 +129,7 @@ def test_more_jobs_than_one_script_asks_for(toy: Toy) -> None:
                 if number % 3 == 0:
                     toy.state(job, f"END {number}")
                 elif number % 3 == 1:
-                    refuse(toy, job)
+                    fail_queries(toy, job)
                 else:
                     toy.state(job, None)
             found = await target._scripts.query_jobs(jobs)
@@ -202,15 +202,15 @@ def test_over_ssh_a_killed_shell_is_no_failure_of_the_script(toy: Toy) -> None:
 # Removals that were asked for
 
 
-def kill_slowly(toy: Toy, then: str) -> None:
-    """Have a removal wait for the file `go`."""
+def delay_removal(toy: Toy, then: str) -> None:
+    """Let removals wait for the file `go`."""
     (toy.path / "bin/toyctl").write_text(
         f'#!/bin/sh\ntouch "$TOY/asked-to-kill"\nuntil [ -e "$TOY/go" ]; do sleep 0.02; done\n{then}\n'
     )
 
 
-async def until(made: Callable[[], bool]) -> None:
-    while not made():  # noqa: ASYNC110
+async def wait_until(condition: Callable[[], bool]) -> None:
+    while not condition():  # noqa: ASYNC110
         await asyncio.sleep(0.02)
 
 
@@ -228,7 +228,7 @@ def test_a_job_that_ends_while_it_is_removed(
     toy: Toy, then: str, word: str | None, state: JobState, how: str
 ) -> None:
     """How it ended depends on whether the batch system took the removal, which is not known yet."""
-    kill_slowly(toy, then)
+    delay_removal(toy, then)
 
     async def main() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
@@ -236,7 +236,7 @@ def test_a_job_that_ends_while_it_is_removed(
             await target.statuses()
             waiting = asyncio.ensure_future(target.wait(job))
             removing = asyncio.ensure_future(target.abort(job))
-            await until((toy.path / "asked-to-kill").exists)
+            await wait_until((toy.path / "asked-to-kill").exists)
             toy.state(job, word)
             for _ in range(3):
                 if how == "status":
@@ -276,7 +276,7 @@ def test_a_removal_that_was_not_taken_leaves_no_mark(toy: Toy, fault: str) -> No
             (job,) = await submit(toy, target, 1)
             if fault == "cancelled":
                 task = asyncio.ensure_future(target.abort(job))
-                await until((toy.path / "begun").exists)
+                await wait_until((toy.path / "begun").exists)
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task

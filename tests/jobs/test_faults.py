@@ -102,7 +102,7 @@ JOB = shell("until [ -e go ]; do sleep 0.05; done; exit 3")
 
 
 @dataclass
-class Site:
+class FaultySite:
     """A machine whose commands can be broken."""
 
     name: str
@@ -111,14 +111,14 @@ class Site:
     commands: dict[str, bytes] = field(default_factory=dict)
 
     @property
-    def submits(self) -> str:
+    def submit_command(self) -> str:
         return COMMANDS[self.name][0]
 
     @property
-    def asks(self) -> str:
+    def query_command(self) -> str:
         return COMMANDS[self.name][1]
 
-    def put(self, command: str, text: str | None) -> None:
+    def replace_command(self, command: str, text: str | None) -> None:
         """Replace a command by a script; None: there is no such command."""
         path = self.here / "bin" / command
         if text is None:
@@ -129,8 +129,8 @@ class Site:
             path.write_text(text)
             path.chmod(0o755)
 
-    def mend(self) -> None:
-        """Make all commands what they were."""
+    def restore_commands(self) -> None:
+        """Restore all commands."""
         for name, data in self.commands.items():
             new = self.here / "new"
             new.write_bytes(data)
@@ -144,7 +144,7 @@ class Site:
         return sorted({*os.listdir(path)} - {"live"}) if path.exists() else []
 
     def end(self, job_id: str) -> None:
-        """Let a job end with 3."""
+        """Let a job end with exit code 3."""
         if self.name == "linux":
             (self.here / "home/.gpe/jobs/linux" / job_id / "go").touch()
             return
@@ -157,12 +157,12 @@ class Site:
             (job / name).write_text(text + "\n")
 
     def pids(self) -> list[int]:
-        """Give the processes that broken commands have noted."""
+        """Return the ids of the processes that broken commands have noted."""
         file = self.here / "pids"
         return [int(line) for line in file.read_text().split()] if file.exists() else []
 
 
-def alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -171,10 +171,10 @@ def alive(pid: int) -> bool:
 
 
 @pytest.fixture
-def site_of(tmp_path: Path) -> Iterator[Callable[[str], Site]]:
+def make_site(tmp_path: Path) -> Iterator[Callable[[str], FaultySite]]:
     made = []
 
-    def make(name: str) -> Site:
+    def make(name: str) -> FaultySite:
         for directory in ("bin", "tools", "jobs", "home", f"profiles/{name}"):
             (tmp_path / directory).mkdir(parents=True)
         (tmp_path / f"profiles/{name}/profile.xml").write_text(
@@ -182,7 +182,7 @@ def site_of(tmp_path: Path) -> Iterator[Callable[[str], Site]]:
         )
         for tool in TOOLS:
             (tmp_path / "tools" / tool).symlink_to(shutil.which(tool) or tool)
-        site = Site(name, tmp_path, Repository([str(tmp_path / "profiles")]).load(name))
+        site = FaultySite(name, tmp_path, Repository([str(tmp_path / "profiles")]).load(name))
         site.commands = {
             "shell": b'#!/bin/sh\nexec sh "$@"\n',
             "sbatch": SBATCH.encode(),
@@ -191,13 +191,13 @@ def site_of(tmp_path: Path) -> Iterator[Callable[[str], Site]]:
         }
         for command in ("qsub", "qselect", "qstat"):
             site.commands[command] = (OPENPBS / command).read_bytes()
-        site.mend()
+        site.restore_commands()
         made.append(site)
         return site
 
     yield make
     for site in made:
-        site.mend()
+        site.restore_commands()
         for pid in site.pids():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -208,8 +208,8 @@ def site_of(tmp_path: Path) -> Iterator[Callable[[str], Site]]:
 
 
 @pytest.fixture(params=COMMANDS)
-def site(request: pytest.FixtureRequest, site_of: Callable[[str], Site]) -> Site:
-    return site_of(request.param)
+def site(request: pytest.FixtureRequest, make_site: Callable[[str], FaultySite]) -> FaultySite:
+    return make_site(request.param)
 
 
 def run(main: Coroutine[None, None, None]) -> None:
@@ -245,7 +245,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("fault", QUESTIONS)
 def test_questions(
-    site: Site, fault: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    site: FaultySite, fault: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text, by_command, by_shell, words = QUESTIONS[fault]
     monkeypatch.setattr(process, "KILL_GRACE", 0.3)
@@ -260,7 +260,7 @@ def test_questions(
             events = target.events()
             if error is ScriptTimeoutError:
                 target._scripts._time_limit = 1
-            site.put(site.asks, text)
+            site.replace_command(site.query_command, text)
             with pytest.raises(error, match=words) as caught:
                 await target.statuses()
             assert str(caught.value).startswith("GET_JOB_STATUS")
@@ -273,7 +273,7 @@ def test_questions(
                 None,
                 None,
             ]
-            site.mend()
+            site.restore_commands()
             target._scripts._time_limit = 30
             site.end(job)
             event = await anext(events)
@@ -283,10 +283,10 @@ def test_questions(
     run(main())
     assert all(record.levelno == logging.WARNING for record in caplog.records), caplog.text
     assert "states stay" in caplog.text
-    assert not any(map(alive, site.pids())), "a hanging command was left behind"
+    assert not any(map(is_alive, site.pids())), "a hanging command was left behind"
 
 
-def test_an_empty_answer(site: Site) -> None:
+def test_an_empty_answer(site: FaultySite) -> None:
     """Nobody knows the jobs any more: that is no failure, and no end before the grace period."""
 
     async def main() -> None:
@@ -294,13 +294,13 @@ def test_an_empty_answer(site: Site) -> None:
             job = await target.submit(JOB)
             before = await target.statuses()
             events = target.events()
-            site.put(site.asks, "#!/bin/sh\n")
+            site.replace_command(site.query_command, "#!/bin/sh\n")
             (found,) = (await target.statuses()).values()
             assert found == before[job]._replace(reason=UNKNOWN_JOB_REASON)
             while target.query_count < 6:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             assert target.monitor.get_status(job) == before[job]
-            site.mend()
+            site.restore_commands()
             site.end(job)
             event = await anext(events)
             assert (event.state, event.status.exit_code) == (JobState.DONE, 3)
@@ -310,10 +310,10 @@ def test_an_empty_answer(site: Site) -> None:
 
 @pytest.mark.parametrize("name", ["slurm", "pbs"])
 def test_an_unknown_word_and_a_broken_line(
-    site_of: Callable[[str], Site], name: str, caplog: pytest.LogCaptureFixture
+    make_site: Callable[[str], FaultySite], name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A word that the profile does not know, and a line that breaks off, stop nobody else."""
-    site = site_of(name)
+    site = make_site(name)
 
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
@@ -324,8 +324,10 @@ def test_an_unknown_word_and_a_broken_line(
             b = broken.partition(".")[0]
             edit = {"slurm": f"s/^{b}|.*/{b}|RUN/", "pbs": f"s/^Job Id: {b}[.].*/Job Id: {b}/"}
             real = site.here / "bin" / f"real-{site.asks}"
-            (site.here / "bin" / site.asks).rename(real)
-            site.put(site.asks, f'#!/bin/sh\n{real} "$@" | sed -e "{edit[name]}"\n')
+            (site.here / "bin" / site.query_command).rename(real)
+            site.replace_command(
+                site.query_command, f'#!/bin/sh\n{real} "$@" | sed -e "{edit[name]}"\n'
+            )
             site.end(good)
             assert (await target.wait(good)).exit_code == 3
             known = await target.statuses()
@@ -336,7 +338,7 @@ def test_an_unknown_word_and_a_broken_line(
             assert known[broken].state is JobState.QUEUED
             now = await target.status(strange)
             assert (now.state, now.native_state) == (JobState.UNKNOWN, "PURPLE")
-            site.mend()
+            site.restore_commands()
             for job in (strange, broken):
                 site.end(job)
                 assert (await target.wait(job)).exit_code == 3
@@ -345,9 +347,9 @@ def test_an_unknown_word_and_a_broken_line(
     assert "is in state 'PURPLE'" in caplog.text
 
 
-def test_a_query_that_fails_for_one_job_alone(site_of: Callable[[str], Site]) -> None:
+def test_a_query_that_fails_for_one_job_alone(make_site: Callable[[str], FaultySite]) -> None:
     """It is listed no more, and just then nobody can say what became of it: it is not missing."""
-    site = site_of("slurm")
+    site = make_site("slurm")
     real = site.here / "real-squeue"
 
     async def main() -> None:
@@ -358,7 +360,7 @@ def test_a_query_that_fails_for_one_job_alone(site_of: Callable[[str], Site]) ->
             (site.here / "bin" / "squeue").rename(real)
             words = "slurm_load_jobs error: Unable to contact slurm controller"
             refuses = f'case " $* " in *" -j "*) echo "{words}" >&2; exit 1 ;; esac'
-            site.put("squeue", f'#!/bin/sh\n{refuses}\nexec {real} "$@"\n')
+            site.replace_command("squeue", f'#!/bin/sh\n{refuses}\nexec {real} "$@"\n')
             assert (await target.statuses())[job].state is before[job].state
             assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None]
             with pytest.raises(ScriptFailedError, match=words):
@@ -372,11 +374,11 @@ WAYS = {"recorded": True, "not recorded": False}
 
 @pytest.mark.parametrize("recorded", WAYS.values(), ids=WAYS)
 def test_an_id_that_the_batch_system_tells_in_a_longer_form(
-    site_of: Callable[[str], Site], recorded: bool
+    make_site: Callable[[str], FaultySite], recorded: bool
 ) -> None:
     """PBS takes 1 for 1.pbs0, and tells of the job by its whole id."""
-    site = site_of("pbs")
-    site.put("qdel", (OPENPBS / "qdel").read_text())
+    site = make_site("pbs")
+    site.replace_command("qdel", (OPENPBS / "qdel").read_text())
 
     async def main() -> None:
         store = Store()
@@ -430,14 +432,14 @@ SUBMISSIONS = {
 
 
 @pytest.mark.parametrize("fault", SUBMISSIONS)
-def test_submissions(site: Site, fault: str) -> None:
+def test_submissions(site: FaultySite, fault: str) -> None:
     text, words, by_command, by_setsid = SUBMISSIONS[fault]
     is_known = by_setsid if site.name == "linux" else by_command
 
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
             job = await target.submit(JOB)
-            site.put(site.submits, text)
+            site.replace_command(site.submit_command, text)
             error = ScriptFailedError if is_known else ScriptCutError
             with pytest.raises(error, match=words) as caught:
                 await target.submit(JOB)
@@ -446,20 +448,20 @@ def test_submissions(site: Site, fault: str) -> None:
             assert len(target.store.find_interrupted(target.name)) == (not is_known)
             site.end(job)  # the other job goes on
             assert (await target.wait(job)).exit_code == 3
-            site.mend()
+            site.restore_commands()
             await target.submit(JOB)
 
     run(main())
 
 
-def test_a_submission_that_hangs(site: Site) -> None:
+def test_a_submission_that_hangs(site: FaultySite) -> None:
     """It is cut off, may have been submitted, and is completed later. Others go on meanwhile."""
 
     async def main() -> None:
         path = str(site.here / "jobs.db")
         async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
             job = await target.submit(JOB)
-            site.put(site.submits, HANGS.format(trap=""))
+            site.replace_command(site.submit_command, HANGS.format(trap=""))
             hanging = asyncio.ensure_future(target.submit(JOB, key="k"))
             while not site.pids():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -478,7 +480,7 @@ def test_a_submission_that_hangs(site: Site) -> None:
             for pid in site.pids():  # a hanging submission is not killed: it may yet get done
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            site.mend()
+            site.restore_commands()
         async with TargetSystem(site.profile, store=Store(path), timing=QUICK) as target:
             (found,) = await target.recover_submissions()
             assert found.error is None
@@ -491,7 +493,7 @@ def test_a_submission_that_hangs(site: Site) -> None:
     run(main())
 
 
-def test_an_id_file_of_somebody_else_is_no_job(site: Site) -> None:
+def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
     directory = site.here / "given"
     directory.mkdir(mode=0o700)
     (directory / ".gpe_job_id").write_text("$(touch hacked); no id\n")
@@ -517,7 +519,7 @@ def test_an_id_file_of_somebody_else_is_no_job(site: Site) -> None:
         ("/", "not an absolute path"),
     ],
 )
-def test_working_directories_that_cannot_be(site: Site, directory: str, words: str) -> None:
+def test_working_directories_that_cannot_be(site: FaultySite, directory: str, words: str) -> None:
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
             with pytest.raises(ScriptFailedError, match=words):
@@ -528,10 +530,10 @@ def test_working_directories_that_cannot_be(site: Site, directory: str, words: s
     assert site.jobs == []
 
 
-def test_files_that_cannot_grow(site: Site) -> None:
+def test_files_that_cannot_grow(site: FaultySite) -> None:
     """As on a full disk: the job script cannot be written whole, and so nothing is submitted."""
     for trap in ("trap '' XFSZ", ""):
-        site.put("shell", f'#!/bin/sh\n{trap}\nulimit -f 1\nexec sh "$@"\n')
+        site.replace_command("shell", f'#!/bin/sh\n{trap}\nulimit -f 1\nexec sh "$@"\n')
 
         async def main() -> None:
             async with TargetSystem(site.profile, timing=QUICK) as target:
@@ -546,8 +548,8 @@ def test_files_that_cannot_grow(site: Site) -> None:
 # The record
 
 
-def locked(path: str) -> sqlite3.Connection:
-    """Give what another process has that is writing for ever."""
+def lock_database(path: str) -> sqlite3.Connection:
+    """Lock the database as a process that never ends its transaction."""
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     return other
@@ -559,11 +561,14 @@ def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "jobs.db")
 
 
-def test_nothing_is_submitted_that_cannot_be_recorded(site: Site, record: str) -> None:
+def test_nothing_is_submitted_that_cannot_be_recorded(site: FaultySite, record: str) -> None:
     async def main() -> None:
         async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
             job = await target.submit(JOB)
-            with contextlib.closing(locked(record)), pytest.raises(StoreError, match="locked"):
+            with (
+                contextlib.closing(lock_database(record)),
+                pytest.raises(StoreError, match="locked"),
+            ):
                 await target.submit(JOB)
             size = target.store._db.execute("PRAGMA page_count").fetchone()[0]
             target.store._db.execute(f"PRAGMA max_page_count = {size}")
@@ -584,18 +589,18 @@ until [ -e "$FAKE/go" ]; do sleep 0.02; done
 
 
 def test_an_id_comes_back_though_it_cannot_be_recorded(
-    site: Site, record: str, caplog: pytest.LogCaptureFixture
+    site: FaultySite, record: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     real = site.here / f"real-{site.submits}"
 
     async def main() -> None:
         async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-            (site.here / "bin" / site.submits).rename(real)
-            site.put(site.submits, WAITS.format(then=f'exec {real} "$@"'))
+            (site.here / "bin" / site.submit_command).rename(real)
+            site.replace_command(site.submit_command, WAITS.format(then=f'exec {real} "$@"'))
             going = asyncio.ensure_future(target.submit(JOB, key="k"))
             while not (site.here / "begun").exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            with contextlib.closing(locked(record)):
+            with contextlib.closing(lock_database(record)):
                 (site.here / "go").touch()
                 job = await going
                 assert await target.submit(JOB, key="k") == job
@@ -611,14 +616,16 @@ def test_an_id_comes_back_though_it_cannot_be_recorded(
     assert "locked" in caplog.text
 
 
-def test_a_failure_is_told_though_it_cannot_be_recorded(site: Site, record: str) -> None:
+def test_a_failure_is_told_though_it_cannot_be_recorded(site: FaultySite, record: str) -> None:
     async def main() -> None:
         async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-            site.put(site.submits, WAITS.format(then="echo 'on strike' >&2; exit 3"))
+            site.replace_command(
+                site.submit_command, WAITS.format(then="echo 'on strike' >&2; exit 3")
+            )
             going = asyncio.ensure_future(target.submit(JOB))
             while not (site.here / "begun").exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
-            with contextlib.closing(locked(record)):
+            with contextlib.closing(lock_database(record)):
                 (site.here / "go").touch()
                 with pytest.raises(ScriptFailedError, match="on strike"):
                     await going
@@ -628,21 +635,21 @@ def test_a_failure_is_told_though_it_cannot_be_recorded(site: Site, record: str)
 
 
 def test_a_job_is_aborted_though_that_cannot_be_recorded(
-    site_of: Callable[[str], Site], record: str
+    make_site: Callable[[str], FaultySite], record: str
 ) -> None:
-    site = site_of("linux")
+    site = make_site("linux")
 
     async def main() -> None:
         async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
             job = await target.submit(JOB)
-            with contextlib.closing(locked(record)):
+            with contextlib.closing(lock_database(record)):
                 await target.abort(job)
                 assert (await target.wait(job)).state is JobState.REMOVED
 
     run(main())
 
 
-def test_a_record_that_is_damaged_underneath(site: Site, record: str) -> None:
+def test_a_record_that_is_damaged_underneath(site: FaultySite, record: str) -> None:
     """It is told as what it is; without it, live jobs can still be reached."""
 
     async def main() -> None:
@@ -700,7 +707,7 @@ def test_nothing_of_a_script_outlives_its_time_limit(
     script = f"""sh -c 'trap "" TERM; echo $$ > {tmp_path}/pid; exec sleep 1000' & wait"""
     with pytest.raises(ScriptTimeoutError):
         asyncio.run(process.run_process(["sh", "-s"], script.encode(), 1))
-    assert not alive(int((tmp_path / "pid").read_text()))
+    assert not is_alive(int((tmp_path / "pid").read_text()))
 
 
 def test_what_a_script_prints_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

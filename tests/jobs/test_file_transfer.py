@@ -24,18 +24,18 @@ BYTES = bytes(range(256)) * 1000 + b"\nEND\n"
 
 @pytest.fixture
 def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TargetSystem:
-    """Give this machine, with a home of the test's own."""
+    """Return a target system for this machine, with its own home directory."""
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return TargetSystem(osprofile.load("linux"), timing=QUICK)
 
 
-def names(path: Path) -> list[str]:
+def list_names(path: Path) -> list[str]:
     return sorted(os.listdir(path))
 
 
-async def said(directory: str, words: str) -> None:
-    """Wait until a job has printed something."""
+async def wait_for_output(directory: str, words: str) -> None:
+    """Wait until a job has printed these words."""
     path = Path(directory, "stdout")
     while not path.exists() or path.read_text() != words:  # noqa: ASYNC110, ASYNC240
         await asyncio.sleep(0.02)
@@ -100,8 +100,8 @@ def test_what_cannot_be_written_or_read(linux: TargetSystem, tmp_path: Path) -> 
                         await target.download_file(str(tmp_path / name), file.fileno(), 0, 9)
 
     asyncio.run(main())
-    assert names(tmp_path) == ["directory", "file", "home", "pipe"]
-    assert names(tmp_path / "directory") == []
+    assert list_names(tmp_path) == ["directory", "file", "home", "pipe"]
+    assert list_names(tmp_path / "directory") == []
 
 
 SMALL = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
@@ -126,7 +126,7 @@ def test_a_file_that_is_too_large_leaves_nothing(tmp_path: Path) -> None:
                 await target.upload_file(io.BytesIO(BYTES), str(tmp_path / "it"))
 
     asyncio.run(main())
-    assert names(tmp_path) == ["it", "small.xml"]
+    assert list_names(tmp_path) == ["it", "small.xml"]
     assert (tmp_path / "it").read_text() == "kept"
 
 
@@ -150,7 +150,7 @@ def test_signals(linux: TargetSystem) -> None:
         async with linux as target:
             jobs = [await target.submit(shell(script, walltime=60)) for _ in range(3)]
             for job in jobs:
-                await said(await target.find_job_directory(job), "ready\n")
+                await wait_for_output(await target.find_job_directory(job), "ready\n")
             for job, number in zip(jobs, (10, 9, 12), strict=True):
                 await target.signal(job, number)
             ends = [await target.wait(job) for job in jobs]

@@ -83,8 +83,8 @@ def test_any_bytes(line: bytes) -> None:
     assert event is None or b";" + os.fsencode(event.job_id) + b";" in line
 
 
-def program(tmp_path: Path, text: str) -> list[str]:
-    """Give the command of a generator that is a shell script; $2 is its timestamp."""
+def write_generator(tmp_path: Path, text: str) -> list[str]:
+    """Write a generator that is a shell script, and return its command; $2 is its timestamp."""
     path = tmp_path / "generator"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -102,13 +102,13 @@ async def running(listener: EventListener) -> AsyncIterator[None]:
             await task
 
 
-async def until(is_true: Callable[[], object]) -> None:
+async def wait_until(is_true: Callable[[], object]) -> None:
     async with asyncio.timeout(60):
         while not is_true():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-# Seed, "Testing": JSM
+# Managed Job Scheduler Adapter Design, "Testing": job state monitor
 
 
 def test_that_some_resource_can_register_id_to_object_mappings() -> None:
@@ -124,20 +124,22 @@ def test_that_some_resource_can_register_id_to_object_mappings() -> None:
 def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_key(
     tmp_path: Path,
 ) -> None:
-    told: list[tuple[JobEvent, Hashable]] = []
-    monitor = JobMonitor(lambda event, key: told.append((event, key)))
+    published: list[tuple[JobEvent, Hashable]] = []
+    monitor = JobMonitor(lambda event, key: published.append((event, key)))
     key = object()
     monitor.register("17", key)
     script = "printf '001;%s;17;1;0\\n001;%s;18;1;0\\n001;%s;17;8;3\\n' 5 5 6; cat"
 
     async def main() -> None:
         async with running(
-            EventListener(program(tmp_path, script), monitor.feed_event, first_timestamp=0)
+            EventListener(write_generator(tmp_path, script), monitor.feed_event, first_timestamp=0)
         ):
-            await until(lambda: len(told) == 2)
+            await wait_until(lambda: len(published) == 2)
 
     asyncio.run(main())
-    assert [(e.job_id, e.timestamp, e.state, e.status.exit_code, k is key) for e, k in told] == [
+    assert [
+        (e.job_id, e.timestamp, e.state, e.status.exit_code, k is key) for e, k in published
+    ] == [
         ("17", 5, Q, None, True),
         ("17", 6, D, 3, True),
     ]
@@ -146,78 +148,85 @@ def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_
 def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(
     tmp_path: Path,
 ) -> None:
-    told: list[JobState] = []
-    monitor = JobMonitor(lambda event, _key: told.append(event.state))
-    heard: list[JobEvent] = []
+    published: list[JobState] = []
+    monitor = JobMonitor(lambda event, _key: published.append(event.state))
+    received: list[JobEvent] = []
 
-    def hear(event: JobEvent) -> None:
-        heard.append(event)
+    def on_event(event: JobEvent) -> None:
+        received.append(event)
         monitor.feed_event(event)
 
     script = "printf '001;5;17;1;0\\n001;5;17;2;0\\n001;9;17;8;0\\n'; cat"
 
     async def main() -> None:
-        async with running(EventListener(program(tmp_path, script), hear, first_timestamp=0)):
-            await until(lambda: len(heard) == 3)
+        async with running(
+            EventListener(write_generator(tmp_path, script), on_event, first_timestamp=0)
+        ):
+            await wait_until(lambda: len(received) == 3)
 
     asyncio.run(main())
-    assert told == []
+    assert published == []
     assert monitor.oldest_early_timestamp == 5
     monitor.register("17")
-    assert told == [Q, R, D]
+    assert published == [Q, R, D]
     assert monitor.oldest_early_timestamp is None
 
 
 def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path) -> None:
-    """The datum is the oldest event that nobody has asked for, or the last one that was heard."""
-    datum = tmp_path / "datum"
+    """It is the time of the oldest event that waits for a registration, or else of the last event."""
+    checkpoint = tmp_path / "checkpoint"
     script = f"echo $2 >> {tmp_path}/since; printf '001;50;17;1;0\\n001;70;18;1;0\\n'; cat"
 
-    def sinces() -> list[str]:
+    def read_timestamps() -> list[str]:
         path = tmp_path / "since"
         return path.read_text().split() if path.exists() else []
 
-    async def once(registered: str) -> None:
-        heard: list[JobEvent] = []
+    async def run_until_two(registered: str) -> None:
+        received: list[JobEvent] = []
         monitor = JobMonitor(lambda _event, _key: None)
         if registered:
             monitor.register(registered)
 
-        def hear(event: JobEvent) -> None:
+        def on_event(event: JobEvent) -> None:
             monitor.feed_event(event)
-            heard.append(event)
+            received.append(event)
 
-        words = program(tmp_path, script)
+        words = write_generator(tmp_path, script)
         listener = EventListener(
             words,
-            hear,
-            checkpoint_path=str(datum),
+            on_event,
+            checkpoint_path=str(checkpoint),
             first_timestamp=3,
             get_oldest_early=lambda: monitor.oldest_early_timestamp,
         )
         async with running(listener):
-            await until(lambda: len(heard) == 2)
+            await wait_until(lambda: len(received) == 2)
 
-    asyncio.run(once(""))
-    assert (sinces(), datum.read_text()) == (["3"], "50\n")
-    asyncio.run(once("17"))
-    assert (sinces(), datum.read_text()) == (["3", "50"], "70\n")
-    datum.write_text("what\n")
-    asyncio.run(once("18"))
-    assert sinces() == ["3", "50", "3"]
-    assert os.listdir(tmp_path).count("datum") == len(
-        [n for n in os.listdir(tmp_path) if "datum" in n]
+    asyncio.run(run_until_two(""))
+    assert (read_timestamps(), checkpoint.read_text()) == (["3"], "50\n")
+    asyncio.run(run_until_two("17"))
+    assert (read_timestamps(), checkpoint.read_text()) == (["3", "50"], "70\n")
+    checkpoint.write_text("what\n")
+    asyncio.run(run_until_two("18"))
+    assert read_timestamps() == ["3", "50", "3"]
+    assert os.listdir(tmp_path).count("checkpoint") == len(
+        [n for n in os.listdir(tmp_path) if "checkpoint" in n]
     )
 
 
 # Faults
 
 
-def test_a_datum_that_is_no_regular_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """It is not waited for who may write into it, and replaced when there is something to keep."""
-    os.mkfifo(tmp_path / "datum")
+def test_a_checkpoint_that_is_not_a_regular_file(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is not opened, which would wait for a writer."""
+    os.mkfifo(tmp_path / "checkpoint")
     listener = EventListener(
-        ["true"], lambda _event: None, checkpoint_path=str(tmp_path / "datum"), first_timestamp=7
+        ["true"],
+        lambda _event: None,
+        checkpoint_path=str(tmp_path / "checkpoint"),
+        first_timestamp=7,
     )
     assert listener.resume_timestamp == 7
     assert "does not contain a timestamp: [Errno 22] Not a regular file" in caplog.text
@@ -226,18 +235,20 @@ def test_a_datum_that_is_no_regular_file(tmp_path: Path, caplog: pytest.LogCaptu
 def test_a_generator_that_dies_is_started_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard: list[JobEvent] = []
+    received: list[JobEvent] = []
     script = f'echo x >> {tmp_path}/starts; echo "001;$2;17;1;0"; echo "001;$(($2 + 1));cut'
 
     async def main() -> None:
         listener = EventListener(
-            program(tmp_path, script + '"; kill -s KILL $$'), heard.append, first_timestamp=7
+            write_generator(tmp_path, script + '"; kill -s KILL $$'),
+            received.append,
+            first_timestamp=7,
         )
         async with running(listener):
-            await until(lambda: len(heard) == 3)
+            await wait_until(lambda: len(received) == 3)
 
     asyncio.run(main())
-    assert {(e.timestamp, e.job_id) for e in heard} == {(7, "17")}
+    assert {(e.timestamp, e.job_id) for e in received} == {(7, "17")}
     assert "has ended (signal 9); it is started again in 0.1 s" in caplog.text
     assert "it is started again in 0.2 s" in caplog.text
 
@@ -246,17 +257,17 @@ def test_one_that_cannot_be_started(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         listener = EventListener(["/no/generator"], print)
         async with running(listener):
-            await until(lambda: caplog.text.count("is started again in") >= 2)
+            await wait_until(lambda: caplog.text.count("is started again in") >= 2)
 
     asyncio.run(main())
     assert "the event generator /no/generator cannot be started: No such file" in caplog.text
 
 
-def test_lines_that_are_no_events(
+def test_lines_that_are_not_events(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_LINE_LENGTH", 1000)
-    heard: list[JobEvent] = []
+    received: list[JobEvent] = []
     script = (
         "echo nonsense; head -c 5000 /dev/zero | tr '\\0' x; echo; echo '001;1;17;1;0';"
         " head -c 999 /dev/zero | tr '\\0' y; echo; echo '001;1;18;1;0'; cat"
@@ -264,27 +275,27 @@ def test_lines_that_are_no_events(
 
     async def main() -> None:
         async with running(
-            EventListener(program(tmp_path, script), heard.append, first_timestamp=0)
+            EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)
         ):
-            await until(lambda: len(heard) == 2)
+            await wait_until(lambda: len(received) == 2)
 
     asyncio.run(main())
-    assert [event.job_id for event in heard] == ["17", "18"]
+    assert [event.job_id for event in received] == ["17", "18"]
     assert "a line of more than 1000 bytes is not an event" in caplog.text
     assert "this line is not an event: 'nonsense'" in caplog.text
 
 
 def test_one_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It must end when its standard input is closed; whoever does not is killed."""
+    """A generator must end when its standard input is closed; otherwise it is killed."""
     monkeypatch.setattr(module, "_SHUTDOWN_GRACE", 0.2)
-    heard: list[JobEvent] = []
+    received: list[JobEvent] = []
     script = f"echo $$ > {tmp_path}/pid; echo '001;1;17;1;0'; exec sleep 600"
 
     async def main() -> None:
         async with running(
-            EventListener(program(tmp_path, script), heard.append, first_timestamp=0)
+            EventListener(write_generator(tmp_path, script), received.append, first_timestamp=0)
         ):
-            await until(lambda: heard)
+            await wait_until(lambda: received)
 
     asyncio.run(main())
     with pytest.raises(ProcessLookupError):
@@ -295,8 +306,8 @@ def test_killed_fifty_times_under_load(tmp_path: Path, caplog: pytest.LogCapture
     """Issue: the listener sees every event once, whenever the generator is killed."""
     logs = tmp_path / "server_logs"
     logs.mkdir()
-    told: Counter[tuple[str, JobState]] = Counter()
-    monitor = JobMonitor(lambda event, _key: told.update([(event.job_id, event.state)]))
+    published: Counter[tuple[str, JobState]] = Counter()
+    monitor = JobMonitor(lambda event, _key: published.update([(event.job_id, event.state)]))
     jobs = [f"{number}.host" for number in range(3000)]
     for job in jobs:
         monitor.register(job)
@@ -326,14 +337,14 @@ def test_killed_fifty_times_under_load(tmp_path: Path, caplog: pytest.LogCapture
             listener = EventListener(words, monitor.feed_event, first_timestamp=time.time() - 5)
             async with running(listener):
                 await asyncio.gather(write(), kill())
-                await until(lambda: len(told) == len(expected))
+                await wait_until(lambda: len(published) == len(expected))
             assert caplog.text.count("is started again in") >= 40
         finally:
             module._RESTART_BACKOFF = module_again
 
     asyncio.run(main())
-    assert told.keys() == expected
-    assert set(told.values()) == {1}
+    assert published.keys() == expected
+    assert set(published.values()) == {1}
 
 
 def append(path: Path, job: str) -> None:
@@ -345,7 +356,7 @@ def append(path: Path, job: str) -> None:
 
 
 def generators(path: str) -> list[int]:
-    """Give the generators that read logs there."""
+    """Return the ids of the generators that read logs there."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:

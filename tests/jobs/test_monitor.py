@@ -29,14 +29,14 @@ Q, R, H, D, F, X, L, U = (
 )
 
 
-class Ears:
-    """A monitor with a clock of ours, and what it told."""
+class MonitorProbe:
+    """A monitor with a clock of its own, and the events that it published."""
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.told: list[tuple[JobEvent, Hashable]] = []
+        self.published_events: list[tuple[JobEvent, Hashable]] = []
         self.monitor = JobMonitor(
-            lambda event, key: self.told.append((event, key)),
+            lambda event, key: self.published_events.append((event, key)),
             early_event_lifetime=10,
             clock=lambda: self.now,
         )
@@ -46,7 +46,7 @@ class Ears:
 
     @property
     def states(self) -> list[JobState]:
-        return [event.state for event, _ in self.told]
+        return [event.state for event, _ in self.published_events]
 
 
 # What comes in, as (timestamp, state), and what is told.
@@ -62,7 +62,7 @@ STREAMS = {
     "a log's seconds are cut": ([(1.9, Q), (1, R)], [Q, R]),
     "but no more than that": ([(5.9, H), (4, R)], [H]),
     "nor backwards": ([(5.9, R), (5, Q)], [R]),
-    "an unknown word is no event": ([(1, Q), (2, U), (3, R), (4, U)], [Q, R]),
+    "an unknown state is not an event": ([(1, Q), (2, U), (3, R), (4, U)], [Q, R]),
     "straight to its end": ([(1, L)], [L]),
 }
 
@@ -70,106 +70,106 @@ STREAMS = {
 @pytest.mark.parametrize("name", STREAMS)
 def test_streams(name: str) -> None:
     events, expected = STREAMS[name]
-    ears = Ears()
-    ears.monitor.register("1", "key")
+    probe = MonitorProbe()
+    probe.monitor.register("1", "key")
     for timestamp, state in events:
-        ears.feed(timestamp, state)
-    assert ears.states == expected
-    assert {key for _, key in ears.told} == {"key"}
+        probe.feed(timestamp, state)
+    assert probe.states == expected
+    assert {key for _, key in probe.published_events} == {"key"}
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_events_that_came_before_the_registration(name: str) -> None:
     events, expected = STREAMS[name]
-    ears = Ears()
+    probe = MonitorProbe()
     for timestamp, state in events:
-        assert not ears.feed(timestamp, state)
-    assert ears.told == []
-    ears.monitor.register("1", "key")
-    assert ears.states == expected
-    assert not ears.feed(99, expected[-1])
+        assert not probe.feed(timestamp, state)
+    assert probe.published_events == []
+    probe.monitor.register("1", "key")
+    assert probe.states == expected
+    assert not probe.feed(99, expected[-1])
 
 
 def test_what_is_known_of_a_job_grows() -> None:
-    ears = Ears()
+    probe = MonitorProbe()
     known = JobStatus("1", U, submitted=0.5)
-    ears.monitor.register("1", None, known)
-    ears.feed(1, Q, queue="long")
-    ears.feed(2, R, hosts=("n1",))
-    ears.feed(3, R, reason="still")
-    assert ears.monitor.get_status("1") == JobStatus(
+    probe.monitor.register("1", None, known)
+    probe.feed(1, Q, queue="long")
+    probe.feed(2, R, hosts=("n1",))
+    probe.feed(3, R, reason="still")
+    assert probe.monitor.get_status("1") == JobStatus(
         "1", R, hosts=("n1",), reason="still", submitted=0.5, started=2, queue="long"
     )
-    ears.feed(4, U, native_state="PURPLE")
-    assert (ears.monitor.get_status("1").state, ears.monitor.get_status("1").native_state) == (
+    probe.feed(4, U, native_state="PURPLE")
+    assert (probe.monitor.get_status("1").state, probe.monitor.get_status("1").native_state) == (
         R,
         "PURPLE",
     )
-    ears.feed(5, D, exit_code=7)
+    probe.feed(5, D, exit_code=7)
     last = JobStatus(
         "1", D, exit_code=7, hosts=("n1",), submitted=0.5, started=2, ended=5, queue="long"
     )
-    assert ears.told[-1] == (JobEvent(5, last), None)
+    assert probe.published_events[-1] == (JobEvent(5, last), None)
 
 
 @pytest.mark.parametrize("seen_running", [False, True])
 def test_how_long_a_job_ran_is_what_the_batch_system_says(seen_running: bool) -> None:
     """Polls see a short job late, or not at all."""
-    ears = Ears()
-    ears.monitor.register("1")
+    probe = MonitorProbe()
+    probe.monitor.register("1")
     if seen_running:
-        ears.feed(100, R)
-    ears.feed(120, D, elapsed=3.0)
-    status = ears.monitor.get_status("1")
+        probe.feed(100, R)
+    probe.feed(120, D, elapsed=3.0)
+    status = probe.monitor.get_status("1")
     assert (status.started, status.ended) == (117, 120)
 
 
 def test_what_the_caller_knows_already_is_not_told() -> None:
-    ears = Ears()
-    ears.monitor.register("1", None, JobStatus("1", R), 5)
-    assert not ears.feed(6, R)
-    assert not ears.feed(3, Q)
-    assert ears.feed(7, D)
+    probe = MonitorProbe()
+    probe.monitor.register("1", None, JobStatus("1", R), 5)
+    assert not probe.feed(6, R)
+    assert not probe.feed(3, Q)
+    assert probe.feed(7, D)
 
 
 def test_the_registry() -> None:
-    ears = Ears()
+    probe = MonitorProbe()
     with pytest.raises(NotRegisteredError, match="job 1 is not registered"):
-        ears.monitor.unregister("1")
+        probe.monitor.unregister("1")
     with pytest.raises(NotRegisteredError):
-        ears.monitor.get_status("1")
-    ears.monitor.register("1")
+        probe.monitor.get_status("1")
+    probe.monitor.register("1")
     with pytest.raises(AlreadyRegisteredError, match="job 1 is registered already"):
-        ears.monitor.register("1")
-    assert ("1" in ears.monitor, list(ears.monitor), len(ears.monitor)) == (True, ["1"], 1)
-    ears.monitor.unregister("1")
-    assert not ears.feed(1, R)
-    assert "1" not in ears.monitor
+        probe.monitor.register("1")
+    assert ("1" in probe.monitor, list(probe.monitor), len(probe.monitor)) == (True, ["1"], 1)
+    probe.monitor.unregister("1")
+    assert not probe.feed(1, R)
+    assert "1" not in probe.monitor
 
 
 def test_early_events_are_not_kept_for_ever() -> None:
-    ears = Ears()
-    ears.feed(1, Q, "1")
-    ears.now = 8
-    ears.feed(2, Q, "2")
-    ears.now = 12
-    assert ears.monitor.expire_early_events() == 1
-    ears.monitor.register("1")
-    ears.monitor.register("2")
-    assert [event.job_id for event, _ in ears.told] == ["2"]
+    probe = MonitorProbe()
+    probe.feed(1, Q, "1")
+    probe.now = 8
+    probe.feed(2, Q, "2")
+    probe.now = 12
+    assert probe.monitor.expire_early_events() == 1
+    probe.monitor.register("1")
+    probe.monitor.register("2")
+    assert [event.job_id for event, _ in probe.published_events] == ["2"]
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.sampled_from(list(JobState))), max_size=12))
 def test_laws(events: list[tuple[int, JobState]]) -> None:
     """No state is told twice in a row, an end is last, and no end is lost, in whatever order."""
-    ears = Ears()
-    ears.monitor.register("1")
+    probe = MonitorProbe()
+    probe.monitor.register("1")
     for timestamp, state in events:
-        ears.feed(timestamp, state)
-    assert all(a is not b for a, b in itertools.pairwise(ears.states))
-    assert not any(state.is_terminal for state in ears.states[:-1])
-    assert U not in ears.states
-    assert any(s.is_terminal for _, s in events) == any(s.is_terminal for s in ears.states)
+        probe.feed(timestamp, state)
+    assert all(a is not b for a, b in itertools.pairwise(probe.states))
+    assert not any(state.is_terminal for state in probe.states[:-1])
+    assert U not in probe.states
+    assert any(s.is_terminal for _, s in events) == any(s.is_terminal for s in probe.states)
 
 
 def test_two_sources_of_one_life() -> None:
@@ -177,16 +177,16 @@ def test_two_sources_of_one_life() -> None:
     life = [(1.0, Q), (2.0, R), (3.0, H), (4.0, R), (5.0, D)]
     chance = random.Random(1)
     for _ in range(200):
-        ears = Ears()
-        ears.monitor.register("1")
+        probe = MonitorProbe()
+        probe.monitor.register("1")
         one, other = life.copy(), life.copy()
         while one or other:
             source = chance.choice([s for s in (one, other) if s])
-            ears.feed(*source.pop(0))
-        assert ears.states[-1] is D
-        told = [(event.timestamp, event.state) for event, _ in ears.told]
-        assert len(told) == len(set(told))
-        assert [step for step in life if step in told] == told
+            probe.feed(*source.pop(0))
+        assert probe.states[-1] is D
+        published_events = [(event.timestamp, event.state) for event, _ in probe.published_events]
+        assert len(published_events) == len(set(published_events))
+        assert [step for step in life if step in published_events] == published_events
 
 
 def test_the_words_of_tags() -> None:

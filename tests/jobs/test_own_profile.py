@@ -21,8 +21,8 @@ def test_the_profile_lints_clean(toy: Toy) -> None:
     assert [p for p in lint_profile(toy.profile) if p.severity == "error"] == []
 
 
-async def told(target: TargetSystem, job_id: str) -> list[str]:
-    """Give the states that were told of a job, to its end."""
+async def collect_states(target: TargetSystem, job_id: str) -> list[str]:
+    """Return the states in the events of a job, to its end."""
     states = []
     async for event in target.events():
         if event.job_id == job_id:
@@ -60,7 +60,7 @@ def test_hold_resume_abort(toy: Toy, caplog: pytest.LogCaptureFixture) -> None:
         (toy.path / "stopped").touch()
         async with TargetSystem(toy.profile, timing=QUICK) as target:
             first, second = [await target.submit(shell("exit 0")) for _ in range(2)]
-            states = asyncio.create_task(told(target, first))
+            states = asyncio.create_task(collect_states(target, first))
             await asyncio.sleep(0)
             await target.statuses()
             for do, state in [

@@ -202,65 +202,70 @@ def test_a_job_that_was_only_asked_for_is_watched_when_it_is_waited_for(toy: Toy
 TIMING = Timing(min_poll_interval=1, max_poll_interval=60, max_retry_interval=300)
 
 
-def delays(pace: PollBackoff, polls: list[tuple[bool, float]]) -> list[float]:
+def compute_delays(backoff: PollBackoff, polls: list[tuple[bool, float]]) -> list[float]:
     found = []
     for changed, took in polls:
-        pace.record_success(changed=changed, duration=took)
-        found.append(round(pace.next_delay(0, None), 2))
+        backoff.record_success(changed=changed, duration=took)
+        found.append(round(backoff.next_delay(0, None), 2))
     return found
 
 
 def test_the_pace() -> None:
-    pace = PollBackoff(TIMING)
-    assert delays(pace, [(False, 0)] * 3) == [1.5, 2.25, 3.38]
-    assert delays(pace, [(True, 0), (False, 0)]) == [1, 1.5]
-    assert delays(pace, [(False, 0)] * 20)[-1] == 60
-    assert delays(pace, [(True, 2.0)]) == [18]  # a slow batch system is asked a tenth of the time
-    assert delays(pace, [(True, 100.0)]) == [900]
-    pace.reset_delay()
-    assert delays(pace, [(True, 0.0)]) == [1]
+    backoff = PollBackoff(TIMING)
+    assert compute_delays(backoff, [(False, 0)] * 3) == [1.5, 2.25, 3.38]
+    assert compute_delays(backoff, [(True, 0), (False, 0)]) == [1, 1.5]
+    assert compute_delays(backoff, [(False, 0)] * 20)[-1] == 60
+    assert compute_delays(backoff, [(True, 2.0)]) == [
+        18
+    ]  # a slow batch system is asked a tenth of the time
+    assert compute_delays(backoff, [(True, 100.0)]) == [900]
+    backoff.reset_delay()
+    assert compute_delays(backoff, [(True, 0.0)]) == [1]
 
 
 def test_the_pace_of_a_fresh_job() -> None:
     """It is looked at soon, however long a poll takes; from there the interval grows."""
-    pace = PollBackoff(TIMING)
-    assert delays(pace, [(True, 2.0)]) == [18]
-    pace.reset_delay()
-    assert pace.next_delay(0, None) == 2
-    assert delays(pace, [(False, 2.0)] * 5) == [4, 8, 16, 24, 36]
-    pace.reset_delay()
-    assert delays(pace, [(True, 2.0)] * 5) == [4, 8, 16, 18, 18]
-    pace.reset_delay()
-    assert delays(pace, [(True, 0.01), (False, 0.01)]) == [1, 1.5]  # never below the fastest
+    backoff = PollBackoff(TIMING)
+    assert compute_delays(backoff, [(True, 2.0)]) == [18]
+    backoff.reset_delay()
+    assert backoff.next_delay(0, None) == 2
+    assert compute_delays(backoff, [(False, 2.0)] * 5) == [4, 8, 16, 24, 36]
+    backoff.reset_delay()
+    assert compute_delays(backoff, [(True, 2.0)] * 5) == [4, 8, 16, 18, 18]
+    backoff.reset_delay()
+    assert compute_delays(backoff, [(True, 0.01), (False, 0.01)]) == [
+        1,
+        1.5,
+    ]  # never below the fastest
 
 
 def test_the_pace_while_jobs_are_submitted_without_end() -> None:
     """The batch system is asked for a quarter of its time at most, by slow polls."""
-    pace = PollBackoff(TIMING)
+    backoff = PollBackoff(TIMING)
     asked, passed = 0.0, 0.0
     for _ in range(100):
-        pace.record_success(changed=True, duration=2.0)
-        pace.reset_delay()
-        asked, passed = asked + 2.0, passed + 2.0 + pace.next_delay(0, None)
+        backoff.record_success(changed=True, duration=2.0)
+        backoff.reset_delay()
+        asked, passed = asked + 2.0, passed + 2.0 + backoff.next_delay(0, None)
     assert 0.15 < asked / passed < 0.25
 
 
 def test_the_pace_of_what_is_about_to_end() -> None:
-    pace = PollBackoff(TIMING)
-    delays(pace, [(False, 0)] * 20)
-    assert pace.next_delay(100, 130) == 30
-    assert pace.next_delay(100, 190) == 60
-    assert pace.next_delay(100, 99) == 1
-    assert pace.next_delay(100, 30) == 60  # overdue for long: nothing is imminent any more
+    backoff = PollBackoff(TIMING)
+    compute_delays(backoff, [(False, 0)] * 20)
+    assert backoff.next_delay(100, 130) == 30
+    assert backoff.next_delay(100, 190) == 60
+    assert backoff.next_delay(100, 99) == 1
+    assert backoff.next_delay(100, 30) == 60  # overdue for long: nothing is imminent any more
 
 
 def test_the_pace_of_failures() -> None:
-    pace = PollBackoff(TIMING)
+    backoff = PollBackoff(TIMING)
     found = []
     for _ in range(12):
-        pace.record_failure()
-        found.append(pace.next_delay(0, 1))
+        backoff.record_failure()
+        found.append(backoff.next_delay(0, 1))
     assert found[:4] == [2, 4, 8, 16]
     assert found[-1] == 300
-    assert pace.failure_count == 12
-    assert delays(pace, [(True, 0)]) == [1]
+    assert backoff.failure_count == 12
+    assert compute_delays(backoff, [(True, 0)]) == [1]

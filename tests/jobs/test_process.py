@@ -26,8 +26,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def gone(pid: int) -> bool:
-    """Say whether a process has ended; it may need a moment."""
+def has_ended(pid: int) -> bool:
+    """Return whether a process ends within five seconds."""
     for _ in range(500):
         try:
             with open(f"/proc/{pid}/stat", encoding="ascii") as file:
@@ -39,13 +39,13 @@ def gone(pid: int) -> bool:
     return False
 
 
-def pids(here: Path) -> list[int]:
+def read_pids(here: Path) -> list[int]:
     return [int(word) for word in (here / "pid").read_text().split()]
 
 
-async def written(here: Path) -> None:
-    """Wait until the script has told both of its process ids."""
-    while not (here / "pid").exists() or len(pids(here)) < 2:  # noqa: ASYNC110
+async def wait_for_pids(here: Path) -> None:
+    """Wait until the script has written both process ids."""
+    while not (here / "pid").exists() or len(read_pids(here)) < 2:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
 
 
@@ -69,10 +69,10 @@ def test_what_is_left_behind_holds_nothing_up(here: Path) -> None:
     done = asyncio.run(
         run_process(SH, b"sleep 600 & echo $! > pid; echo $$ >> pid; echo out\n", 60)
     )
-    left, shell = pids(here)
+    left, shell = read_pids(here)
     try:
         assert (done.exit_code, done.stdout) == (0, b"out\n")
-        assert gone(shell)
+        assert has_ended(shell)
         os.kill(left, 0)
     finally:
         os.kill(left, 9)
@@ -81,33 +81,33 @@ def test_what_is_left_behind_holds_nothing_up(here: Path) -> None:
 def test_a_time_limit(here: Path) -> None:
     with pytest.raises(ScriptTimeoutError, match=r"within 0\.5 s and was ended; it said: said"):
         asyncio.run(run_process(SH, HANGS, 0.5))
-    assert all(map(gone, pids(here)))
+    assert all(map(has_ended, read_pids(here)))
 
 
 def test_what_ignores_a_signal_is_killed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "KILL_GRACE", 0.2)
     with pytest.raises(ScriptTimeoutError):
         asyncio.run(run_process(SH, b"trap '' TERM\n" + HANGS, 0.5))
-    assert all(map(gone, pids(here)))
+    assert all(map(has_ended, read_pids(here)))
 
 
 def test_too_much_output(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "MAX_OUTPUT_SIZE", 1024 * 1024)
     with pytest.raises(OutputError, match="more than 1 MiB"):
         asyncio.run(run_process(SH, b"echo $$ > pid; exec yes", 60))
-    assert all(map(gone, pids(here)))
+    assert all(map(has_ended, read_pids(here)))
 
 
 def test_a_cancelled_task_ends_it(here: Path) -> None:
     async def main() -> None:
         task = asyncio.ensure_future(run_process(SH, HANGS, 60))
-        await written(here)
+        await wait_for_pids(here)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(main())
-    assert all(map(gone, pids(here)))
+    assert all(map(has_ended, read_pids(here)))
 
 
 def test_the_end_of_the_event_loop_ends_it(here: Path) -> None:
@@ -115,11 +115,11 @@ def test_the_end_of_the_event_loop_ends_it(here: Path) -> None:
 
     async def main() -> None:
         task = asyncio.ensure_future(run_process(SH, HANGS, 60))
-        await written(here)
+        await wait_for_pids(here)
         assert not task.done()
 
     asyncio.run(main())
-    assert all(map(gone, pids(here)))
+    assert all(map(has_ended, read_pids(here)))
 
 
 def test_a_program_that_is_not_there() -> None:

@@ -70,7 +70,7 @@ def test_ends(
 
 
 @pytest.fixture
-def profile_of(load: Callable[[str], Profile]) -> Callable[[str], Profile]:
+def make_profile(load: Callable[[str], Profile]) -> Callable[[str], Profile]:
     return lambda status: load(
         f"""<idb:Template name="GET_JOB_STATUS">
   <idb:Invocation name=""><idb:Body>true</idb:Body></idb:Invocation>{status}
@@ -90,8 +90,8 @@ STATUS = """
   </idb:Field>""".replace("@", PATTERN)
 
 
-def test_lines(profile_of: Callable[[str], Profile]) -> None:
-    reader = script_output.StatusOutputReader(profile_of(STATUS))
+def test_lines(make_profile: Callable[[str], Profile]) -> None:
+    reader = script_output.StatusOutputReader(make_profile(STATUS))
     text = "JOBS\n1 R on n1,n2+n3 because of that\n2 F/ok x0\n3 F/no\n4 T\n5 purple\n6 F x1x\n!!\n"
     found = reader.read_statuses(text)
     assert {
@@ -111,8 +111,8 @@ def test_lines(profile_of: Callable[[str], Profile]) -> None:
     assert again["3"].state is R
 
 
-def test_text_without_jobs(profile_of: Callable[[str], Profile]) -> None:
-    reader = script_output.StatusOutputReader(profile_of(STATUS))
+def test_text_without_jobs(make_profile: Callable[[str], Profile]) -> None:
+    reader = script_output.StatusOutputReader(make_profile(STATUS))
     assert reader.read_statuses("") == {}
     assert reader.read_statuses(" \n") == {}
     with pytest.raises(OutputError) as caught:
@@ -122,9 +122,9 @@ def test_text_without_jobs(profile_of: Callable[[str], Profile]) -> None:
     )
 
 
-def test_a_profile_without_a_pattern(profile_of: Callable[[str], Profile]) -> None:
+def test_a_profile_without_a_pattern(make_profile: Callable[[str], Profile]) -> None:
     with pytest.raises(InvalidProfileError, match="no fixed field STATUS_PATTERN"):
-        script_output.StatusOutputReader(profile_of(""))
+        script_output.StatusOutputReader(make_profile(""))
 
 
 def test_files() -> None:
@@ -172,10 +172,10 @@ LINES = st.lists(
 @given(answers=st.lists(LINES, min_size=2, max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_was_read_before_changes_nothing(
-    profile_of: Callable[[str], Profile], name: str, answers: list[list[str]]
+    make_profile: Callable[[str], Profile], name: str, answers: list[list[str]]
 ) -> None:
     """Whatever a batch system prints is read, or refused, as by a reader that never read before."""
-    profile = osprofile.load(name) if name else profile_of(STATUS)
+    profile = osprofile.load(name) if name else make_profile(STATUS)
     reader = script_output.StatusOutputReader(profile)
     for lines in answers:
         text = "\n".join(lines)
