@@ -103,7 +103,7 @@ def test_without_javascript_it_is_a_document(
     with watched(browser, url, java_script_enabled=False) as page:
         assert page.locator(".field:visible").count() == 21
         assert page.locator("#filter:visible, form input:visible, form select:visible").count() == 0
-        assert page.get_by_text("How long the job may take, in seconds.").is_visible()
+        assert page.get_by_text("The limit of the job's wall time, in seconds.").is_visible()
         if kind == "static":
             assert "qsub" in page.locator("#examples pre").first.inner_text()
         else:

@@ -20,7 +20,7 @@ SAID = re.compile(
 
 
 def build(directory: Path) -> None:
-    """Build the site as `make docs` does; fail where anything is said."""
+    """Build the site as `make docs` does; fail on any warning."""
     words = [
         sys.executable,
         "-W",

@@ -1,38 +1,38 @@
-r"""The pages of the manual, cut into blocks; what each block is, and how it is run.
+r"""Pages of the manual, split into blocks, and how each block is run.
 
 Pages are README.md, docs/**/*.md, and the READMEs of the profiles, which are parts of the site. Each
-fenced block begins with a word, and is one of:
+fenced block begins with a word:
 
-- ``console``: lines after ``$ `` are commands, ``> `` their further lines, all else is what they
-  print (both outputs; two blanks or more stand for any number, and for a line end and blanks,
-  none are looked at where a line ends). ``...`` alone on a line stands for any lines, within a
-  line for any text; a place in a bundled profile, ``.../profiles/slurm/profile.xml:52:42``, for any
-  place in that file. What a page leaves out has to be left out by it. A command must exit with 0;
-  another code is said by ``<!-- exit: 3 -->`` before the block, for its last command, or is
-  shown by ``$ echo $?``. The commands of a page run in order in one bash, in an empty home,
-  which is the working directory. It is printed as ``/home/alice``, and the user in a job's path as
-  alice. The commands of this environment are on PATH; no OSPROFILE_* variable is set.
-- any word with ``title="PATH"``: the content of a file, written when its turn comes. PATH is relative to the
-  home, or begins with ``~/``. What begins with ``#!`` is made executable.
-- ``python``: run, all of a page in one interpreter, in its home. ``text title="output"`` behind it is what
-  it prints.
-- ``sh`` without a title: has to be marked, see below; its syntax is checked.
-- ``xml``: a profile is linted and must have no problem but those of ``<!-- lint: OSP605 OSP401 -->``
-  before it; a piece of one must be well-formed.
-- ``json``, ``toml``, ``yaml``: must parse. ``text``, ``ini``, ``html``, ``diff``: anything.
+- ``console``: lines after ``$ `` are commands, ``> `` continues a command, and all other lines are the
+  expected output (stdout and stderr; two or more blanks match any number of them, or a line end with
+  blanks; trailing blanks are ignored). A line ``...`` matches any lines; ``...`` in a line matches any
+  text; a location in a bundled profile, ``.../profiles/slurm/profile.xml:52:42``, matches any location
+  in that file. A command must exit with 0; ``<!-- exit: 3 -->`` before the block sets another exit
+  code for its last command, or ``$ echo $?`` shows it. The commands of a page run in order in one bash,
+  in an empty home, which is the working directory. It is printed as ``/home/alice``, and the user in
+  the path of a job as alice. The commands of this environment are on PATH; no OSPROFILE_* variable is
+  set.
+- any word with ``title="PATH"``: the content of a file, written in the order of the page. PATH is
+  relative to the home, or begins with ``~/``. A file that begins with ``#!`` is made executable.
+- ``python``: run, with one interpreter for a page, in the page's home. ``text title="output"`` after it
+  is the expected output.
+- ``sh`` without a title: needs a mark, see below; its syntax is checked.
+- ``xml``: a profile is linted, and may have only the problems in ``<!-- lint: OSP605 OSP401 -->``
+  before it; a fragment must be well-formed.
+- ``json``, ``toml``, ``yaml``: must parse. ``text``, ``ini``, ``html``, ``diff``: not checked.
 
 A comment before a block says where it is run, if not by the plain tests:
 
 - ``<!-- run: lab -->``: by tests/lab/test_docs.py, which runs all blocks of such a page, as an
   ordinary user with a real Slurm.
 - ``<!-- run: by tests/events/test_docs.py -->``: by that module, which must name the page.
-- ``<!-- run: no: REASON -->``: nowhere. The count of these of a page stands in not_run.txt.
+- ``<!-- run: no: REASON -->``: not run. not_run.txt has the number of these blocks for each page.
 
-``<!-- vary: 4711 node7 -->`` before a console block: these words are others each time. The first
-place where one is printed tells what it is this time; from there on, in the page's commands too, it
-stands for that.
+``<!-- vary: 4711 node7 -->`` before a console block: these words differ in each run. The first output
+that contains one sets its value for this run; from there on, also in the commands of the page, the word
+stands for this value.
 
-Comments may be put together: ``<!-- run: lab; exit: 3 -->``. A block marked by ``by`` or ``no`` writes no file.
+Comments can be combined: ``<!-- run: lab; exit: 3 -->``. A block marked with ``by`` or ``no`` writes no file.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ WORDS = {"console", "sh", "python", "xml", "json", "toml", "yaml", "text", "ini"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: the word that it begins with, title, text, and the marks before it."""
+    """A fenced block: its first word, title, text, and the marks before it."""
 
     page: str
     line: int
@@ -67,33 +67,33 @@ class Block:
 
     @property
     def where(self) -> str:
-        """The place, for a message."""
+        """The location, for a message."""
         return f"{self.page}:{self.line}"
 
     @property
     def run(self) -> str:
-        """The first word of the mark: where it is run."""
+        """The first word of the mark `run`."""
         return self.marks.get("run", "here").partition(" ")[0].rstrip(":")
 
     @property
     def is_output(self) -> bool:
-        """Whether it shows what the block before it prints."""
+        """Whether it is the expected output of the block before it."""
         return self.word == "text" and self.title == "output"
 
     @property
     def is_profile(self) -> bool:
-        """Whether it is a whole profile."""
+        """Whether it is a complete profile."""
         return self.word == "xml" and "<osp:Profile" in self.text
 
     @property
     def file(self) -> str | None:
-        """The path of the file that it is, from the home."""
+        """The path of the file, relative to the home."""
         return None if self.title is None or self.is_output else self.title.removeprefix("~/")
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of a console block, and what it prints."""
+    """A command of a console block, and its expected output."""
 
     line: int
     text: str
@@ -101,18 +101,18 @@ class Command:
 
 
 def names() -> list[str]:
-    """Give all pages, by their paths in the repository."""
+    """Return the paths of all pages in the repository."""
     found = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("profiles/*/README.md"))]
     return ["README.md", *(str(page.relative_to(ROOT)) for page in found)]
 
 
 def read(page: str) -> list[Block]:
-    """Give the blocks of a page."""
+    """Return the blocks of a page."""
     return blocks(page, (ROOT / page).read_text())
 
 
 def blocks(page: str, text: str) -> list[Block]:
-    """Give the blocks of a page's text; raise ValueError for one that is none of the above."""
+    """Return the blocks of a page's text; raise ValueError for an invalid block."""
     found: list[Block] = []
     marks: dict[str, str] = {}
     lines = iter(enumerate(text.splitlines(), 1))
@@ -137,7 +137,7 @@ def _marks(where: str, text: str) -> dict[str, str]:
     for part in text.split("; "):
         name, _, value = part.partition(": ")
         if name not in MARKS or not re.fullmatch(MARKS[name], value):
-            raise ValueError(f"{where}: {part!r} is no mark: see {__file__}")
+            raise ValueError(f"{where}: {part!r} is not a mark: see {__file__}")
         found[name] = value
     return found
 
@@ -166,7 +166,7 @@ def _block(
 
 
 def commands(block: Block) -> list[Command]:
-    """Give the commands of a console block."""
+    """Return the commands of a console block."""
     found: list[tuple[int, list[str], list[str]]] = []
     for number, line in enumerate(block.text.splitlines(), block.line + 1):
         if line.startswith("$ "):
@@ -181,10 +181,10 @@ def commands(block: Block) -> list[Command]:
 
 
 def match(expected: Sequence[str], output: str, vary: Mapping[str, str]) -> dict[str, str] | None:
-    """Say whether an output is what a page shows, with `...` for what it leaves out.
+    """Match an output with what a page shows; `...` matches any text.
 
-    Each key of `vary` stands for its value, or for one word if that is empty. Gives `vary` with
-    what they stand for now; None if the output is another one.
+    Each key of `vary` stands for its value, or for one word if that is empty. Return `vary` with
+    the values that were found, or None if the output does not match.
     """
     open_words = [word for word, value in vary.items() if not value]
     words = map(re.escape, [*sorted(vary, key=len, reverse=True), "..."])

@@ -1,4 +1,4 @@
-"""A home in which the blocks of a page are run, as a reader would: bash, Python, files."""
+"""Run the blocks of a page in a home directory, as a reader would: bash, Python, files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BIN = Path(sys.executable).parent
 SHOWN_HOME = "/home/alice"
 LIMIT = 120.0
-"""Seconds that a block may take: far more than any does; it ends a test that hangs."""
+"""Time limit of a block in seconds, only to end a test that hangs: every block needs far less."""
 END = "the end of a block:"
 PYTHON = f"""
 import ast, json, sys, traceback
@@ -53,11 +53,11 @@ NAMESPACES = (
 
 
 class PageError(AssertionError):
-    """A page shows what is not so."""
+    """A page shows something that is wrong."""
 
 
 class Interpreter:
-    """A process that runs one text after the other and says how each ended."""
+    """A process that runs one text after another and reports how each ended."""
 
     def __init__(self, words: Sequence[str], home: Path, environment: dict[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -71,7 +71,7 @@ class Interpreter:
         )
 
     def run(self, text: str) -> tuple[str, int]:
-        """Run a text; give what it printed, and its exit code."""
+        """Run a text; return its output and its exit code."""
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -90,7 +90,7 @@ class Interpreter:
         return output[: end.start()].decode(), int(end[1])
 
     def close(self) -> None:
-        """End it, with whatever it has started and left in its session."""
+        """End it, with all processes in its session."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with contextlib.suppress(ProcessLookupError):
@@ -147,7 +147,7 @@ class Home:
                 shutil.rmtree(link.readlink(), ignore_errors=True)
 
     def run(self, block: Block) -> None:
-        """Run a block, if it is for these tests; raise PageError."""
+        """Run a block if it is for these tests; raise PageError if it fails."""
         if block.run in {"by", "no"} or (block.run == "lab" and not self.lab):
             return
         if block.is_output:
@@ -215,7 +215,7 @@ class Home:
 
 
 def difference(expected: Sequence[str], shown: str, varies: dict[str, str]) -> str:
-    """Say what is printed, and the first line of the page that is not there."""
+    """Return a message with the output, and the first line of the page that is missing in it."""
     right = 0
     while right < len(expected) and match([*expected[: right + 1], "..."], shown, varies):
         right += 1
@@ -224,7 +224,7 @@ def difference(expected: Sequence[str], shown: str, varies: dict[str, str]) -> s
 
 
 def check(block: Block, directory: Path) -> None:
-    """Check what a block says without running it; raise PageError."""
+    """Check the syntax of a block without running it; raise PageError."""
     try:
         if block.is_profile:
             _lint(block, directory)
@@ -272,7 +272,7 @@ def _parse(word: str, text: str) -> None:
 
 
 def _lint(block: Block, directory: Path) -> None:
-    """Lint a profile beside those that the page has before it."""
+    """Lint a profile next to those that are earlier on the page."""
     path = directory
     for other in read(block.page):
         if other.is_profile and other.line <= block.line:

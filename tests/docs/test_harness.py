@@ -1,4 +1,4 @@
-"""The tests of pages fail where a page shows what is not so."""
+"""The tests of pages fail if a page shows something that is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests and modules that pages of the manual name are there."""
+"""The tests and modules that pages of the manual name exist."""
 
 from __future__ import annotations
 

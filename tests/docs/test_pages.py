@@ -1,4 +1,4 @@
-"""Every block of every page of the manual is what it says: run, linted, parsed."""
+"""Run, lint or parse every block of every page of the manual."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_its_blocks_are_well_formed(page: str, tmp_path: Path) -> None:
 
 
 def inline_commands(page: str) -> Iterator[tuple[str, list[str]]]:
-    """Give the commands that stand within a text: their place, and their words."""
+    """Return the commands in the prose of a page: their locations and their words."""
     text = re.sub(
         r"^ *(```+).*?^ *\1$", "", (pages.ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE
     )

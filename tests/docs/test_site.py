@@ -1,4 +1,4 @@
-"""The built site: no warnings, nothing loaded from another host, nothing left of the sources."""
+"""The built site: no warnings, nothing loaded from other hosts, no Markdown left."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Links(HTMLParser):
-    """Gathers what a page loads, its comments, and the text outside of code."""
+    """Collect what a page loads, its comments, and the text outside of code."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

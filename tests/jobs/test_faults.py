@@ -500,7 +500,7 @@ def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
 
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptFailedError, match="holds no job id"):
+            with pytest.raises(ScriptFailedError, match="does not contain a job id"):
                 await target.submit(shell("true", directory=str(directory)))
             assert target.store.list_all_jobs() == []
 

@@ -91,7 +91,7 @@ async def one(client: GridManager, text: str, kind: Kind, job_id: str | None) ->
         code, words = await client.ask(f"BLAH_JOB_{step}", job_id)
         if (code, step) == ("1", "HOLD"):  # some systems hold only jobs that wait
             assert any(
-                w in words for w in ("only jobs that wait can be held", "Running", "Completed")
+                w in words for w in ("only waiting jobs can be held", "Running", "Completed")
             )
             break
         assert code == "0", words

@@ -103,7 +103,7 @@ def test_a_waiting_job_is_held_resumed_and_aborted(lab: Lab) -> None:
 def test_a_running_job_cannot_be_held(lab: Lab) -> None:
     job = lab.start(**script("sleep 60"))
     job.wait("RUNNING")
-    assert "only jobs that wait can be held" in lab.fails("HOLD", JOB_ID=job.id)
+    assert "only waiting jobs can be held" in lab.fails("HOLD", JOB_ID=job.id)
     assert job.status().state == "RUNNING"
     assert job.slurm("Reason") == "None"
     assert lab.ok("RESUME", JOB_ID=job.id) == ""
@@ -246,4 +246,4 @@ def test_a_running_job_gets_a_signal(lab_of: Callable[[str], Lab]) -> None:
     assert lab.ok("SIGNAL", JOB_ID=killed.id, SIGNAL="12") == ""
     assert "exit=5" in caught.wait("DONE").line
     assert "signal=12" in killed.wait("FAILED").line
-    assert "only jobs that run can get one" in lab.fails("SIGNAL", JOB_ID=caught.id, SIGNAL="10")
+    assert "only running jobs can get signals" in lab.fails("SIGNAL", JOB_ID=caught.id, SIGNAL="10")

@@ -93,5 +93,5 @@ def test_what_is_refused_says_so(linux: Target, tmp_path: Path) -> None:
     open_to_all.chmod(0o777)
     done = linux.run("START", directory=open_to_all)
     assert done.returncode == 1
-    assert done.stderr == f"START: others may write in {open_to_all}: chmod go-w it first\n"
-    assert "it has ended, or was never here" in linux.fails("HOLD", JOB_ID="1-2-00000000")
+    assert done.stderr == f"START: others can write to {open_to_all}: run chmod go-w on it first\n"
+    assert "it has ended, or never ran here" in linux.fails("HOLD", JOB_ID="1-2-00000000")

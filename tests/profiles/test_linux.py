@@ -497,7 +497,7 @@ def test_start_refuses_a_directory_that_others_can_write(linux: Target) -> None:
     directory.chmod(0o777)
     done = linux.run("START", directory=directory)
     assert done.returncode == 1
-    assert "others may write" in done.stderr
+    assert "others can write" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
@@ -562,7 +562,7 @@ def test_delete_refuses_what_is_needed(
         with pytest.raises(IncarnationError):
             target.script("DELETE", PATH=text)
     else:
-        assert "not removed" in target.fails("DELETE", PATH=text)
+        assert "must not be removed" in target.fails("DELETE", PATH=text)
     assert (kept / "precious").exists()
 
 
@@ -570,9 +570,9 @@ def test_delete_refuses_a_home_that_is_a_link(linux: Target, tmp_path: Path) -> 
     real = tmp_path / "real"
     linux.home.rename(real)
     linux.home.symlink_to(real)
-    assert "not removed" in linux.fails("DELETE", PATH=str(real))
-    assert "not removed" in linux.fails("DELETE", PATH=f"{linux.home}/")
-    assert "not removed" in linux.fails("DELETE", PATH=str(linux.home.parent))
+    assert "must not be removed" in linux.fails("DELETE", PATH=str(real))
+    assert "must not be removed" in linux.fails("DELETE", PATH=f"{linux.home}/")
+    assert "must not be removed" in linux.fails("DELETE", PATH=str(linux.home.parent))
     assert real.exists()
 
 
@@ -581,7 +581,7 @@ def test_delete_refuses_what_the_link_to_a_home_is_in(linux: Target, tmp_path: P
     (tmp_path / "homes").mkdir()
     (tmp_path / "homes/me").symlink_to(tmp_path / "data/me")
     linux = replace(linux, home=tmp_path / "homes/me")
-    assert "not removed" in linux.fails("DELETE", PATH=str(tmp_path / "homes"))
+    assert "must not be removed" in linux.fails("DELETE", PATH=str(tmp_path / "homes"))
     assert (tmp_path / "homes/me").is_symlink()
 
 

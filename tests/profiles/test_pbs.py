@@ -343,7 +343,7 @@ def test_hold_and_resume(pbs: Target, server: Server) -> None:
     assert job.status().state == "QUEUED"
     assert pbs.ok("RESUME", JOB_ID=job.id) == ""
     server.set(job, state="R")
-    assert "only jobs that wait can be held" in pbs.fails("HOLD", JOB_ID=job.id)
+    assert "only waiting jobs can be held" in pbs.fails("HOLD", JOB_ID=job.id)
     assert not (server.job(job) / "holds").exists()
 
 

@@ -35,7 +35,7 @@ def test_a_directory_that_others_may_write(linux: Target, mode: int) -> None:
     directory = linux.directory()
     directory.mkdir(parents=True)
     directory.chmod(mode)
-    assert f"others may write in {directory}: chmod go-w it first" in start(linux, directory)
+    assert f"others can write to {directory}: run chmod go-w on it first" in start(linux, directory)
 
 
 def test_a_directory_that_was_there_keeps_its_mode(linux: Target) -> None:
@@ -53,7 +53,7 @@ def test_others_may_write_above(linux: Target, above: int, mode: int) -> None:
     (linux.root / "a/b").mkdir(parents=True)
     place = directory.parents[above - 1]
     place.chmod(mode)
-    assert f"others may write in {place}" in start(linux, directory)
+    assert f"others can write to {place}" in start(linux, directory)
     place.chmod(mode | 0o1000)  # sticky: what is there cannot be replaced
     assert linux.start(directory, EXECUTABLE="true").wait().exit == 0
 
@@ -107,7 +107,7 @@ def test_where_a_link_of_ours_leads(linux: Target, tmp_path: Path) -> None:
     (tmp_path / "open").chmod(0o777)
     linux.root.mkdir()
     (linux.root / "me").symlink_to(tmp_path / "open/ours")
-    assert f"others may write in {tmp_path}/open\n" in start(linux, linux.root / "me/job")
+    assert f"others can write to {tmp_path}/open\n" in start(linux, linux.root / "me/job")
 
 
 def test_the_program_runs_elsewhere(linux: Target, tmp_path: Path) -> None:

@@ -110,5 +110,5 @@ def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None
         "job", "wait", job_id, "1-2-0123abcd", "-p", "here", stream="stderr"
     )
     assert code == 125
-    assert "no job 1-2-0123abcd is known here" in screen.replace("\r\n", " ").replace("  ", " ")
+    assert "unknown job 1-2-0123abcd" in screen.replace("\r\n", " ").replace("  ", " ")
     assert "DONE" in screen.rpartition(job_id)[2]
