@@ -251,7 +251,7 @@ def test_names_hosts_and_arrays(sge: Target, commands: Commands) -> None:
         "12.2-9:1,11 qw",
     ]
     assert "does not know job 12;" in sge.fails("GET_JOB_STATUS", JOB_ID="12")
-    assert "no job 7;" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
+    assert "does not know job 7;" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
 
 
 def test_no_jobs_are_an_empty_list(sge: Target) -> None:
@@ -315,7 +315,9 @@ def test_the_accounting(
     leave(sge, "7", job="#!/bin/sh\n")
     commands.set("qacct", record(**fields))
     if expected is None:
-        assert "qstat does not know job 7; the accounting does not know it either" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
+        assert "qstat does not know job 7; the accounting does not know it either" in sge.fails(
+            "GET_JOB_STATUS", JOB_ID="7"
+        )
     else:
         status = sge.statuses("", JOB_ID="7")["7"]
         assert (status.word, status.state, status.exit, status.signal) == expected
