@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 BEGIN = 1_580_724_000
-"""The first event: 2020-02-03 10:00:00 in Greenwich."""
+"""The first event: 2020-02-03 10:00:00 in UTC."""
 OURS = Path(sys.executable).with_name("osprofile-seg")
 THEIRS = "globus-scheduler-event-generator"
 MOUNTED = f'mount --bind "$0" /etc/globus && exec {THEIRS} "$@"'
@@ -49,7 +49,7 @@ class Case:
 
 
 def clock(number: int, form: str) -> str:
-    """Give a job's second as the log writes it."""
+    """Return the time of a job as the log writes it."""
     return time.strftime(form, time.gmtime(BEGIN + number // 3))
 
 
@@ -198,7 +198,7 @@ class Replay:
     memory: int = 0
 
     def __call__(self) -> float:
-        """Run it until so many events came, and give the seconds it took."""
+        """Run it until all events came; return the seconds it took."""
         begin, spent = time.perf_counter(), _processor()
         program = subprocess.Popen(
             self.words,
@@ -229,13 +229,13 @@ class Replay:
 
 
 def _processor() -> float:
-    """Give the seconds that ended children have had a processor."""
+    """Return the processor time of ended children, in seconds."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def _peak(pid: int) -> int:
-    """Give the most memory that a process had, in KiB."""
+    """Return the peak memory of a process, in KiB."""
     with Path(f"/proc/{pid}/status").open() as file:
         return next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0)
 
@@ -273,7 +273,7 @@ def measure(case: Case, directory: Path, quick: bool) -> bool:
 
 
 def beside(promise: Promise, ours: Replay, theirs: Replay, quick: bool) -> bool:
-    """Replay with both, in turn, and print; say whether speed, streams and memory are as promised."""
+    """Replay with both, in turn, and print; return whether speed, streams and memory are as promised."""
     promise = replace(promise, limit=promise.limit * (2 if quick else 1))
     held = compare(promise, ours, theirs, 3 if quick else 7)
     same = ours.digest == theirs.digest

@@ -5,6 +5,9 @@
     event_active(0, "17.host")          # now
     event_done(1580724002, "17.host", 3)
 
+Timestamps are in seconds since 1970; 0 is now. A job id that is empty, or that holds a semicolon or
+a line end, raises `EventError`.
+
 The generator writes these events, in order, when the source's `read_events` returns. A source is
 registered by the entry point group `osprofile.event_sources`: see docs/events.md, "A source of
 one's own".
@@ -28,43 +31,27 @@ _emitted_lines: list[str] = []
 
 
 def event_pending(timestamp: int, jobid: str) -> None:
-    """Report that a job is pending since `timestamp` (seconds since 1970; 0: now).
-
-    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
-    """
+    """Report that a job is pending since `timestamp`."""
     _emit_event(timestamp, jobid, PENDING, 0)
 
 
 def event_active(timestamp: int, jobid: str) -> None:
-    """Report that a job is active since `timestamp` (seconds since 1970; 0: now).
-
-    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
-    """
+    """Report that a job is active since `timestamp`."""
     _emit_event(timestamp, jobid, ACTIVE, 0)
 
 
 def event_failed(timestamp: int, jobid: str, failure_code: int = 0) -> None:
-    """Report that a job failed at `timestamp` (seconds since 1970; 0: now).
-
-    `failure_code` is 0 if the reason is unknown. Raises `EventError` if the job id is empty or
-    holds a semicolon or a line end.
-    """
+    """Report that a job failed at `timestamp`; `failure_code` is 0 if the reason is unknown."""
     _emit_event(timestamp, jobid, FAILED, failure_code)
 
 
 def event_done(timestamp: int, jobid: str, exit_code: int = 0) -> None:
-    """Report that a job ended by itself at `timestamp` (seconds since 1970; 0: now).
-
-    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
-    """
+    """Report that a job ended by itself at `timestamp`."""
     _emit_event(timestamp, jobid, DONE, exit_code)
 
 
 def event_suspended(timestamp: int, jobid: str) -> None:
-    """Report that a job is held or suspended since `timestamp`; for `--extended` only.
-
-    Raises `EventError` if the job id is empty or holds a semicolon or a line end.
-    """
+    """Report that a job is held or suspended since `timestamp`; only for `--extended`."""
     _emit_event(timestamp, jobid, SUSPENDED, 0)
 
 

@@ -33,19 +33,9 @@ _FIELD_PATTERN: Final = re.compile(r"[^\\;]*(?:\\.[^\\;]*)*", re.DOTALL)
 _VALUE_PATTERN: Final = re.compile(r"[^\\,]*(?:\\.[^\\,]*)*", re.DOTALL)
 _NAME_PATTERN: Final = re.compile(r"[^\\=]*(?:\\.[^\\=]*)*", re.DOTALL)
 _ESCAPE_PATTERN: Final = re.compile(r"\\(.)", re.DOTALL)
-ATTRIBUTE_NAMES: Final = frozenset(
-    [
-        "directory",
-        "environment",
-        "count",
-        "executable",
-        "arguments",
-        "stdin",
-        "stdout",
-        "stderr",
-        "session",
-    ]
-)
+ATTRIBUTE_NAMES: Final = frozenset({
+    "directory", "environment", "count", "executable", "arguments", "stdin", "stdout", "stderr", "session",
+})  # fmt: skip
 
 
 @final

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
-from typing import TYPE_CHECKING, Final, Protocol, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events import emit
 
@@ -30,22 +30,12 @@ PROGRESS_THRESHOLD: Final = 16 * 1024 * 1024
 """Unread bytes of a log from which on progress is displayed."""
 
 
-class ProgressDisplay(Protocol):
-    """Shows how far a log is replayed."""
-
-    def show_progress(self, source: Source) -> None:
-        """Show how much of the source is unread, after a block was read."""
-
-    def close_display(self) -> None:
-        """Remove the display: the log was read to its end."""
-
-
 def generate_events(
     source: Source,
     output: EventOutput,
     *,
     interval: float = POLL_INTERVAL,
-    progress: ProgressDisplay | None = None,
+    progress: ProgressBar | None = None,
     on_idle: Callable[[], None] = lambda: None,
 ) -> None:
     """Write the events of a source until the output asks to end.
@@ -63,19 +53,19 @@ def generate_events(
             break
         if text is None:
             if progress:
-                progress.close_display()
+                progress.close()
                 progress = None
             on_idle()
             gc.collect()
         elif progress:
-            progress.show_progress(source)
+            progress.update(source)
         if not output.wait(interval if text is None else 0):
             break
     if progress:
-        progress.close_display()
+        progress.close()
 
 
-def open_progress_bar(source: Source) -> ProgressDisplay | None:
+def open_progress_bar(source: Source) -> ProgressBar | None:
     """Return a progress bar, if standard error alone is a terminal and the log is large."""
     if not sys.stderr or not sys.stderr.isatty() or (sys.stdout and sys.stdout.isatty()):
         return None
@@ -91,8 +81,8 @@ class ProgressBar:
         self._total_bytes = 0
         self._next_update = 0.0
 
-    def show_progress(self, source: Source) -> None:
-        """Show how much is read, at most ten times a second."""
+    def update(self, source: Source) -> None:
+        """Show how much of the source is read, at most ten times a second."""
         if time.monotonic() < self._next_update:
             return
         self._next_update = time.monotonic() + 0.1
@@ -109,7 +99,7 @@ class ProgressBar:
             )
             self._progress.refresh()
 
-    def close_display(self) -> None:
+    def close(self) -> None:
         """Remove the bar."""
         if self._progress:
             self._progress.stop()

@@ -46,7 +46,10 @@ def parse_iso_minute(text: str) -> WallTime | None:
 
 
 def timestamp_from_utc(wall: WallTime) -> int:
-    """Return the seconds since 1970 of a time in UTC; days beyond a month's end are added."""
+    """Return the seconds since 1970 of a time in UTC; days beyond a month's end are added.
+
+    `calendar.timegm` would import datetime.
+    """
     year, month, day, hour, minute = wall
     year -= month < 3
     days = 365 * year + year // 4 - year // 100 + year // 400
@@ -69,17 +72,14 @@ class WallClock:
     `latest_ambiguous` is the latest moment in an hour that comes twice; it decides about the next.
     """
 
-    def __init__(self, *, utc: bool = False) -> None:
+    def __init__(self) -> None:
         self.latest_ambiguous = 0
         self.ambiguity_count = 0
         """How many times were decided by the times before them."""
-        self._utc = utc
 
     def resolve_wall_time(self, wall: WallTime) -> tuple[int, bool]:
         """Return the seconds since 1970, and whether the times before this one decided them."""
         utc = timestamp_from_utc(wall)
-        if self._utc:
-            return utc, False
         # Zones are less than a day from UTC, and change at most once in these two days.
         before = time.localtime(utc - _SECONDS_PER_DAY).tm_gmtoff
         after = time.localtime(utc + _SECONDS_PER_DAY).tm_gmtoff
@@ -100,7 +100,7 @@ class WallClock:
         This matters only in the second of two ambiguous hours. Two hours before any moment of it,
         the clock was not changed yet.
         """
-        if not self._utc and time.localtime(now - 7200).tm_gmtoff != time.localtime(now).tm_gmtoff:
+        if time.localtime(now - 7200).tm_gmtoff != time.localtime(now).tm_gmtoff:
             self.latest_ambiguous = max(self.latest_ambiguous, int(now))
 
 
@@ -165,11 +165,9 @@ class LocalTimePrefixes(TimePrefixes):
     `parse_wall_time` parses what stands before the seconds; it returns None if it cannot.
     """
 
-    def __init__(
-        self, parse_wall_time: Callable[[str], WallTime | None], since: int, *, utc: bool = False
-    ) -> None:
+    def __init__(self, parse_wall_time: Callable[[str], WallTime | None], since: int) -> None:
         super().__init__(since)
-        self.clock = WallClock(utc=utc)
+        self.clock = WallClock()
         self._parse_wall_time = parse_wall_time
         self._minute_starts: dict[str, int] = {}
         self._skipped_minutes: set[str] = set()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Give a way to set this process's time zone."""
+    """Return a function that sets this process's time zone."""
 
     def change(name: str) -> None:
         monkeypatch.setenv("TZ", name)

@@ -31,7 +31,7 @@ PROFILES = re.findall(r"^```xml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 def rows(source: str) -> list[tuple[str, str]]:
-    """Give the table of a source: a line's words, and what is told."""
+    """Return the table of a source: the text of a line, and the state."""
     section = re.search(rf"^### {source}\n(.*?)(?=^##)", PAGE, re.DOTALL | re.MULTILINE)
     assert section
     found = re.findall(r"^\| (.*?) \| (.*?) \|$", section[1], re.MULTILINE)
@@ -55,10 +55,12 @@ def rows(source: str) -> list[tuple[str, str]]:
 def test_the_tables_are_the_sources(
     source: str, prefix: str, form: str, table: dict[str | int, str]
 ) -> None:
-    told = rows(source)
+    table_rows = rows(source)
     for words, ending in table.items():
         name = prefix + form.format(words.strip() if isinstance(words, str) else words)
-        states = [state for line, state in told if re.match(rf"{re.escape(name)}(?![^ ,])", line)]
+        states = [
+            state for line, state in table_rows if re.match(rf"{re.escape(name)}(?![^ ,])", line)
+        ]
         assert len(states) == 1, name
         assert re.match(r"\d+", states[0])[0] == ending.split(";")[1], name  # type: ignore[index]
 
@@ -88,7 +90,7 @@ def test_the_profiles_load_and_lint(number: int, tmp_path: Path) -> None:
 
 @pytest.fixture
 def forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Profile:
-    """Give the profile `linux` with the fork starter, as the page has it."""
+    """Return the profile `linux` with the fork starter, as docs/events.md has it."""
     site(1, tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -102,7 +104,7 @@ def job(script: str) -> JobDescription:
 
 
 def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: Path) -> None:
-    """Seed, Integration: "run jobs which succeed/fail in various ways", states from the log."""
+    """docs/protocols/seg.md, 6.4: the states of jobs that succeed and fail come from the log."""
     seldom = Timing(max_poll_interval=0.2, grace_period=5.0, log_poll_interval=3600)
 
     async def main() -> None:
@@ -124,8 +126,8 @@ def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: P
             lines = [
                 x.split(";") for x in (tmp_path / ".gpe/fork.log").read_text().split("\n")[:-1]
             ]
-            told = {one: [x[3:] for x in lines if x[2] == one] for one in jobs}
-            assert list(told.values()) == [
+            logged = {one: [x[3:] for x in lines if x[2] == one] for one in jobs}
+            assert list(logged.values()) == [
                 [["2", "0"], ["8", code]] for code in ("0", "3", "137", "143")
             ]
             assert next(x[3] for x in lines if x[2] == long) == "2"
@@ -134,7 +136,7 @@ def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: P
 
 
 def test_sleep_jobs_end_at_a_reasonable_time(forked: Profile) -> None:
-    """Seed, Integration: "it doesn't exit before the job could possibly terminate"."""
+    """docs/protocols/seg.md, 6.4: no end is before it can have been."""
 
     async def main() -> None:
         async with TargetSystem(forked, timing=Timing(log_poll_interval=3600)) as target:

@@ -1,4 +1,4 @@
-"""The fork starter (seed, "Fork", second notion): requests, jobs, the log, and its own death."""
+"""The fork starter (docs/protocols/seg.md, 4): requests, jobs, the log, and its own death."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def start(log: Path, *words: str) -> subprocess.Popen[str]:
 
 @contextmanager
 def starter(log: Path) -> Iterator[Callable[[str], str]]:
-    """Give a way to ask; wait for the end of its jobs."""
+    """Start one; yield a function that sends a request; wait for the end of its jobs."""
     with running_starter(log) as (ask, _):
         yield ask
 
 
 @contextmanager
 def running_starter(log: Path) -> Iterator[tuple[Callable[[str], str], int]]:
-    """Give a way to ask, and the process; wait for the end of its jobs."""
+    """Start one; yield a function that sends a request, and its process id; wait for its jobs."""
     with start(log) as process:
         assert process.stdin
         assert process.stdout
@@ -104,7 +104,7 @@ def test_a_job(tmp_path: Path) -> None:
 
 
 def test_sleep_jobs_end_when_they_can(tmp_path: Path) -> None:
-    """Seed, "Integration": timestamps of completion are reasonable for sleep jobs."""
+    """docs/protocols/seg.md, 6.4: timestamps of ends are reasonable."""
     log = tmp_path / "log"
     with starter(log) as ask:
         jobs(ask(f"directory=/;executable=/bin/sleep;arguments=2;{ONE}"))
@@ -166,7 +166,7 @@ def test_a_session_of_its_own(tmp_path: Path) -> None:
 
 
 def test_refusals(tmp_path: Path) -> None:
-    """Page: `102;TAG;CODE;text`; the next request is honoured all the same."""
+    """docs/protocols/seg.md, 4.2: `102;TAG;CODE;TEXT`; the next request is served all the same."""
     log = tmp_path / "log"
     with starter(log) as ask:
         for text, (code, words) in REFUSED.items():
@@ -228,7 +228,7 @@ def wait_for_file(path: Path) -> None:
 
 
 def test_jobs_survive_the_starter(tmp_path: Path) -> None:
-    """Seed: "the kill w/signal 0 trick": the next starter tells the ends of a killed one's jobs, once."""
+    """docs/protocols/seg.md, 4: the next starter writes the ends of a killed one's jobs, once."""
     log, gate = tmp_path / "log", tmp_path / "gate"
     os.mkfifo(gate)
     with start(log) as first:
@@ -256,7 +256,7 @@ def test_jobs_survive_the_starter(tmp_path: Path) -> None:
     assert not list(log.parent.glob("log.watched.*/*"))
 
 
-# It makes a file when a process was begun and is to be put on record, and waits for another one.
+# It makes a file when a process was forked and is to be put on record, and waits for another file.
 HELD = """
 import os, sys, time
 from osprofile.events import fork_starter
@@ -272,7 +272,7 @@ fork_starter.run_command_line(sys.argv[1:2])
 
 
 def test_a_starter_that_is_killed_before_a_process_is_on_record(tmp_path: Path) -> None:
-    """No program runs that is not on record: the next starter tells its end."""
+    """No program runs that is not on record: the next starter writes its end."""
     log, asked, gate, ran = (tmp_path / name for name in ("log", "asked", "gate", "ran"))
     words = [sys.executable, "-c", HELD, str(log), str(asked), str(gate)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -399,9 +399,7 @@ def test_a_pid_that_is_another_process_now() -> None:
     mine = WatchedProcess(f"x:{os.getpid()}", read_start_time(os.getpid()))
     assert mine.is_running()
     assert not WatchedProcess(mine.job_id, "boot/1").is_running()
-    assert WatchedProcess(
-        mine.job_id, ""
-    ).is_running()  # where the system does not tell when a process began
+    assert WatchedProcess(mine.job_id, "").is_running()  # the start time is unknown
     child = subprocess.Popen(["/bin/true"])
     ended = WatchedProcess(f"x:{child.pid}", read_start_time(child.pid))
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
@@ -411,7 +409,7 @@ def test_a_pid_that_is_another_process_now() -> None:
 
 
 def test_a_record_of_one_that_was_killed_between_log_and_record(tmp_path: Path) -> None:
-    """An end that is in the log is not told again."""
+    """An end that is in the log is not written again."""
     record = WatchRecord(str(tmp_path / "watched"))
     log = ForkLog(str(tmp_path / "log"))
     for number in (1, 2, 3):
@@ -453,9 +451,9 @@ def test_a_jobs_pipe_holds_up_no_other_job(tmp_path: Path, name: str) -> None:
     """Nobody is at its other end: to wait for that, as `open` does, would keep all others waiting."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    given = ONE.replace(f"{name}=/dev/null", f"{name}={pipe}")
+    files = ONE.replace(f"{name}=/dev/null", f"{name}={pipe}")
     with starter(tmp_path / "log") as ask:
-        answer = ask(f"executable=/bin/cat;{given}")
+        answer = ask(f"executable=/bin/cat;{files}")
         code = {
             "stdout": fork_protocol.STDOUT_OPEN_FAILED,
             "stderr": fork_protocol.STDERR_OPEN_FAILED,
@@ -465,7 +463,7 @@ def test_a_jobs_pipe_holds_up_no_other_job(tmp_path: Path, name: str) -> None:
 
 
 def test_a_client_that_does_not_read_its_answers(tmp_path: Path) -> None:
-    """The ends of jobs are told meanwhile; no answer is lost."""
+    """The ends of jobs are written meanwhile; no answer is lost."""
     log, tag = tmp_path / "log", "t" * 50_000
     with start(log) as process:
         assert process.stdin
@@ -504,7 +502,7 @@ def test_a_request_that_is_too_long(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
-def test_a_log_or_record_that_is_no_regular_file(tmp_path: Path) -> None:
+def test_a_log_or_record_that_is_not_a_regular_file(tmp_path: Path) -> None:
     log = tmp_path / "log"
     os.mkfifo(log)
     with start(log) as process:

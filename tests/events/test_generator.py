@@ -1,4 +1,4 @@
-"""The generator as a process: what the seed lists under "Testing", SEG; its command line and endings."""
+"""The generator as a process: docs/protocols/seg.md, 6.2; its command line and how it ends."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def line(process: subprocess.Popen[bytes]) -> str:
 
 
 def close(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    """Close its input; give its exit code and what else it said."""
+    """Close its input; return its exit code and the rest of its output."""
     assert process.stdin
     assert process.stdout
     process.stdin.close()
@@ -79,7 +79,7 @@ def close(process: subprocess.Popen[bytes]) -> tuple[int, bytes]:
 
 
 def test_loads_the_appropriate_module(tmp_path: Path) -> None:
-    """Seed, SEG: "loads the appropriate module when started"."""
+    """docs/protocols/seg.md, 6.2: it loads the source that is named."""
     (tmp_path / "20200203").write_text("02/03/2020 10:00:07;0008;S;Job;1.h;Job Run at\n")
     with running("-s", "pbs", "-t", str(WHEN), "--log-path", str(tmp_path)) as seg:
         assert line(seg) == f"001;{WHEN + 7};1.h;2;0\n"
@@ -92,7 +92,7 @@ def test_loads_the_appropriate_module(tmp_path: Path) -> None:
 
 
 def test_passes_the_timestamp_to_the_module(tmp_path: Path) -> None:
-    """Seed, SEG: "passes the replay timestamp to the module appropriately"."""
+    """docs/protocols/seg.md, 6.2: it passes the timestamp to the source."""
     log = tmp_path / "log"
     fork_log(log, 1, 2, 3)
     with running("-s", "fork", "-t", str(WHEN + 2), "--log-path", str(log)) as seg:
@@ -105,7 +105,7 @@ def test_passes_the_timestamp_to_the_module(tmp_path: Path) -> None:
 
 
 def test_messages_of_the_programming_interface(capsys: pytest.CaptureFixture[str]) -> None:
-    """Seed, SEG: "when SEG API calls are made, an appropriate message is emitted"."""
+    """docs/protocols/seg.md, 6.2: a call for an event becomes a line."""
     emit.event_pending(5, "a.b")
     emit.event_active(6, "a.b")
     emit.event_failed(7, "a.b", 9)
@@ -170,7 +170,7 @@ def test_a_further_source_is_found_by_its_entry_point(tmp_path: Path) -> None:
 
 
 def test_input_closed(tmp_path: Path) -> None:
-    """Seed, SEG: "handles IO exceptions on stdin": rc 0; what is read from it means nothing."""
+    """docs/protocols/seg.md, 1.2 and 6.2: exit code 0; what is read from it has no effect."""
     with running("-s", "fork", "--log-path", str(tmp_path / "log")) as seg:
         assert seg.stdin
         assert seg.stderr
@@ -188,34 +188,34 @@ def condor_entry(path: Path, cluster: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device", "missing"])
-def test_a_log_that_is_none_holds_up_no_other(tmp_path: Path, kind: str) -> None:
-    """It is told, once; its place is watched."""
-    odd, good = tmp_path / "odd", tmp_path / "good"
+def test_a_log_that_cannot_be_read_delays_no_other(tmp_path: Path, kind: str) -> None:
+    """The problem is printed once; the path is watched."""
+    bad, good = tmp_path / "bad", tmp_path / "good"
     make = {
-        "fifo": lambda: os.mkfifo(odd),
-        "directory": odd.mkdir,
-        "device": lambda: odd.symlink_to("/dev/zero"),
+        "fifo": lambda: os.mkfifo(bad),
+        "directory": bad.mkdir,
+        "device": lambda: bad.symlink_to("/dev/zero"),
         "missing": lambda: None,
     }
     make[kind]()
     condor_entry(good, 1)
-    with running("-s", "condor", "--log-path", str(odd), "--log-path", str(good)) as seg:
+    with running("-s", "condor", "--log-path", str(bad), "--log-path", str(good)) as seg:
         assert line(seg) == f"001;{WHEN};001.000.000;2;0\n"
         assert seg.stderr
         assert (
             seg.stderr.readline().decode()
             == {
-                "fifo": f"osprofile-seg: {odd} cannot be read: Not a regular file\n",
-                "device": f"osprofile-seg: {odd} cannot be read: Not a regular file\n",
-                "directory": f"osprofile-seg: {odd} cannot be read: Is a directory\n",
-                "missing": f"osprofile-seg: {odd} is not there yet; waiting for it\n",
+                "fifo": f"osprofile-seg: {bad} cannot be read: Not a regular file\n",
+                "device": f"osprofile-seg: {bad} cannot be read: Not a regular file\n",
+                "directory": f"osprofile-seg: {bad} cannot be read: Is a directory\n",
+                "missing": f"osprofile-seg: {bad} is not there yet; waiting for it\n",
             }[kind]
         )
         if kind != "missing":
-            (odd.rmdir if kind == "directory" else odd.unlink)()
-        condor_entry(odd, 2)
+            (bad.rmdir if kind == "directory" else bad.unlink)()
+        condor_entry(bad, 2)
         assert line(seg) == f"001;{WHEN};002.000.000;2;0\n"
-        odd.rename(tmp_path / "odd.1")
+        bad.rename(tmp_path / "bad.1")
         make[kind]()
         condor_entry(good, 3)
         assert line(seg) == f"001;{WHEN};003.000.000;2;0\n"
@@ -232,7 +232,7 @@ def test_the_path_of_lsfs_log_before_there_is_one(tmp_path: Path) -> None:
         assert line(seg) == f"001;{WHEN};5;1;0\n"
 
 
-def test_settings_and_days_that_are_no_regular_files(tmp_path: Path) -> None:
+def test_settings_and_days_that_are_not_regular_files(tmp_path: Path) -> None:
     """Neither a pipe nor a device is opened: that would wait, or read without end."""
     conf = tmp_path / "globus-fork.conf"
     os.mkfifo(conf)
@@ -254,7 +254,7 @@ def test_settings_and_days_that_are_no_regular_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("idle", [True, False])
 def test_output_broken(tmp_path: Path, idle: bool) -> None:
-    """Seed, SEG: "handles IO exceptions on stdout": rc 0, whether there is something to say or not."""
+    """docs/protocols/seg.md, 1.2 and 6.2: exit code 0, whether there are events or not."""
     log = tmp_path / "log"
     fork_log(log, *range(100_000))
     with running("-s", "fork", "-t", "1", "--log-path", str(log)) as seg:
@@ -274,7 +274,7 @@ def peak(pid: int) -> int:
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="needs /proc")
 def test_a_stalled_reader(tmp_path: Path) -> None:
-    """Memory stays flat, and a closed input ends it (seg.md, "Faults": the original queues it all)."""
+    """Memory stays flat, and a closed input ends it (docs/protocols/seg.md, 5.5)."""
     log = tmp_path / "log"
     fork_log(log, *range(1_000_000))
     with running("-s", "fork", "-t", "1", "--log-path", str(log)) as seg:
@@ -400,7 +400,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_wrong_command_lines(text: str) -> None:
-    """Page, "Program": rc 1; no traceback."""
+    """docs/protocols/seg.md, 1.1: exit code 1; no traceback."""
     done = run(*text.split())
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(WRONG[text])
@@ -451,7 +451,7 @@ def test_where_grid_engine_is(tmp_path: Path, by: str) -> None:
 
 
 def test_directory(tmp_path: Path) -> None:
-    """With -d: files by the event's day in Greenwich; SIGINT ends it, rc 0; `job_manager` reads them."""
+    """With -d: files by the event's day in UTC; SIGINT ends it, exit code 0; `job_manager` reads them."""
     log, out = tmp_path / "log", tmp_path / "out"
     out.mkdir()
     days = [0, 50_399, 50_400, 1, 200_000]
@@ -460,7 +460,7 @@ def test_directory(tmp_path: Path) -> None:
         "-s", "fork", "-t", "1", "-d", str(out), "--log-path", str(log), TZ="Asia/Tokyo"
     ) as seg:
         assert seg.stdin
-        seg.stdin.close()  # means nothing here
+        seg.stdin.close()  # has no effect here
         names = ["20200203", "20200204", "20200205"]
         while not (out / names[-1]).exists() or not (out / names[-1]).read_text():
             time.sleep(0.05)

@@ -15,15 +15,15 @@ import pytest
 
 from osprofile.events import daily_log, parallel_source, tail
 from osprofile.events.seg_command import parse_arguments
-from tests.events.sources.test_logs import FILES, WHEN, WRITERS, drain, opened, write
+from tests.events.sources.test_logs import FILES, WHEN, WRITERS, drain, open_log, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from osprofile.events.sources.base import Source
 
-SHARED = sorted(WRITERS)
-ODD = {
+PARALLEL_KINDS = sorted(WRITERS)
+IRREGULAR_LINES = {
     "pbs": "02/30/20 at three pm, h;0008;S;Job;1;Job Run\n",
     "lsf": f'"JOB_STATUS" "7.0" {WHEN - 1} 3 64 0\n',
     "sge": f"{WHEN}:acct:q:h:g:a:r:7:sge:0:1:2:3:0:-1:1\n",
@@ -44,25 +44,27 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) 
         os.waitpid(-1, os.WNOHANG)
 
 
-def both(name: str, directory: Path, since: int = 1_000_000) -> tuple[str, str]:
-    """Give the events of a log, read by one process and by two."""
-    one = opened(name, directory, since)
-    two = parallel_source.parallelize_source(opened(name, directory, since), 2)
+def read_both_ways(name: str, directory: Path, since: int = 1_000_000) -> tuple[str, str]:
+    """Return the events of a log, read by one process and by two."""
+    one = open_log(name, directory, since)
+    two = parallel_source.parallelize_source(open_log(name, directory, since), 2)
     assert isinstance(two, parallel_source.ParallelSource)
     return drain(one), drain(two)
 
 
-@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("irregular", [False, True])
 @pytest.mark.parametrize("jobs", [0, 1, 2, 3, 4, 5, 300])
-@pytest.mark.parametrize("kind", SHARED)
-def test_the_same_events(kind: str, jobs: int, odd: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", PARALLEL_KINDS)
+def test_the_same_events(kind: str, jobs: int, irregular: bool, tmp_path: Path) -> None:
     name, writer = WRITERS[kind]
     chance = random.Random(f"{kind} {jobs}")
     texts = [writer(n) for n in range(jobs)]
-    if odd:
-        texts = [t + ODD.get(name, "junk\n") * chance.choice([0, 0, 0, 1, 9]) for t in texts]
+    if irregular:
+        texts = [
+            t + IRREGULAR_LINES.get(name, "junk\n") * chance.choice([0, 0, 0, 1, 9]) for t in texts
+        ]
     write(name, tmp_path, "".join(texts))
-    one, two = both(name, tmp_path)
+    one, two = read_both_ways(name, tmp_path)
     assert two == one
     assert one.count("\n") >= 2 * jobs
 
@@ -77,21 +79,23 @@ def test_lsf_lines_in_any_order(seed: int, tmp_path: Path) -> None:
     if seed % 4 == 0:
         lines.insert(chance.randrange(len(lines)), "junk\n")
     write("lsf", tmp_path, "".join(lines))
-    one, two = both("lsf", tmp_path, WHEN + chance.choice([-5, 50]))
+    one, two = read_both_ways("lsf", tmp_path, WHEN + chance.choice([-5, 50]))
     assert two == one
     assert one
 
 
 @pytest.mark.parametrize("name", ["pbs", "slurm", "condor"])
 @pytest.mark.parametrize("begin", [1_711_846_800 - 5000, 1_729_990_800 - 5000])
-def test_the_odd_hours(name: str, begin: int, tmp_path: Path, zone: Callable[[str], None]) -> None:
-    """A block of the hour that comes twice means what those before it say."""
+def test_ambiguous_hours(
+    name: str, begin: int, tmp_path: Path, zone: Callable[[str], None]
+) -> None:
+    """What a block of the hour that comes twice means depends on those before it."""
     zone("Europe/Berlin")
     text = "".join(WRITERS[name][1](n) for n in range(begin - WHEN, begin - WHEN + 12_000, 50))
     file = time.strftime("%Y%m%d", time.localtime(begin)) if name == "pbs" else ""
     write(name, tmp_path, text, file)
     for since in (1_000_000, begin + 5000 + 600):
-        one, two = both(name, tmp_path, since)
+        one, two = read_both_ways(name, tmp_path, since)
         assert two == one
         times = [int(line.split(";")[1]) for line in one.split("\n")[:-1]]
         assert times == sorted(times)
@@ -106,7 +110,7 @@ def test_a_chain_of_files(tmp_path: Path) -> None:
             "".join(map(WRITERS["pbs"][1], range(number * 50, number * 50 + 50))),
             file,
         )
-    one, two = both("pbs", tmp_path)
+    one, two = read_both_ways("pbs", tmp_path)
     assert two == one
     assert one.count("\n") == 450
 
@@ -114,7 +118,7 @@ def test_a_chain_of_files(tmp_path: Path) -> None:
 def test_what_is_written_afterwards(tmp_path: Path) -> None:
     writer = WRITERS["fork"][1]
     write("fork", tmp_path, "".join(map(writer, range(50))))
-    source = parallel_source.parallelize_source(opened("fork", tmp_path), 2)
+    source = parallel_source.parallelize_source(open_log("fork", tmp_path), 2)
     assert drain(source).count("\n") == 100
     assert source.read_events() is None
     assert source.count_unread_bytes() == 0
@@ -125,8 +129,8 @@ def test_what_is_written_afterwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize("after", [0, 1, 2, 7])
 def test_a_child_that_is_killed(after: int, tmp_path: Path) -> None:
     write("fork", tmp_path, "".join(map(WRITERS["fork"][1], range(300))))
-    expected = drain(opened("fork", tmp_path))
-    source = parallel_source.parallelize_source(opened("fork", tmp_path), 2)
+    expected = drain(open_log("fork", tmp_path))
+    source = parallel_source.parallelize_source(open_log("fork", tmp_path), 2)
     assert isinstance(source, parallel_source.ParallelSource)
     got = "".join(source.read_events() or "" for _ in range(after))
     assert source._child
@@ -134,35 +138,35 @@ def test_a_child_that_is_killed(after: int, tmp_path: Path) -> None:
     assert got + drain(source) == expected
 
 
-def test_one_that_is_given_up(tmp_path: Path) -> None:
+def test_a_source_that_is_dropped(tmp_path: Path) -> None:
     write("fork", tmp_path, "".join(map(WRITERS["fork"][1], range(300))))
-    source: Source | None = parallel_source.parallelize_source(opened("fork", tmp_path), 2)
+    source: Source | None = parallel_source.parallelize_source(open_log("fork", tmp_path), 2)
     assert source
     assert source.read_events()
     source = None
 
 
-def test_who_shares(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_which_sources_are_parallelized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("pbs", "lsf", "fork", "condor"):
         write(name, tmp_path, "", FILES.get(name, "log"))
 
-    def shares(name: str, processes: int | None, *, extended: bool = False) -> bool:
-        source = opened(name, tmp_path, extended=extended)
+    def is_parallel(name: str, processes: int | None, *, extended: bool = False) -> bool:
+        source = open_log(name, tmp_path, extended=extended)
         return isinstance(
             parallel_source.parallelize_source(source, processes), parallel_source.ParallelSource
         )
 
-    assert shares("pbs", 2)
-    assert not shares("pbs", 1)
-    assert not shares("pbs", None)  # there is nothing to be read
-    assert shares("condor", 2)
-    assert not shares("pbs", 2, extended=True)  # remembers what runs
-    assert shares("lsf", 2, extended=True)
+    assert is_parallel("pbs", 2)
+    assert not is_parallel("pbs", 1)
+    assert not is_parallel("pbs", None)  # there is nothing to be read
+    assert is_parallel("condor", 2)
+    assert not is_parallel("pbs", 2, extended=True)  # remembers what runs
+    assert is_parallel("lsf", 2, extended=True)
     monkeypatch.setattr(parallel_source, "MIN_PARALLEL_BACKLOG", 0)
     monkeypatch.setattr(parallel_source, "_count_processors", lambda: 2)
-    assert shares("fork", None)
+    assert is_parallel("fork", None)
     monkeypatch.setattr(parallel_source, "_count_processors", lambda: 1)
-    assert not shares("fork", None)
+    assert not is_parallel("fork", None)
     assert parse_arguments(["-s", "fork"]).processes is None
     assert parse_arguments(["--processes=2"]).processes == 2
 

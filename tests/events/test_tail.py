@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look for the next file at every reading, not every two seconds."""
+    """Look for the next file at every read, not every two seconds."""
     monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
 
 
@@ -215,7 +215,7 @@ def test_lines_of_any_length(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
-    """Its beginning is given as a line, and what follows it is read again."""
+    """Its beginning is returned as a line, and the lines after it are read."""
     path = tmp_path / "log"
     with path.open("wb") as file:
         file.write(b"a\n")
@@ -233,7 +233,7 @@ def test_a_line_without_end_takes_no_memory(tmp_path: Path) -> None:
 
 
 def test_half_a_line_is_not_waited_for_when_the_next_file_is_there(tmp_path: Path) -> None:
-    """The original waits for ever (seg.md, "Faults of the original")."""
+    """Globus's program waits for ever (docs/protocols/seg.md, 5.1)."""
     (tmp_path / "20200203").write_bytes(b"a\nhalf")
     (tmp_path / "20200204").write_bytes(b"b\n")
     assert drain(DailyLog(str(tmp_path), "20200203")) == b"a\nb\n"
@@ -284,28 +284,28 @@ def test_a_day_that_is_rotated_by_size(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
 @pytest.mark.parametrize("is_rotated", [False, True])
-def test_what_is_no_regular_file(tmp_path: Path, kind: str, is_rotated: bool) -> None:
-    """It counts as absent, whatever its place in the chain; the log itself says why."""
+def test_a_log_that_is_not_a_regular_file(tmp_path: Path, kind: str, is_rotated: bool) -> None:
+    """It counts as absent, whether current or rotated; the log has the reason."""
     path = tmp_path / "log"
-    make_odd(tmp_path / "log.1" if is_rotated else path, kind)
+    make_irregular(tmp_path / "log.1" if is_rotated else path, kind)
     log = RotatedLog(str(path), 1, REPLAY_ALL)
     if not is_rotated:
         assert (log.read_lines(), log.count_unread_bytes()) == (b"", 0)
-        assert log.problem == f"{path} cannot be read: {WHY[kind]}"
+        assert log.problem == f"{path} cannot be read: {REASONS[kind]}"
         (path.rmdir if kind == "directory" else path.unlink)()
     append(path, b"a\n")
     assert (drain(log), log.problem) == (b"a\n", "")
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device", "loop"])
-def test_what_comes_in_the_place_of_a_log(tmp_path: Path, kind: str) -> None:
-    """The file that was read is read on; what comes then is read when it is a file."""
+def test_a_file_that_replaces_a_log(tmp_path: Path, kind: str) -> None:
+    """The former file is read on; the new one is read when it is a regular file."""
     path = tmp_path / "log"
     append(path, b"a\n")
     log = RotatedLog(str(path))
     assert drain(log) == b"a\n"
     path.rename(tmp_path / "log.1")
-    make_odd(path, kind)
+    make_irregular(path, kind)
     append(tmp_path / "log.1", b"b\n")
     assert drain(log) == b"b\n"
     (path.rmdir if kind == "directory" else path.unlink)()
@@ -313,7 +313,7 @@ def test_what_comes_in_the_place_of_a_log(tmp_path: Path, kind: str) -> None:
     assert (drain(log), log.problem) == (b"c\n", "")
 
 
-WHY = {
+REASONS = {
     "fifo": "Not a regular file",
     "device": "Not a regular file",
     "directory": "Is a directory",
@@ -321,7 +321,7 @@ WHY = {
 }
 
 
-def make_odd(path: Path, kind: str) -> None:
+def make_irregular(path: Path, kind: str) -> None:
     match kind:
         case "fifo":
             os.mkfifo(path)
@@ -334,9 +334,9 @@ def make_odd(path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fifo", "directory", "device"])
-def test_a_day_that_is_no_regular_file(tmp_path: Path, kind: str) -> None:
+def test_a_day_that_is_not_a_regular_file(tmp_path: Path, kind: str) -> None:
     append(tmp_path / "20200203", b"a\n")
-    make_odd(tmp_path / "20200204", kind)
+    make_irregular(tmp_path / "20200204", kind)
     log = DailyLog(str(tmp_path), "20200203")
     assert drain(log) == b"a\n"
     append(tmp_path / "20200203", b"b\n")
@@ -344,7 +344,7 @@ def test_a_day_that_is_no_regular_file(tmp_path: Path, kind: str) -> None:
     assert (drain(log), log.problem) == (b"b\nc\n", "")
 
 
-def test_a_directory_of_days_that_is_none(tmp_path: Path) -> None:
+def test_a_directory_of_days_that_is_not_a_directory(tmp_path: Path) -> None:
     path = tmp_path / "logs"
     log = DailyLog(str(path), "20200203")
     assert (log.read_lines(), log.problem) == (b"", f"{path} is not there yet; waiting for it")
@@ -356,14 +356,14 @@ def test_a_directory_of_days_that_is_none(tmp_path: Path) -> None:
     assert (drain(log), log.problem) == (b"a\n", "")
 
 
-def test_an_older_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_older_file_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "log"
     append(path, b"c\n")
     append(tmp_path / "log.1", b"b\n")
     log = RotatedLog(str(path), 1, REPLAY_ALL)
     (tmp_path / "log.1").chmod(0)
     if os.access(tmp_path / "log.1", os.R_OK):
-        pytest.skip("who runs this may read everything")
+        pytest.skip("root may read everything")
     assert drain(log) == b"c\n"
     assert log.problem == f"{path}.1 cannot be read: Permission denied"
 

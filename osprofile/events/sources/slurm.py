@@ -46,19 +46,10 @@ from osprofile.events.timestamps import LocalTimePrefixes, parse_iso_minute
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Source, SourceOptions
 
-END_STATES: Final = frozenset(
-    [
-        "BOOT_FAIL",
-        "CANCELLED",
-        "COMPLETED",
-        "DEADLINE",
-        "FAILED",
-        "NODE_FAIL",
-        "OUT_OF_MEMORY",
-        "PREEMPTED",
-        "TIMEOUT",
-    ]
-)
+END_STATES: Final = frozenset({
+    "BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED",
+    "TIMEOUT",
+})  # fmt: skip
 REQUEUE_STATES: Final = frozenset({"PENDING", "REQUEUED"})
 EVENT_SUFFIXES: Final = {
     "_slurm_rpc_submit_batch_job: ": PENDING_SUFFIX,

@@ -95,12 +95,14 @@ WRITERS: dict[str, tuple[str, Callable[[int], str]]] = {
 
 @pytest.fixture(autouse=True)
 def _fast(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> None:
-    """Look for the next file at every reading; write logs in Greenwich."""
+    """Look for the next file at every read; write logs in UTC."""
     zone("UTC")
     monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
 
 
-def opened(name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False) -> Source:
+def open_log(
+    name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False
+) -> Source:
     path = directory if name in FILES else directory / "log"
     return find_source(name)(SourceOptions(name, since, extended, (str(path),), {}))
 
@@ -123,12 +125,12 @@ def test_every_split_of_a_log(kind: str, extended: bool, tmp_path: Path) -> None
     name, writer = WRITERS[kind]
     text = writer(0) + writer(1)
     write(name, tmp_path, text)
-    expected = drain(opened(name, tmp_path, extended=extended))
+    expected = drain(open_log(name, tmp_path, extended=extended))
     assert expected.count("\n") >= 4
     for split in range(len(text) + 1):
         directory = tmp_path / str(split)
         directory.mkdir()
-        source = opened(name, directory, extended=extended)
+        source = open_log(name, directory, extended=extended)
         write(name, directory, text[:split])
         got = drain(source)
         write(name, directory, text[split:])
@@ -136,24 +138,24 @@ def test_every_split_of_a_log(kind: str, extended: bool, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_blocks_of_any_size_tell_the_same(
+def test_blocks_of_any_size_have_the_same_events(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name, writer = WRITERS[kind]
     write(name, tmp_path, "".join(map(writer, range(300))))
-    expected = drain(opened(name, tmp_path))
+    expected = drain(open_log(name, tmp_path))
     assert expected.count("\n") == 300 * {"pbs": 3, "lsf": 3}.get(name, 2)
     monkeypatch.setattr(tail.FollowedFile.__init__, "__defaults__", (997,))
     monkeypatch.setattr(tail.RotatedLog.__init__, "__defaults__", (1, None, 997))
     monkeypatch.setattr(daily_log.DailyLog.__init__, "__defaults__", (997,))
-    assert drain(opened(name, tmp_path)) == expected
+    assert drain(open_log(name, tmp_path)) == expected
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-def test_odd_lines_among_others_change_nothing(kind: str, tmp_path: Path) -> None:
-    """The block is read by the slow way then, and must tell the same."""
+def test_irregular_lines_among_others_change_nothing(kind: str, tmp_path: Path) -> None:
+    """The block is then parsed line by line, with the same events."""
     name, writer = WRITERS[kind]
-    odd = {
+    irregular = {
         "pbs": [
             "02/30/20 at three pm, h;0008;S;Job;1;Job Run\n",
             "junk;;\n",
@@ -169,25 +171,27 @@ def test_odd_lines_among_others_change_nothing(kind: str, tmp_path: Path) -> Non
     }[kind]
     parts = [writer(n) for n in range(200)]
     write(name, tmp_path, "".join(parts))
-    expected = drain(opened(name, tmp_path))
+    expected = drain(open_log(name, tmp_path))
     mixed = tmp_path / "mixed"
     mixed.mkdir()
-    write(name, mixed, "".join(part + odd[n % len(odd)] for n, part in enumerate(parts)))
-    assert drain(opened(name, mixed)) == expected
+    write(
+        name, mixed, "".join(part + irregular[n % len(irregular)] for n, part in enumerate(parts))
+    )
+    assert drain(open_log(name, mixed)) == expected
 
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_timestamp(kind: str, tmp_path: Path) -> None:
     name, writer = WRITERS[kind]
     write(name, tmp_path, "".join(map(writer, range(100))))
-    everything = drain(opened(name, tmp_path))
+    everything = drain(open_log(name, tmp_path))
     lines = [
         line
         for line in everything.splitlines(keepends=True)
         if int(line.split(";")[1]) >= WHEN + 50
     ]
     assert len(lines) == len(everything.splitlines()) // 2
-    assert drain(opened(name, tmp_path, WHEN + 50)) == "".join(lines)
+    assert drain(open_log(name, tmp_path, WHEN + 50)) == "".join(lines)
 
 
 @pytest.mark.parametrize("name", SOURCE_NAMES)
@@ -197,7 +201,7 @@ def test_any_bytes(name: str, data: bytes, tmp_path_factory: pytest.TempPathFact
     for extended in (False, True):
         for text in (data, *(w(1).encode() + data for n, w in WRITERS.values() if n == name)):
             (directory / FILES.get(name, "log")).write_bytes(text + b"\n")
-            for line in drain(opened(name, directory, extended=extended)).split("\n")[:-1]:
+            for line in drain(open_log(name, directory, extended=extended)).split("\n")[:-1]:
                 assert line.startswith("001;")
 
 
@@ -212,7 +216,7 @@ def test_mutations_never_raise_nor_break_a_line(kind: str, tmp_path: Path) -> No
             text[at] = chance.choice(["", ";", ":", '"', "\n", " ", "\xff", "9", "-", text[at] * 2])
         (tmp_path / FILES.get(name, "log")).write_bytes("".join(text).encode("latin-1") + b"\n")
         for extended in (False, True):
-            for line in drain(opened(name, tmp_path, extended=extended)).split("\n")[:-1]:
+            for line in drain(open_log(name, tmp_path, extended=extended)).split("\n")[:-1]:
                 kind_, when, *_, state, code = line.split(";")
                 assert (kind_, state in ["1", "2", "4", "8", "16"]) == ("001", True), line
                 assert int(when) >= 1_000_000
@@ -223,11 +227,11 @@ def test_fork_lines_with_bytes_that_end_lines_elsewhere(tmp_path: Path) -> None:
     names = ["a\rb", "a\x85", "\x1c", "\x0c;"[:1]]
     lines = [f"001;{WHEN + n};{name};8;{n}\n" for n, name in enumerate(names)]
     write("fork", tmp_path, f"001;{WHEN - 9};old\x0b;1;0\n" + "".join(lines))
-    assert drain(opened("fork", tmp_path, WHEN)) == "".join(lines)
+    assert drain(open_log("fork", tmp_path, WHEN)) == "".join(lines)
 
 
 def test_lsf_a_timestamp_inside_a_rotated_file(tmp_path: Path) -> None:
-    """The original then tells nothing any more (seg.md, "Faults of the original")."""
+    """Globus's program then writes no more events (docs/protocols/seg.md, 5)."""
     write("lsf", tmp_path, f"#{WHEN + 9}\n" + "".join(map(lsf, range(10))), "lsb.events.2")
     write("lsf", tmp_path, f"#{WHEN + 19}\n" + "".join(map(lsf, range(10, 20))), "lsb.events.1")
     head = "#      \n"
@@ -237,14 +241,14 @@ def test_lsf_a_timestamp_inside_a_rotated_file(tmp_path: Path) -> None:
     for begin in (0, 5, 9, 10, 15, 19, 20, 25):
         jobs = [
             int(line.split(";")[2])
-            for line in drain(opened("lsf", tmp_path, WHEN + begin)).split("\n")[:-1]
+            for line in drain(open_log("lsf", tmp_path, WHEN + begin)).split("\n")[:-1]
         ]
         assert jobs == sorted(3 * list(range(begin, 30))), begin
 
 
 def test_lsf_rotation_while_it_is_read(tmp_path: Path) -> None:
     write("lsf", tmp_path, "#0\n" + lsf(1))
-    source = opened("lsf", tmp_path)
+    source = open_log("lsf", tmp_path)
     assert drain(source).count(";1;") == 3  # pending, and twice job 1
     with (tmp_path / "lsb.events").open("a") as old:
         (tmp_path / "lsb.events").rename(tmp_path / "lsb.events.1")
@@ -258,10 +262,10 @@ def test_lsf_rotation_while_it_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("since", [1, WHEN, WHEN + 5, WHEN + 10, WHEN + 25])
 def test_sge_a_chain_is_read_once(tmp_path: Path, since: int) -> None:
-    """The original reads the oldest file twice (seg.md, "Faults of the original")."""
+    """Globus's program reads the oldest file twice (docs/protocols/seg.md, 5)."""
     for number, file in enumerate(("log.1", "log.0", "log")):
         write("sge", tmp_path, "".join(map(sge, range(number * 10, number * 10 + 10))), file)
-    source = opened("sge", tmp_path, since)
+    source = open_log("sge", tmp_path, since)
     expected = [f"{n}" for n in range(max(since - WHEN, 0), 30) for _ in (0, 1)]
     assert [line.split(";")[2].split(".")[0] for line in drain(source).split("\n")[:-1]] == expected
     for number in (1, 0):
@@ -273,12 +277,12 @@ def test_sge_a_chain_is_read_once(tmp_path: Path, since: int) -> None:
 
 
 def test_what_begins_without_a_timestamp(tmp_path: Path) -> None:
-    """Page: now for pbs, lsf and fork; everything for sge and condor."""
+    """docs/protocols/seg.md, 1.1: now for pbs, lsf and fork; everything for sge and condor."""
     for name, writer in (("sge", sge), ("condor", condor), ("fork", fork)):
         directory = tmp_path / name
         directory.mkdir()
         write(name, directory, writer(1))
-        assert bool(drain(opened(name, directory, 0))) == (name != "fork")
+        assert bool(drain(open_log(name, directory, 0))) == (name != "fork")
 
 
 def test_condor_several_logs_text_and_xml(tmp_path: Path) -> None:
@@ -304,7 +308,7 @@ def test_condor_a_large_entry_loses_none(body: str, filling: str, tmp_path: Path
     head = f"028 (000.000.000) {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(WHEN))} Job ad\n"
     large = head + body.format(filling) + "...\n"
     write("condor", tmp_path, condor(1) + large + condor(2) + large + large + condor(3))
-    assert drain(opened("condor", tmp_path)).count(";") == 4 * 2 * 3
+    assert drain(open_log("condor", tmp_path)).count(";") == 4 * 2 * 3
 
 
 @pytest.mark.parametrize("filling", ["x" * LARGE, "x\n" * (LARGE // 2), "x" * LARGE + "</c>"])
@@ -312,13 +316,13 @@ def test_condor_a_large_element_loses_none(filling: str, tmp_path: Path) -> None
     end = condor_xml(1).rindex("</c>")
     large = f'{condor_xml(1)[:end]}<a n="Ad"><s>{filling}</s></a>\n</c>\n'
     write("condor", tmp_path, condor_xml(0) + large + condor_xml(2) + large + condor_xml(3))
-    events = drain(opened("condor", tmp_path)).split("\n")[:-1]
+    events = drain(open_log("condor", tmp_path)).split("\n")[:-1]
     assert [int(line.split(";")[2][:3]) for line in events] == [0, 0, 1, 1, 2, 2, 1, 1, 3, 3]
 
 
 def test_condor_an_entry_without_end_takes_no_memory(tmp_path: Path) -> None:
     write("condor", tmp_path, condor(1))
-    source = opened("condor", tmp_path)
+    source = open_log("condor", tmp_path)
     assert drain(source).count("\n") == 2
     tracemalloc.start()
     for _ in range(40):
@@ -336,7 +340,7 @@ def test_condor_times_without_a_year(tmp_path: Path) -> None:
         moment = int(time.time()) - ago
         when = time.strftime("%m/%d %H:%M:%S", time.localtime(moment))
         write("condor", tmp_path, f"001 (1.0.0) {when} Job executing\n...\n")
-        assert drain(opened("condor", tmp_path)).split(";")[-4] == str(moment)
+        assert drain(open_log("condor", tmp_path)).split(";")[-4] == str(moment)
 
 
 @pytest.mark.parametrize("kind", ["pbs", "condor", "condor xml", "slurm"])
@@ -356,7 +360,7 @@ def test_daylight_saving(
         time.strftime("%Y%m%d", time.localtime(begin)) if name == "pbs" else "",
     )
     times = [
-        int(line.split(";")[1]) - WHEN for line in drain(opened(name, tmp_path)).split("\n")[:-1]
+        int(line.split(";")[1]) - WHEN for line in drain(open_log(name, tmp_path)).split("\n")[:-1]
     ]
     each = len(times) // len(numbers)
     assert times == [n for n in numbers for _ in range(each)]

@@ -1,4 +1,4 @@
-"""Each source's table, case by case: what a line tells (seg.md, "Log line -> event"), and what it must not.
+"""Each source's table, case by case: the events of a line (docs/protocols/seg.md, 3).
 
 Every case is read by the default parser and by the extended one: the text is the log's, the
 expectation the events as `JOB STATE CODE`, without their times.
@@ -485,12 +485,12 @@ CASES = {
 
 
 @pytest.fixture(autouse=True)
-def _greenwich(zone: Callable[[str], None]) -> None:
-    """Write logs in Greenwich."""
+def _utc(zone: Callable[[str], None]) -> None:
+    """Write logs in UTC."""
     zone("UTC")
 
 
-def told(case: Case, directory: Path, *, extended: bool) -> str:
+def read_log(case: Case, directory: Path, *, extended: bool) -> str:
     (directory / FILES.get(case.source, "log")).write_bytes(case.log.encode("latin-1"))
     path = directory if case.source in FILES else directory / "log"
     source = find_source(case.source)(
@@ -507,11 +507,11 @@ def told(case: Case, directory: Path, *, extended: bool) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_default(name: str, tmp_path: Path) -> None:
-    assert told(CASES[name], tmp_path, extended=False) == CASES[name].default
+    assert read_log(CASES[name], tmp_path, extended=False) == CASES[name].default
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_extended(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     expected = case.default if case.extended is None else case.extended
-    assert told(case, tmp_path, extended=True) == expected
+    assert read_log(case, tmp_path, extended=True) == expected
