@@ -7,7 +7,7 @@ import fcntl
 import os
 import time
 import uuid
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Final, NamedTuple, final
 
 from osprofile.events.emit import DONE, FAILED, format_event
@@ -108,16 +108,12 @@ class ForkLog:
     def find_ended_jobs(self, jobs: set[str]) -> set[str]:
         """Return those of the jobs whose end is in the log."""
         ended: set[str] = set()
-        with suppress(OSError):
-            file = FollowedFile(self.path)
-            try:
-                while data := file.read_lines():
-                    for line in data.decode("utf-8", "surrogateescape").split("\n"):
-                        fields = line.split(";")
-                        if len(fields) == 5 and fields[3] in _END_STATES and fields[2] in jobs:
-                            ended.add(fields[2])
-            finally:
-                file.close()
+        with suppress(OSError), closing(FollowedFile(self.path)) as file:
+            while data := file.read_lines():
+                for line in data.decode("utf-8", "surrogateescape").split("\n"):
+                    fields = line.split(";")
+                    if len(fields) == 5 and fields[3] in _END_STATES and fields[2] in jobs:
+                        ended.add(fields[2])
         return ended
 
 

@@ -14,7 +14,7 @@ import itertools
 import os
 import stat
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, final
 
 if TYPE_CHECKING:
@@ -50,17 +50,12 @@ class Log(Protocol):
         """Return how many bytes are known to be unread."""
 
 
-class _FileIdentity(NamedTuple):
-    device: int
-    inode: int
-
-
-def _identify_file(path: str) -> _FileIdentity | None:
+def _identify_file(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except OSError:
         return None
-    return _FileIdentity(status.st_dev, status.st_ino)
+    return status.st_dev, status.st_ino
 
 
 def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
@@ -116,7 +111,7 @@ class FollowedFile:
         self._block_size = block_size
         self._fd = open_regular(path)
         status = os.fstat(self._fd)
-        self.identity = _FileIdentity(status.st_dev, status.st_ino)
+        self.identity = status.st_dev, status.st_ino
         self.offset = 0
         self._known_size = status.st_size
         self._last_bytes = b""
@@ -356,10 +351,8 @@ class RotatedLog:
 
     def _open_first_file(self) -> bool:
         if self._file_in_directory and os.path.isdir(self._path):
-            self._path, self._file_in_directory = (
-                os.path.join(self._path, self._file_in_directory),
-                "",
-            )
+            self._path = os.path.join(self._path, self._file_in_directory)
+            self._file_in_directory = ""
         names = self._list_names()
         heads = [_read_head(name) for name in names]
         number = 0
@@ -377,13 +370,6 @@ class RotatedLog:
 
 
 def _read_head(name: str) -> bytes:
-    try:
-        file = FollowedFile(name)
-    except OSError:
-        return b""
-    try:
+    with suppress(OSError), closing(FollowedFile(name)) as file:
         return file.read_head()
-    except OSError:
-        return b""
-    finally:
-        file.close()
+    return b""

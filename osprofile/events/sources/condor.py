@@ -121,7 +121,7 @@ class EntryLog:
         """Return the next whole entries; b"" if there are none now."""
         while data := self._log.read_lines():
             if self._log.starts_new_file:
-                self._reset_entry()
+                self._partial_entry = self._entry_end = b""
             if not self._entry_end:
                 data = self._skip_to_first_entry(data)
             if not self._entry_end:
@@ -140,10 +140,6 @@ class EntryLog:
     def count_unread_bytes(self) -> int:
         """Return how many bytes are known to be unread."""
         return self._log.count_unread_bytes()
-
-    def _reset_entry(self) -> None:
-        """Forget the incomplete entry of the last file, and whether it was XML."""
-        self._partial_entry = self._entry_end = b""
 
     def _skip_to_first_entry(self, data: bytes) -> bytes:
         """Return the data from the first line on that shows whether this is XML; b"" if none does."""
