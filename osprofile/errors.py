@@ -1,4 +1,4 @@
-"""The exceptions of osprofile, and the form in which a problem is told.
+"""The exceptions of osprofile, and how problems are formatted.
 
     OSProfileError
      +- NotFoundError                 what was asked for does not exist            exit code 2
@@ -6,38 +6,38 @@
      |   +- TemplateNotFoundError     a template, or a variation of one
      |   +- ApplicationNotFoundError
      |   +- StorageNotFoundError
-     |   +- JobNotFoundError          neither the batch system nor its own records know it
-     +- InvalidProfileError           a profile is wrong: all that is, at once     exit code 3
-     +- CasesError                    a profile's golden cases are wrong, likewise   exit code 3
+     |   +- JobNotFoundError          neither the batch system nor its own record knows it
+     +- InvalidProfileError           a profile is wrong: all problems at once     exit code 3
+     +- CasesError                    a profile's golden cases are wrong: all at once   exit code 3
      +- IncarnationError              a request cannot be incarnated               exit code 1
      |   +- MissingValueError         a field has no value
-     |   +- NotSettableError          a request sets what it may not
-     |   +- UnknownFieldError         a request sets what no template uses
-     |   +- ValueRefusedError         a value fails a limit, type or pattern
-     +- JavaRegexError                Java would refuse the pattern, or we must    exit code 3
+     |   +- NotSettableError          a request sets a field that it may not set
+     |   +- UnknownFieldError         a request sets a field that no template uses
+     |   +- ValueRefusedError         a value violates a limit, type or pattern
+     +- JavaRegexError                Java refuses the pattern, or it is not supported   exit code 3
      |   +- JavaRegexTimeoutError     matching took longer than its deadline       exit code 1
-     +- TargetError                   a target system did not do it                exit code 1
+     +- TargetError                   an operation on a target system failed       exit code 1
          +- ScriptError               a script could not be run at all, or was ended
-         |   +- ScriptCutError        it did not come to its end: what it did is not known
+         |   +- ScriptCutError        it did not finish: what it did is unknown
          |       +- ScriptTimeoutError   it took longer than its time limit
-         +- ScriptFailedError         a script failed: the batch system's own words
-         +- OutputError               a script printed what the profile's pattern does not match
+         +- ScriptFailedError         a script failed; has the batch system's message
+         +- OutputError               a script's output does not match the profile's pattern
          +- StoreError                the record of the jobs cannot be read or written
          |   +- SubmissionBusyError   another process is submitting the same job
-         +- MonitorError              a job is watched, or is not, against expectation
+         +- MonitorError              a job is watched already, or is not watched
              +- AlreadyRegisteredError
              +- NotRegisteredError
-     +- RequestError                  a client of an executor asks for what cannot be   exit code 1
+     +- RequestError                  a client of an executor sent a bad request    exit code 1
          +- ClassAdError              a ClassAd that cannot be read
-         +- AttributeRefusedError     an attribute of a job has a value that cannot be honoured
-         +- JobIdError                a job id that no executor gives
+         +- AttributeRefusedError     an attribute of a job has an unusable value
+         +- JobIdError                a malformed job id
      +- SettingError                  an executor's setting is wrong               exit code 2
-     +- EventError                    the event generator cannot begin, or an event be told   exit code 1
+     +- EventError                    the event generator cannot start, or an event cannot be written   exit code 1
 
-Where a command passes on the exit code of a script or a program, it ends with 125 for all of them.
+A command that passes on the exit code of a script or a program ends with 125 for all of them.
 
-A message says what, where, what was expected, and what to do. `str()` of an error is the whole
-block that a command prints: place, message, source line, caret, hint.
+A message says what is wrong, where, what was expected, and what to do. `str()` of an error is the whole
+block that a command prints: location, message, source line, caret, hint.
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ Severity = Literal["error", "warning"]
 class Problem(NamedTuple):
     """One thing that is wrong with a profile.
 
-    `code` is stable (`OSP101`); the table of codes, the reader's too, is
-    `osprofile.lint.rules`. `str()` gives
+    `code` is stable (`OSP101`); `osprofile.lint.rules` has the table of all codes. `str()` is
     `file:line:column: severity CODE message`, the source line, a caret, and the hint.
     """
 
@@ -74,9 +73,9 @@ class Problem(NamedTuple):
 
 
 def format_message(message: str, location: Location | None = None, hint: str = "") -> str:
-    """Give the block of text for one message: place, message, source line with a caret, hint.
+    """Return the lines of one message: location, message, source line with a caret, hint.
 
-    Characters that a terminal would act on, which names in a document can hold, are U+FFFD.
+    Characters that a terminal would act on, as names in a document may have, become U+FFFD.
     """
     lines = [f"{location}: {message}" if location else message]
     if location:
@@ -100,7 +99,7 @@ def escape_unprintable(text: str, keep: str = "") -> str:
 
 
 def quote_value(value: str, max_length: int = 80) -> str:
-    """Quote a value for a message: on one line, escaped, cut when long."""
+    """Return a value quoted for a message: on one line, escaped, and cut if it is long."""
     return (
         repr(value)
         if len(value) <= max_length
@@ -109,7 +108,7 @@ def quote_value(value: str, max_length: int = 80) -> str:
 
 
 def quote_name(name: str) -> str:
-    """Give a name for a message: as it is, or quoted like a value where that is not plain."""
+    """Return a name for a message: as it is if it is printable and has no blanks, else quoted."""
     return (
         name
         if name.isprintable() and " " not in name and 0 < len(name) <= 80
@@ -118,11 +117,11 @@ def quote_name(name: str) -> str:
 
 
 def suggest_names(name: str, candidates: Iterable[str]) -> str:
-    """Give a hint that names what is most like `name`; with nothing like it, what there is.
+    """Return a hint with the candidates most similar to `name`; if none is, with all of them.
 
-    The empty string if `candidates` is empty.
+    The empty string if there are no candidates.
     """
-    from difflib import get_close_matches  # only needed when something is wrong
+    from difflib import get_close_matches  # late: needed only for errors, and slow to import
 
     names = sorted(set(candidates))
     by_fold = {n.casefold(): n for n in names}
@@ -139,10 +138,10 @@ def _join_with_or(words: Sequence[str]) -> str:
 
 
 class OSProfileError(Exception):
-    """The root: catch this to catch whatever this package raises by itself.
+    """The base class of all exceptions of this package.
 
-    `message` is one sentence; `location` says where in a profile the rule stands that led here, or is
-    None; `hint` says what to do, or is empty. `exit_code` is what a command ends with.
+    `message` is one sentence; `location` is the place in a profile that the error is about, or
+    None; `hint` says what to do, or is empty. `exit_code` is the exit code of a command.
     """
 
     exit_code: ClassVar[int] = 1
@@ -158,7 +157,7 @@ class OSProfileError(Exception):
 
 
 class NotFoundError(OSProfileError):
-    """What was asked for by name does not exist."""
+    """Nothing has the requested name."""
 
     exit_code = 2
 
@@ -180,11 +179,11 @@ class StorageNotFoundError(NotFoundError):
 
 
 class JobNotFoundError(NotFoundError):
-    """The batch system does not know the job, and the job left no record of its end."""
+    """The batch system does not know the job, and there is no record of its end."""
 
 
 class InvalidProfileError(OSProfileError):
-    """A profile is wrong; `problems` holds everything that is, in the order of the document."""
+    """A profile is wrong; `problems` has all its problems, in the order of the document."""
 
     exit_code = 3
 
@@ -198,7 +197,7 @@ class InvalidProfileError(OSProfileError):
 
 
 class CasesError(OSProfileError):
-    """A profile's golden cases cannot be used; `errors` holds all that is wrong, in order."""
+    """A profile's golden cases cannot be used; `errors` has all their errors, in order."""
 
     exit_code = 3
 
@@ -234,11 +233,11 @@ class UnknownFieldError(IncarnationError):
 
 
 class ValueRefusedError(IncarnationError):
-    """A value fails a limit, a type or a pattern, or holds what no script can carry."""
+    """A value violates a limit, a type or a pattern, or a script cannot contain it."""
 
 
 class JavaRegexError(OSProfileError):
-    """A pattern or a replacement that Java refuses, or that cannot be honoured exactly.
+    """A pattern or a replacement that Java refuses, or that cannot be supported exactly.
 
     `text` is the pattern or the replacement, `index` the offset in it, in characters.
     """
@@ -264,7 +263,7 @@ class JavaRegexTimeoutError(JavaRegexError):
 
 
 class TargetError(OSProfileError):
-    """A target system did not do what it was asked for."""
+    """An operation on a target system failed."""
 
 
 class ScriptError(TargetError):
@@ -272,18 +271,18 @@ class ScriptError(TargetError):
 
 
 class ScriptCutError(ScriptError):
-    """A script was killed, or the connection broke: whether it did its work is not known."""
+    """A script was killed, or the connection broke: whether it did its work is unknown."""
 
 
 class ScriptTimeoutError(ScriptCutError):
-    """A script took longer than its time limit and was ended; what it did until then stays."""
+    """A script exceeded its time limit and was killed; what it did until then remains."""
 
 
 class ScriptFailedError(TargetError):
-    """A script ended with another exit status than 0.
+    """A script ended with an exit status other than 0.
 
-    `template` names what was to be done; `exit_status` is 128+n for signal n; `output` holds what
-    the script said, the batch system's own words.
+    `template` is the template it was made of; `exit_status` is 128+n for signal n; `output` is
+    what the script printed, which is mostly the batch system's own message.
     """
 
     def __init__(
@@ -296,7 +295,7 @@ class ScriptFailedError(TargetError):
 
 
 class OutputError(TargetError):
-    """A script printed what the profile's pattern does not match."""
+    """The output of a script does not match the profile's pattern."""
 
 
 class StoreError(TargetError):
@@ -304,7 +303,7 @@ class StoreError(TargetError):
 
 
 class SubmissionBusyError(StoreError):
-    """Another process is submitting the same job just now."""
+    """Another process is submitting the same job."""
 
 
 class MonitorError(TargetError):
@@ -312,22 +311,22 @@ class MonitorError(TargetError):
 
 
 class AlreadyRegisteredError(MonitorError):
-    """Somebody has asked for this job's events already."""
+    """The job's events are already delivered to somebody else."""
 
 
 class NotRegisteredError(MonitorError):
-    """Nobody has asked for this job's events."""
+    """Nobody is registered for the job's events."""
 
 
 class RequestError(OSProfileError):
-    """A client of an executor asks for what cannot be."""
+    """A request of an executor's client is malformed or cannot be fulfilled."""
 
 
 class ClassAdError(RequestError):
     """A ClassAd that cannot be read.
 
     `offset` counts characters from the start of the text, `line` and `column` count from 1;
-    `expected` says what could have stood there, or is empty.
+    `expected` says what was expected there, or is empty.
     """
 
     def __init__(self, message: str, text: str, offset: int, *, expected: str = "") -> None:
@@ -335,12 +334,12 @@ class ClassAdError(RequestError):
         self.line = text.count("\n", 0, offset) + 1
         self.column = offset - text.rfind("\n", 0, offset)
         self.expected = expected
-        wanted = f", but {expected} was expected" if expected else ""
-        super().__init__(f"line {self.line}, column {self.column}: {message}{wanted}")
+        expectation = f", but {expected} was expected" if expected else ""
+        super().__init__(f"line {self.line}, column {self.column}: {message}{expectation}")
 
 
 class AttributeRefusedError(RequestError):
-    """An attribute of a job has a value that cannot be honoured; `attribute` is its name."""
+    """An attribute of a job has a value that cannot be used; `attribute` is its name."""
 
     def __init__(self, message: str, *, attribute: str, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -348,14 +347,14 @@ class AttributeRefusedError(RequestError):
 
 
 class JobIdError(RequestError):
-    """A job id that no executor gives."""
+    """A malformed job id."""
 
 
 class SettingError(OSProfileError):
-    """A setting of an executor that cannot be: its message begins with the file."""
+    """A setting of an executor is invalid; the message begins with the file's name."""
 
     exit_code = 2
 
 
 class EventError(OSProfileError):
-    """A source of events or the generator's command line is wrong, or an event cannot be told."""
+    """A source of events or the generator's command line is wrong, or an event cannot be written."""

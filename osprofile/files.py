@@ -1,4 +1,4 @@
-"""A file that is replaced as a whole, or stays as it was."""
+"""Write a file atomically: it is replaced as a whole, or stays as it was."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from os import path as paths
 
 
 def atomic_write(path: str, data: bytes) -> None:
-    """Write a file so that it has its old content or the new one, whatever happens meanwhile.
+    """Write a file so that it has either its old content or the new one at any time.
 
-    An old file's mode is kept; a symbolic link is replaced, not followed. Raises `OSError`, with
-    this path for its file name.
+    The mode of an existing file is kept; a symbolic link is replaced, not followed. Raises
+    `OSError` with this path as its file name.
     """
     folder, name = paths.split(path)
     new = paths.join(folder, f".{name[:64]}.{os.urandom(4).hex()}.new")
@@ -30,7 +30,7 @@ def atomic_write(path: str, data: bytes) -> None:
             os.unlink(new)
             raise
     except OSError as error:
-        error.filename, error.filename2 = path, None  # the user knows no other
+        error.filename, error.filename2 = path, None  # the user does not know the temporary file
         raise
 
 

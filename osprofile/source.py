@@ -1,7 +1,7 @@
-"""Where a thing stands in a document: `Source`, `Location`, `SourceText`.
+"""Locations in a document: `Source`, `Location`, `SourceText`.
 
-Everything that a profile says keeps the byte offset at which it was said; line, column and the
-text of the line are worked out only when somebody asks, which is when something is wrong.
+Each part of a profile keeps its byte offset in the document. Line, column and the text of the line
+are computed on demand: only messages need them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _TAB_STOP = 8
 
 @final
 class Source:
-    """A document's bytes (UTF-8, without a byte order mark) and the name that messages call it by."""
+    """A document's bytes (UTF-8, without a byte order mark) and its name in messages."""
 
     __slots__ = ("_line_starts", "data", "name", "text_anchors")
 
@@ -25,7 +25,7 @@ class Source:
         self.name = name
         self.data = data
         self._line_starts: list[int] | None = None
-        self.text_anchors: dict[int, OffsetAnchors] | None = None  # kept here by `profile.tree`
+        self.text_anchors: dict[int, OffsetAnchors] | None = None  # filled by `profile.tree`
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {len(self.data)} bytes)"
@@ -42,19 +42,19 @@ class Source:
         return self._line_starts
 
     def get_line_and_column(self, offset: int) -> tuple[int, int]:
-        """Give line and column (both from 1, the column in characters) of a byte offset."""
+        """Return line and column (both from 1, the column in characters) of a byte offset."""
         starts = self._get_line_starts()
         line = bisect_right(starts, offset)
         before = self.data[starts[line - 1] : offset]
         return line, len(before.decode("utf-8", "replace")) + 1
 
     def get_line_offset(self, line: int) -> int:
-        """Give the byte offset of a line's first character; of a line too far, the document's end."""
+        """Return the byte offset of a line's start; behind the last line, the document's end."""
         starts = self._get_line_starts()
         return starts[line - 1] if 0 < line <= len(starts) else len(self.data)
 
     def get_line_text(self, line: int) -> str:
-        """Give the text of a line (from 1) without its line end."""
+        """Return the text of a line (from 1) without its line end."""
         starts = self._get_line_starts()
         end = starts[line] if line < len(starts) else len(self.data)
         return self.data[starts[line - 1] : end].decode("utf-8", "replace").rstrip("\r\n")
@@ -62,14 +62,14 @@ class Source:
 
 @final
 class Location(NamedTuple):
-    """A point in a document: a source and a byte offset; `str()` gives `file:line:column`."""
+    """A point in a document: a source and a byte offset; `str()` is `file:line:column`."""
 
     source: Source
     offset: int
 
     @property
     def file(self) -> str:
-        """The document's name, as it was given to the reader."""
+        """The document's name, as it was passed to the reader."""
         return self.source.name
 
     @property
@@ -83,14 +83,14 @@ class Location(NamedTuple):
         return self.source.get_line_and_column(self.offset)[1]
 
     def format_excerpt(self, width: int = 100) -> str:
-        """Return the source line and, on a second line, a caret under this place.
+        """Return the source line and, on a second line, a caret under this location.
 
-        Of a long line, about `width` characters around the place are shown. Control characters
+        Of a long line, about `width` characters around the location are shown. Control characters
         stay: `errors.format_message` replaces them in the whole message.
         """
         line, column = self.source.get_line_and_column(self.offset)
         whole = self.source.get_line_text(line)
-        # A document without line ends is one line: only what may be shown is looked at.
+        # A document may be one line of megabytes: only what may be shown is processed.
         begin, end = max(0, column - 1 - width), column + width
         text = whole[begin:end]
         at = len(text[: column - 1 - begin].expandtabs(_TAB_STOP))
@@ -113,11 +113,11 @@ OffsetAnchors = tuple[tuple[int, int], ...]
 
 @final
 class SourceText:
-    """A text of a document, each character of which knows its place.
+    """A text of a document with the location of each character.
 
-    `anchors` holds (offset in `text`, byte offset in the source) wherever a run of characters
-    that stand one after the other in the source begins: after each line end, entity, CDATA mark.
-    They may be given as a function, which is called when a place is first asked for.
+    `anchors` has (offset in `text`, byte offset in the source) at the start of each run of
+    characters that are contiguous in the source: after each line end, entity, CDATA mark. It may
+    be a function, which is called when a location is first needed.
     """
 
     __slots__ = ("_anchors", "source", "text")
@@ -134,13 +134,13 @@ class SourceText:
 
     @property
     def anchors(self) -> OffsetAnchors:
-        """Offsets in the text beside those in the source."""
+        """Pairs of an offset in the text and the byte offset in the source."""
         if not isinstance(self._anchors, tuple):
             self._anchors = self._anchors()
         return self._anchors
 
     def get_location(self, offset: int = 0) -> Location:
-        """Give the place of the character at `offset`; its length gives the place after the end."""
+        """Return the location of the character at `offset`; the text's length stands for its end."""
         at = bisect_right(self.anchors, (offset, 1 << 62)) - 1
         if at < 0:
             return Location(self.source, self.anchors[0][1] if self.anchors else 0)

@@ -1,4 +1,4 @@
-r"""Bodies of invocations: literal text and replacements (seed, section 2.1).
+r"""Bodies of invocations: literal text and replacements (OS Profile 0.3, 2.1).
 
     body         = { literal | replacement }
     replacement  = "<" NAME ">"  |  "<" NAME "/" FROM "/" TO ">"
@@ -7,8 +7,8 @@ r"""Bodies of invocations: literal text and replacements (seed, section 2.1).
     FROM         = up to the first "/" without a backslash before it, in one line
     TO           = up to the first ">" without a backslash before it, in one line
 
-A backslash and the character behind it are one pair. A `<` that begins no replacement is literal
-text, and so is one behind another `<` (`<<EOF>`, `<<<WORD>`). FROM is a Java regular expression
+A backslash and the character after it are one pair. A `<` that begins no replacement is literal
+text, and so is one after another `<` (`<<EOF>`, `<<<WORD>`). FROM is a Java regular expression
 and TO a Java replacement, both as written.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from osprofile.source import Location, SourceText
 
-# No possessive quantifiers: in the first releases of Python 3.11 they match too much.
+# No possessive quantifiers: the first releases of Python 3.11 match too much with them.
 
 _REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})([>/])")
 _FROM_AND_TO: Final = re.compile(r"((?:[^\\/\r\n]|\\[^\r\n])*)/((?:[^\\>\r\n]|\\[^\r\n])*)>")
@@ -59,7 +59,7 @@ class Replacement(NamedTuple):
 
 @final
 class TemplateBody(NamedTuple):
-    """A parsed body: literal strings and replacements in their order; no literal is empty."""
+    """A parsed body: literal strings, none of them empty, and replacements, in order."""
 
     source: SourceText
     segments: tuple[str | Replacement, ...]
@@ -70,12 +70,12 @@ class TemplateBody(NamedTuple):
         return (s for s in self.segments if isinstance(s, Replacement))
 
     def locate_replacement(self, replacement: Replacement) -> Location:
-        """Give where a replacement begins."""
+        """Return the location of a replacement's first character."""
         return self.source.get_location(replacement.start)
 
 
 def parse_body(source: SourceText) -> TemplateBody:
-    """Parse a body; every text is one."""
+    """Return the parsed body. Every text is valid."""
     text, segments, at = source.text, list[str | Replacement](), 0
     for found in _find_replacements(text):
         if found.start > at:
@@ -88,9 +88,9 @@ def parse_body(source: SourceText) -> TemplateBody:
 
 
 def get_literal_pair(replacement: Replacement) -> tuple[str, str] | None:
-    """Give old and new text of a replacement that is no more than `value.replace(old, new)`.
+    """Return old and new text of a replacement that does no more than `value.replace(old, new)`.
 
-    None for `<NAME>`, and where FROM or TO have a meaning beyond their characters.
+    None for `<NAME>`, and if FROM or TO have special characters.
     """
     if replacement.pattern is None or replacement.replacement is None:
         return None
@@ -106,7 +106,7 @@ def _find_replacements(text: str) -> Iterator[Replacement]:
         elif at > open_until and (rest := _FROM_AND_TO.match(text, at)):
             yield Replacement(begin[1], rest[1], rest[2], start, at := rest.end())
         elif at > open_until:
-            # Where one TO finds no end, no later one of that line does: a line is read once.
+            # If one TO has no end, no later one of the line has: do not read the line again.
             open_until = _find_line_end(text, at)
 
 
@@ -116,10 +116,10 @@ def _find_line_end(text: str, at: int) -> int:
 
 
 def compile_replacement(body: TemplateBody, replacement: Replacement) -> Callable[[str], str]:
-    """Give the function that a replacement applies to its field's value: Java's `replaceAll`.
+    """Return the function that a replacement applies to its field's value: Java's `replaceAll`.
 
-    The function may raise `JavaRegexTimeoutError`. `<NAME>` gives the identity. Raises
-    `InvalidProfileError` with the place of the fault where Java refuses FROM or TO.
+    The function may raise `JavaRegexTimeoutError`. For `<NAME>` it is the identity. Raises
+    `InvalidProfileError` with the location of the error if Java refuses FROM or TO.
     """
     pair = get_literal_pair(replacement)
     if pair is not None:
@@ -135,7 +135,7 @@ def compile_replacement(body: TemplateBody, replacement: Replacement) -> Callabl
 def describe_regex_error(
     body: TemplateBody, replacement: Replacement, error: JavaRegexError
 ) -> Problem:
-    """Tell an error of FROM or TO at its place in the document."""
+    """Return the problem for an error of FROM or TO, with its location in the document."""
     in_replacement = error.text == replacement.replacement != replacement.pattern
     start = replacement.replacement_start if in_replacement else replacement.pattern_start
     what = "replacement" if in_replacement else "regular expression"

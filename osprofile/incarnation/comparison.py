@@ -1,4 +1,4 @@
-"""What two profiles make of the same request: their scripts beside each other."""
+"""Compare the scripts that two profiles make of the same request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @final
 class ProfileInContext(NamedTuple):
-    """One of the two: a resolved profile and the context in which it is asked."""
+    """A resolved profile and the context to incarnate it in."""
 
     profile: Profile
     context: Mapping[str, str]
@@ -33,7 +33,7 @@ class ProfileInContext(NamedTuple):
 
 @final
 class RenderedScript(NamedTuple):
-    """What one side answers: a script, with the static scripts it runs, or why there is none."""
+    """A script of one side, with the static scripts it runs, or the error if there is none."""
 
     text: str
     error: OSProfileError | None
@@ -41,7 +41,7 @@ class RenderedScript(NamedTuple):
 
 @final
 class ScriptPair(NamedTuple):
-    """One template in one variation: what each side makes of it."""
+    """The scripts of both sides for one template and variation."""
 
     template: str
     variation: str
@@ -50,20 +50,20 @@ class ScriptPair(NamedTuple):
 
     @property
     def both_failed(self) -> bool:
-        """Whether neither side gives a script: there is nothing to compare."""
+        """Whether neither side has a script: there is nothing to compare."""
         return self.old.error is not None and self.new.error is not None
 
     @property
     def differs(self) -> bool:
-        """Whether one side gives another script than the other, or none."""
+        """Whether the scripts differ, or only one side has one."""
         return not self.both_failed and self.old != self.new
 
 
 @final
 class TemplateScope(NamedTuple):
-    """All that takes part in a template's scripts: for `difference`.
+    """The templates and global fields that a template's scripts are made of: for `difference`.
 
-    `uses_root` says whether UspaceRoot and Delimiter do, by way of WORKING_DIRECTORY.
+    `uses_root`: UspaceRoot and Delimiter are among them, by way of WORKING_DIRECTORY.
     """
 
     templates: frozenset[str]
@@ -77,7 +77,7 @@ TemplateVariation = tuple[str, str]
 
 @final
 class ComparisonRequest(NamedTuple):
-    """What both sides are asked for, beside a template: fields and an application."""
+    """The request to both sides: fields and an application."""
 
     fields: Mapping[str, str]
     application: str | None = None
@@ -86,26 +86,26 @@ class ComparisonRequest(NamedTuple):
 def find_common_variations(
     old: Profile, new: Profile, template: str | None, variation: str | None
 ) -> tuple[TemplateVariation, ...]:
-    """Give what both profiles have, in the order of `old`.
+    """Return the variations of templates that both profiles have, in the order of `old`.
 
-    Without a variation, all that both have. Raises `TemplateNotFoundError` for a template or
-    variation that was asked for and that neither has.
+    Without a template or variation: all of them. Raises `TemplateNotFoundError` for a requested
+    template or variation that neither profile has.
     """
     names = list(old.templates) if template is None else [template]
     for name in names if template is not None else ():
-        having = [p for p in (old, new) if name in p.templates] or [old]
-        errors = [_find_lookup_error(p, name, variation) for p in having]
+        owners = [p for p in (old, new) if name in p.templates] or [old]
+        errors = [_find_lookup_error(p, name, variation) for p in owners]
         if all(errors) and errors[0] is not None:
             raise errors[0]
     return tuple(
-        (name, of)
+        (name, other)
         for name in names
         if name in old.templates and name in new.templates
-        for of in old.templates[name].invocations
-        if of in new.templates[name].invocations and variation in {None, of}
+        for other in old.templates[name].invocations
+        if other in new.templates[name].invocations and variation in {None, other}
         if template is not None
         or name != BIN_TEMPLATE
-        or of not in BIN_FIELDS  # the engine alone asks these
+        or other not in BIN_FIELDS  # only the engine uses these
     )
 
 
@@ -124,7 +124,7 @@ def _find_lookup_error(
 def collect_scope(
     old: Profile, new: Profile, template: str, application: str | None
 ) -> TemplateScope:
-    """Give what a template's scripts are made of, in either profile: START's has its parts.
+    """Return what a template's scripts are made of in either profile, START's parts included.
 
     Raises `InvalidProfileError`.
     """
@@ -145,21 +145,22 @@ def compare_scripts(
     variations: Iterable[TemplateVariation],
     request: ComparisonRequest,
 ) -> tuple[ScriptPair, ...]:
-    """Give what both sides make of one request, target by target.
+    """Return the scripts of both sides for one request, by template and variation.
 
-    A field of the request counts where a target uses it. What START's job script is made of is not
-    told again by itself where START is told. Raises `UnknownFieldError` for a field that no target
-    uses on either side, `InvalidProfileError`, `ApplicationNotFoundError` where neither has it.
+    A field of the request is passed to the templates that use it. With START, the templates that
+    its job script consists of are left out. Raises `UnknownFieldError` for a field that no
+    template uses on either side, `ApplicationNotFoundError` for an application that neither side
+    has, `InvalidProfileError`.
     """
-    asked = list(variations)
-    _check_request(old, new, asked, request)
+    variations = list(variations)
+    _check_request(old, new, variations, request)
     pairs = [
         ScriptPair(
             template,
             variation,
             *(_render_script(s, template, variation, request) for s in (old, new)),
         )
-        for template, variation in asked
+        for template, variation in variations
     ]
     start = next((p for p in pairs if (p.template, p.variation) == ("START", "")), None)
     if start is None or start.both_failed:
@@ -171,7 +172,7 @@ def compare_scripts(
 def _get_plans(
     profile: Profile, variations: Iterable[TemplateVariation], application: str | None
 ) -> Iterator[Plan]:
-    """Give the plans of the targets that have one: a part may be missing, as JOB_EPILOGUE may."""
+    """Yield the plans that can be made: a part may be missing, such as JOB_EPILOGUE."""
     for template, variation in variations:
         try:
             yield get_plan(profile, template, variation, application)
@@ -185,7 +186,7 @@ def _check_request(
     variations: list[TemplateVariation],
     request: ComparisonRequest,
 ) -> None:
-    """Raise for what neither side knows: it is a slip, not a difference."""
+    """Raise for a name that neither side knows: it is a mistake, not a difference."""
     sides, application = (old, new), request.application
     if application and not any(_has_application(s.profile, application) for s in sides):
         find_application(old.profile, application)
@@ -210,7 +211,7 @@ def _has_application(profile: Profile, application: str) -> bool:
 def _find_start_parts(
     old: ProfileInContext, new: ProfileInContext, request: ComparisonRequest
 ) -> frozenset[str]:
-    """Give the templates that START's job script has on both sides."""
+    """Return the templates that START's job script consists of on both sides."""
     parts = [
         {t.name for t in plan.templates if plan.application is not None}
         for side in (old, new)

@@ -1,7 +1,7 @@
-"""Compiled texts: literals and slots that alternate, and which use of which field each slot is.
+"""Compiled texts: alternating literals and slots, each slot filled by one use of a field.
 
-To fill a text is one slice assignment. What a slot stands for is only read by those who explain a
-text (`trace`), never by those who make one.
+Filling a text is one slice assignment, since it decides the speed of an incarnation. Only `trace`
+reads what a slot stands for.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class FieldUse(NamedTuple):
 
 @final
 class TextSlot(NamedTuple):
-    """What fills one gap of a text.
+    """A slot of a text.
 
-    `field_name` names the field, the empty string where the engine supplies the value; `input_key` is the
-    key of the value that FROM and TO are applied to: the field's, of `<X:HMS>` the derived one.
+    `field_name` is the field's name, empty if the engine supplies the value; `input_key` is the key
+    of the value that FROM and TO are applied to: the field's, or for `<X:HMS>` the derived one.
     """
 
     field_name: str
@@ -57,18 +57,18 @@ class CompiledText:
     def __init__(
         self, parts: Sequence[str], keys: Sequence[str], slots: Sequence[TextSlot] = ()
     ) -> None:
-        """Take parts with a literal at each even place; `keys` go to the odd ones, in order."""
+        """Take the parts, with literals at even indexes, and the keys for the odd ones, in order."""
         self._literals = list(parts)
         self._keys = tuple(keys)
         self._slots = tuple(slots)
         self._getter = itemgetter(*keys) if len(keys) > 1 else None
 
     def replace_keys(self, keys: Mapping[str, str]) -> CompiledText:
-        """Give the same text with other keys in the place of some."""
+        """Return the same text with some keys replaced."""
         return CompiledText(self._literals, [keys.get(key, key) for key in self._keys], self._slots)
 
     def fill_slots(self, values: Mapping[str, str]) -> str:
-        """Give the text; raise KeyError for a key that has no value."""
+        """Return the text; raise `KeyError` for a key that has no value."""
         parts = self._literals.copy()
         if self._getter is not None:
             parts[1::2] = self._getter(values)
@@ -77,11 +77,11 @@ class CompiledText:
         return "".join(parts)
 
     def fill_line(self, values: Mapping[str, str]) -> str:
-        """Give the text without the line end that closes it: a path, a part of a script."""
+        """Return the text without its last line end: a path, a part of a script."""
         return self.fill_slots(values).removesuffix("\n")
 
     def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
-        """Give each slot, the offset in the text at which its value begins, and that value."""
+        """Yield each slot, the offset in the text at which its value begins, and that value."""
         offset = 0
         for index, (slot, key) in enumerate(zip(self._slots, self._keys, strict=True)):
             offset += len(self._literals[2 * index])
@@ -91,9 +91,9 @@ class CompiledText:
 
 @final
 class ValueStep(NamedTuple):
-    """Work that fills one key: `values[key] = make(values)`, in the order of the steps.
+    """The computation of one value: `values[key] = compute_value(values)`, in the order of the steps.
 
-    Where the value is nested texts, they are its `parts`, to which `compute_value` is `joined`.
+    `parts` are the nested texts that `compute_value` joins, if the value is made of such.
     """
 
     key: str
@@ -101,7 +101,7 @@ class ValueStep(NamedTuple):
     parts: tuple[CompiledText, ...] = ()
 
     def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
-        """Give the slots of all parts, as `CompiledText.locate_slots` does; offsets count in the joined text."""
+        """Yield the slots of all parts like `CompiledText.locate_slots`, with offsets in the joined text."""
         start = 0
         for part in self.parts:
             for slot, offset, value in part.locate_slots(values):
@@ -113,9 +113,9 @@ TEXT_SEPARATOR = "\n"
 
 
 def create_join_step(key: str, parts: tuple[CompiledText, ...]) -> ValueStep:
-    """Give the step that joins texts, each ending its last line but the last."""
+    """Return the step that joins texts with line ends."""
 
-    def make(values: Values) -> str:
+    def compute_value(values: Values) -> str:
         return TEXT_SEPARATOR.join([part.fill_line(values) for part in parts])
 
-    return ValueStep(key, make, parts)
+    return ValueStep(key, compute_value, parts)

@@ -1,4 +1,4 @@
-"""The special fields of a job on this machine: who, and in which fresh directory (seed, 2.3.1)."""
+"""The special fields of a job on this machine: its user and a new directory (OS Profile 0.3, 2.3.1)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def get_user_name() -> str:
-    """Give the login name of the user that this process runs as."""
+    """Return the login name of the user that this process runs as; without one, the uid."""
     import pwd
 
     try:
@@ -20,21 +20,21 @@ def get_user_name() -> str:
 
 
 def generate_unique_name() -> str:
-    """Give a name that no other job has: time to the second (UTC), then 64 random bits."""
+    """Return a name that no other job has: time to the second (UTC), then 64 random bits."""
     import time
 
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(8).hex()
 
 
 def working_directory(profile: Profile, user: str, name: str) -> str:
-    """Give the path of a job's working directory: UspaceRoot, user and name (seed, 1)."""
+    """Return the path of a job's working directory: UspaceRoot, user, name (OS Profile 0.3, 1)."""
     root = profile.uspace_root
     joint = "" if root.endswith(profile.delimiter) else profile.delimiter
     return f"{root}{joint}{user}{profile.delimiter}{name}"
 
 
 def new_context(profile: Profile) -> dict[str, str]:
-    """Give USER_NAME and a fresh WORKING_DIRECTORY for one job of this process's user."""
+    """Return USER_NAME and a new WORKING_DIRECTORY for one job of this process's user."""
     user = get_user_name()
     return {
         "USER_NAME": user,

@@ -1,6 +1,6 @@
 """The value of one field: numbers, tags, limits, types, patterns, derived and special fields.
 
-Sources: seed, sections 2.3 and 2.3.1; the design's "Values". A value is a string and is never
+Sources: OS Profile 0.3, 2.3 and 2.3.1; docs/language.md, Fields. A value is a string and is never
 trimmed; the empty string means "not given" and passes every check.
 """
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from osprofile.source import Location
 
 NUMBER_PATTERN: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-"""What a number is, as a regular expression."""
+"""The syntax of a number."""
 
 MAX_INTEGER: Final = 2**63 - 1
-"""What `sh` computes with: an integer field may stand in `$((...))`."""
+"""The largest integer that `sh` computes with: an integer field may stand in `$((...))`."""
 
 PROFILE_NAME: Final = "PROFILE_NAME"
-"""The profile's own name, by which jobs of two batch systems in one home are told apart."""
+"""The profile's name: it distinguishes the jobs of two batch systems that share a home directory."""
 USPACE_ROOT: Final = "USPACE_ROOT"
 """The profile's UspaceRoot, below which working directories are made."""
 SPECIAL_FIELDS: Final = frozenset(
@@ -42,25 +42,25 @@ SPECIAL_FIELDS: Final = frozenset(
 )
 TARGET_SYSTEM_INFO_PREFIX: Final = "TargetSystemInfo:"
 JOB_SCRIPT: Final = "JOB_SCRIPT"
-"""The text of prologue, application and epilogue, which the engine gives to START."""
+"""The text of prologue, application and epilogue, which the engine supplies to START."""
 
 
 def is_special_field(name: str) -> bool:
-    """Say whether only the context or the engine may give a field of that name (2.3.1)."""
+    """Return whether only the context or the engine may set the field (OS Profile 0.3, 2.3.1)."""
     return (
         name in SPECIAL_FIELDS or name == JOB_SCRIPT or name.startswith(TARGET_SYSTEM_INFO_PREFIX)
     )
 
 
 def format_duration(seconds: int) -> str:
-    """Give a duration as `HH:MM:SS`; hours have two digits or more."""
+    """Return a duration as `HH:MM:SS`; hours have at least two digits."""
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
     return f"{hour:02}:{minute:02}:{second:02}"
 
 
 def format_minutes(seconds: int) -> str:
-    """Give a duration in minutes, a begun minute as a whole one."""
+    """Return a duration in minutes, rounded up."""
     return str(-(-seconds // 60))
 
 
@@ -68,17 +68,17 @@ DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {
     "HMS": format_duration,
     "MINUTES": format_minutes,
 }
-"""Of an integer field X in seconds, `<X:HMS>` and `<X:MINUTES>` are made from its value."""
+"""The derived fields `<X:HMS>` and `<X:MINUTES>` of an integer field X in seconds."""
 
 
 def get_derived_base(name: str) -> str | None:
-    """Give X of a name `X:HMS` or `X:MINUTES`, else None."""
+    """Return X if the name is `X:HMS` or `X:MINUTES`, else None."""
     base, _, form = name.rpartition(":")
     return base if base and form in DERIVED_FORMATS else None
 
 
 def derive_value(field: Field, name: str, value: str) -> str:
-    """Give the value of the field `name` derived from `find_field`, whose value is given.
+    """Return the value of the derived field `name` from the value of its base field `field`.
 
     Raises `ValueRefusedError`.
     """
@@ -92,42 +92,42 @@ def derive_value(field: Field, name: str, value: str) -> str:
 
 
 def apply_tags(field: Field, value: str) -> str:
-    """Give the value of the tag named `value`; without such a tag, `value` itself."""
+    """Return the value of the tag named `value`; without such a tag, `value` itself."""
     return next((tag.value for tag in field.tags if tag.name == value), value)
 
 
 def is_integer(value: str) -> bool:
-    """Say whether a value is a whole number: ASCII digits, and no leading zero."""
+    """Return whether a value is an integer: ASCII digits without a leading zero."""
     return value.isascii() and value.isdigit() and (value[0] != "0" or value == "0")
 
 
 def is_number(value: str) -> bool:
-    """Say whether a value is a finite decimal number, in ASCII."""
+    """Return whether a value is a finite decimal number in ASCII."""
     return bool(re.fullmatch(NUMBER_PATTERN, value)) and abs(float(value)) != float("inf")
 
 
 def is_within_limits(value: str, minimum: float | None, maximum: float | None) -> bool:
-    """Say whether a number (see `is_number`) lies inside the limits, which belong to the range."""
-    if len(value) <= 15 and value.isdigit():  # a float has them all
+    """Return whether a number (see `is_number`) lies within the limits, both inclusive."""
+    if len(value) <= 15 and value.isdigit():  # a float represents 15 digits exactly
         number = float(value)
         return (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
     from decimal import Decimal, InvalidOperation
 
     try:
         exact = Decimal(value)
-    except InvalidOperation:  # an exponent of twenty digits: nearer to 0 than any limit
+    except InvalidOperation:  # an exponent of twenty digits: closer to 0 than any limit
         exact = Decimal(repr(float(value)))
-    # `repr` gives a limit back as its author wrote it: 0.1 is below no 0.1.
+    # `repr` returns a limit as its author wrote it, so that 0.1 lies within a limit of 0.1.
     low = minimum is None or exact >= Decimal(repr(minimum))
     return low and (maximum is None or exact <= Decimal(repr(maximum)))
 
 
 @final
 class ValueCheck(NamedTuple):
-    """One rule that a field's values must fulfil: what it is called, what it allows, where it stands.
+    """A rule for a field's values: its name, what it allows, its location in the profile.
 
-    `enforce` raises `ValueRefusedError` for a value (tags applied, not empty) that it refuses; its
-    second argument is how the message calls the value.
+    `enforce` raises `ValueRefusedError` for a value (tags applied, not empty) that violates it; its
+    second argument is what the message calls the value.
     """
 
     name: str
@@ -137,7 +137,7 @@ class ValueCheck(NamedTuple):
 
 
 def list_checks(field: Field) -> tuple[ValueCheck, ...]:
-    """Give the checks of a field in the order in which they are made: type, limits, pattern."""
+    """Return the checks of a field in the order in which they are made: type, limits, pattern."""
     return tuple(_iter_checks(field))
 
 
@@ -167,16 +167,16 @@ def _iter_checks(field: Field) -> Iterator[ValueCheck]:
 def check_value(field: Field, value: str, raw_value: str | None = None) -> None:
     """Check a value, tags applied, against type, limits and pattern; raise `ValueRefusedError`.
 
-    `raw_value` is the value before its tag took effect. The message names value, rule and field; the
-    place is that of the rule in the profile.
+    `raw_value` is the value before its tag was applied. The message names value, rule and field;
+    the location is that of the rule in the profile.
     """
     if not value:
         return
-    what = f"field {field.name}: {quote_value(value)}"
+    label = f"field {field.name}: {quote_value(value)}"
     if raw_value is not None and raw_value != value:
-        what += f" (the value of tag {quote_value(raw_value)})"
+        label += f" (the value of tag {quote_value(raw_value)})"
     for rule in _iter_checks(field):
-        rule.enforce(value, what)
+        rule.enforce(value, label)
 
 
 def _check_integer(field: Field, value: str, label: str) -> None:
@@ -224,10 +224,10 @@ def _check_pattern(field: Field, value: str, label: str) -> None:
 
 @final
 class FieldRule:
-    """A field's declaration made ready for values: `resolve_value` gives what a value stands for.
+    """Tags and checks of a field, prepared for many values: see `resolve_value`.
 
-    It remembers what it resolved: jobs repeat their queues and node counts. Made only of fields
-    that have a tag, a type, a limit or a pattern.
+    It caches its results: jobs repeat their queues and node counts. Only fields that have a tag, a
+    type, a limit or a pattern need one.
     """
 
     __slots__ = (
@@ -247,7 +247,7 @@ class FieldRule:
         self._tag_values = {name: tag.value for name, tag in self._tags_by_name.items()}
         self._min_integer = 0 if field.minimum is None else field.minimum
         self._max_integer = MAX_INTEGER if field.maximum is None else field.maximum
-        # The quickest function that can say yes; where it says no, `check_value` decides.
+        # A quick test that may accept a value; `check_value` decides about all others.
         self._accepts: Callable[[str], bool] = self._prepare_and_accept
         if field.type == "integer":
             self._accepts = self._accepts_integer
@@ -256,23 +256,23 @@ class FieldRule:
 
     @staticmethod
     def is_needed(field: Field) -> bool:
-        """Say whether a field has any rule at all."""
+        """Return whether a field has any tag, type, limit or pattern."""
         typed = field.type is not None and field.type != "text"
         return (
             bool(field.tags) or typed or is_numeric_field(field) or field.pattern_text is not None
         )
 
     def find_tag(self, raw_value: str) -> Tag | None:
-        """Give the tag by whose value `resolve_value` replaces `raw_value`."""
+        """Return the tag whose value replaces `raw_value`, or None."""
         return self._tags_by_name.get(raw_value)
 
     @property
     def value_checks(self) -> tuple[ValueCheck, ...]:
-        """What `resolve_value` holds against a value that is not empty."""
+        """The checks that `resolve_value` makes of a value that is not empty."""
         return list_checks(self._field)
 
     def resolve_value(self, raw_value: str) -> str:
-        """Give the value of the tag named `raw_value`, else `raw_value`, checked.
+        """Return the value of the tag named `raw_value`, else `raw_value`, after checking it.
 
         Raises `ValueRefusedError`; `InvalidProfileError` for a bad pattern.
         """
@@ -290,21 +290,21 @@ class FieldRule:
         return value
 
     def _prepare_and_accept(self, value: str) -> bool:
-        """Find out, at the first value, what is to be asked of each."""
+        """Choose the test at the first value: a pattern is compiled only when it is needed."""
         pattern = _compile_pattern(self._field)
         self._accepts = pattern.accepts if pattern is not None else _accept_all
         return self._accepts(value)
 
     def _accepts_integer(self, value: str) -> bool:
-        plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
-        if not (plain and self._min_integer <= int(value) <= self._max_integer):
+        is_plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
+        if not (is_plain and self._min_integer <= int(value) <= self._max_integer):
             return False
         pattern = _compile_pattern(self._field)
         return pattern is None or pattern.accepts(value)
 
 
 def field_timeout_error(name: str, error: JavaRegexTimeoutError) -> JavaRegexTimeoutError:
-    """Say of which field's value a regular expression did not get done."""
+    """Return the error with the name of the field that it is about."""
     message = f"field {name}: {error.message}"
     return JavaRegexTimeoutError(message, text=error.text, index=error.index, hint=error.hint)
 
@@ -322,12 +322,12 @@ def _accept_none(_value: str) -> bool:
 
 
 def is_numeric_field(field: Field) -> bool:
-    """Say whether a field takes numbers only: by a limit, or by the type `number`."""
+    """Return whether a field takes only numbers: it has a limit or the type `number`."""
     return field.type == "number" or field.minimum is not None or field.maximum is not None
 
 
 def _compile_pattern(field: Field) -> javaregex.Pattern | None:
-    """Give a field's pattern; raise `InvalidProfileError` where Java refuses it."""
+    """Return a field's pattern, or None; raise `InvalidProfileError` if Java refuses it."""
     if field.pattern_text is None:
         return None
     try:
@@ -340,12 +340,12 @@ def _compile_pattern(field: Field) -> javaregex.Pattern | None:
 
 
 def format_number(number: float) -> str:
-    """Give a limit as people write it: 10, not 10.0."""
+    """Return a limit as people write it: 10, not 10.0."""
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
 def format_range(field: Field) -> str:
-    """Give the limits of a field in words: `1 to 64`, `at least 1`, or the empty string."""
+    """Return the limits of a field in words: `1 to 64`, `at least 1`, or the empty string."""
     low, high = field.minimum, field.maximum
     if low is not None and high is not None:
         return f"{format_number(low)} to {format_number(high)}"
@@ -355,7 +355,7 @@ def format_range(field: Field) -> str:
 
 
 def validate_text(name: str, value: object) -> None:
-    """Raise where no script can carry a value: it is no string, has a NUL, or is not Unicode."""
+    """Raise `ValueRefusedError` unless a value is a string that can be encoded and has no NUL."""
     if not isinstance(value, str):
         message = f"field {name}: a value is a string, not {type(value).__name__}"
         raise ValueRefusedError(message, field=name)

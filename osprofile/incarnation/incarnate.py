@@ -1,7 +1,8 @@
-"""Request, context and template in; text out: `incarnate`.
+"""Turn request, context and template into text: `incarnate`.
 
-The order of precedence is the design's ("Values"; seed, 2.3): the template's fixed Value, the
-request, the context, the template's Default; then tags; then checks. Nothing here reads a clock, a
+The first of these sources that has a value for a field wins: the template's fixed Value, the
+request, the context, the template's Default. Then tags are applied, then checks are made
+(OS Profile 0.3, 2.3; docs/language.md, Where a value comes from). Nothing here reads a clock, a
 file or the environment: the same input gives the same text.
 """
 
@@ -36,10 +37,10 @@ _EMPTY_MAPPING: Mapping[str, str] = {}
 
 @final
 class FieldValue(NamedTuple):
-    """What became of a field: its value in the text, and where that came from.
+    """The value of a field in the text, and its origin.
 
-    `raw_value` is the value before a tag took effect. `location` is where the profile declares the field,
-    None where it does not.
+    `raw_value` is the value before a tag was applied. `location` is where the profile declares the
+    field, None if it does not.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Incarnation:
     """A template turned into text.
 
     `text` is the script; `static_scripts` must be deployed for it to run; `warnings` are sentences
-    for the caller's log; `fields` tells where each value came from. Not changed after it is made.
+    for the caller's log; `fields` has the origin of each value. It must not be changed.
     """
 
     __slots__ = ("_inputs", "static_scripts", "text", "warnings")
@@ -67,7 +68,7 @@ class Incarnation:
         request: Mapping[str, str],
         context: Mapping[str, str],
     ) -> None:
-        """Fill `compiled_text`, the text of the plan that these values need; KeyError for one that has none."""
+        """Fill `compiled_text`, one of the plan's two texts; raise `KeyError` if a value is missing."""
         self.text = compiled_text.fill_slots(values)
         self.static_scripts = _render_static_scripts(plan, values) if plan.static_scripts else ()
         self.warnings: tuple[str, ...] = ()
@@ -102,12 +103,12 @@ class Incarnation:
 
     @property
     def trace_inputs(self) -> tuple[Plan, CompiledText, Values]:
-        """The plan, the text of it that was filled, and the values: for those who explain it."""
+        """The plan, the text of it that was filled, and the values: `trace` explains them."""
         plan, values, _request, _context, used = self._inputs
         return plan, used, values
 
     def list_sources(self, name: str) -> Iterator[tuple[ValueOrigin, str]]:
-        """Give all that offers a value to a field, in the order of precedence: the first counts."""
+        """Yield all sources that have a value for a field, in order of precedence: the first wins."""
         plan, _values, request, context, _used = self._inputs
         sources: tuple[tuple[ValueOrigin, Mapping[str, str]], ...] = (
             ("fixed", plan.fixed),
@@ -134,14 +135,14 @@ def incarnate(
     context: Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Incarnation:
-    """Turn a template of a resolved profile into text (seed, section 2).
+    """Return the text of a template of a resolved profile (OS Profile 0.3, 2), with its origins.
 
     `fields` is the request: values by field name, not trusted. `context` holds the special fields
     (USER_NAME, WORKING_DIRECTORY, `TargetSystemInfo:XXX`, `SSH:HOST`, `SSH:PORT`) and those of the
-    user's profile. `get_application` is `NAME` or `NAME/VERSION`, for templates that use JOB_SCRIPT.
-    With `strict`, a field that the request sets and no template uses is an error, not a warning.
+    user's profile. `application` is `NAME` or `NAME/VERSION`, for templates that use JOB_SCRIPT.
+    With `strict`, a field in the request that no template uses is an error, not a warning.
 
-    Raises `NotFoundError` (template, variation, application), `InvalidProfileError` (a fault in a
+    Raises `NotFoundError` (template, variation, application), `InvalidProfileError` (an error in a
     body), `IncarnationError` (the request), `JavaRegexTimeoutError`.
     """
     plan = get_plan(profile, template, variation, application)
@@ -162,9 +163,10 @@ def incarnate(
 
 
 def storage_path(profile: Profile, name: str, context: Mapping[str, str] | None = None) -> str:
-    """Give the path of a storage's directory (seed, section 3): its template, incarnated.
+    """Return the path of a storage's directory (OS Profile 0.3, 3): its template, incarnated.
 
-    The line end that closes the template's text is no part of the path. Raises `StorageNotFoundError` and what `incarnate` raises.
+    The last line end of the template's text is not part of the path. Raises
+    `StorageNotFoundError` and what `incarnate` raises.
     """
     text = incarnate(profile, profile.get_storage(name).template, context=context).text
     return text.removesuffix("\n")
@@ -173,7 +175,7 @@ def storage_path(profile: Profile, name: str, context: Mapping[str, str] | None 
 def static_scripts(
     profile: Profile, context: Mapping[str, str] | None = None
 ) -> tuple[StaticScriptFile, ...]:
-    """Give all static scripts of a profile, for `deployment_script` (seed, section 2.2).
+    """Return all static scripts of a profile, for `deployment_script` (OS Profile 0.3, 2.2).
 
     Raises what `incarnate` raises.
     """
@@ -187,7 +189,7 @@ def static_scripts(
 def _resolve_values(
     plan: Plan, request: Mapping[str, str], context: Mapping[str, str]
 ) -> tuple[Values, CompiledText]:
-    """Give the values by key, checked, and the text to fill; KeyError where a field has none."""
+    """Return the checked values by key, and the text to fill; `KeyError` if a value is missing."""
     values = {**plan.defaults, **context, **request, **plan.fixed}
     joined = _join_simple_values(request, context)
     if joined is None:
@@ -217,7 +219,10 @@ def _resolve_values(
 
 
 def _join_simple_values(request: Mapping[str, str], context: Mapping[str, str]) -> str | None:
-    """Give all values in one string if it takes no closer look to see that a script can carry them."""
+    """Return all values in one string if it is short ASCII text, which any script can contain.
+
+    Else return None: then each value needs a check of its own.
+    """
     try:
         joined = "".join([*request.values(), *context.values()] if context else request.values())
     except TypeError:  # not all are strings
@@ -236,7 +241,7 @@ def _validate_values(plan: Plan, *given: Mapping[str, str]) -> None:
 def _check_request_names(
     plan: Plan, request: Mapping[str, str], *, strict: bool
 ) -> tuple[str, ...]:
-    """Judge the names that a request may not or need not set; give the warnings."""
+    """Raise for fields that a request may not set; return warnings about those without effect."""
     warnings = []
     for name in request:
         declared = plan.find_declaration(name)
@@ -268,7 +273,7 @@ def _refuse_special_field(name: str) -> NoReturn:
     message = f"field {quote_name(name)} is supplied by the engine or the context, not by a request"
     hint = f"leave it out, or give it as context ({quote_name(name)}=...)"
     if name == rules.JOB_SCRIPT:
-        hint = "it is made of JOB_PROLOGUE, the application's template and JOB_EPILOGUE"
+        hint = "it consists of JOB_PROLOGUE, the application's template and JOB_EPILOGUE"
     raise NotSettableError(message, field=name, hint=hint)
 
 
@@ -282,7 +287,6 @@ def _describe_unused_field(plan: Plan, name: str, declared: bool) -> str:
 
 
 def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
-    """Raise the error for a field that has no value."""
     use: FieldUse = plan.uses[name] if name in plan.uses else next(iter(plan.uses.values()))
     declared = plan.declarations.get(name)
     variation = f", variation {use.invocation.name}" if use.invocation.name else ""

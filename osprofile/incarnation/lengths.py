@@ -1,4 +1,4 @@
-"""How long a value may be: what a job hands over to a program is bounded by the system."""
+"""The longest values: the system limits what a job can pass to a program."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MAX_ARGUMENT_SIZE: Final = 128 * 1024 - 1
 """Bytes that Linux passes on to a program as one argument, or as one variable with its name."""
 
 MAX_WORDS_SIZE: Final = 960 * 1024
-"""Bytes that all words of a value may take, with a pointer to each: with the usual stack Linux passes
-on 2 MiB, arguments and environment together."""
+"""Bytes that all words of a value may take, with a pointer to each: with the usual stack of 8 MiB
+Linux passes on 2 MiB, arguments and environment together."""
 
 ALWAYS_SHORT_ENOUGH: Final = MAX_ARGUMENT_SIZE // 8
 """Characters of a value of which no part can be too long for a program, in UTF-8 and quoted."""
 
 ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\z))*+"
-"""Only well-quoted shell words match (design: "Quoting"): a value may stand unquoted."""
+"""Only well-quoted shell words match (docs/language.md, Quoting): the value may stand unquoted."""
 
 ENVIRONMENT_PATTERN: Final = r"(?:export [A-Za-z_][A-Za-z0-9_]*+='(?:[^']++|'\\'')*+'(?:\n|\z))*+"
 """Only `export NAME='value'` lines match. They become words for `env`, and are never run as commands."""
@@ -32,9 +32,9 @@ _POINTER_SIZE: Final = 8
 
 
 def check_length(name: str, value: str, declaration: Field | None) -> None:
-    """Raise where a value is too long for any program, as an argument or a variable.
+    """Raise `ValueRefusedError` if a value is too long to be an argument or a variable.
 
-    Of a field that takes shell words each word counts, and all of them together.
+    For a field that takes shell words, this goes for each word and for all of them together.
     """
     if len(value) <= ALWAYS_SHORT_ENOUGH:
         return
@@ -45,15 +45,14 @@ def check_length(name: str, value: str, declaration: Field | None) -> None:
     }:
         _check_word_lengths(name, value, data)
         return
-    # A job may find it as a variable GPE_NAME, as it does with the bundled profiles.
-    most = MAX_ARGUMENT_SIZE - len(f"GPE_{name}=".encode())
-    if len(data) > most:
+    # The bundled profiles pass it to the job as the variable GPE_NAME.
+    limit = MAX_ARGUMENT_SIZE - len(f"GPE_{name}=".encode())
+    if len(data) > limit:
         message = f"field {name}: {quote_value(value)} is too long for a program: {len(data)} bytes"
-        raise ValueRefusedError(message, field=name, hint=f"at most {most}; put it into a file")
+        raise ValueRefusedError(message, field=name, hint=f"at most {limit}; put it into a file")
 
 
 def _check_word_lengths(name: str, value: str, data: bytes) -> None:
-    """Raise where shell words are too long for a program, one of them or all together."""
     words = re.findall(_SHELL_WORD, data) if len(data) <= MAX_WORDS_SIZE else [data]
     for number, word in enumerate(words, 1):
         size = (
@@ -65,7 +64,7 @@ def _check_word_lengths(name: str, value: str, data: bytes) -> None:
             message = f"field {name}: word {number} of {quote_value(value)} is too long for a program: {size} bytes"
             hint = f"at most {MAX_ARGUMENT_SIZE}; put it into a file"
             raise ValueRefusedError(message, field=name, hint=hint)
-    taken = sum(map(len, words)) + len(words) * (1 + _POINTER_SIZE)
-    if taken > MAX_WORDS_SIZE:
-        message = f"field {name}: {quote_value(value)} is too long for a program: its words take {taken} bytes"
+    total_size = sum(map(len, words)) + len(words) * (1 + _POINTER_SIZE)
+    if total_size > MAX_WORDS_SIZE:
+        message = f"field {name}: {quote_value(value)} is too long for a program: its words take {total_size} bytes"
         raise ValueRefusedError(message, field=name, hint=f"at most {MAX_WORDS_SIZE}; use a file")

@@ -1,9 +1,9 @@
-"""Templates compiled to plans: what an incarnation has to look up, check and join.
+"""Compile templates to plans: the lookups, checks and joins of an incarnation.
 
-A plan is made once for a profile, template, variation and application, and kept with the profile.
-Its text has a slot for each use of a field; each distinct use (`<X>`, `<X/FROM/TO>`, `<X:HMS>`) is
-one key. What the engine itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is
-text nested in it.
+A plan is made once for a profile, template, variation and application, and kept as long as the
+profile. Its text has a slot for each use of a field; each distinct use (`<X>`, `<X/FROM/TO>`,
+`<X:HMS>`) has one key. What the engine itself supplies (JOB_SCRIPT, a static script's TARGET and
+ARGUMENTS) is nested text.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ BIN_FIELDS = {
     "STATIC_SCRIPT": frozenset({"FILE_NAME"}),
     "RUN_STATIC_SCRIPT": frozenset({"TARGET", "ARGUMENTS"}),
 }
-"""What the engine alone supplies to the variations of BIN (seed, 2.2)."""
+"""The fields that only the engine supplies, by variation of BIN (OS Profile 0.3, 2.2)."""
 
 JOB_SCRIPT_PARTS = ("JOB_PROLOGUE", "", "JOB_EPILOGUE")
-"""What JOB_SCRIPT is made of; the application's template stands for the empty name."""
+"""The templates that JOB_SCRIPT consists of; the empty name stands for the application's."""
 
 DEFAULT_APPLICATION = "Executable"
 
@@ -49,13 +49,14 @@ NamedRules = tuple[tuple[str, dict[str, str], rules.FieldRule], ...]
 
 @final
 class Plan(NamedTuple):
-    """A compiled template: see the module. `incarnate` executes it.
+    """A compiled template, which `incarnate` executes.
 
-    `uses` has the first place where each field is used, `declared` the declarations of those that
-    have one; `defaults`, `fixed`, `settable`, `required`, `checked_fields` and `tagged_fields` are drawn from
-    these. `literal_replacements` and `steps` fill further keys from the checked values. `static_scripts` are static
-    scripts, each with the texts of its path and its directory. Where no value holds `quoted_character`, the
-    one text that all of `literal_replacements` replace, `unquoted_text` is the same text without their work.
+    `uses` has the first use of each field, `declarations` the declarations of those that have one;
+    `defaults`, `fixed`, `settable`, `required`, `checked_fields` and `tagged_fields` are derived
+    from these. `literal_replacements` and `steps` compute further keys from the checked values.
+    `static_scripts` are static scripts, each with the texts of its path and its directory.
+    `quoted_character` is the one text that all of `literal_replacements` replace, empty if there
+    are several: if no value contains it, `unquoted_text` is the same text with fewer keys.
     """
 
     template: Template
@@ -79,21 +80,21 @@ class Plan(NamedTuple):
     static_scripts: tuple[tuple[StaticScript, CompiledText, CompiledText], ...]
 
     def find_declaration(self, name: str) -> Field | None:
-        """Give the declaration of a field in any of the plan's templates, used or not."""
+        """Return the declaration of a field in any of the plan's templates, used or not."""
         own = [t.fields[name] for t in self.templates if name in t.fields]
         found = min(own, key=lambda f: f.settable, default=self.global_fields.get(name))
         return self.declarations.get(name) or found
 
     def is_engine_field(self, name: str) -> bool:
-        """Say whether the engine alone gives a field: of BIN, what it says of a script (2.2)."""
+        """Return whether only the engine supplies a field, as it does in BIN (OS Profile 0.3, 2.2)."""
         return _is_engine_field(self.template, name)
 
 
 def get_plan(profile: Profile, template: str, variation: str, application: str | None) -> Plan:
-    """Give the plan, made at its first use and kept with the profile.
+    """Return the plan, which is made at its first use and kept as long as the profile.
 
-    Raises `NotFoundError` for a name that the profile lacks, `InvalidProfileError` for a fault in
-    the bodies. `get_application` is `FIELD_NAME_PATTERN` or `NAME/VERSION`, None for the default one.
+    `application` is `NAME` or `NAME/VERSION`, None for the default one. Raises `NotFoundError` for
+    a name that the profile lacks, `InvalidProfileError` for an error in the bodies.
     """
     plans = _PLANS.get(id(profile))
     if plans is None:
@@ -103,7 +104,9 @@ def get_plan(profile: Profile, template: str, variation: str, application: str |
     plan = plans.get(key)
     if plan is None:
         if application:
-            find_application(profile, application)  # a wrong name is told even where none is used
+            find_application(
+                profile, application
+            )  # a wrong name is an error even if it is not used
         plan = _PlanCompiler(profile, application).compile_plan(
             profile.get_template(template), variation
         )
@@ -117,12 +120,12 @@ look-up, a twentieth of an incarnation. No plan refers to its profile, which wou
 
 
 def plan_static_scripts(profile: Profile) -> Plan:
-    """Give the plan of all static scripts of a profile. Raises `InvalidProfileError`."""
+    """Return the plan of all static scripts of a profile. Raises `InvalidProfileError`."""
     return _PlanCompiler(profile, None).compile_all_scripts()
 
 
 def find_application(profile: Profile, requested_name: str) -> Application:
-    """Give the application `FIELD_NAME_PATTERN` or `NAME/VERSION`; a name may itself hold a `/`.
+    """Return the application `NAME` or `NAME/VERSION`; a name may itself contain a `/`.
 
     Raises `ApplicationNotFoundError`.
     """
@@ -188,7 +191,6 @@ class _PlanCompiler:
         )
 
     def assemble_plan(self, template: Template, variation: str, text: CompiledText) -> Plan:
-        """Give the plan of what was compiled."""
         self.add_unused_declarations()
         for name in self.deriving_templates.keys() & self.declarations.keys():
             first, where = self.declarations[name]
@@ -276,7 +278,7 @@ class _PlanCompiler:
         *,
         top: bool = False,
     ) -> CompiledText:
-        """Compile one body. `engine_keys` maps names that the engine supplies to keys of the values."""
+        """Compile one body; `engine_keys` maps names that the engine supplies to keys of the values."""
         self.templates.setdefault(template.name, template)
         parsed, parts = bodies.parse_body(source), [""]
         keys, slots = list[str](), list[TextSlot]()
@@ -296,13 +298,13 @@ class _PlanCompiler:
         return CompiledText(parts, keys, slots)
 
     def add_use(self, use: FieldUse) -> tuple[str, str]:
-        """Note the use of a field; give the key of its value, and the name of what has that value."""
+        """Add a use of a field; return the key of its value, and the field's name."""
         template, name = use.template, use.name
         declared = self.profile.find_field(template, name)
         base = rules.get_derived_base(name) if declared is None else None
         field = self.profile.find_field(template, base) if base is not None else None
         if base is None or field is None:
-            base = None  # `TargetSystemInfo:HMS` is what the context calls so
+            base = None  # not derived: the context may have a `TargetSystemInfo:HMS`
         else:
             declared = field
             self.deriving_templates.setdefault(name, template)
@@ -315,26 +317,23 @@ class _PlanCompiler:
         return name, base or name
 
     def add_declaration(self, declaration: Field, template: Template) -> None:
-        """Note a declaration. Of several of one name the strictest limits count, as of one field."""
         problem = merge_declaration(self.declarations, declaration, template)
         if problem is not None:
             raise InvalidProfileError([problem])
 
     def add_unused_declarations(self) -> None:
-        """Note what templates say of fields that only others use: an application may narrow them."""
+        """Add declarations of fields that only other templates use: an application may narrow limits."""
         for template in self.templates.values():
             for name, field in template.fields.items():
                 if name in self.declarations and not _is_engine_field(template, name):
                     self.add_declaration(field, template)
 
     def add_replacement(self, key: str, body: TemplateBody, replacement: Replacement) -> str:
-        """Give the key of the value with FROM and TO applied."""
+        """Return the key of the value with FROM and TO applied."""
         if replacement.pattern is None:
             return key
-        new, literal = (
-            f"<{key}/{replacement.pattern}/{replacement.replacement}>",
-            bodies.get_literal_pair(replacement),
-        )
+        new = f"<{key}/{replacement.pattern}/{replacement.replacement}>"
+        literal = bodies.get_literal_pair(replacement)
         if literal is not None and key not in self.steps:
             self.literal_replacements.setdefault(new, (new, key, *literal))
         elif new not in self.steps:
@@ -344,12 +343,12 @@ class _PlanCompiler:
     # What the engine supplies
 
     def add_joined_texts(self, key: str, *texts: CompiledText) -> str:
-        """Note texts that make the value of `key`, each ending its last line but the last."""
+        """Add the step that joins texts to the value of `key`, and return the key."""
         self.steps.setdefault(key, create_join_step(key, texts))
         return key
 
     def compile_job_script(self) -> str:
-        """Compile prologue, application and epilogue; give the key of their text."""
+        """Compile prologue, application and epilogue; return the key of their text."""
         if rules.JOB_SCRIPT not in self.steps:
             self.application = find_application(
                 self.profile, self.application_name or DEFAULT_APPLICATION
@@ -366,16 +365,18 @@ class _PlanCompiler:
     def compile_static_script(
         self, template: Template, invocation: Invocation, script: StaticScript, *, top: bool
     ) -> CompiledText:
-        """Compile the command that runs a static script (2.2): BIN's RUN_STATIC_SCRIPT."""
+        """Compile BIN's RUN_STATIC_SCRIPT: it runs a static script (OS Profile 0.3, 2.2)."""
         suffix = f" of {script.file_name} at {script.location}"
         path = self.compile_script_path(script, suffix)
         arguments = self.compile_body(template, invocation, script.arguments, {}, top=top)
         target = self.add_joined_texts("TARGET" + suffix, path)
-        given = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
-        return self.compile_bin_body("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": given})
+        argument_key = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
+        return self.compile_bin_body(
+            "RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key}
+        )
 
     def compile_script_path(self, script: StaticScript, suffix: str = "") -> CompiledText:
-        """Note a file to deploy and compile its path (2.2): BIN's STATIC_SCRIPT."""
+        """Add a file to deploy; compile its path, BIN's STATIC_SCRIPT (OS Profile 0.3, 2.2)."""
         name = get_deployed_name(script.file_name, script.body.text)
         key = self.add_constant("FILE_NAME" + suffix, name)
         path = self.compile_bin_body("STATIC_SCRIPT", {"FILE_NAME": key})
@@ -429,7 +430,7 @@ def _iter_profile_values(fields: Iterable[Field]) -> Iterator[str]:
 def _create_replacer(
     body: TemplateBody, replacement: Replacement, key: str
 ) -> Callable[[Values], str]:
-    """Give the function that makes `<NAME/FROM/TO>` of the value of `key`."""
+    """Return the function that computes `<NAME/FROM/TO>` from the value of `key`."""
     function = bodies.compile_replacement(body, replacement)
 
     def make(values: Values) -> str:

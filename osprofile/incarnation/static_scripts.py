@@ -1,9 +1,9 @@
-"""Static scripts: written once to the BIN directory, then run with arguments (seed, 2.2).
+"""Static scripts: written once to the BIN directory, then run with arguments (OS Profile 0.3, 2.2).
 
-Deployment is itself a shell script, so that it works wherever a shell can be reached. Each file is
-written under a temporary name of its own, compared with what is there, and renamed: a reader sees
-the old file or the new one, whole; two deployments at once do not disturb each other; a second
-deployment changes nothing.
+They are deployed by a shell script, so that this works wherever a shell can be reached. Each file
+is written under a unique temporary name, compared with the existing file, and renamed: a reader
+sees the whole old file or the whole new one, two deployments at once do not disturb each other,
+and a second deployment changes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCRIPT_FILE_MODE = 0o700
 class StaticScriptFile(NamedTuple):
     """A static script to deploy: `path` and `directory` are shell words (`"$HOME"/.gpe/bin/x`).
 
-    `body` is written as it is; the file is its owner's only (`mode`).
+    `body` is written unchanged; only the owner may access the file (`mode`).
     """
 
     path: str
@@ -30,16 +30,16 @@ class StaticScriptFile(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of the body, in hex: what a caller remembers to skip a deployment."""
+        """The SHA-256 of the body, in hex: a caller that remembers it can skip a deployment."""
         return _compute_digest(self.body)
 
 
 def get_deployed_name(file_name: str, body: str) -> str:
     """Return the name of a static script's file: `count.sh` is `count.0123456789abcdef.sh`.
 
-    All profiles of a user share one directory. With the body's digest in its name no file is ever
-    written with another content, so that a profile, or another version of it, disturbs no script
-    that is about to run.
+    All profiles of a user share one directory. With the body's digest in its name a file never
+    changes its content: another profile, or another version of this one, cannot replace a script
+    that a job is about to run.
     """
     stem, dot, suffix = file_name.rpartition(".")
     return (
@@ -56,14 +56,14 @@ def _compute_digest(body: str) -> str:
 
 
 def quote_shell_word(value: str) -> str:
-    """Quote a value as one word of a POSIX shell."""
+    """Return a value quoted as one word of a POSIX shell."""
     return "'" + value.replace("'", "'\\''") + "'"
 
 
 def deployment_script(scripts: Iterable[StaticScriptFile]) -> str:
-    """Give the `sh` script that deploys static scripts; it prints nothing, and fails as a whole.
+    """Return the `sh` script that deploys static scripts.
 
-    It exits with 0 where every file is in place, whatever it had to do for that.
+    It prints nothing and exits with 0 if every file is in place; it stops at the first error.
     """
     return "".join([_DEPLOY_FUNCTION, *map(_format_deploy_call, scripts)])
 

@@ -1,7 +1,7 @@
-"""How each value came into a script: `trace_fields` explains an incarnation that was made.
+"""Explain where each value of a script comes from: `trace_fields`.
 
-Nothing is decided here. Which source won, which tag and which checks a value met, what a regular
-expression made of it and where it landed is read from what the engine worked with: the plan, its
+Nothing is decided here. The source that won, the tag, the checks, the result of a regular
+expression and the positions in the script are read from the incarnation: its plan, the plan's
 rules, the values by key, and the text that was filled.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     OffsetMapping = Callable[[int], int | None]
 
 SCRIPT_NAME = ""
-"""The name of the text that is the result itself."""
+"""The name of the script itself in `ValuePosition.text`."""
 
 
 @final
@@ -39,12 +39,12 @@ class ValueSource(NamedTuple):
 
 @final
 class ValuePosition(NamedTuple):
-    """Where a value stands: in which text, and at which line and column (from 1) of it.
+    """The position of a value: a text, and line and column (from 1) in it.
 
-    `walk_text` is empty for the script itself, else the name of what the engine supplies (JOB_SCRIPT,
-    ARGUMENTS) or of a static script's directory. `script_position` is line and column in the script, None
-    where that text went through a regular expression, which keeps no positions, or is no part of
-    the script. `line_text` is the line of `walk_text` that the value begins in.
+    `text` is empty for the script itself, else the name of what the engine supplies (JOB_SCRIPT,
+    ARGUMENTS) or of a static script's directory. `script_position` is line and column in the
+    script; None if a regular expression was applied to that text, which loses positions, or if it
+    is not part of the script. `line_text` is the line of the text in which the value begins.
     """
 
     text: str
@@ -58,8 +58,8 @@ class ValuePosition(NamedTuple):
 class UseTrace(NamedTuple):
     """One replacement that used the field: `source_form` as it stands in the profile, at `location`.
 
-    `derived_value` is the value of `<X:HMS>` or `<X:MINUTES>`, None elsewhere. FROM and TO (`pattern`,
-    `replacement`; None in `<X>`) made `after` of `input_key`.
+    `derived_value` is the value of `<X:HMS>` or `<X:MINUTES>`, else None. FROM and TO (`pattern`,
+    `replacement`; None in `<X>`) turned `before` into `after`.
     """
 
     template: str
@@ -76,12 +76,11 @@ class UseTrace(NamedTuple):
 
 @final
 class FieldTrace(NamedTuple):
-    """The way of one field's value from where it came from to each place in the script.
+    """One field's value, from its source to each position in the script.
 
-    `sources` are all sources that had a value, the winner first; none for what the engine supplies.
-    `raw_value` is the winner's value, `find_tag` the tag that replaced it, `value` what it became, and
-    `value_checks` are the rules that `value` was held against: none for the empty value, which means
-    "not given".
+    `sources` are all sources that had a value, the winner first; none if the engine supplies it.
+    `raw_value` is the winner's value, `tag` the tag that replaced it, `value` the result, and
+    `checks` are the rules that were checked: none for the empty value, which means "not given".
     """
 
     name: str
@@ -96,15 +95,15 @@ class FieldTrace(NamedTuple):
 
     @property
     def location(self) -> Location | None:
-        """Where the profile declares the field; None where it does not."""
+        """Where the profile declares the field; None if it does not."""
         return self.declaration.location if self.declaration is not None else None
 
 
 def trace_fields(incarnation: Incarnation) -> tuple[FieldTrace, ...]:
-    """Give the way of each field that the text uses, in the order in which a reader meets them.
+    """Return the trace of each field that the text uses, in the order of their first uses.
 
     What the engine supplies (JOB_SCRIPT; a static script's TARGET, ARGUMENTS and FILE_NAME) is
-    among them, with the origin `engine_keys`.
+    among them, with the origin `engine`.
     """
     plan, _used, values = incarnation.trace_inputs
     rules = {name: rule for name, _known, rule in (*plan.checked_fields, *plan.tagged_fields)}
@@ -117,8 +116,10 @@ def trace_fields(incarnation: Incarnation) -> tuple[FieldTrace, ...]:
         if name:
             traces.append(_trace_field(incarnation, name, rules.get(name), tuple(uses)))
         else:
-            told, value = key.partition(" ")[0], values[key]
-            traces.append(FieldTrace(told, "engine", value, value, None, (), None, (), tuple(uses)))
+            engine_name, value = key.partition(" ")[0], values[key]
+            traces.append(
+                FieldTrace(engine_name, "engine", value, value, None, (), None, (), tuple(uses))
+            )
     return tuple(traces)
 
 
@@ -126,29 +127,29 @@ def _trace_field(
     incarnation: Incarnation, name: str, rule: FieldRule | None, uses: tuple[UseTrace, ...]
 ) -> FieldTrace:
     plan, _used, values = incarnation.trace_inputs
-    declared, value = plan.declarations.get(name), values[name]
-    offers = tuple(
-        ValueSource(origin, offered, _find_source_location(declared, origin))
-        for origin, offered in incarnation.list_sources(name)
+    declaration, value = plan.declarations.get(name), values[name]
+    sources = tuple(
+        ValueSource(origin, source_value, _find_source_location(declaration, origin))
+        for origin, source_value in incarnation.list_sources(name)
     )
-    tag = rule.find_tag(offers[0].value) if rule is not None else None
+    origin, raw_value, _location = sources[0]
+    tag = rule.find_tag(raw_value) if rule is not None else None
     checks = rule.value_checks if rule is not None and value else ()
-    origin, given, _place = offers[0]
-    return FieldTrace(name, origin, given, value, declared, offers, tag, checks, uses)
+    return FieldTrace(name, origin, raw_value, value, declaration, sources, tag, checks, uses)
 
 
 _ORIGIN_ELEMENTS: dict[ValueOrigin, str] = {"fixed": "Value", "default": "Default"}
 
 
-def _find_source_location(declared: Field | None, origin: ValueOrigin) -> Location | None:
-    if declared is None or origin not in _ORIGIN_ELEMENTS:
+def _find_source_location(declaration: Field | None, origin: ValueOrigin) -> Location | None:
+    if declaration is None or origin not in _ORIGIN_ELEMENTS:
         return None
-    return declared.locate_child(_ORIGIN_ELEMENTS[origin])
+    return declaration.locate_child(_ORIGIN_ELEMENTS[origin])
 
 
 @final
 class _TextWalker:
-    """A walk over the filled text and all that is nested in it."""
+    """A walk over the filled text and all texts nested in it."""
 
     def __init__(self, incarnation: Incarnation) -> None:
         self.plan: Plan
@@ -170,7 +171,7 @@ class _TextWalker:
     def walk_text(
         self, name: str, text: str, spans: LocatedSlots, map_offset: OffsetMapping
     ) -> Iterator[tuple[TextSlot, UseTrace]]:
-        """Give the uses in one text, and then those in what is nested there."""
+        """Yield the uses in one text and in the texts nested there."""
         for slot, offset, value in spans:
             yield (
                 slot,
@@ -178,7 +179,9 @@ class _TextWalker:
                     slot, value, self.find_position(name, text, offset, map_offset(offset))
                 ),
             )
-            step = self.steps.pop(slot.input_key, None)  # what stands twice is told once
+            step = self.steps.pop(
+                slot.input_key, None
+            )  # a text that is nested twice is walked once
             if step is not None:
                 yield from self.walk_nested_text(
                     slot, step, _map_nested_offset(slot, step, self.values, offset, map_offset)
@@ -219,9 +222,10 @@ class _TextWalker:
 def _map_nested_offset(
     slot: TextSlot, step: ValueStep, values: Values, offset: int, map_offset: OffsetMapping
 ) -> OffsetMapping:
-    """Give the function from an offset in a nested text to the one in the script, where it is known.
+    """Return the function that maps an offset in a nested text to the one in the script, or None.
 
-    A replacement of one character by others (quoting) moves what is behind it, and no more.
+    The replacement of a single character (quoting) shifts the offsets after it; after any other
+    replacement, they are unknown.
     """
     replacement, whole = slot.use.replacement, values[step.key]
     pair = bodies.get_literal_pair(replacement)

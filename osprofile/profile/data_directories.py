@@ -1,4 +1,4 @@
-"""Where the schemas and the bundled profiles lie: in the installed package or in a checkout."""
+"""Find the schemas and the bundled profiles: in the installed package or in a checkout."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def _get_data_directory() -> str:
 
 
 def get_schemas_directory() -> str:
-    """Give the directory of the XSD files."""
+    """Return the directory of the XSD files."""
     return path.join(_get_data_directory(), "schemas")
 
 
 def get_bundled_directory() -> str:
-    """Give the directory that holds one folder for each bundled profile."""
+    """Return the directory that has a folder for each bundled profile."""
     return path.join(_get_data_directory(), "profiles")

@@ -1,9 +1,9 @@
-"""What differs between two resolved profiles, item by item, each with both places.
+"""Compare two resolved profiles item by item, with the locations in both.
 
-A profile is laid out as items, each at a path: a template, its variations and fields, a field's
-limits and tags. Two items are the same where they say the same: where they stand, and in which
-document of the chain, makes no difference. What has come or gone is told once, not with all that
-is in it.
+A profile is a list of items, each at a path: a template, its variations and fields, a field's
+limits and tags. Two items are equal if their values are: their locations, and the documents that
+they come from, do not matter. An item that was added or removed is one change; its parts are not
+listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ChangeKind = Literal["added", "removed", "changed"]
 
 @final
 class PathPart(NamedTuple):
-    """A step of a path: what it is (`get_template`, `tag`), and its name; some have none (`Default`)."""
+    """A step of a path: its kind (`template`, `tag`), and its name; some have none (`Default`)."""
 
     kind: str
     name: str = ""
@@ -33,7 +33,7 @@ ItemPath = tuple[PathPart, ...]
 
 @final
 class ProfileItem(NamedTuple):
-    """Something that a profile says: `value` is None where only its parts say something."""
+    """An item of a profile; `value` is None if it only has parts."""
 
     value: str | None
     location: Location
@@ -41,7 +41,7 @@ class ProfileItem(NamedTuple):
 
 @final
 class ProfileChange(NamedTuple):
-    """One difference. Of what was added there is no `old`, of what was removed no `new`."""
+    """One difference: `old` is None for an added item, `new` for a removed one."""
 
     kind: ChangeKind
     path: ItemPath
@@ -57,10 +57,10 @@ def compare_profiles(
     global_fields: Collection[str] = (),
     include_root: bool = True,
 ) -> tuple[ProfileChange, ...]:
-    """Give what differs, in the order of `old`; what only `new` has stands with its like, or last.
+    """Return the differences in the order of `old`; an added item follows its predecessor in `new`.
 
-    With `templates`, only those, of the global fields only `global_fields`, and UspaceRoot and
-    Delimiter with `include_root`; storages and applications are left out then.
+    With `templates`, compare only those, the fields `global_fields`, and with `include_root`
+    UspaceRoot and Delimiter; storages and applications are left out then.
     """
     wanted: dict[str, Collection[str]] | None = None
     if templates is not None:
@@ -72,7 +72,7 @@ def compare_profiles(
     changes = []
     for path in _merge_paths(list(mine), list(others)):
         if path[:-1] in gone or path[:-1] in come:
-            continue  # told by what it is a part of
+            continue  # part of an added or removed item
         first, second = mine.get(path), others.get(path)
         if first is None or second is None:
             changes.append(
@@ -84,9 +84,9 @@ def compare_profiles(
 
 
 def _merge_paths(first: list[ItemPath], second: list[ItemPath]) -> list[ItemPath]:
-    """Give all paths: those of the first, and behind its nearest predecessor each further one.
+    """Return all paths: those of the first, and after its nearest predecessor each further one.
 
-    What has gone from the same place stands before what has come there, as in any difference.
+    At the same place, removed items precede added ones, as in the output of diff.
     """
     kept, index = set(second), {path: i for i, path in enumerate(first)}
     behind: dict[int, list[ItemPath]] = {}
@@ -115,7 +115,7 @@ def _collect_items(
     found: dict[ItemPath, ProfileItem] = {}
     for path, item in _iter_items(profile):
         if selection is None or path[0].name in selection.get(path[0].kind, ()):
-            found.setdefault(path, item)  # of two tags of one name, the first counts
+            found.setdefault(path, item)  # the first of two tags of one name is used
     return found
 
 

@@ -1,4 +1,4 @@
-"""The schemas for editors: the XSDs, a catalog, and the lines that make an editor use them."""
+"""The schemas for editors: the XSDs, a catalog, and the settings that make an editor use them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CATALOG_NAME: Final = "catalog.xml"
-"""An XML catalog (OASIS XML Catalogs 1.1): it finds each schema by its namespace."""
+"""An XML catalog (OASIS XML Catalogs 1.1), which maps each namespace to its schema."""
 
 SCHEMA_NAMESPACES: Final[Mapping[str, str]] = {
     "osprofile.xsd": PROFILE_NAMESPACE,
@@ -28,16 +28,16 @@ SCHEMA_NAMESPACES: Final[Mapping[str, str]] = {
     "jsdl.xsd": JSDL_NAMESPACE,
     "extension.xsd": EXTENSION_NAMESPACE,
 }
-"""The files of the schemas, each with its namespace."""
+"""The files of the schemas and their namespaces."""
 
 
 def list_schema_files() -> list[str]:
-    """Give the names of all files."""
+    """Return the names of all files."""
     return [*SCHEMA_NAMESPACES, CATALOG_NAME]
 
 
 def read_schema_file(name: str) -> bytes:
-    """Give the bytes of one of the files; raise `NotFoundError`."""
+    """Return the content of one of the files. Raises `NotFoundError`."""
     if name not in list_schema_files():
         raise NotFoundError(
             f"there is no schema {quote_value(name)}", hint=suggest_names(name, list_schema_files())
@@ -47,30 +47,30 @@ def read_schema_file(name: str) -> bytes:
 
 
 def copy_schema_files(directory: str) -> list[str]:
-    """Write all files to a directory, which is made; give the paths of those that are new.
+    """Write all files to a directory, which is created; return the paths of the new files.
 
-    A file that is there already is left alone if it is the same. Raises `FileExistsError` before
-    anything is written if it is another, `OSError` where nothing can be written.
+    Existing files with the same content are kept. Raises `FileExistsError` for one with another
+    content, before anything is written, and `OSError`.
     """
-    wanted = {path.join(directory, name): read_schema_file(name) for name in list_schema_files()}
-    missing = [file for file in wanted if not path.lexists(file)]
-    for file in wanted.keys() - {*missing}:
+    contents = {path.join(directory, name): read_schema_file(name) for name in list_schema_files()}
+    missing = [file for file in contents if not path.lexists(file)]
+    for file in contents.keys() - {*missing}:
         with open(file, "rb") as found:
-            if found.read() != wanted[file]:
+            if found.read() != contents[file]:
                 raise FileExistsError(
                     17, "another file is there: remove it, or choose another directory", file
                 )
     os.makedirs(directory, exist_ok=True)
     for file in missing:
         with open(file, "xb") as new:
-            new.write(wanted[file])
+            new.write(contents[file])
     return missing
 
 
 def format_vs_code_settings(catalog: str) -> str:
-    """Give the three lines for VS Code's `settings.json`; `catalog` is an absolute path.
+    """Return the three lines for VS Code's `settings.json`; `catalog` is an absolute path.
 
-    The extension XML of Red Hat reads them.
+    Red Hat's XML extension reads them.
     """
     return (
         f'"xml.catalogs": [{json.dumps(catalog)}],\n'
@@ -80,9 +80,9 @@ def format_vs_code_settings(catalog: str) -> str:
 
 
 def format_emacs_settings(catalog: str) -> str:
-    """Give the three lines for Emacs's init file; `catalog` is an absolute path.
+    """Return the three lines for Emacs's init file; `catalog` is an absolute path.
 
-    The package lsp-mode starts the same language server; nXML alone knows no XSD.
+    The package lsp-mode starts the same language server; nXML itself does not support XSD.
     """
     quoted = catalog.replace("\\", "\\\\").replace('"', '\\"')
     return (

@@ -339,22 +339,24 @@ def _ignore_value(_own: _ProtocolAttributes, _id: str, _value: str) -> None:
     """Take what says nothing about how to run a job."""
 
 
-PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[_ProtocolAttributes, str, str], None]]] = MappingProxyType(
-    {
-        "jobSubId": _make_text_setter("sub_id"),
-        "queueId": lambda own, _id, value: own.set_queue(value),
-        "jobPartition": _make_text_setter("queue"),
-        "execName": _make_text_setter("executable"),
-        "execPath": _make_text_setter("path"),
-        "workingDir": _make_text_setter("directory"),
-        "progArgs": lambda own, _id, value: own.arguments.append(value),
-        "env": lambda own, _id, value: own.add_variable(value),
-        "jobNumProcs": _make_number_setter("processes"),
-        "jobNumNodes": _make_number_setter("nodes"),
-        "jobTimeLimit": _make_number_setter("walltime", 60),  # minutes
-        "debug": _set_debug,
-        "debugStopInMain": _ignore_value,
-        "launchedByPTP": _ignore_value,
-    }
+PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[_ProtocolAttributes, str, str], None]]] = (
+    MappingProxyType(
+        {
+            "jobSubId": _make_text_setter("sub_id"),
+            "queueId": lambda own, _id, value: own.set_queue(value),
+            "jobPartition": _make_text_setter("queue"),
+            "execName": _make_text_setter("executable"),
+            "execPath": _make_text_setter("path"),
+            "workingDir": _make_text_setter("directory"),
+            "progArgs": lambda own, _id, value: own.arguments.append(value),
+            "env": lambda own, _id, value: own.add_variable(value),
+            "jobNumProcs": _make_number_setter("processes"),
+            "jobNumNodes": _make_number_setter("nodes"),
+            "jobTimeLimit": _make_number_setter("walltime", 60),  # minutes
+            "debug": _set_debug,
+            "debugStopInMain": _ignore_value,
+            "launchedByPTP": _ignore_value,
+        }
+    )
 )
 """The attributes of SUBMIT_JOB that the protocol itself has, and what each says of the job."""
