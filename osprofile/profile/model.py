@@ -1,7 +1,7 @@
-"""What a profile says: documents, their entities, and the resolved profile.
+"""The data model of profiles: documents, their entities, and resolved profiles.
 
-The types are those of the seed (OS Profile 0.3, sections 1 to 4). Every entity keeps the element
-that it was read from, so that each part of it has a place (file:line:column).
+The types are those of OS Profile 0.3, 1 to 4. Every entity keeps the element that it was read
+from, so that each part of it has a location (file:line:column).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ FIELD_NAME_PATTERN: Final = (
     r"(?:TargetSystemInfo:[A-Za-z0-9_.-]+(?: +[A-Za-z0-9_.-]+)*"
     r"|[A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?)"
 )
-"""What a replacement can name, as a regular expression: who sets up a target system calls its
-properties what he likes (seed, 2.3.1), with blanks too."""
+"""The names that a replacement can have: those of a target system's properties are chosen by its
+administrator (OS Profile 0.3, 2.3.1) and may contain blanks."""
 
 
 @final
 class Tag(NamedTuple):
-    """A symbolic value: where a field's value equals `name`, `value` takes its place (2.3)."""
+    """A symbolic value: a field's value `name` is replaced by `value` (OS Profile 0.3, 2.3)."""
 
     name: str
     value: str
@@ -49,18 +49,18 @@ class Tag(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the tag stands."""
+        """The location of the element."""
         return self.element.location
 
 
 @final
 class Field(NamedTuple):
-    """A variable of a template (2.3).
+    """A variable of a template (OS Profile 0.3, 2.3).
 
-    `minimum` and `maximum` are the limits of a number, None without. `default` is used where the
-    request gives nothing; `value` is fixed and overrides the request. `pattern_text` is a Java
-    regular expression that the whole value must match, `type` what the value must be.
-    `declarations` are those that `merge_declaration` joined, none of a field as a document declares it.
+    `minimum` and `maximum` are the limits of a number, or None. `default` is used if the request
+    has no value; `value` is fixed and overrides the request. `pattern_text` is a Java regular
+    expression that the whole value must match, `type` is the value's type. `declarations` are those
+    that `merge_declaration` merged; empty for a field as a document declares it.
     """
 
     name: str
@@ -78,31 +78,31 @@ class Field(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the field stands."""
+        """The location of the element."""
         return self.element.location
 
     @property
     def pattern(self) -> SourceText | None:
-        """The pattern with the place of each character."""
+        """The pattern with the location of each character."""
         if self.pattern_text is None:
             return None
         return self.find_declaration("pattern_text").element.get_attribute_text(PATTERN_ATTRIBUTE)
 
     def locate_child(self, name: str) -> Location:
-        """Give the place of a child element (`Min`, `Value`, ...); without it, the field's."""
+        """Return the location of a child element (`Min`, `Value`, ...); without it, the field's."""
         child = self.find_declaration(_ATTRIBUTE_BY_ELEMENT[name]).element.find_child(name)
         return child.source_text.get_location() if child is not None else self.location
 
     def find_declaration(self, attribute: str) -> Field:
-        """Return the declaration that gives the value of an attribute (`minimum`, `type`, ...)."""
-        wanted = getattr(self, attribute)
-        return next((d for d in self.declarations if getattr(d, attribute) == wanted), self)
+        """Return the declaration that the value of an attribute (`minimum`, `type`, ...) is from."""
+        value = getattr(self, attribute)
+        return next((d for d in self.declarations if getattr(d, attribute) == value), self)
 
     def merge_declaration(self, other: Field) -> Field | None:
-        """Return the field that keeps the limits, type and pattern of both declarations.
+        """Return the field with the strictest limits and type of both declarations.
 
-        What one of them leaves out (Default, tags, pattern, type) is the other's. None where they
-        differ in anything else: then no single field does what both say.
+        What one of them lacks (Default, tags, pattern) is taken from the other. None if they differ
+        in anything else: then no single field satisfies both.
         """
         joined = _merge_fields(self, other)
         if joined.comparison_key() != _merge_fields(other, self).comparison_key():
@@ -110,7 +110,7 @@ class Field(NamedTuple):
         return joined._replace(declarations=(*(self.declarations or (self,)), other))
 
     def comparison_key(self) -> tuple[object, ...]:
-        """Give all that decides about a value: equal for two declarations that act the same."""
+        """Return all that decides about a value: equal for two declarations with the same effect."""
         limits = (self.minimum, self.maximum)
         return (
             limits,
@@ -133,7 +133,7 @@ _TYPES_BY_STRICTNESS: Final = (None, "text", "number", "integer")
 
 
 def _merge_fields(field: Field, other: Field) -> Field:
-    """Return a field with the stricter rules of two, and with what it leaves out itself."""
+    """Return `field` with the stricter limits and type of both, and with what only `other` has."""
     low = [f.minimum for f in (field, other) if f.minimum is not None]
     high = [f.maximum for f in (field, other) if f.maximum is not None]
     return field._replace(
@@ -153,7 +153,7 @@ def _list_tag_pairs(tags: Iterable[Tag]) -> tuple[tuple[str, str], ...]:
 
 @final
 class StaticScript(NamedTuple):
-    """A script that is written once to the BIN directory and then run with `arguments` (2.2)."""
+    """A script that is written once to the BIN directory and run with `arguments` (OS Profile 0.3, 2.2)."""
 
     file_name: str
     arguments: SourceText
@@ -168,7 +168,7 @@ class StaticScript(NamedTuple):
 
 @final
 class Invocation(NamedTuple):
-    """A variation of a template: either a `body` or a `static_script` (2.2).
+    """A variation of a template: either a `body` or a `static_script` (OS Profile 0.3, 2.2).
 
     The default variation's name is the empty string.
     """
@@ -181,13 +181,13 @@ class Invocation(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the invocation stands."""
+        """The location of the element."""
         return self.element.location
 
 
 @final
 class Template(NamedTuple):
-    """Named invocations and the fields that they use (2.4)."""
+    """Named invocations and the fields that they use (OS Profile 0.3, 2.4)."""
 
     name: str
     description: str
@@ -197,11 +197,11 @@ class Template(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the template stands."""
+        """The location of the element."""
         return self.element.location
 
     def get_invocation(self, variation: str = "") -> Invocation:
-        """Give the variation of that name; raise `TemplateNotFoundError`."""
+        """Return the variation of that name. Raises `TemplateNotFoundError`."""
         found = self.invocations.get(variation)
         if found is None:
             what = f"variation {quote_value(variation)}" if variation else "default variation"
@@ -216,7 +216,7 @@ class Template(NamedTuple):
         return found
 
 
-_NO_VARIATION_HINT: Final = "it has none but the default one: name no variation"
+_NO_VARIATION_HINT: Final = "it has only the default variation: omit the name"
 
 
 def _format_variations(names: Sequence[str]) -> str:
@@ -225,7 +225,7 @@ def _format_variations(names: Sequence[str]) -> str:
 
 @final
 class Storage(NamedTuple):
-    """A file space: `get_template` makes the path of its directory (3)."""
+    """A file space: `template` makes the path of its directory (OS Profile 0.3, 3)."""
 
     name: str
     template: str
@@ -233,13 +233,13 @@ class Storage(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the storage stands."""
+        """The location of the element."""
         return self.element.location
 
 
 @final
 class Application(NamedTuple):
-    """An application in one version: `get_template` runs it (4).
+    """A version of an application: `template` runs it (OS Profile 0.3, 4).
 
     `name` is its name in the hierarchy of profiles; requests name it by `application_name` and
     `application_version`.
@@ -254,13 +254,13 @@ class Application(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the application stands."""
+        """The location of the element."""
         return self.element.location
 
 
 @final
 class Document(NamedTuple):
-    """One profile document as it was read, nothing inherited (1).
+    """A profile document as it was read, without what it inherits (OS Profile 0.3, 1).
 
     `templates` has the named ones; `global_fields` are those of the unnamed template.
     """
@@ -277,7 +277,7 @@ class Document(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the root element stands."""
+        """The location of the root element."""
         return self.element.location
 
 
@@ -286,7 +286,7 @@ Entity = TypeVar("Entity", Template, Storage, Application, Field)
 
 @final
 class Profile:
-    """A resolved profile: a document with everything inherited through `extends` (1).
+    """A resolved profile: a document with everything inherited through `extends` (OS Profile 0.3, 1).
 
     `documents` is the chain, the profile's own document first. Of entities with the same name the
     nearest one counts, whole; global fields likewise, field by field.
@@ -322,7 +322,7 @@ class Profile:
         return f"<Profile {' -> '.join(d.name for d in self.documents)}>"
 
     def get_template(self, name: str) -> Template:
-        """Give the template of that name; raise `TemplateNotFoundError`."""
+        """Return the template of that name. Raises `TemplateNotFoundError`."""
         found = self.templates.get(name)
         if found is None:
             message = f"profile {self.name} has no template {quote_value(name)}"
@@ -330,11 +330,11 @@ class Profile:
         return found
 
     def find_field(self, template: Template, name: str) -> Field | None:
-        """Give the declaration of a field in a template: its own, else the global one."""
+        """Return the declaration of a field in a template: its own, else the global one."""
         return template.fields.get(name) or self.global_fields.get(name)
 
     def get_storage(self, name: str) -> Storage:
-        """Give the storage of that name; raise `StorageNotFoundError`."""
+        """Return the storage of that name. Raises `StorageNotFoundError`."""
         found = self.storages.get(name)
         if found is None:
             message = f"profile {self.name} has no storage {quote_value(name)}"
@@ -342,14 +342,14 @@ class Profile:
         return found
 
     def get_application(self, name: str, version: str | None = None) -> Application:
-        """Give the application by ApplicationName and ApplicationVersion (4).
+        """Return the application by ApplicationName and ApplicationVersion (OS Profile 0.3, 4).
 
-        Without a version, the one with the highest (compared number by number: 1.10 is above 1.9).
-        Of two that are called the same, the nearer one. Raises `ApplicationNotFoundError`.
+        Without a version, the highest one (compared number by number: 1.10 is above 1.9).
+        Of two with the same name and version, the nearer one. Raises `ApplicationNotFoundError`.
         """
-        counted = [a for d in self.documents for a in d.applications.values()]
+        declared = [a for d in self.documents for a in d.applications.values()]
         known = [
-            a for a in counted if a.application_name == name and self.applications.get(a.name) is a
+            a for a in declared if a.application_name == name and self.applications.get(a.name) is a
         ]
         if not known:
             names = {a.application_name for a in self.applications.values()}
@@ -367,7 +367,7 @@ class Profile:
     def list_overridden(
         self, entity: Template | Storage | Application
     ) -> list[Template | Storage | Application]:
-        """Give what an entity of this profile replaced in the documents above, nearest first."""
+        """Return the entities of inherited documents that this one overrides, nearest first."""
         kind = {Template: "templates", Storage: "storages", Application: "applications"}[
             type(entity)
         ]
@@ -376,7 +376,7 @@ class Profile:
 
 
 def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
-    """Merge by name, root first; an overriding entity stands where its parent stood."""
+    """Merge by name, root first; an overriding entity keeps the position of the overridden one."""
     merged: dict[str, Entity] = {}
     for entities in chain:
         merged.update(entities)
@@ -384,9 +384,9 @@ def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
 
 
 def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Give what version strings sort by: runs of digits as numbers, above all other text.
+    """Return the sort key of a version: runs of digits are numbers, above all other text.
 
-    What has a word of a version to come (`1.0-rc1`, `beta`) stands before the version itself.
+    A pre-release (`1.0-rc1`, `beta`) sorts before the version itself.
     """
     import re
 

@@ -1,7 +1,7 @@
-"""From the bytes of a document to a `Document`, or to all that is wrong with it.
+"""Read a `Document` from bytes, or find all its problems.
 
-The XML is read by `tree`, judged by `schema`; what no schema can say is checked here: duplicate
-names, the root of the working directories, names of static scripts.
+`tree` parses the XML, `schema` validates it. Checked here is what a schema cannot express:
+duplicate names, the root of the working directories, names of static scripts.
 """
 
 from __future__ import annotations
@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     NamedEntity = TypeVar("NamedEntity", Template, Storage, Application, Field, Invocation)
 
 PROFILE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""What a profile may be called and a request may name, and the file of a static script."""
+"""The allowed names of profiles and of the files of static scripts."""
+PROFILE_NAME_HINT: Final = (
+    "a name begins with a letter or digit and has only letters, digits, _ . -"
+)
 
 
 def load_document(name: str, data: bytes) -> Document:
-    """Read one document; `name` is what messages call it (a path).
+    """Return the document in `data`; `name` is its name in messages (a path).
 
     Raises `InvalidProfileError` with every problem of the document.
     """
@@ -51,9 +54,9 @@ def load_document(name: str, data: bytes) -> Document:
 
 
 def parse_document(name: str, data: bytes) -> tuple[Document, list[Problem]]:
-    """Give a document, however wrong, and its problems in order: for the linter, which goes on.
+    """Return a document, valid or not, and its problems in order: the linter needs both.
 
-    Raises `InvalidProfileError` where the bytes are not well-formed XML.
+    Raises `InvalidProfileError` if the bytes are not well-formed XML.
     """
     root = tree.parse_xml(tree.decode_source(name, data))
     problems = schema.validate_document(root)
@@ -66,7 +69,7 @@ def _get_problem_offset(problem: Problem) -> int:
 
 
 class _DocumentReader:
-    """Builds a document and collects its problems; it can stand a tree that is not valid."""
+    """Builds a document and collects its problems; the tree need not be valid."""
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
@@ -75,21 +78,15 @@ class _DocumentReader:
     def read_root(self, root: Element) -> Document:
         name = root.attributes.get("name", "")
         if "name" in root.attributes and not PROFILE_NAME_PATTERN.fullmatch(name):
-            hint = "a name begins with a letter or digit and has only letters, digits, _ . -"
-            self.report_attribute(
-                root, "name", "OSP108", f"profile name {quote_value(name)} is not allowed", hint
-            )
+            message = f"profile name {quote_value(name)} is not allowed"
+            self.report_attribute(root, "name", "OSP108", message, PROFILE_NAME_HINT)
         templates = [self.read_template(e) for e in root.children if e.name == "Template"]
-        documents_globals = [t for t in templates if not t.name]
-        for template in documents_globals:
+        unnamed = [t for t in templates if not t.name]
+        for template in unnamed:
             self.refuse_invocations(template)
-        unique = self.index_by_name(
-            "template", [t for t in templates if t.name or t is documents_globals[0]]
-        )
-        if len(documents_globals) > 1:
-            self.report_duplicate(
-                "unnamed template", documents_globals[1].element, documents_globals[0].element
-            )
+        unique = self.index_by_name("template", [t for t in templates if t.name or t is unnamed[0]])
+        if len(unnamed) > 1:
+            self.report_duplicate("unnamed template", unnamed[1].element, unnamed[0].element)
         extends = root.attributes.get("extends")
         return Document(
             name=name,
@@ -97,7 +94,7 @@ class _DocumentReader:
             uspace_root=self.read_uspace_root(root),
             delimiter=_get_child_text(root, "Delimiter"),
             templates={name: t for name, t in unique.items() if name},
-            global_fields=dict(documents_globals[0].fields) if documents_globals else {},
+            global_fields=dict(unnamed[0].fields) if unnamed else {},
             storages=self.index_by_name(
                 "storage", map(self.read_storage, _list_children(root, "Storage"))
             ),
@@ -165,14 +162,8 @@ class _DocumentReader:
     def read_static_script(self, element: Element) -> StaticScript:
         name = element.attributes.get("fileName", "")
         if "fileName" in element.attributes and not PROFILE_NAME_PATTERN.fullmatch(name):
-            hint = "a file name begins with a letter or digit and has only letters, digits, . _ -"
-            self.report_attribute(
-                element,
-                "fileName",
-                "OSP107",
-                f"static script file name {quote_value(name)} is not allowed",
-                hint,
-            )
+            message = f"static script file name {quote_value(name)} is not allowed"
+            self.report_attribute(element, "fileName", "OSP107", message, PROFILE_NAME_HINT)
         arguments = element.get_attribute_text("arguments")
         return StaticScript(name, arguments, element.source_text, element)
 
@@ -208,13 +199,13 @@ class _DocumentReader:
         if element is None:
             return None
         try:
-            number = float(element.text.strip())  # INF and -INF of xs:double are known to Python
-        except ValueError:  # libxml2 takes `1e` for a double
+            number = float(element.text.strip())  # Python also reads INF and -INF of xs:double
+        except ValueError:  # libxml2 accepts `1e` as a double
             if element.source_text.get_location().offset not in self.reported_offsets:
                 self.problems.append(schema.invalid_limit_problem(element))
             return None
         if math.isnan(number):
-            message = f"{element.name} is NaN, which no number is above or below"
+            message = f"{element.name} is NaN, which cannot be a limit"
             self.problems.append(Problem("OSP104", message, element.source_text.get_location()))
         return number
 
@@ -234,7 +225,7 @@ class _DocumentReader:
         )
 
     def index_by_name(self, kind: str, entities: Iterable[NamedEntity]) -> dict[str, NamedEntity]:
-        """Key entities by name; of two with one name the first is kept and the second reported."""
+        """Return entities by name; of two with the same name keep the first and report the second."""
         found: dict[str, NamedEntity] = {}
         for entity in entities:
             first = found.setdefault(entity.name, entity)
@@ -265,13 +256,9 @@ def _list_children(element: Element, name: str) -> list[Element]:
     return [child for child in element.children if child.name == name]
 
 
-def _get_optional_text(element: Element, name: str) -> str | None:
-    child = element.find_child(name)
-    return None if child is None else child.text
-
-
 def _get_child_text(element: Element, name: str) -> str:
-    return _get_optional_text(element, name) or ""
+    child = element.find_child(name)
+    return "" if child is None else child.text
 
 
 def _get_description(element: Element) -> str:
@@ -283,7 +270,7 @@ def _fold_whitespace(element: Element | None) -> str:
 
 
 def _first_children(element: Element) -> dict[str, Element]:
-    """Give the children by name, the first of each."""
+    """Return the children by name, the first of each name."""
     return {child.name: child for child in reversed(element.children)}
 
 

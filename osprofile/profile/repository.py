@@ -1,8 +1,8 @@
-"""Finding profiles by name and resolving what they extend (seed, section 1).
+"""Find profiles by name and resolve what they extend (OS Profile 0.3, 1).
 
-The search path, first hit wins: directories given (`--profiles`), `$OSPROFILE_PATH`, the user's
-configuration, `/etc/osprofile/profiles`, installed packages that say so by an entry point of the
-group `osprofile.profiles`, the bundled profiles. In a directory, the profile `pbs` is
+The search path, first match wins: given directories (`--profiles`), `$OSPROFILE_PATH`, the user's
+configuration, `/etc/osprofile/profiles`, installed packages with an entry point of the group
+`osprofile.profiles`, the bundled profiles. In a directory, the profile `pbs` is
 `pbs/profile.xml` or `pbs.xml`.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from os import path as paths  # pathlib would cost a command a tenth of its start
+from os import path as paths  # to import pathlib takes a tenth of a command's start
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
@@ -23,7 +23,7 @@ from osprofile.errors import (
 from osprofile.profile import tree
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.model import Document, Profile
-from osprofile.profile.reader import PROFILE_NAME_PATTERN, load_document
+from osprofile.profile.reader import PROFILE_NAME_HINT, PROFILE_NAME_PATTERN, load_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Application, Storage
 
 ENTRY_POINT_GROUP: Final = "osprofile.profiles"
-"""Each entry point names a package whose directory holds profiles (`mine = "site_profiles"`)."""
+"""Each entry point names a package whose directory has profiles (`mine = "site_profiles"`)."""
 
 
 def iter_search_path(directories: Iterable[str | PathLike[str]] = ()) -> Iterator[str]:
-    """Give the directories that profiles are looked for in, nearest first; lazily.
+    """Yield the directories of the search path in order; `directories` come first.
 
-    A directory need not exist. `iter_directories` go before all others.
+    They need not exist.
     """
     yield from (os.fspath(directory) for directory in directories)
     yield from filter(None, os.environ.get("OSPROFILE_PATH", "").split(os.pathsep))
-    # The specification has relative paths ignored (XDG Base Directory 0.8).
+    # Relative paths are to be ignored (XDG Base Directory Specification 0.8).
     config = os.environ.get("XDG_CONFIG_HOME", "")
     base = config if config.startswith("/") else paths.expanduser("~/.config")
-    if not base.startswith("~"):  # no HOME, and no entry for this uid
+    if not base.startswith("~"):  # else there is no HOME, and no entry for this uid
         yield paths.join(base, "osprofile", "profiles")
     yield "/etc/osprofile/profiles"
     yield from _entry_point_directories()
@@ -61,20 +61,20 @@ def _entry_point_directories() -> Iterator[str]:
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
         try:
             spec = find_spec(point.module)
-        except Exception:  # noqa: BLE001, S112  # whatever a parent package raises when it is imported
-            continue  # an uninstalled package's remains stop nobody else
+        except Exception:  # noqa: BLE001, S112  # a parent package may raise anything when it is imported
+            continue  # the remains of an uninstalled package must not hide the others
         yield from (spec.submodule_search_locations or ()) if spec else ()
 
 
 def _may_have_entry_points() -> bool:
-    """Say whether a scan by importlib.metadata can find anything: it costs as much as a start."""
+    """Return whether importlib.metadata may find any: to import it takes as long as to start."""
     mark = ENTRY_POINT_GROUP.encode()
     for entry in sys.path:
         try:
             with os.scandir(entry or ".") as found:
                 names = [e.path for e in found if e.name.endswith((".dist-info", ".egg-info"))]
         except NotADirectoryError:
-            return True  # a zip archive on the path: only importlib.metadata looks inside
+            return True  # a zip archive on the path: only importlib.metadata can read it
         except OSError:
             continue
         for name in names:
@@ -89,9 +89,9 @@ def _may_have_entry_points() -> bool:
 
 @final
 class Repository:
-    """The profiles of a search path; documents are read once and kept.
+    """The profiles of a search path; documents are read once and cached.
 
-    `iter_directories` go before the standard search path; with `use_standard_path=False` they are all there is.
+    `directories` come before the standard search path; `use_standard_path=False` leaves that out.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Repository:
         self._profiles: dict[str, Profile] = {}
 
     def iter_directories(self) -> Iterator[str]:
-        """Give the search path, each directory when it is needed."""
+        """Yield the directories of the search path, each found when it is needed."""
         index = 0
         while True:
             if index == len(self._known_directories):
@@ -116,14 +116,14 @@ class Repository:
             index += 1
 
     def list_names(self) -> list[str]:
-        """Give the names of all profiles that can be found, sorted."""
+        """Return the names of all profiles that can be found, sorted."""
         found: set[str] = set()
         for directory in self.iter_directories():
             found.update(entry.removesuffix(".xml") for entry in _list_directory(directory))
         return sorted(name for name in found if next(self._iter_candidates(name), None))
 
     def find_file(self, name: str) -> str:
-        """Give the file of the profile of that name; raise `ProfileNotFoundError`."""
+        """Return the file of the profile of that name. Raises `ProfileNotFoundError`."""
         found = next(self._iter_candidates(name), None)
         if found is None:
             message = f"there is no profile {quote_value(name)}"
@@ -131,7 +131,7 @@ class Repository:
         return found
 
     def load(self, name: str) -> Profile:
-        """Give the resolved profile of that name: a name only, never a path.
+        """Return the resolved profile of that name, which cannot be a path.
 
         Raises `ProfileNotFoundError`, and `InvalidProfileError` with all problems.
         """
@@ -144,9 +144,9 @@ class Repository:
         return profile
 
     def load_file(self, path: str | PathLike[str]) -> Profile:
-        """Give the resolved profile of a file (a trusted path: of the command line, not a request).
+        """Return the resolved profile of a file; the path must be trusted, not part of a request.
 
-        A directory stands for the `profile.xml` in it. Raises `ProfileNotFoundError`,
+        A directory stands for its `profile.xml`. Raises `ProfileNotFoundError`,
         `InvalidProfileError`.
         """
         file = os.fspath(path)
@@ -154,19 +154,19 @@ class Repository:
         return self.resolve_document(self.read_document(file), file)
 
     def load_bytes(self, data: bytes, name: str = "<memory>") -> Profile:
-        """Give the resolved profile of a document in memory. Raises `InvalidProfileError`."""
+        """Return the resolved profile of a document in memory. Raises `InvalidProfileError`."""
         return self.resolve_document(load_document(name, data), None)
 
     def read_document(self, path: str) -> Document:
-        """Read one document. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
+        """Return the document in a file. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
         if path not in self._documents:
             self._documents[path] = load_document(path, read_profile_bytes(path))
         return self._documents[path]
 
     def resolve_document(self, document: Document, path: str | None) -> Profile:
-        """Follow `extends` from a document and put the chain together.
+        """Return the profile of a document and all that it extends.
 
-        `find_file` is the document's own file, None in memory. Raises `InvalidProfileError`.
+        `path` is the document's file, None for one in memory. Raises `InvalidProfileError`.
         """
         problems = find_missing_templates(profile := Profile(self.resolve_chain(document, path)))
         if problems:
@@ -174,7 +174,7 @@ class Repository:
         return profile
 
     def resolve_chain(self, document: Document, path: str | None) -> list[Document]:
-        """Give a document and all that it extends, nearest first; see `resolve_document`.
+        """Return a document and all that it extends, nearest first; see `resolve_document`.
 
         A document that extends its own name extends the next one of that name on the search path.
         Raises `InvalidProfileError`.
@@ -198,13 +198,15 @@ class Repository:
             further, hint = "", self._format_missing_hint(extends)
             if child.name == extends:
                 further = "further "
-                hint = "leave extends out: the search path has none behind this one"
-            found = _format_chain(chain)
-            message = f"profile {child.name} extends {quote_value(extends)}, and there is no {further}profile of that name: {found}"
+                hint = "leave extends out: the search path has no other profile of this name"
+            message = (
+                f"profile {child.name} extends {quote_value(extends)}, and there is no {further}"
+                f"profile of that name: {_format_chain(chain)} -> {extends}"
+            )
             raise InvalidProfileError([Problem("OSP201", message, place, hint)])
         if _get_file_identity(found) in files:
             hint = "one of them must not extend the other, directly or through a third"
-            message = f"profiles extend each other: {_format_chain(chain)}"
+            message = f"profiles extend each other: {_format_chain(chain)} -> {extends}"
             raise InvalidProfileError([Problem("OSP202", message, place, hint)])
         return found
 
@@ -230,7 +232,7 @@ class Repository:
 
     def _format_missing_hint(self, name: str) -> str:
         if not PROFILE_NAME_PATTERN.fullmatch(name):
-            return "a name begins with a letter or digit and has only letters, digits, _ . -"
+            return PROFILE_NAME_HINT
         where = ", ".join(filter(paths.isdir, self.iter_directories()))
         return f"{suggest_names(name, self.list_names())} (looked in {where})".lstrip()
 
@@ -243,9 +245,9 @@ def _list_directory(directory: str) -> list[str]:
 
 
 def _list_later_candidates(candidates: list[str], files: Mapping[object, str]) -> list[str]:
-    """Give what a file extends by its own name: what the search path has behind it.
+    """Return the candidates after a file that extends its own name.
 
-    `files` is the chain, the file last. One that is not on the search path goes before all of it.
+    `files` is the chain, that file last. A file that is not on the search path comes before it.
     """
     known = [_get_file_identity(c) for c in candidates]
     own = next(reversed(files), None)
@@ -254,7 +256,7 @@ def _list_later_candidates(candidates: list[str], files: Mapping[object, str]) -
 
 
 def _get_file_identity(path: str) -> object:
-    """Return what is equal for two paths of one file."""
+    """Return a key that is equal for two paths of the same file."""
     try:
         found = os.stat(path)
     except OSError:
@@ -263,16 +265,17 @@ def _get_file_identity(path: str) -> object:
 
 
 def _format_chain(chain: Sequence[Document]) -> str:
-    """Return the names and places of a chain, and what its last document extends."""
-    told = [f"{d.name} ({d.element.location})" for d in chain]
-    return " -> ".join([*told, chain[-1].extends or ""])
+    return " -> ".join(f"{d.name} ({d.element.location})" for d in chain)
 
 
 def read_profile_bytes(path: str) -> bytes:
-    """Read a document's bytes, of a too large one enough to tell; raise `ProfileNotFoundError`."""
+    """Return the bytes of a document. Raises `ProfileNotFoundError`.
+
+    Of a document that is too large, only as much is read as is needed to notice this.
+    """
     try:
         with open(path, "rb") as file:
-            return file.read(tree.MAX_BYTES + 1)  # one more, so that a larger file is noticed
+            return file.read(tree.MAX_BYTES + 1)
     except FileNotFoundError:
         hint = "give the path of a profile's file or folder, or the name of a profile"
         raise ProfileNotFoundError(f"there is no file {path}", hint=hint) from None
@@ -281,8 +284,8 @@ def read_profile_bytes(path: str) -> bytes:
 
 
 def find_missing_templates(profile: Profile) -> list[Problem]:
-    """Find storages and applications that name a template which the resolved profile lacks."""
-    chain = " -> ".join(f"{d.name} ({d.element.location})" for d in profile.documents)
+    """Return a problem for each storage or application whose template the profile lacks."""
+    chain = _format_chain(profile.documents)
     entities: list[Storage | Application] = [
         *profile.storages.values(),
         *profile.applications.values(),

@@ -1,7 +1,8 @@
-"""Whether a document is valid by the schemas, and if not, why.
+"""Validate documents against the schemas and explain the errors.
 
-libxml2 (through lxml) decides, since it is fast. Where it says no, xmlschema, which is slow to
-import and has the better words, explains; what would be allowed at a place libxml2 knows again.
+libxml2 (through lxml) decides, since it is fast. xmlschema, which is slow to import, explains the
+errors of an invalid document, since its messages are better; only libxml2 says what is allowed at
+a place.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 SCHEMA_CODE: Final = "OSP104"
 MAX_EXPLAINED_ERRORS: Final = 500
-"""Errors of one document that are explained: to find the element of each takes the longer the more
-elements there are, and nobody reads on."""
+"""The most errors of a document that are explained: finding the element of an error takes time in
+proportion to the elements of the document, and nobody reads more."""
 _NAMESPACE_PREFIXES: Final = {
     PROFILE_NAMESPACE: "osp:",
     IDB_NAMESPACE: "idb:",
@@ -83,7 +84,7 @@ def _create_parser() -> etree.XMLParser:
 
 
 def validate_document(root: Element) -> list[Problem]:
-    """Give what the schemas say against a document that `tree.parse_xml` accepted; empty if valid."""
+    """Return the schema errors of a document that `tree.parse_xml` accepted; empty if valid."""
     from lxml import etree
 
     if (root.namespace, root.name) != (PROFILE_NAMESPACE, "Profile"):
@@ -92,7 +93,7 @@ def validate_document(root: Element) -> list[Problem]:
         return [Problem(SCHEMA_CODE, message, root.location, hint)]
     try:
         document = etree.fromstring(root.source.data, _create_parser())
-    except etree.XMLSyntaxError as error:  # a limit of libxml2's: expat has read it before
+    except etree.XMLSyntaxError as error:  # a limit of libxml2: expat has already parsed it
         reason = re.sub(r", line \d+, column \d+$", "", " ".join(str(error.msg).split()))
         place = Location(root.source, root.source.get_line_offset(error.lineno or 1))
         return [Problem("OSP102", f"not readable by libxml2: {reason}", place)]
@@ -105,7 +106,7 @@ def validate_document(root: Element) -> list[Problem]:
 def _collect_errors(
     root: Element, document: etree._Element, schema: etree.XMLSchema
 ) -> list[tuple[Element, str]]:
-    """Give what libxml2 says, each with our element: both trees have the same ones in order."""
+    """Return the messages of libxml2 with our elements: both trees have the same order."""
     order = dict(zip(document.iter("*"), root.iter_elements(), strict=True))
     prefixes = {p: uri for node in order for p, uri in node.nsmap.items() if p}
     find = document.getroottree().xpath
@@ -127,7 +128,7 @@ def _explain_errors(root: Element, errors: list[tuple[Element, str]]) -> list[Pr
     for problem in islice(_explain_by_xmlschema(root, allowed), MAX_EXPLAINED_ERRORS):
         place = problem.location or root.location
         found.setdefault((place.offset, problem.message[:20]), problem)
-    # On some documents xmlschema is content (no-break spaces, an unknown xsi:type): libxml2 decides.
+    # xmlschema accepts some documents that libxml2 refuses (no-break spaces, an unknown xsi:type).
     return list(found.values()) or [
         Problem(
             SCHEMA_CODE,
@@ -155,7 +156,7 @@ def _explain_by_xmlschema(root: Element, allowed: Mapping[Element, str]) -> Iter
 def _convert_error(
     element: Element, error: XMLSchemaValidationError, allowed: Mapping[Element, str]
 ) -> Problem:
-    """Tell one validation error of xmlschema's, at the element or attribute that it is about."""
+    """Return the problem for an error of xmlschema, at the element or attribute that it is about."""
     reason = " ".join(str(error.reason or error).split())
     index = getattr(error, "index", None)
     if index is not None:
@@ -176,15 +177,15 @@ def _convert_error(
 
 
 def invalid_limit_problem(element: Element) -> Problem:
-    """Tell that a limit is none."""
-    message = f"<{element.name}> is {quote_value(element.text)}, which is no number"
+    """Return the problem for a limit that is not a number."""
+    message = f"<{element.name}> is {quote_value(element.text)}, which is not a number"
     return Problem(
         SCHEMA_CODE, message, element.source_text.get_location(), "as in 10, -3, 1.5 or 2e6"
     )
 
 
 def _locate_stray_text(element: Element) -> Location:
-    """Give the place of the first character that is no white space of XML's."""
+    """Return the location of the first character that is not XML white space."""
     text = element.source_text
     return text.get_location(len(text.text) - len(text.text.lstrip(" \t\r\n")))
 
@@ -228,5 +229,5 @@ def _unknown_attribute(element: Element, namespace: str | None, name: str) -> Pr
 
 
 def _shorten_namespaces(message: str) -> str:
-    """Write `{namespace}name` of our namespaces with the customary prefix."""
+    """Replace each `{namespace}` of ours by its usual prefix."""
     return re.sub(_CLARK_NAMESPACE, lambda m: _NAMESPACE_PREFIXES.get(m[1], m[0]), message)

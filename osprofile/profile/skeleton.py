@@ -1,4 +1,4 @@
-"""The profile that a site starts from: what is inherited stands in comments, ready to be changed."""
+"""Write the profile that a site starts from, with the inherited fields in comments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import NotFoundError, quote_value
 from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
-from osprofile.profile.reader import PROFILE_NAME_PATTERN
+from osprofile.profile.reader import PROFILE_NAME_HINT, PROFILE_NAME_PATTERN
 from osprofile.profile.writer import escape_text, format_fields
 
 if TYPE_CHECKING:
@@ -42,15 +42,14 @@ _EXAMPLE_APPLICATION: Final = """\
 
 
 def render_skeleton(name: str, parent: Profile) -> str:
-    """Give the document of a new profile that extends another; it changes nothing yet.
+    """Return the document of a new profile that extends another without changing anything.
 
-    Each field of the parent's that requests may set and that all templates share stands in a
-    comment, as it is inherited. The document has no problem, whichever comment is opened. Raises
-    `NotFoundError` for a name that no profile may have.
+    It has each settable global field of the parent in a comment. The document is valid whichever
+    comments are opened. Raises `NotFoundError` for a name that is not allowed.
     """
     if not PROFILE_NAME_PATTERN.fullmatch(name):
-        hint = "a name begins with a letter or digit and has only letters, digits, _ . -"
-        raise NotFoundError(f"profile name {quote_value(name)} is not allowed", hint=hint)
+        message = f"profile name {quote_value(name)} is not allowed"
+        raise NotFoundError(message, hint=PROFILE_NAME_HINT)
     return "\n".join([*_document_lines(name, parent), ""])
 
 
@@ -71,7 +70,7 @@ def _document_lines(name: str, parent: Profile) -> Iterator[str]:
 
 def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
     same = name == parent.name
-    # No comment can hold two hyphens one after the other.
+    # XML comments cannot contain two adjacent hyphens.
     name, other = (re.sub("-(?=-)", "- ", n) for n in (name, parent.name))
     yield f"<!-- {name}: what is particular to this site; all else is inherited from {other}"
     if same:
@@ -95,7 +94,7 @@ def _global_field_lines(fields: list[Field]) -> Iterator[str]:
     yield "  <idb:Template>"
     for field in fields:
         lines = [*format_fields([field])]
-        if not any("--" in line for line in lines):  # what no comment can hold
+        if not any("--" in line for line in lines):  # not allowed in a comment
             yield from ("    <!--", *lines, "    -->")
     yield "  </idb:Template>"
 
@@ -111,9 +110,9 @@ def _application_lines() -> Iterator[str]:
 
 
 def write_skeleton(directory: str, name: str, document: str) -> str:
-    """Write a document to `DIRECTORY/NAME/profile.xml` and give its path; directories are made.
+    """Write a document to `DIRECTORY/NAME/profile.xml` and return its path; create directories.
 
-    Raises `FileExistsError` where a file has that name, `OSError` where it cannot be written.
+    Raises `FileExistsError` if the file exists, `OSError` if it cannot be written.
     """
     folder = path.join(directory, name)
     os.makedirs(folder, exist_ok=True)

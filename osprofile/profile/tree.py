@@ -1,8 +1,8 @@
-"""XML as a tree whose elements, attributes and characters know their places.
+"""Parse XML to a tree with the location of each element, attribute and character.
 
-expat reads, because lxml knows lines but no columns. The reading is hardened: UTF-8 only, no
-document type, so no entity but the five of XML, nothing from a network, bounded size, depth and
-attributes.
+It is parsed by expat, because lxml reports lines but not columns. The parser is hardened: UTF-8
+only, no document type and thus only the five entities of XML, no network access, bounded size,
+depth and attributes.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 MAX_BYTES = 8 * 1024 * 1024
-"""A document larger than this is refused unread; the bundled profiles have about 30 KB."""
+"""The largest document; the bundled profiles have about 30 KB."""
 
 MAX_DEPTH = 32
-"""Elements nest at most this deep; a profile needs five."""
+"""The deepest nesting of elements; a profile needs five levels."""
 
 MAX_ATTRIBUTES = 64
-"""An element has at most so many; a profile needs four."""
+"""The most attributes of an element; a profile needs four."""
 
 MAX_ELEMENTS = 20_000
-"""A document has at most so many; the bundled profiles have some hundred. libxml2 takes a time that
-grows with the square of their number to tell where many errors stand."""
+"""The most elements of a document; the bundled profiles have some hundred. The time that libxml2
+takes to locate many errors grows with the square of their number."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ATTRIBUTE_PATTERN: Final = rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')"""
@@ -47,7 +47,7 @@ _REMEDY_BY_ERROR: Final = {
 
 @final
 class Element:
-    """An element: namespace, local name, attributes, children, text, and its place.
+    """An element: namespace, local name, attributes, children, text, and its location.
 
     Attributes of no namespace are keyed by their name, others by `namespace}name`.
     """
@@ -67,29 +67,29 @@ class Element:
 
     @property
     def location(self) -> Location:
-        """Where the start tag begins."""
+        """The location of the start tag."""
         return Location(self.source, self.offset)
 
     @property
     def source_text(self) -> SourceText:
-        """The element's text with the place of each character."""
+        """The element's text with the location of each character."""
         return SourceText(self.text, self.source, self._get_text_anchors)
 
     def _get_text_anchors(self) -> OffsetAnchors:
         return _locate_texts(self.source).get(self.offset) or ((0, self._find_content_offset()),)
 
     def find_child(self, name: str) -> Element | None:
-        """Give the first child of that local name."""
+        """Return the first child with that local name, or None."""
         return next((c for c in self.children if c.name == name), None)
 
     def iter_elements(self) -> Iterator[Element]:
-        """Give this element and all below it, in the order of the document."""
+        """Yield this element and all elements in it, in the order of the document."""
         yield self
         for child in self.children:
             yield from child.iter_elements()
 
     def _match_attributes(self) -> Iterator[re.Match[bytes]]:
-        """Give the attributes of the start tag as they stand in the source: name and quoted value."""
+        """Yield the attributes in the source of the start tag: name and quoted value."""
         search, at = re.compile(_ATTRIBUTE_PATTERN).search, self.offset
         while match := search(self.source.data, at):
             if b">" in self.source.data[at : match.start()]:
@@ -98,14 +98,14 @@ class Element:
             at = match.end()
 
     def _find_content_offset(self) -> int:
-        """Give the byte offset just behind the start tag, or of the tag where it is empty."""
+        """Return the byte offset just after the start tag."""
         at = max((match.end() for match in self._match_attributes()), default=self.offset)
         return self.source.data.find(b">", at) + 1
 
     def get_attribute_text(self, key: str) -> SourceText:
-        """Give an attribute's value with the place of each character.
+        """Return an attribute's value with the location of each character.
 
-        Of an attribute that the element lacks: the empty text at the element's place.
+        For a missing attribute: the empty text at the element's location.
         """
         value = self.attributes.get(key)
         namespace, _, name = key.rpartition("}")
@@ -116,18 +116,18 @@ class Element:
                 found.append(match)
         if value is None or not found:
             return SourceText(value or "", self.source, ((0, self.offset),))
-        # Two of one local name, as in xsi:type and ext:type, differ in what they say.
+        # Two attributes may have one local name (xsi:type and ext:type): compare the values.
         raw = value.encode()
         match = next((m for m in found if m[2][1:-1] == raw), found[0])
         return SourceText(value, self.source, _compute_anchors(match[2][1:-1], match.start(2) + 1))
 
     def locate_attribute(self, key: str) -> Location:
-        """Give the place where an attribute's value begins; without it, the element's place."""
+        """Return the location of an attribute's value; without it, the element's location."""
         return self.get_attribute_text(key).get_location()
 
 
 def _compute_anchors(raw: bytes, offset: int) -> OffsetAnchors:
-    """Map offsets in an attribute's value to offsets in the source: entities are one character."""
+    """Return the anchors of an attribute's value: an entity is one character of it."""
     anchors, characters, at = [(0, offset)], 0, 0
     for match in re.finditer(_ENTITY_PATTERN, raw):
         characters += len(raw[at : match.start()].decode())
@@ -137,7 +137,7 @@ def _compute_anchors(raw: bytes, offset: int) -> OffsetAnchors:
 
 
 def parse_xml(source: Source) -> Element:
-    """Parse a document; raise `InvalidProfileError` with one problem where it cannot be read."""
+    """Return the root of a document. Raises `InvalidProfileError` if it is not well-formed."""
     return _TreeBuilder(source).build_tree()
 
 
@@ -147,7 +147,7 @@ def raise_problem(source: Source, offset: int, code: str, message: str, hint: st
 
 
 def decode_source(name: str, data: bytes) -> Source:
-    """Make a source of a document's bytes: bounded, without a byte order mark, UTF-8.
+    """Return the source of a document's bytes: bounded, UTF-8, the byte order mark removed.
 
     Raises `InvalidProfileError`.
     """
@@ -164,22 +164,22 @@ def decode_source(name: str, data: bytes) -> Source:
         raise_problem(
             source, error.start, "OSP101", "a profile is UTF-8, and this byte is not", hint
         )
-    if (at := source.data.find(0)) >= 0:  # expat would take it for UTF-16
+    if (at := source.data.find(0)) >= 0:  # expat would read it as UTF-16
         hint = "is it UTF-16? save the file as UTF-8"
         raise_problem(source, at, "OSP101", "a profile is UTF-8 text, and this is a NUL byte", hint)
     return source
 
 
 def _locate_texts(source: Source) -> dict[int, OffsetAnchors]:
-    """Give, by the offset of each element, where the pieces of its text stand.
+    """Return the anchors of each element's text by the element's offset.
 
-    The document is read once more for it, and only where a place is asked for: to be told of each
-    line and entity takes expat several times as long as to read.
+    The document is parsed a second time for this, and only when a location is needed: reporting
+    each line and entity takes expat several times as long as parsing.
     """
     found: dict[int, list[tuple[int, int]]] = {}
     stack: list[tuple[list[tuple[int, int]], list[int]]] = []
     parser = expat.ParserCreate()
-    parser.buffer_text = False  # each piece has one place
+    parser.buffer_text = False  # each piece has its own location
 
     def start(_tag: str, _attributes: object) -> None:
         anchors = found[parser.CurrentByteIndex] = []
@@ -282,7 +282,7 @@ class _TreeBuilder:
             )
 
     def suggest_remedy(self, error: expat.ExpatError) -> str:
-        """Say what usually lies behind an error of expat's."""
+        """Return a hint: the usual cause of an error of expat."""
         text = expat.ErrorString(error.code) or ""
         if text == expat.errors.XML_ERROR_INVALID_TOKEN:
             return self.explain_invalid_token(max(self.parser.ErrorByteIndex, 0))

@@ -1,6 +1,6 @@
-"""A resolved profile as one document that extends nothing: what `show --xml` prints.
+"""Write a resolved profile as a document that extends nothing: `show --xml`.
 
-Read again, it is the same profile; its descriptions have their blanks folded.
+The document is read as the same profile; white space in descriptions is folded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ATTRIBUTE_ESCAPES = {
 
 
 def profile_to_xml(profile: Profile) -> str:
-    """Give the document of a resolved profile, everything inherited in it."""
+    """Return the document of a resolved profile, including all that it inherits."""
     return "\n".join([*_document_lines(profile), ""])
 
 
@@ -73,7 +73,7 @@ def _invocation_lines(invocation: Invocation) -> Iterator[str]:
 
 
 def format_fields(fields: Iterable[Field]) -> Iterator[str]:
-    """Give the lines of fields, as they stand in a template."""
+    """Yield the lines of fields in a template."""
     for field in fields:
         attributes = f'name="{_escape_attribute(field.name)}"'
         if not field.settable:
@@ -119,7 +119,7 @@ def _escape_attribute(value: str) -> str:
 
 
 def escape_text(value: str) -> str:
-    """Give character data; scripts go into CDATA, where `]]>` and CR cannot stand."""
+    """Return character data; scripts go into CDATA, which cannot contain `]]>` and CR."""
     if not re.search("[&<>\r]", value):
         return value
     parts = re.split("(\r|(?<=]])(?=>))", value)

@@ -701,7 +701,7 @@ f.xml:5:33: error OSP104 attribute isSettable='yes': 'yes' is not a boolean valu
     "bad min": (
         in_field("<idb:Min>few</idb:Min>"),
         """
-f.xml:6:10: error OSP104 <Min> is 'few', which is no number
+f.xml:6:10: error OSP104 <Min> is 'few', which is not a number
     <idb:Min>few</idb:Min>
              ^
     hint: as in 10, -3, 1.5 or 2e6
@@ -710,7 +710,7 @@ f.xml:6:10: error OSP104 <Min> is 'few', which is no number
     "1e": (
         in_field("<idb:Min>1e</idb:Min>"),
         """
-f.xml:6:10: error OSP104 <Min> is '1e', which is no number
+f.xml:6:10: error OSP104 <Min> is '1e', which is not a number
     <idb:Min>1e</idb:Min>
              ^
     hint: as in 10, -3, 1.5 or 2e6
@@ -719,7 +719,7 @@ f.xml:6:10: error OSP104 <Min> is '1e', which is no number
     "empty max": (
         in_field("<idb:Max/>"),
         """
-f.xml:6:11: error OSP104 <Max> is '', which is no number
+f.xml:6:11: error OSP104 <Max> is '', which is not a number
     <idb:Max/>
               ^
     hint: as in 10, -3, 1.5 or 2e6
@@ -728,7 +728,7 @@ f.xml:6:11: error OSP104 <Max> is '', which is no number
     "nan": (
         in_field("<idb:Max>NaN</idb:Max>"),
         """
-f.xml:6:10: error OSP104 Max is NaN, which no number is above or below
+f.xml:6:10: error OSP104 Max is NaN, which cannot be a limit
     <idb:Max>NaN</idb:Max>
              ^
 """,
@@ -736,7 +736,7 @@ f.xml:6:10: error OSP104 Max is NaN, which no number is above or below
     "hex": (
         in_field("<idb:Max>0x10</idb:Max>"),
         """
-f.xml:6:10: error OSP104 <Max> is '0x10', which is no number
+f.xml:6:10: error OSP104 <Max> is '0x10', which is not a number
     <idb:Max>0x10</idb:Max>
              ^
     hint: as in 10, -3, 1.5 or 2e6
@@ -745,7 +745,7 @@ f.xml:6:10: error OSP104 <Max> is '0x10', which is no number
     "blank in number": (
         in_field("<idb:Max>\n1 0</idb:Max>"),
         """
-f.xml:6:10: error OSP104 <Max> is '\\n1 0', which is no number
+f.xml:6:10: error OSP104 <Max> is '\\n1 0', which is not a number
     <idb:Max>
              ^
     hint: as in 10, -3, 1.5 or 2e6
@@ -836,7 +836,7 @@ f.xml:5:17: error OSP104 in <StaticScript>: missing required attribute 'argument
 f.xml:5:45: error OSP107 static script file name '../x' is not allowed
     <idb:Invocation><idb:StaticScript fileName="../x" arguments=""/></idb:Invocation>
                                                 ^
-    hint: a file name begins with a letter or digit and has only letters, digits, . _ -
+    hint: a name begins with a letter or digit and has only letters, digits, _ . -
 """,
     ),
     "script file -x": (
@@ -847,7 +847,7 @@ f.xml:5:45: error OSP107 static script file name '../x' is not allowed
 f.xml:5:45: error OSP107 static script file name '-x' is not allowed
     <idb:Invocation><idb:StaticScript fileName="-x" arguments=""/></idb:Invocation>
                                                 ^
-    hint: a file name begins with a letter or digit and has only letters, digits, . _ -
+    hint: a name begins with a letter or digit and has only letters, digits, _ . -
 """,
     ),
     "script file empty": (
@@ -858,7 +858,7 @@ f.xml:5:45: error OSP107 static script file name '-x' is not allowed
 f.xml:5:45: error OSP107 static script file name '' is not allowed
     <idb:Invocation><idb:StaticScript fileName="" arguments=""/></idb:Invocation>
                                                 ^
-    hint: a file name begins with a letter or digit and has only letters, digits, . _ -
+    hint: a name begins with a letter or digit and has only letters, digits, _ . -
 """,
     ),
     "tag without name": (
@@ -1006,7 +1006,7 @@ f.xml:2:17: error OSP106 UspaceRoot 'u' is not an absolute path
 f.xml:5:31: error OSP104 attribute type='int': value must be one of ['integer', 'number', 'text']
     <idb:Field name="F" ext:type="int">
                                   ^
-f.xml:6:10: error OSP104 <Min> is 'x', which is no number
+f.xml:6:10: error OSP104 <Min> is 'x', which is not a number
     <idb:Min>x</idb:Min>
              ^
     hint: as in 10, -3, 1.5 or 2e6

@@ -46,7 +46,7 @@ MISSING = {
     "variation LIST DIR": (
         "p.xml:4:1: template LIST has no variation 'DIR'\n"
         '    <idb:Template name="LIST"><idb:Invocation><idb:Body><![CDATA[x]]></idb:Body></idb:Invocation></idb:T...\n'
-        "    ^\n    hint: it has none but the default one: name no variation"
+        "    ^\n    hint: it has only the default variation: omit the name"
     ),
     "variation START fats": (
         f"p.xml:5:1: template START has no variation 'fats'\n    {PLACE}\n    ^\n"

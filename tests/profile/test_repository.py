@@ -429,7 +429,7 @@ BROKEN: dict[str, tuple[dict[str, str], str]] = {
         {"a": "a"},
         """
         D/a/profile.xml:1:206: error OSP201 profile a extends 'a', and there is no further profile of that name: a (D/a/profile.xml:1:1) -> a
-        hint: leave extends out: the search path has none behind this one
+        hint: leave extends out: the search path has no other profile of this name
         """,
     ),
     "a path": (
