@@ -50,7 +50,7 @@ from osprofile.errors import (
 )
 from osprofile.source import Location, Source
 
-# Design, "Commands": 1 could not be incarnated; 2 unknown profile or template; 3 bad profile.
+# docs/commands/index.md, What they share: 1 could not be incarnated; 2 unknown profile or template; 3 bad profile.
 TREE: list[tuple[type[OSProfileError], type[Exception], int]] = [
     (OSProfileError, Exception, 1),
     (NotFoundError, OSProfileError, 2),

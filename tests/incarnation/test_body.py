@@ -1,4 +1,4 @@
-"""Bodies and replacements: OS Profile 2.1, design "Bodies and replacements"."""
+"""Bodies and replacements: OS Profile 0.3, 2.1; docs/language.md, Bodies and replacements."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def segments(text: str) -> list[str | Short]:
 
 
 CASES: dict[str, tuple[str, list[str | Short]]] = {
-    # Seed 2.1
-    "seed": (
+    # OS Profile 0.3, 2.1
+    "OS Profile 0.3, 2.1": (
         "cp <SOURCE> <DESTINATION/\\.log/>",
         ["cp ", ("SOURCE",), " ", ("DESTINATION", "\\.log", "")],
     ),

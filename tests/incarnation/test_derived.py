@@ -1,4 +1,4 @@
-"""Derived and global fields: design, "Values" and "Profile documents"."""
+"""Derived and global fields: docs/language.md, Derived fields, and Global fields."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ from tests.strategies import (
 def reference(
     body: str, fields: dict[str, dict[str, str]], request: dict[str, str], context: dict[str, str]
 ) -> str:
-    """OS Profile 2.1 and 2.3, literally. A field: Value, Default and tags (`=name`)."""
+    """OS Profile 0.3, 2.1 and 2.3, literally. A field: Value, Default and tags (`=name`)."""
 
     def replace(found: re.Match[str]) -> str:
         name, from_, to = found.groups()

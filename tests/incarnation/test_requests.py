@@ -1,4 +1,4 @@
-"""What a request may set and what it must: OS Profile 2.3 and 2.3.1, design "Values"."""
+"""What a request may set and what it must: OS Profile 0.3, 2.3 and 2.3.1; docs/language.md, Fields."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_an_empty_value_of_the_context_is_none() -> None:
     assert caught.value.hint == "the context gives it as the empty string, which means: not given"
 
 
-# What a request may name (2.3: isSettable; 2.3.1: special fields)
+# What a request may name (OS Profile 0.3, 2.3: isSettable; 2.3.1: special fields)
 
 MADE = profile(
     template_of("", field("GLOBAL", default("g")), field("GLOBAL_FIXED", fixed("x"), 'isSettable="false"')),
@@ -243,7 +243,7 @@ def test_a_request_never_overrides_what_only_the_context_gives() -> None:
         incarnate(MADE, "T", fields={"HOME_DIR": "; rm -rf /"}, context=CONTEXT)
 
 
-# Special fields and those of the user's profile (2.3.1)
+# Special fields and those of the user's profile (OS Profile 0.3, 2.3.1)
 
 
 def test_special_fields_come_from_the_context() -> None:

@@ -1,4 +1,4 @@
-"""START's script and applications: OS Profile 2.5 and 4, design "Words" and "Conventions"."""
+"""START's script and applications: OS Profile 0.3, 2.5 and 4; docs/language.md, Applications and the job script."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_a_conflict_that_nothing_uses_is_none() -> None:
     assert incarnate(made, "START").text == "run 'p\nx\nexit $?' q"
 
 
-# An application narrows what the job's templates declare (2.3: "no more than 10 nodes")
+# An application narrows what the job's templates declare (OS Profile 0.3, 2.3: "no more than 10 nodes")
 
 
 def limits(low: int | None = None, high: int | None = None) -> str:
@@ -343,7 +343,7 @@ def test_a_field_derived_in_one_and_declared_in_another(prologue: str, runs: str
     assert "field W:HMS is declared in" in caught.value.message
 
 
-# Storages (3) and the context of a job (1, 2.3.1)
+# Storages (OS Profile 0.3, 3) and the context of a job (OS Profile 0.3, 1 and 2.3.1)
 
 
 def test_storage_path() -> None:

@@ -1,4 +1,4 @@
-"""Static scripts: OS Profile 2.2, design "What an incarnation is"; deployed by real shells."""
+"""Static scripts: OS Profile 0.3, 2.2; docs/language.md, Static scripts; deployed by real shells."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LIST = template_of(
 )
 
 
-# What an incarnation of one is (2.2)
+# What an incarnation of one is (OS Profile 0.3, 2.2)
 
 
 def test_a_static_script_is_run_with_its_arguments() -> None:

@@ -1,4 +1,4 @@
-"""The way of a value: OS Profile 2.1 to 2.5, design "Values"; each told as the engine did it."""
+"""The way of a value: OS Profile 0.3, 2.1 to 2.5; docs/language.md, Fields; each told as the engine did it."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def source_line(place: Location) -> str:
     return place.source.get_line_text(line)[column - 1 :]
 
 
-# Sources, in the order of precedence (2.3)
+# Sources, in the order of precedence (OS Profile 0.3, 2.3)
 
 SOURCES: dict[str, Any] = {
     # declared, request, context: [(origin, value, what stands at its place)], the value
-    "the seed's example": (default("Hello"), {}, {}, [("default", "Hello", "Hello<")], "Hello"),
+    "the example of OS Profile 0.3, 2.4": (default("Hello"), {}, {}, [("default", "Hello", "Hello<")], "Hello"),
     "request": (
         default("Hello"), {"F": "r"}, {}, [("request", "r", None), ("default", "Hello", "Hello<")], "r",
     ),
@@ -103,7 +103,7 @@ def test_a_field_that_only_the_context_knows() -> None:  # 2.3.1
     assert (found.tag, found.checks) == (None, ())
 
 
-# Tags, limits, type, pattern (2.3)
+# Tags, limits, type, pattern (OS Profile 0.3, 2.3)
 
 
 def test_a_tag() -> None:
@@ -168,7 +168,7 @@ def test_the_checks_told_are_those_that_refuse(content: str, attributes: str, ba
     assert refusing[0].removeprefix("it") in refused.value.message
 
 
-# Replacements (2.1) and derived fields
+# Replacements (OS Profile 0.3, 2.1) and derived fields
 
 USES: dict[str, Any] = {
     # body, request: (written, derived, before, after, line, column, content of the line)
@@ -214,7 +214,7 @@ def test_each_use_is_told_in_the_order_of_the_script() -> None:
     assert [u.position.column for u in found[0].uses] == [1, 5]
 
 
-# What the engine supplies: START's job script (2.5), static scripts (2.2)
+# What the engine supplies: START's job script (OS Profile 0.3, 2.5), static scripts (OS Profile 0.3, 2.2)
 
 STARTED = profile(
     template("START", "cd /d\nrun '<JOB_SCRIPT/'/'\\\\''>' <Q>", field("Q", default("q"))),

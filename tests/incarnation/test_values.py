@@ -1,4 +1,4 @@
-"""What value a field has: OS Profile 2.3, design "Values"."""
+"""What value a field has: OS Profile 0.3, 2.3; docs/language.md, Fields."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def text_of(content: str, attributes: str = "", **sources: str) -> str:
     return incarnate(made, "T", fields=found.get("request"), context=found.get("context")).text
 
 
-# The seed's examples
+# The examples of OS Profile 0.3, 2.1, 2.3 and 2.4
 
 
 def test_basic_and_two_level_replacement() -> None:  # 2.1

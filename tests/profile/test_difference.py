@@ -1,4 +1,4 @@
-"""What differs between two profiles, item by item: OS Profile 1 to 4."""
+"""What differs between two profiles, item by item: OS Profile 0.3, 1 to 4."""
 
 from __future__ import annotations
 

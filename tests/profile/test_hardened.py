@@ -1,4 +1,4 @@
-"""Reading is bounded, and touches nothing but the document: design, "Profile documents"."""
+"""Reading is bounded, and touches nothing but the document: docs/language.md, Limits of the reader."""
 
 from __future__ import annotations
 

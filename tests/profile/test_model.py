@@ -1,4 +1,4 @@
-"""What a resolved profile gives by name: OS Profile 2.2, 3 and 4."""
+"""What a resolved profile gives by name: OS Profile 0.3, 2.2, 3 and 4."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_leading_zeros_do_not_count() -> None:
     assert version_sort_key("1.010") == version_sort_key("1.10")
 
 
-# Applications by ApplicationName and ApplicationVersion (4): the name asked for, the version, and
+# Applications by ApplicationName and ApplicationVersion (OS Profile 0.3, 4): the name asked for, the version, and
 # the entity that answers. `far` is the parent profile of `near`.
 FAR = [("f1", "BLAST", "1.9"), ("f2", "BLAST", "1.10"), ("f3", "TIE", "1"), ("x", "OVER", "1")]
 NEAR = [("n1", "BLAST", "1.2"), ("n3", "TIE", "1"), ("x", "OVER", "0"), ("f2", "BLAST", "1.10")]

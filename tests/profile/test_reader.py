@@ -1,4 +1,4 @@
-"""What a document says, read: OS Profile 1 to 4, design "Profile documents"."""
+"""What a document says, read: OS Profile 0.3, 1 to 4; docs/language.md, A document."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MY_LINUX = """<osp:Profile
 """
 
 
-def test_the_simplest_example_of_the_seed() -> None:  # 1
+def test_the_simplest_example_of_os_profile() -> None:  # 1
     found = load_document("f.xml", MY_LINUX.encode())
     assert (found.name, found.extends) == ("my-linux", "linux")
     assert (found.uspace_root, found.delimiter) == ("/var/tmp/gpe/uspaces", "/")
@@ -116,7 +116,7 @@ def test_an_empty_default_is_a_default(written: str) -> None:
     assert found.templates["T"].fields["F"].default == ""
 
 
-# An absent name and an empty one are equal (design).
+# An absent name and an empty one are equal (docs/language.md, Names).
 @pytest.mark.parametrize("name", ["", ' name=""'])
 def test_the_unnamed_template_has_the_global_fields(name: str) -> None:
     text = document(f"<idb:Template{name}>{field('F', default('x'))}</idb:Template>")

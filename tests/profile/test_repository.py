@@ -1,5 +1,5 @@
 # ruff: noqa: E501  # messages stand here whole
-"""Finding profiles and what they extend: OS Profile 1, design "Profile documents"."""
+"""Finding profiles and what they extend: OS Profile 0.3, 1; docs/language.md, Inheritance."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
 
 
 def test_a_child_overrides_whole_entities(tmp_path: Path) -> None:
-    """OS Profile 1: entities of the same name override those of the parent."""
+    """OS Profile 0.3, 1: entities of the same name override those of the parent."""
     write(
         tmp_path,
         "parent",

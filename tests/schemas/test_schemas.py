@@ -73,9 +73,9 @@ def test_it_is_documented(where: str) -> None:
 
 
 @each_declaration
-def test_the_section_of_the_seed_is_named(where: str) -> None:
+def test_the_section_of_os_profile_is_named(where: str) -> None:
     if not where.startswith("extension:"):
-        assert re.search(r"sections? \d", documentation(DECLARATIONS[where]))
+        assert re.search(r"OS Profile 0\.3, \d", documentation(DECLARATIONS[where]))
 
 
 @each_declaration

@@ -1,4 +1,4 @@
-"""The schemas are those of "OS Profile for GPE", version 0.3, completed: nothing of it is lost.
+"""The schemas are those of OS Profile 0.3, completed: nothing of it is lost.
 
 The fragments and the examples stand here as that document prints them.
 """
@@ -130,7 +130,7 @@ HELLO = """
 </idb:Template>
 """
 
-# One document with every element and attribute of the seed, and one with ours besides.
+# One document with every element and attribute of OS Profile 0.3, and one with ours besides.
 WHOLE = f"""
 <osp:Profile xmlns:osp="{OSP}" xmlns:idb="{IDB}" xmlns:jsdl="{JSDL}" xmlns:ext="{EXT}"
              name="whole" extends="linux">
@@ -168,7 +168,7 @@ EXAMPLES = {
         "<osp:Profile", f'<osp:Profile xmlns:idb="{IDB}"'
     ),
     "Hello alone": HELLO.replace("<idb:Template", f'<idb:Template xmlns:idb="{IDB}"'),
-    "all of the seed": WHOLE,
+    "all of OS Profile 0.3": WHOLE,
     "all of ours": EXTENDED,
 }
 
@@ -181,16 +181,16 @@ def test_the_examples_are_valid(document: str, engine: Engine) -> None:
 # -- the fragments ----------------------------------------------------------------------------
 
 
-def seed_schema(types: str, namespace: str, more: str = "") -> str:
-    """Give a whole schema of the seed's fragments, with no more than is needed to compile it."""
+def make_schema(types: str, namespace: str, more: str = "") -> str:
+    """Return a schema of the fragments of OS Profile 0.3 that can be compiled."""
     return (
         f'<schema xmlns="{XS}" xmlns:idb="{IDB}" xmlns:tns="{OSP}" targetNamespace="{namespace}" '
         f'elementFormDefault="qualified">{more}{types}</schema>'
     )
 
 
-SEED_IDB = seed_schema(TEMPLATE_TYPES, IDB)
-SEED_OSP = seed_schema(
+ORIGINAL_IDB = make_schema(TEMPLATE_TYPES, IDB)
+ORIGINAL_OSP = make_schema(
     PROFILE_TYPES,
     OSP,
     f'<import namespace="{IDB}" schemaLocation="idb.xsd"/>'
@@ -227,7 +227,7 @@ def expanded(node: etree._Element, name: str) -> str:
 
 FRAGMENTS = {
     (stem, fragment.attrib["name"]): described(fragment)
-    for stem, text in (("idb", SEED_IDB), ("osprofile", SEED_OSP))
+    for stem, text in (("idb", ORIGINAL_IDB), ("osprofile", ORIGINAL_OSP))
     for fragment in etree.fromstring(text).iter(f"{{{XS}}}complexType")
 }
 
@@ -239,21 +239,21 @@ def test_a_fragment_is_reproduced(stem: str, name: str, schemas: Path) -> None:
     assert described(our_type) == FRAGMENTS[stem, name]
 
 
-def test_every_complex_type_is_the_seeds(schemas: Path) -> None:
+def test_every_complex_type_is_of_os_profile(schemas: Path) -> None:
     for stem in ("idb", "osprofile"):
         types = etree.parse(schemas / f"{stem}.xsd").getroot().findall(f"{{{XS}}}complexType")
         assert {(stem, our_type.attrib["name"]) for our_type in types} <= FRAGMENTS.keys()
 
 
-# -- what the seed's schema accepts -------------------------------------------------------------
+# -- what the schema of OS Profile 0.3 accepts -------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def seed(tmp_path_factory: pytest.TempPathFactory) -> etree.XMLSchema:
-    """Compile the seed's own schema: its fragments, and Profile as the root."""
-    folder = tmp_path_factory.mktemp("seed")
-    (folder / "idb.xsd").write_text(SEED_IDB)
-    (folder / "osprofile.xsd").write_text(SEED_OSP)
+def original_schema(tmp_path_factory: pytest.TempPathFactory) -> etree.XMLSchema:
+    """Compile the schema of OS Profile 0.3: its fragments, and Profile as the root."""
+    folder = tmp_path_factory.mktemp("original")
+    (folder / "idb.xsd").write_text(ORIGINAL_IDB)
+    (folder / "osprofile.xsd").write_text(ORIGINAL_OSP)
     return etree.XMLSchema(file=folder / "osprofile.xsd")
 
 
@@ -315,12 +315,12 @@ def has_additions(document: str) -> bool:
 
 @settings(max_examples=300, deadline=None)
 @given(document=documents())
-def test_what_is_valid_by_the_seed_is_valid(
-    document: str, seed: etree.XMLSchema, engines: dict[str, Engine]
+def test_what_is_valid_by_os_profile_is_valid(
+    document: str, original_schema: etree.XMLSchema, engines: dict[str, Engine]
 ) -> None:
     verdicts = {name: not engine(document) for name, engine in engines.items()}
     valid = verdicts["libxml2"]
     assert verdicts["xmlschema"] is valid  # neither is stricter than the other
-    by_seed = seed.validate(etree.fromstring(document))
-    assert valid or not by_seed  # nothing is lost
-    assert by_seed or not valid or has_additions(document)  # and only what we name is added
+    by_original = original_schema.validate(etree.fromstring(document))
+    assert valid or not by_original  # nothing is lost
+    assert by_original or not valid or has_additions(document)  # and only what we name is added
