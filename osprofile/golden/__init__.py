@@ -1,6 +1,6 @@
-"""Golden cases: requests that a profile's folder holds, and the scripts that they gave.
+"""Golden cases: requests stored with a profile, and the scripts that the profile gave for them.
 
-In a profile's folder, `golden/cases.toml` has the cases and `golden/NAME.txt` what the case of that
-name gives. `cases` reads the one, `check` compares, `files` reads and writes, `generate` makes cases
-for what has none, `toml` writes TOML and knows the places in it.
+In a profile's folder, `golden/cases.toml` holds the cases, and `golden/NAME.txt` the script of the case
+NAME. `cases` reads the cases, `checker` compares the scripts, `generator` creates cases, `writer` writes
+cases and scripts, `files` accesses the files, and `toml` writes TOML and locates its keys.
 """

@@ -1,4 +1,4 @@
-"""Golden cases against what a profile makes of them now."""
+"""Compares golden files with the scripts that a profile gives now."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 @final
 class CaseOutcome(StrEnum):
-    """What became of a case; the values are words for people and programs."""
+    """The outcome of a case; the values are part of the output of `incarnate check`."""
 
     SAME = "same"
     DIFFERENT = "different"
     MISSING = "missing"
-    """It has no golden file."""
+    """The case has no golden file."""
     REFUSED = "refused"
-    """It gives no script, and was to give one."""
+    """The request is refused, but should give a script."""
     ACCEPTED = "accepted"
-    """It gives a script, and was to be refused."""
+    """The request gives a script, but should be refused."""
     STALE = "stale"
-    """A golden file of no case."""
+    """A golden file without a case."""
 
 
 REWRITABLE: Final = frozenset({CaseOutcome.DIFFERENT, CaseOutcome.MISSING})
-"""What is mended by writing the golden file anew; the rest but STALE is for people to judge."""
+"""The outcomes for which `--update` writes the golden file; it removes STALE ones."""
 
 
 @final
 class CaseOutput(NamedTuple):
-    """What a profile makes of a case: the bytes of its golden file, or why there are none.
+    """The output of a profile for a case: the content of its golden file, or an error.
 
-    For a case that is to be refused, the bytes are the error's words, without a place: that is
-    another on each machine. `error` is there where a script was wanted and refused.
+    The content for a case that must be refused is the error message, without its location, which differs
+    between machines. `error` is set if a request is refused that should not be.
     """
 
     data: bytes
@@ -60,7 +60,7 @@ class CaseOutput(NamedTuple):
 
 @final
 class CaseResult(NamedTuple):
-    """One case, or one golden file of none: what was found. `golden_data` is None where there is no file."""
+    """The result of a case, or of a golden file without one; `golden_data` is None if the file is missing."""
 
     name: str
     outcome: CaseOutcome
@@ -74,13 +74,13 @@ _NO_OUTPUT: Final = CaseOutput(b"")
 
 
 def incarnate_case(profile: Profile, case: Case) -> CaseOutput:
-    """Incarnate a case.
+    """Return the output of a profile for a case.
 
-    Raises `NotFoundError` for a template, variation or application that the profile lacks,
-    `InvalidProfileError` for a fault in it.
+    Raises `NotFoundError` for an unknown template, variation or application, and `InvalidProfileError`
+    for an error in the profile.
     """
     try:
-        found = incarnate(
+        incarnation = incarnate(
             profile,
             case.template,
             variation=case.variation,
@@ -93,31 +93,31 @@ def incarnate_case(profile: Profile, case: Case) -> CaseOutput:
         if not case.must_be_refused:
             return CaseOutput(b"", error)
         return CaseOutput((format_message(error.message, hint=error.hint) + "\n").encode())
-    return CaseOutput(found.text.encode(), None, found.warnings, case.must_be_refused)
+    return CaseOutput(incarnation.text.encode(), None, incarnation.warnings, case.must_be_refused)
 
 
 def compare_case(
     case: Case, file: str, output: CaseOutput, golden_data: bytes | None
 ) -> CaseResult:
-    """Compare what a profile makes of a case with the content of its golden file."""
+    """Compare the output for a case with the content of its golden file."""
     if output.error is not None:
-        kind = CaseOutcome.REFUSED
+        outcome = CaseOutcome.REFUSED
     elif output.wrongly_accepted:
-        kind = CaseOutcome.ACCEPTED
+        outcome = CaseOutcome.ACCEPTED
     elif golden_data is None:
-        kind = CaseOutcome.MISSING
+        outcome = CaseOutcome.MISSING
     else:
-        kind = CaseOutcome.SAME if golden_data == output.data else CaseOutcome.DIFFERENT
-    return CaseResult(case.name, kind, file, case, golden_data, output)
+        outcome = CaseOutcome.SAME if golden_data == output.data else CaseOutcome.DIFFERENT
+    return CaseResult(case.name, outcome, file, case, golden_data, output)
 
 
 def check_cases(
     profile: Profile, cases: CaseSuite, is_selected: Callable[[str], bool] = lambda _name: True
 ) -> list[CaseResult]:
-    """Give the result of every case that is chosen by its name, then the stale golden files.
+    """Return the results of the cases with selected names, then of the stale golden files.
 
-    Raises `CasesError` for cases that name what the profile lacks and for golden files that cannot
-    be read, with all of them; `InvalidProfileError`.
+    Raises `CasesError` with all unknown templates, variations and applications, and all golden files that
+    cannot be read; raises `InvalidProfileError`.
     """
     results, errors = list[CaseResult](), list[OSProfileError]()
     for case in cases.cases.values():
@@ -139,7 +139,7 @@ def check_cases(
 
 def _list_stale_files(cases: CaseSuite, is_selected: Callable[[str], bool]) -> Iterable[CaseResult]:
     for name in files.list_golden_files(cases.folder):
-        # What is called as no case can be is somebody else's.
+        # A file whose name no case can have is not a golden file.
         if name not in cases.cases and CASE_NAME.fullmatch(name) and is_selected(name):
             yield CaseResult(
                 name, CaseOutcome.STALE, cases.golden_path(name), None, None, _NO_OUTPUT

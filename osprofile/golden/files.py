@@ -1,7 +1,6 @@
-"""The files of golden cases: read with care, since a repository may hold anything; written whole.
+"""Reads and writes the files of golden cases, which may come from an untrusted repository.
 
-Nothing is followed through a symbolic link, so that nothing outside a profile's folder is read
-as a golden file or written over.
+Symbolic links are not followed, so that no file outside of a profile's folder is read or overwritten.
 """
 
 from __future__ import annotations
@@ -9,24 +8,26 @@ from __future__ import annotations
 import os
 import stat
 from os import path as paths
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from osprofile import files
 from osprofile.errors import CasesError, OSProfileError
+from osprofile.files import atomic_write
+
+if TYPE_CHECKING:
+    from osprofile.source import Location
 
 FOLDER_NAME: Final = "golden"
-"""The folder in a profile's own that holds its golden cases."""
+"""The folder with the golden cases, in a profile's folder."""
 CASES_FILE: Final = "cases.toml"
 GOLDEN_SUFFIX: Final = ".txt"
-"""What the name of a case's golden file ends with."""
 MAX_FILE_SIZE: Final = 32 * 1024 * 1024
-"""Bytes of a file; no profile may be as large."""
+"""Bytes; even a whole profile must be smaller."""
 
 
 def locate_folder(profile: str) -> str:
-    """Give the folder of the golden cases in a profile's folder; it may be missing.
+    """Return the path of a profile's folder of golden cases, which may be missing.
 
-    Raises `CasesError` for what is no folder, or a symbolic link.
+    Raises `CasesError` if it is a symbolic link or not a folder.
     """
     found = paths.join("" if profile == "." else profile, FOLDER_NAME)
     try:
@@ -34,63 +35,61 @@ def locate_folder(profile: str) -> str:
     except FileNotFoundError:
         return found
     except OSError as error:
-        raise _make_error(f"{found} cannot be read: {error.strerror}") from None
+        raise make_error(f"{found} cannot be read: {error.strerror}") from None
     if stat.S_ISLNK(kind):
-        raise _make_error(f"{found} is a symbolic link", "let the folder itself lie here")
+        raise make_error(f"{found} is a symbolic link", "replace it by the folder itself")
     if not stat.S_ISDIR(kind):
-        raise _make_error(f"{found} is no folder", "golden cases lie in a folder of that name")
+        raise make_error(f"{found} is not a folder", "golden cases are in a folder of that name")
     return found
 
 
 def read_file(path: str) -> bytes | None:
-    """Give a file's content; None for one that is missing. Raises `CasesError`."""
+    """Return a file's content, or None if it is missing. Raises `CasesError`."""
     try:
-        # A pipe would keep a reader waiting.
+        # O_NONBLOCK: opening a named pipe would wait for a writer.
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
         if paths.islink(path):
-            raise _make_error(
-                f"{path} is a symbolic link", "let the file itself lie here"
+            raise make_error(
+                f"{path} is a symbolic link", "replace it by the file itself"
             ) from None
-        raise _make_error(f"{path} cannot be read: {error.strerror}") from None
+        raise make_error(f"{path} cannot be read: {error.strerror}") from None
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise _make_error(f"{path} is no plain file", "a plain file has to lie here")
+            raise make_error(f"{path} is not a regular file", "replace it by a regular file")
         with os.fdopen(number, "rb", closefd=False) as file:
             data = file.read(MAX_FILE_SIZE + 1)
     except OSError as error:
-        raise _make_error(f"{path} cannot be read: {error.strerror}") from None
+        raise make_error(f"{path} cannot be read: {error.strerror}") from None
     finally:
         os.close(number)
     if len(data) > MAX_FILE_SIZE:
-        raise _make_error(
+        raise make_error(
             f"{path} is larger than {MAX_FILE_SIZE >> 20} MiB", "is this the right file?"
         )
     return data
 
 
 def list_golden_files(folder: str) -> list[str]:
-    """Give the names of the cases whose golden files a folder holds: of plain files, sorted."""
+    """Return the names of the cases with a golden file in a folder, sorted."""
     try:
         with os.scandir(folder) as found:
             names = [e.name for e in found if e.is_file(follow_symlinks=False)]
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise _make_error(f"{folder} cannot be read: {error.strerror}") from None
+        raise make_error(f"{folder} cannot be read: {error.strerror}") from None
     return sorted(n.removesuffix(GOLDEN_SUFFIX) for n in names if n.endswith(GOLDEN_SUFFIX))
 
 
 def write_file(path: str, data: bytes) -> None:
-    """Write a file so that it has its old content or the new one, whatever happens meanwhile.
-
-    Its folder is made; an old file's mode is kept. Raises `OSError`.
-    """
+    """Replace a file in one step, creating its folder; the old file's mode is kept. Raises `OSError`."""
     os.makedirs(paths.dirname(path), exist_ok=True)
-    files.atomic_write(path, data)
+    atomic_write(path, data)
 
 
-def _make_error(message: str, hint: str = "") -> CasesError:
-    return CasesError([OSProfileError(message, hint=hint)])
+def make_error(message: str, hint: str = "", location: Location | None = None) -> CasesError:
+    """Return a `CasesError` with a single error."""
+    return CasesError([OSProfileError(message, location=location, hint=hint)])

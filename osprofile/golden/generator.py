@@ -1,8 +1,7 @@
-"""Cases for templates that have none: one with defaults, one as hostile as its fields allow.
+"""Generates golden cases for templates without cases: one with default values and a hostile one.
 
-The hostile one sets every field that a request may set to the first of `HOSTILE_VALUES` that the field's
-rules let pass: values that a shell, a batch system or a careless script could take for something
-else.
+The hostile case sets every settable field to the first of `HOSTILE_VALUES` that the field's rules accept:
+values that a shell, a batch system or a careless script could misread.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ DEFAULT_KIND: Final = "default"
 HOSTILE_KIND: Final = "hostile"
 EXAMPLE_USER: Final = "alice"
 EXAMPLE_JOB: Final = "20261121-094512-0011223344556677"
-"""The name of the job's directory, as the engine makes them."""
+"""The name of the job's working directory, in the form that the engine generates."""
 EXAMPLE_HOST: Final = "login.example.org"
 
 TYPICAL_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -35,9 +34,10 @@ TYPICAL_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "SIGNAL": ("10",),
     "PATH": ("results/out.txt",),
 }
-"""What is tried for fields that need a value and have no default, by name."""
+"""Candidates for fields that need a value and have no default, by name."""
 FALLBACK_VALUES: Final = ("x", "1", "10", "x1", "x.example.org", "/x")
-"""What is tried for all others."""
+"""Candidates for all other fields."""
+# From the most dangerous to the most harmless: a field gets the first that its rules accept.
 HOSTILE_VALUES: Final = (
     "-rf 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \r\n\t\u0085\u2028é😀\nEOF",
     "a 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \r\n\t\u0085\u2028é😀\nEOF",
@@ -53,9 +53,9 @@ HOSTILE_VALUES: Final = (
 
 @final
 class GeneratedCases(NamedTuple):
-    """What can be added: cases, the context that a new file has for all, what could not be made.
+    """Generated cases, the common context of a new file, and the cases that could not be generated.
 
-    `skipped` has, by the name that the case would have, why it is for people to write.
+    `skipped` has the reason for each of these by the name that the case would have.
     """
 
     cases: tuple[Case, ...]
@@ -63,14 +63,14 @@ class GeneratedCases(NamedTuple):
     skipped: Mapping[str, str]
 
     def select_cases(self, is_selected: Callable[[str], bool]) -> GeneratedCases:
-        """Give those that are wanted by their names."""
+        """Return the cases with selected names."""
         cases = tuple(case for case in self.cases if is_selected(case.name))
-        left_out = {name: why for name, why in self.skipped.items() if is_selected(name)}
-        return GeneratedCases(cases, self.context, left_out)
+        skipped = {name: reason for name, reason in self.skipped.items() if is_selected(name)}
+        return GeneratedCases(cases, self.context, skipped)
 
 
 def build_common_context(profile: Profile) -> dict[str, str]:
-    """Give the context of all generated cases: the same on every machine."""
+    """Return the context of all generated cases, which is the same on every machine."""
     return {
         "USER_NAME": EXAMPLE_USER,
         "WORKING_DIRECTORY": working_directory(profile, EXAMPLE_USER, EXAMPLE_JOB),
@@ -79,10 +79,10 @@ def build_common_context(profile: Profile) -> dict[str, str]:
 
 
 def generate_cases(profile: Profile, existing: CaseSuite) -> GeneratedCases:
-    """Make the cases that a profile lacks.
+    """Generate the cases that a profile lacks.
 
-    For each template and variation: one whose name ends with `.default`, and if it has settable
-    fields, one with `.hostile`. Raises `InvalidProfileError` for a fault in a body.
+    Each template and variation gets a case with a name that ends with `.default`, and if it has settable
+    fields, one with `.hostile`. Raises `InvalidProfileError` for an error in a body.
     """
     names = _NamePool(existing.cases)
     present = {
@@ -90,29 +90,25 @@ def generate_cases(profile: Profile, existing: CaseSuite) -> GeneratedCases:
         for c in existing.cases.values()
         if c.application is None and not c.must_be_refused
     }
-    context = (
-        {**build_common_context(profile), **existing.context}
-        if not existing.source
-        else existing.context
-    )
-    made, left_out = list[Case](), dict[str, str]()
-    for template, variation, kind in _list_case_kinds(profile, left_out):
+    examples = build_common_context(profile)
+    context = existing.context if existing.source else {**examples, **existing.context}
+    cases, skipped = list[Case](), dict[str, str]()
+    for template, variation, kind in _list_case_kinds(profile, skipped):
         if (template, variation, kind) in present:
             continue
         name = names.reserve_name(".".join(filter(None, (template, variation))), kind)
         plan = get_plan(profile, template, variation, None)
-        examples = build_common_context(profile)
         case = _build_case(name, plan, context, examples, hostile=kind == HOSTILE_KIND)
         error = incarnate_case(profile, case).error
         if error is None:
-            made.append(case)
+            cases.append(case)
         else:
-            left_out[name] = error.message
-    return GeneratedCases(tuple(made), context, left_out)
+            skipped[name] = error.message
+    return GeneratedCases(tuple(cases), context, skipped)
 
 
 def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Give template, variation and kind of what there should be; note what no plan can be made of."""
+    """Yield the template, variation and kind of each case; add to `skipped` what has no plan."""
     for template in profile.templates.values():
         for variation in template.invocations:
             try:
@@ -125,21 +121,23 @@ def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tupl
                 yield template.name, variation, HOSTILE_KIND
 
 
+_MAX_STEM: Final = 150
+"""Characters of the 200 that a name may have: room for a number and the kind."""
+
+
 class _NamePool:
-    """Names that no case has yet, in whatever case their letters are."""
+    """Reserves unused names for cases, ignoring upper and lower case."""
 
     def __init__(self, used_names: Iterable[str]) -> None:
         self.used_names = {name.casefold() for name in used_names}
 
     def reserve_name(self, stem: str, kind: str) -> str:
-        plain = (
-            "".join(c if CASE_NAME.fullmatch("_" + c) else "_" for c in stem)[:150].lstrip(".-")
-            or "_"
-        )
-        number, name = 1, f"{plain}.{kind}"
+        valid = "".join(c if CASE_NAME.fullmatch("_" + c) else "_" for c in stem)
+        stem = valid[:_MAX_STEM].lstrip(".-") or "_"
+        number, name = 1, f"{stem}.{kind}"
         while name.casefold() in self.used_names:
             number += 1
-            name = f"{plain}-{number}.{kind}"
+            name = f"{stem}-{number}.{kind}"
         self.used_names.add(name.casefold())
         return name
 
@@ -154,31 +152,28 @@ def _build_case(
 ) -> Case:
     fields = _choose_fields(plan, hostile=hostile)
     context = dict(common)
-    for needed in plan.required:
-        if needed not in plan.settable and needed not in context:
-            declared = plan.declarations.get(needed)
-            known = examples.get(needed, f"of.{needed}")
-            found = (
-                _find_valid_value(declared, [known, *_list_candidates(declared)])
-                if declared
-                else known
-            )
-            context[needed] = known if found is None else found
+    for required in plan.required:
+        if required not in plan.settable and required not in context:
+            field = plan.declarations.get(required)
+            example = examples.get(required, f"of.{required}")
+            candidates = [example, *_list_candidates(field)] if field else []
+            value = _find_valid_value(field, candidates) if field else None
+            context[required] = example if value is None else value
     return Case(name, plan.template.name, plan.variation, None, fields, context, False, None)
 
 
 def _choose_fields(plan: Plan, *, hostile: bool) -> dict[str, str]:
-    """Give a request: what has no default, or every settable field as hostile as it may be."""
-    needed = plan.settable & {*plan.required}
-    found = dict[str, str]()
-    for name in sorted(plan.settable if hostile else needed):
-        declared = plan.declarations[name]
-        value = _find_valid_value(declared, HOSTILE_VALUES) if hostile else None
-        if value is None and name in needed:
-            value = _find_valid_value(declared, _list_candidates(declared))
+    """Return a request with the required fields, or with hostile values for all settable fields."""
+    required = plan.settable & {*plan.required}
+    request = dict[str, str]()
+    for name in sorted(plan.settable if hostile else required):
+        field = plan.declarations[name]
+        value = _find_valid_value(field, HOSTILE_VALUES) if hostile else None
+        if value is None and name in required:
+            value = _find_valid_value(field, _list_candidates(field))
         if value is not None:
-            found[name] = value
-    return found
+            request[name] = value
+    return request
 
 
 def _list_candidates(field: Field) -> Iterator[str]:
@@ -190,7 +185,7 @@ def _list_candidates(field: Field) -> Iterator[str]:
 
 
 def _find_valid_value(field: Field, candidates: Iterable[str]) -> str | None:
-    """Give the first candidate that the field's rules let pass."""
+    """Return the first candidate that the field's rules accept, or None."""
     for value in candidates:
         try:
             if FieldRule(field).resolve_value(value):

@@ -1,4 +1,4 @@
-"""What tomllib lacks: writing strings and keys, and the places at which keys stand (TOML 1.0)."""
+"""What tomllib lacks: writing strings and keys, and locating keys (TOML 1.0)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 from typing import Final
 
 KeyPath = tuple[str, ...]
-"""The names of nested tables and of a key in the last of them."""
+"""The names of nested tables, and of a key in the innermost one."""
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}  # fmt: skip
@@ -25,9 +25,9 @@ _TOKEN: Final = re.compile(
 
 
 def format_string(value: str) -> str:
-    """Give a string as TOML has it, on one line; what a terminal would act on is escaped.
+    """Return a TOML string on one line, with control characters escaped.
 
-    Raises `ValueError` for a lone surrogate, which TOML cannot have.
+    Raises `ValueError` for a lone surrogate, which TOML cannot represent.
     """
     return f'"{"".join(map(_escape_char, value))}"'
 
@@ -38,23 +38,23 @@ def _escape_char(char: str) -> str:
         return known or char
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"U+{code:04X} is no character")
+        raise ValueError(f"U+{code:04X} is not a character")
     return f"\\u{code:04X}" if code <= 0xFFFF else f"\\U{code:08X}"
 
 
 def format_key(*names: str) -> str:
-    """Give a key, dotted where it has several names."""
+    """Return a key, with dots between several names."""
     return ".".join(name if _BARE_KEY.fullmatch(name) else format_string(name) for name in names)
 
 
 def locate_keys(text: str) -> dict[KeyPath, int]:
-    """Give the offset at which each table and each key is first named, in a text that is valid TOML.
+    """Return the offset of the first mention of each table and key in a valid TOML text.
 
-    Keys inside an inline table are not among them.
+    Keys of inline tables are ignored.
     """
-    found: dict[KeyPath, int] = {}
+    offsets: dict[KeyPath, int] = {}
     table, path = KeyPath(), KeyPath()
-    depth = -1  # of brackets in a value; below 0 where a key or a table's header stands
+    depth = -1  # of brackets in a value; -1 in a key or a table header
     for token in _TOKEN.finditer(text):
         kind, word = token.lastgroup, token[0]
         if depth >= 0:
@@ -63,14 +63,14 @@ def locate_keys(text: str) -> dict[KeyPath, int]:
                 path, depth = table, -1
         elif kind == "name":
             path += (_unquote_name(word),)
-            found.setdefault(path, token.start())
+            offsets.setdefault(path, token.start())
         elif word == "[":
             path = ()
         elif word == "]" and path:
             table = path
         elif word == "=":
             depth = 0
-    return found
+    return offsets
 
 
 def _unquote_name(word: str) -> str:
@@ -81,6 +81,6 @@ def _unquote_name(word: str) -> str:
 
 
 def nearest_offset(offsets: dict[KeyPath, int], path: KeyPath) -> int:
-    """Give the offset of a path, or of what is nearest around it and has one."""
-    around = (path[:length] for length in range(len(path), 0, -1))
-    return next((offsets[part] for part in around if part in offsets), 0)
+    """Return the offset of a path, or of the innermost enclosing table that has one."""
+    prefixes = (path[:length] for length in range(len(path), 0, -1))
+    return next((offsets[prefix] for prefix in prefixes if prefix in offsets), 0)

@@ -1,4 +1,4 @@
-"""Golden files taken anew, and cases put behind those that a file has."""
+"""Writes golden files, and appends cases to `cases.toml`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from osprofile.errors import CasesError, OSProfileError
+from osprofile.errors import CasesError
 from osprofile.golden import files, toml
 from osprofile.golden.cases import parse_cases
 from osprofile.golden.checker import REWRITABLE, CaseOutcome
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 
 
 def update_files(results: Iterable[CaseResult]) -> list[CaseResult]:
-    """Write the golden files that differ or are missing, remove the stale ones; give the results.
+    """Write the golden files that differ or are missing and remove stale ones; return their results.
 
-    Each file is written as a whole or not at all. Raises `OSError`.
+    Each file is replaced in one step. Raises `OSError`.
     """
-    done = []
+    updated = []
     for result in results:
         if result.outcome in REWRITABLE:
             files.write_file(result.file, result.output.data)
-            done.append(result)
+            updated.append(result)
         elif result.outcome is CaseOutcome.STALE:
-            with contextlib.suppress(FileNotFoundError):  # somebody else was quicker
+            with contextlib.suppress(FileNotFoundError):  # another process has removed it
                 os.unlink(result.file)
-            done.append(result)
-    return done
+            updated.append(result)
+    return updated
 
 
 def add_cases(profile: Profile, existing: CaseSuite, generated: GeneratedCases) -> CaseSuite:
-    """Write generated cases behind those of the file, which stay as they are; give them all.
+    """Append generated cases to the file, whose text is kept, and return all cases.
 
-    Raises `CasesError` where the file is written in a way that has no room for more, `OSError`.
+    Raises `CasesError` if the file's syntax does not allow it, as if `case` is an inline table; raises
+    `OSError`.
     """
     data = format_cases_file(profile, generated).encode()
     if existing.source is not None:
@@ -49,21 +50,22 @@ def add_cases(profile: Profile, existing: CaseSuite, generated: GeneratedCases) 
         gap = b"" if old.endswith(b"\n") or not old else end
         new = (line.encode() for line in format_cases(generated))
         data = old + gap + b"".join(line + end for line in new)
+    # Parsed before it is written: the file must not become invalid.
     try:
         cases = parse_cases(existing.cases_path, data)
     except CasesError:
-        message = f"{existing.cases_path}: no table can be added behind its last line"
-        hint = "write its cases as tables of their own: [case.NAME]"
-        raise CasesError([OSProfileError(message, hint=hint)]) from None
+        message = f"{existing.cases_path}: no table can be appended"
+        hint = "write its cases as separate tables: [case.NAME]"
+        raise files.make_error(message, hint) from None
     files.write_file(existing.cases_path, data)
     return cases
 
 
 def format_cases_file(profile: Profile, generated: GeneratedCases) -> str:
-    """Give a new `read_cases.toml`."""
+    """Return the text of a new `cases.toml`."""
     lines = [
-        f"# Golden cases of the profile {profile.name}: NAME.txt has what the case NAME gives.",
-        "# `incarnate check` tells what differs; with --update that is golden from then on.",
+        f"# Golden cases of the profile {profile.name}: NAME.txt has the script of the case NAME.",
+        "# `incarnate check` shows what differs; with --update it writes the golden files.",
         "",
         "[context]",
         *(
@@ -76,7 +78,7 @@ def format_cases_file(profile: Profile, generated: GeneratedCases) -> str:
 
 
 def format_cases(generated: GeneratedCases) -> Iterator[str]:
-    """Give the lines of the cases, each case behind an empty line."""
+    """Yield the lines of the cases, with an empty line before each case."""
     for case in generated.cases:
         yield ""
         yield from _format_case(case, generated)
@@ -87,8 +89,8 @@ def _format_case(case: Case, generated: GeneratedCases) -> Iterator[str]:
     yield f"template = {toml.format_string(case.template)}"
     if case.variation:
         yield f"variation = {toml.format_string(case.variation)}"
-    own = {n: v for n, v in case.context.items() if generated.context.get(n) != v}
-    for what, values in (("fields", case.fields), ("context", own)):
+    extra = {n: v for n, v in case.context.items() if generated.context.get(n) != v}
+    for table, values in (("fields", case.fields), ("context", extra)):
         yield from (
-            f"{toml.format_key(what, n)} = {toml.format_string(v)}" for n, v in values.items()
+            f"{toml.format_key(table, n)} = {toml.format_string(v)}" for n, v in values.items()
         )

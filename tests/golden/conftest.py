@@ -36,7 +36,7 @@ SMALL = document(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the folder of a profile without golden cases."""
+    """Return the folder of a profile without golden cases."""
     path = tmp_path / "small"
     path.mkdir()
     (path / "profile.xml").write_text(SMALL)
@@ -45,5 +45,5 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small(folder: Path) -> Profile:
-    """Give the profile of that folder."""
+    """Return the profile of that folder."""
     return Repository(use_standard_path=False).load_file(folder)

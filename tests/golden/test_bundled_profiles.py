@@ -33,7 +33,7 @@ def test_golden(profile: str, case: str) -> None:
     assert made.error is None
     assert (
         result.golden_data or b""
-    ).decode().splitlines() == made.data.decode().splitlines()  # told well
+    ).decode().splitlines() == made.data.decode().splitlines()  # shows a short diff
     assert result.outcome is CaseOutcome.SAME
 
 

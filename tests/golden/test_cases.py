@@ -1,4 +1,4 @@
-"""`read_cases.toml`: what it says, and all that can be wrong with it, each at its place."""
+"""Reading `cases.toml`, and the location of each of its errors."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def case(content: str, name: str = "a") -> str:
 
 BAD = {
     # what: (content, line:column message, piece of a hint), ...
-    "no value": ("[case.a]\ntemplate =\n", ("2:11: not TOML: Invalid value", "TOML 1.0")),
-    "an open string": ('[case.a]\ntemplate = "', ("2:13: not TOML: Unterminated string", "TOML 1.0")),
-    "behind a letter of two bytes": ("é = é", ("1:1: not TOML: Invalid statement", "")),
-    "far in a line of letters of two bytes": ('"é" = "é" é', ("1:11: not TOML: Expected newline", "")),
-    "CR LF lines": ("a = 1\r\n\r\nb\r\n", ("3:2: not TOML: Expected '=' after a key", "")),
-    "a case twice": (case("") + case(""), ("4:8: not TOML: Cannot declare ('case', 'a') twice", "")),
-    "a byte order mark": ("\ufeff" + case(""), ("1:1: not TOML: Invalid statement", "without a byte order mark")),
-    "a NUL": ("a = '\0'", ("1:6: not TOML: Found invalid character '\\x00'", "")),
+    "no value": ("[case.a]\ntemplate =\n", ("2:11: invalid TOML: Invalid value", "TOML 1.0")),
+    "an open string": ('[case.a]\ntemplate = "', ("2:13: invalid TOML: Unterminated string", "TOML 1.0")),
+    "behind a letter of two bytes": ("é = é", ("1:1: invalid TOML: Invalid statement", "")),
+    "far in a line of letters of two bytes": ('"é" = "é" é', ("1:11: invalid TOML: Expected newline", "")),
+    "CR LF lines": ("a = 1\r\n\r\nb\r\n", ("3:2: invalid TOML: Expected '=' after a key", "")),
+    "a case twice": (case("") + case(""), ("4:8: invalid TOML: Cannot declare ('case', 'a') twice", "")),
+    "a byte order mark": ("\ufeff" + case(""), ("1:1: invalid TOML: Invalid statement", "without a byte order mark")),
+    "a NUL": ("a = '\0'", ("1:6: invalid TOML: Found invalid character '\\x00'", "")),
     "a deep nest": ("a = " + "[" * 10000, ("1:1: the values are nested too deeply", "")),
-    "an endless number": ("a = " + "1" * 5000, ("1:1: not TOML: Exceeds the limit", "TOML 1.0")),
+    "an endless number": ("a = " + "1" * 5000, ("1:1: invalid TOML: Exceeds the limit", "TOML 1.0")),
     "empty": ("", ("golden/cases.toml has no case", "incarnate check --add")),
     "comments alone": ("# [case.a]\n", ("golden/cases.toml has no case", "incarnate check --add")),
     "context alone": ("[context]\nA = 'a'\n", ("golden/cases.toml has no case", "")),
@@ -81,8 +81,8 @@ BAD = {
     "an unknown key with a value": (case("refuse = true"), ("3:1: unknown key refuse", "did you mean refused?")),
     "an odd key": (case('"\\u001b[31m" = 1'), ("3:1: unknown key '\\x1b[31m'", "known: application")),
     "a dot outside of quotes": (
-        case("", "START.long"), ("1:7: case START has no template", "say which"),
-        ("1:13: unknown key long", 'in quotes: [case."START.long"]'),
+        case("", "START.long"), ("1:7: case START has no template", "add a template"),
+        ("1:13: unknown key long", 'with a dot: [case."START.long"]'),
     ),
     "case is no table": ("case = 1", ("1:1: case is not a table", "")),
     "a case is no table": ("case.a = 1", ("1:6: case.a is not a table", "")),
@@ -102,7 +102,7 @@ BAD = {
     "a date": (case("fields.A = 2026-11-21"), ("3:8: fields.A is not a string", "")),
     "a table for a value": (case("fields.A.B = 'a'"), ("3:8: fields.A is not a string", "")),
     "a value that no script can carry": (
-        case('fields.A = "a\\u0000"'), ("3:8: field A: 'a\\x00' has a NUL character", "leave it out"),
+        case('fields.A = "a\\u0000"'), ("3:8: field A: 'a\\x00' has a NUL character", "remove it"),
     ),
     "a path for a name": (case("", "'../a'"), ("1:7: the name '../a' is not allowed", "it names a file")),
     "an absolute path for a name": (case("", "'/etc/passwd'"), ("1:7: the name '/etc/passwd' is not allowed", "")),
@@ -114,7 +114,7 @@ BAD = {
     "letters of other alphabets": (case("", '"é"'), ("1:7: the name 'é' is not allowed", "")),
     "a long name": (case("", "a" * 201), ("1:7: the name 'aaaa", "at most 200")),
     "upper and lower case": (
-        case("", "A.b".join("''")) + case("", "a.B".join("''")), ("4:7: the names A.b and a.B differ in", "same file"),
+        case("", "A.b".join("''")) + case("", "a.B".join("''")), ("4:7: the names A.b and a.B differ only in", "same file"),
     ),
     "several things, in order": (
         "x = 1\n" + case("fields.A = 1\nrefused = 0") + case("y = 1", "'b c'"),
@@ -139,7 +139,7 @@ def test_what_is_wrong(what: str) -> None:
 
 
 def test_what_is_no_utf8() -> None:
-    with pytest.raises(CasesError, match="1:7: this is not UTF-8") as caught:
+    with pytest.raises(CasesError, match="1:7: the file is not UTF-8") as caught:
         parse_cases(FILE, b"a = '\xc3\xa9\xe9'")
     assert caught.value.hint == "save the file as UTF-8"
 
@@ -164,7 +164,7 @@ def test_load(tmp_path: Path) -> None:
 
 
 def is_sound(data: bytes) -> None:
-    """Read whatever; what is read is fit for use, what is not says where."""
+    """Any text is either read to valid cases or refused with a location."""
     cases, errors = None, tuple[OSProfileError, ...]()
     try:
         cases = parse_cases(FILE, data)

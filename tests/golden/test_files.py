@@ -1,4 +1,4 @@
-"""Files are read with care and written whole."""
+"""Reading untrusted files, and replacing files in one step."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_no_folder_elsewhere(tmp_path: Path) -> None:
         files.locate_folder(str(tmp_path))
     (tmp_path / "golden").unlink()
     (tmp_path / "golden").write_text("")
-    with pytest.raises(CasesError, match="golden is no folder"):
+    with pytest.raises(CasesError, match="golden is not a folder"):
         files.locate_folder(str(tmp_path))
 
 
@@ -54,8 +54,8 @@ def test_what_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for name, message in {
         "link": "is a symbolic link",
         "dangling": "is a symbolic link",
-        "folder": "is no plain file",
-        "pipe": "is no plain file",
+        "folder": "is not a regular file",
+        "pipe": "is not a regular file",
         "large": "is larger than 0 MiB",
         "large/inside": "cannot be read: Not a directory",
     }.items():

@@ -1,4 +1,4 @@
-"""Cases made for what has none, and written behind those that there are."""
+"""Generating cases for templates without cases, and appending them to a file."""
 
 from __future__ import annotations
 
@@ -215,9 +215,9 @@ def test_where_nothing_can_be_added(small: Profile, folder: Path) -> None:
     (folder / "golden").mkdir()
     file = folder / "golden/cases.toml"
     file.write_text("case = { mine = { template = 'BIN' } }\n")
-    with pytest.raises(CasesError, match="no table can be added") as caught:
+    with pytest.raises(CasesError, match="no table can be appended") as caught:
         added(small, folder)
-    assert caught.value.hint == "write its cases as tables of their own: [case.NAME]"
+    assert caught.value.hint == "write its cases as separate tables: [case.NAME]"
     assert file.read_text() == "case = { mine = { template = 'BIN' } }\n"
 
 

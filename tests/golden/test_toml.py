@@ -38,7 +38,7 @@ def test_a_key_is_read_back(names: list[str]) -> None:
 
 @pytest.mark.parametrize("value", ["\ud800", "a\udcff"])
 def test_no_lone_surrogate(value: str) -> None:
-    with pytest.raises(ValueError, match=r"U\+D[0-9A-F]{3} is no character"):
+    with pytest.raises(ValueError, match=r"U\+D[0-9A-F]{3} is not a character"):
         toml.format_string(value)
 
 
@@ -84,7 +84,7 @@ def test_places(case: str) -> None:
 
 
 def written(tree: dict[str, object], path: tuple[str, ...] = ()) -> str:
-    """Give a document in the ways that there are: tables, dotted keys, values of several lines."""
+    """Return a document with tables, dotted keys and values of several lines."""
     lines = [f"[{toml.format_key(*path)}]"] if path else []
     for number, (name, value) in enumerate(tree.items()):
         if isinstance(value, list):
