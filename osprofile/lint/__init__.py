@@ -1,4 +1,4 @@
-"""The linter: the rules about a profile, and one table of their codes."""
+"""The linter: the rules for profiles and the table of their codes."""
 
 from osprofile.lint.linter import Findings, examine_file, lint_file, lint_profile
 from osprofile.lint.rules import RULES, Rule

@@ -1,4 +1,4 @@
-"""Where a value goes in a script: through variables, functions, `$(...)` and pipes."""
+"""Data flow in a script: how a value spreads through variables, functions, `$(...)` and pipes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
 DECLARING_COMMANDS: Final = frozenset({"export", "readonly", "local", "declare", "typeset"})
 _MAX_PIPE_LENGTH: Final = 20
+"""Commands of one pipe that are followed; the rest of a longer pipe is ignored."""
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowStep:
-    """Where a value gets to in one step, and the variables that have it then.
+    """The positions that a value reaches in one step, and the variables that are set to it there.
 
-    `positions` are by what it gets there, the place, and whether a word there may begin with the
-    value; `variables` the variables, and whether they may. `cached_faults` is for what a rule finds out.
+    Each position has the variable or output through which the value comes, and whether a word there
+    may begin with the value; each variable has whether its value may. `cached_faults` belongs to the
+    rule that examines the step.
     """
 
     positions: list[tuple[str, Position, bool]]
@@ -36,7 +38,7 @@ class FlowStep:
 def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterator[FlowStep]:
     """Yield the steps of a value at a position: the position itself, then each variable.
 
-    What is known of a variable is kept in `lexed`, for the other values that get into it.
+    The step of a variable is cached in `lexed`, for the other values that reach the variable.
     """
     step = _follow_value(lexed, "", [(position, True)])
     yield step
@@ -55,24 +57,25 @@ def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterato
 def _follow_value(
     lexed: LexedScript[PlaceholderT], source: str, starts: list[tuple[Position, bool]]
 ) -> FlowStep:
-    places, leads = list[tuple[str, "Position", bool]](), dict[tuple["Variable", bool], None]()
+    positions = list[tuple[str, "Position", bool]]()
+    variables = dict[tuple["Variable", bool], None]()
     pending = [(source, here, begins) for here, begins in starts]
     while pending:
         source, here, begins = pending.pop()
-        places.append((source, here, begins))
+        positions.append((source, here, begins))
         begins = begins and _may_begin_word(here)
         if here.output_position is not None and prints_arguments(here.words):
             pending.append((source or "$(...)", here.output_position, begins))
-        leads.update(
+        variables.update(
             ((variable, begins), None) for variable in _receiving_variables(lexed, here, source)
         )
-    return FlowStep(places, [*leads])
+    return FlowStep(positions, [*variables])
 
 
 def reached_positions(
     lexed: LexedScript[PlaceholderT], position: Position
 ) -> Iterator[tuple[str, Position, bool]]:
-    """Yield each place that a value at a position gets to; see `FlowStep.positions`."""
+    """Yield the positions that a value reaches; see `FlowStep`."""
     for step in trace_value(lexed, position):
         yield from step.positions
 
@@ -80,7 +83,7 @@ def reached_positions(
 def _may_begin_word(position: Position) -> bool:
     """Return whether a value may begin the word or text that it becomes part of.
 
-    Behind an option it is most likely that option's value, wherever both go.
+    After an option the value most likely belongs to that option, wherever both are passed.
     """
     prefix = position.prefix.partition("=")[2] if assigned_variable(position) else position.prefix
     option = position.words[-1] if position.role == "argument" and position.words else ""
@@ -104,7 +107,7 @@ def list_receivers(position: Position) -> Iterator[Command]:
 
 
 def assigned_variable(position: Position) -> str:
-    """Return the variable that a value becomes part of; nothing if of none."""
+    """Return the variable that is set to a text with the value; empty if there is none."""
     name, equals, _ = position.prefix.partition("=")
     declares = (
         position.role == "argument"
@@ -117,7 +120,7 @@ def assigned_variable(position: Position) -> str:
 def _receiving_variables(
     lexed: LexedScript[PlaceholderT], position: Position, source: str
 ) -> Iterator[Variable]:
-    """Yield the variables that get a value at a position, which gets there by another one."""
+    """Yield the variables that are set to a value at a position; `source` is where it came from."""
     words = unwrap_command(position.words)
     if name := assigned_variable(position):
         yield "", name

@@ -1,4 +1,4 @@
-"""What is wrong with a field as it is declared: limits, tags, values, patterns (seed, 2.3)."""
+"""Rules for the declaration of one field (OS Profile 0.3, 2.3): limits, tags, values, patterns."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from osprofile.source import SourceText
 
 STATE_FIELD = "STATE"
-"""The field whose tags map a batch system's words; it is no variable of a script."""
+"""The field whose tags map a batch system's words; scripts do not use it."""
 
 
 def check_declarations(view: ProfileView) -> Iterator[Problem]:
-    """Judge every declared field by itself."""
+    """Check every declared field on its own."""
     for template, field in list_declared_fields(view):
         yield from _check_values(field)
         yield from _check_limits(field)
@@ -32,12 +32,12 @@ def check_declarations(view: ProfileView) -> Iterator[Problem]:
         yield from _check_special_field(template, field)
         if field.settable and not _has_description(view, template, field):
             message = f"settable field {field.name} has no Description"
-            hint = "say what it means and its unit: commands and forms show that to users"
+            hint = "describe its meaning and unit: commands and forms show that to users"
             yield make_problem("OSP312", message, field.location, hint)
 
 
 def list_declared_fields(view: ProfileView) -> Iterator[tuple[Template | None, Field]]:
-    """Give every field with its template; None for a global one."""
+    """Yield every field with its template, None for a global field."""
     for field in view.profile.global_fields.values():
         yield None, field
     for template in view.profile.templates.values():
@@ -46,7 +46,7 @@ def list_declared_fields(view: ProfileView) -> Iterator[tuple[Template | None, F
 
 
 def _has_description(view: ProfileView, template: Template | None, field: Field) -> bool:
-    """Say whether a field has a Description, its own or that of a field that it narrows."""
+    """Return whether a field has a Description, or a field of the same job script has one for it."""
     others = (
         [view.profile.find_field(t, field.name) for t in view.related_templates(template)]
         if template
@@ -59,7 +59,7 @@ def _has_description(view: ProfileView, template: Template | None, field: Field)
 def _check_values(field: Field) -> Iterator[Problem]:
     if field.value is not None and field.default is not None:
         message = f"field {field.name} has a Value and a Default, which is never used"
-        hint = "leave out the Value, if a request may set it, else the Default"
+        hint = "remove the Value if a request may set the field, else the Default"
         yield make_problem("OSP305", message, field.locate_child("Default"), hint)
     if field.value is not None and field.settable and not engine.is_special_field(field.name):
         message = f"field {field.name} is settable, but its fixed Value overrides every request"
@@ -77,18 +77,17 @@ def _check_limits(field: Field) -> Iterator[Problem]:
     if field.type == "text" and (low is not None or high is not None):
         which = "Min" if low is not None else "Max"
         message = f'field {field.name} has a {which} and is ext:type="text"'
-        hint = 'limits are for numbers: leave them out, or write ext:type="number"'
+        hint = 'limits are for numbers: remove them, or write ext:type="number"'
         yield make_problem("OSP308", message, field.locate_child(which), hint)
         return
-    if field.pattern is not None and (
-        found := _find_bad_regex(field, "ext:pattern", field.pattern)
-    ):
-        yield found
+    if field.pattern is not None and (bad := find_bad_regex(field, "ext:pattern", field.pattern)):
+        yield bad
         return
     yield from _check_own_values(field)
 
 
-def _find_bad_regex(field: Field, label: str, text: SourceText) -> Problem | None:
+def find_bad_regex(field: Field, label: str, text: SourceText) -> Problem | None:
+    """Return the problem of a bad Java regular expression; `label` names the part of the field."""
     try:
         javaregex.compile(text.text)
     except JavaRegexError as error:
@@ -99,12 +98,12 @@ def _find_bad_regex(field: Field, label: str, text: SourceText) -> Problem | Non
 
 def _check_own_values(field: Field) -> Iterator[Problem]:
     """Check Default, Value and the tags' values by the field's own rules."""
-    given: list[tuple[str, str, str, Location]] = [
+    values: list[tuple[str, str, str, Location]] = [
         (name, engine.apply_tags(field, value), value, field.locate_child(name))
         for name, value in (("Default", field.default), ("Value", field.value))
         if value is not None and value not in {tag.name for tag in field.tags}
     ]
-    given += [
+    values += [
         (
             f"tag {quote_value(tag.name)}",
             tag.value,
@@ -113,15 +112,15 @@ def _check_own_values(field: Field) -> Iterator[Problem]:
         )
         for tag in field.tags
     ]
-    for what, value, written, place in given:
+    for label, value, raw_value, location in values:
         try:
-            engine.check_value(field, value, written)
+            engine.check_value(field, value, raw_value)
         except ValueRefusedError as error:
-            message = f"{what} of {error.message}"
-            hint = error.hint or f"the rule stands at {error.location}"
-            yield make_problem("OSP309", message, place, hint)
+            message = f"{label} of {error.message}"
+            hint = error.hint or f"the rule is at {error.location}"
+            yield make_problem("OSP309", message, location, hint)
         except JavaRegexError:
-            continue  # it takes too long, for which the pattern is to blame
+            continue  # matching timed out: that is a fault of the pattern
 
 
 def _check_tags(field: Field) -> Iterator[Problem]:
@@ -138,18 +137,18 @@ def _check_tags(field: Field) -> Iterator[Problem]:
         if tag.value in first and tag.value != tag.name:
             message = f"tag {quote_value(tag.name)} of field {field.name} gives {quote_value(tag.value)}, "
             message += "which is the name of another tag"
-            hint = "tags are applied once: the script gets this word itself"
+            hint = "tags are applied only once: the script gets this word itself"
             yield make_problem("OSP311", message, tag.element.source_text.get_location(), hint)
         elif _is_allowed_number(field, tag.name) and tag.value != tag.name:
             message = (
                 f"tag {quote_value(tag.name)} of field {field.name} hides the number of that name"
             )
-            hint = f"a request for {tag.name} gets {quote_value(tag.value)}; name the tag by a word"
+            hint = f"a request for {tag.name} gets {quote_value(tag.value)}; use a word as the tag's name"
             yield make_problem("OSP311", message, tag.element.locate_attribute("name"), hint)
 
 
 def _is_allowed_number(field: Field, value: str) -> bool:
-    """Say whether a field takes numbers only, this one among them."""
+    """Return whether a field takes only numbers, and a value is one of them."""
     if not value or not (field.type == "integer" or engine.is_numeric_field(field)):
         return False
     try:
@@ -161,9 +160,9 @@ def _is_allowed_number(field: Field, value: str) -> bool:
 
 def _check_special_field(template: Template | None, field: Field) -> Iterator[Problem]:
     in_bin = template is not None and template.name == "BIN"
-    engine_given = in_bin and any(field.name in names for names in BIN_FIELDS.values())
-    if field.settable and (engine.is_special_field(field.name) or engine_given):
-        giver = "engine" if engine_given or field.name == engine.JOB_SCRIPT else "context"
-        message = f"field {field.name} is declared settable, but the {giver} alone supplies it"
+    is_engine_field = in_bin and any(field.name in names for names in BIN_FIELDS.values())
+    if field.settable and (engine.is_special_field(field.name) or is_engine_field):
+        supplier = "engine" if is_engine_field or field.name == engine.JOB_SCRIPT else "context"
+        message = f"field {field.name} is declared settable, but only the {supplier} supplies it"
         hint = 'write isSettable="false", or give it another name'
         yield make_problem("OSP315", message, field.element.locate_attribute("name"), hint)

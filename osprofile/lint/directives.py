@@ -1,7 +1,8 @@
-r"""Lines that a batch system reads: `#PBS -q <QUEUE>` (design: "Quoting").
+r"""Rules for directives, the lines that a batch system reads: `#PBS -q <QUEUE>`.
 
-A directive stands at the beginning of a line, before the first command; there is no quoting in it.
-A replacement that makes one (`<QUEUE/(?s)^(.+)\z/#PBS -q $1>`) counts as such a line.
+A directive is at the beginning of a line, before the first command; it has no quoting. A replacement
+that makes a directive (`<QUEUE/(?s)^(.+)\z/#PBS -q $1>`) counts as such a line. See docs/language.md,
+"Quoting".
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ _CHARACTER_NAMES: Final = {
     "\t": "a tab",
 }
 _PATTERN_REMEDY: Final = (
-    "batch systems know no quoting there: list what may stand, as in "
+    "batch systems have no quoting there: list the allowed characters, as in "
     'ext:pattern="[A-Za-z0-9_.@:+-]*"'
 )
 
 
 @final
 class DirectiveChecker:
-    """The directives of a job script; without a prefix there are none."""
+    """The directives of a script; with an empty prefix it has none."""
 
     def __init__(self, script: ShellScript, prefix: str) -> None:
         self._script = script
@@ -52,16 +53,16 @@ class DirectiveChecker:
             self._scan_script()
 
     def _scan_script(self) -> None:
-        start, commands = 0, False
+        start, commands_begun = 0, False
         items = self._script.items
         while start < len(items):
             end = next((i for i in range(start, len(items)) if items[i] == "\n"), len(items))
             if end > start:
-                commands = self._scan_line(start, end, commands_begun=commands)
+                commands_begun = self._scan_line(start, end, commands_begun=commands_begun)
             start = end + 1
 
     def _scan_line(self, start: int, end: int, *, commands_begun: bool) -> bool:
-        """Judge one line; say whether commands have begun."""
+        """Record the directive of a line, if any; return whether commands have begun after it."""
         line = self._script.items[start:end]
         text = "".join(i if isinstance(i, str) else self._literal_prefix(i) for i in line)
         if text.startswith(self._prefix):
@@ -74,7 +75,7 @@ class DirectiveChecker:
         return commands_begun or not (text.isspace() or text.lstrip().startswith("#"))
 
     def _add_directive(self, line: Sequence[str | Placeholder]) -> None:
-        """Note the holes of a directive, with what stands before the value of each."""
+        """Record the placeholders of a directive, each with the text before its value."""
         before = ""
         for item in line:
             before += item if isinstance(item, str) else self._literal_prefix(item)
@@ -85,58 +86,58 @@ class DirectiveChecker:
             self._line_generators.append(first)
 
     def _literal_prefix(self, placeholder: Placeholder) -> str:
-        """Give what a replacement puts before the value: TO up to its first reference."""
+        """Return the text that a replacement puts before the value: TO up to its first reference."""
         return (placeholder.replacement.replacement or PLACEHOLDER_MARK).split("$", 1)[0]
 
     def contains(self, placeholder: Placeholder) -> bool:
-        """Say whether a hole is in a directive."""
+        """Return whether a placeholder is in a directive."""
         return placeholder in self._placeholders
 
     def find_problems(
         self, view: ProfileView, lexed: LexedScript[Placeholder]
     ) -> Iterator[Problem]:
-        """Judge all directives; `lexed` says what the shell takes for comments and commands."""
-        for hole, before in self._placeholders.items():
-            if classify_source(view, hole) != "safe":
-                yield from _check_value(view, hole, before)
-        for hole in self._line_generators:
-            if classify_source(view, hole) != "safe":
-                yield from self._check_generated_line(view, hole)
+        """Check all directives; `lexed` has the comments and commands that the shell sees."""
+        for placeholder, before in self._placeholders.items():
+            if classify_source(view, placeholder) != "safe":
+                yield from _check_value(view, placeholder, before)
+        for placeholder in self._line_generators:
+            if classify_source(view, placeholder) != "safe":
+                yield from self._check_generated_line(view, placeholder)
         yield from self._check_positions(lexed)
 
     def _check_generated_line(
         self, view: ProfileView, placeholder: Placeholder
     ) -> Iterator[Problem]:
-        """Find a replacement that makes a directive of some values, and leaves others as they are."""
+        """Report a replacement that makes a directive of some values, but leaves others unchanged."""
         if possible.matches_every_value(
             placeholder.replacement.pattern or "", placeholder_values(view, placeholder).chars
         ):
             return
         name = placeholder.replacement.name
-        message = f"what FROM does not match of field {name} would stand here as a command"
+        message = f"a value of field {name} that FROM does not match would be a command here"
         hint = f"write <{name}/(?s)^(.+)\\z/{self._literal_prefix(placeholder)}$1>"
         yield make_problem("OSP626", message, placeholder.location, hint)
 
     def _check_positions(self, lexed: LexedScript[Placeholder]) -> Iterator[Problem]:
-        """Find directives that no batch system sees."""
+        """Report directives that batch systems ignore, by their position."""
         for start in filter(partial(self._is_directive_line, lexed), self._late_offsets):
-            message = f"a directive ({self._prefix}) behind the first command is ignored"
+            message = f"a directive ({self._prefix}) after the first command is ignored"
             hint = "move it up into JOB_PROLOGUE, before all commands"
             yield make_problem("OSP623", message, self._script.locate_item(start), hint)
         for start in filter(partial(self._is_directive_line, lexed), self._indented_offsets):
-            message = f"a directive ({self._prefix}) that is not at its line's beginning"
-            hint = "batch systems ignore it: remove what stands before it"
+            message = f"a directive ({self._prefix}) that is not at the beginning of its line"
+            hint = "batch systems ignore it: remove the text before it"
             yield make_problem("OSP624", message, self._script.locate_item(start), hint)
 
     def _is_directive_line(self, lexed: LexedScript[Placeholder], start: int) -> bool:
-        """Say whether the shell takes what begins there for a comment, or a replacement makes it."""
+        """Return whether the line is a comment to the shell, or is made by a replacement."""
         item = self._script.items[start]
-        made = (hole for hole, position in lexed.placeholders if position.role == "command")
-        return start in lexed.comments or any(item is hole for hole in made)
+        commands = (found for found, at in lexed.placeholders if at.role == "command")
+        return start in lexed.comments or any(item is found for found in commands)
 
 
 def _check_value(view: ProfileView, placeholder: Placeholder, before: str) -> Iterator[Problem]:
-    """Give the problem of a value in a directive; `before` is what precedes it in its line."""
+    """Check a value in a directive; `before` is the text before it on its line."""
     name, found = placeholder.replacement.name, placeholder_values(view, placeholder)
     quoted = before.count('"') % 2 or before.count("'") % 2
     harmful = found.chars & (_UNSAFE_QUOTED_CHARS if quoted else _UNSAFE_CHARS)
@@ -145,20 +146,20 @@ def _check_value(view: ProfileView, placeholder: Placeholder, before: str) -> It
     declared = view.find_field(placeholder.text, name)
     hint = f"{_PATTERN_REMEDY}; the field is declared at {declared.location if declared else placeholder.location}"
     if classify_source(view, placeholder) != "request" or declared is None:
-        message = f"the value of {name}, which the context gives, stands in a directive"
+        message = f"the value of {name}, which the context supplies, is used in a directive"
         remedy = f'declare field {name} with isSettable="false" and an ext:pattern'
         yield make_problem("OSP609", message, placeholder.location, remedy)
     elif possible.field_values(declared).chars == possible.ANY_VALUES.chars:
-        message = f"settable field {name} stands in a directive and has no pattern"
+        message = f"settable field {name} is used in a directive and has no pattern"
         yield make_problem("OSP621", message, placeholder.location, hint)
     else:
-        message = f"the pattern of settable field {name}, which stands in a directive, lets "
-        message += f"{_name_character(harmful)} through"
+        message = f"the pattern of settable field {name}, which is used in a directive, allows "
+        message += _name_character(harmful)
         yield make_problem("OSP622", message, placeholder.location, hint)
 
 
 def _name_character(chars: CharSet) -> str:
-    """Name the most telling character of a set."""
+    """Name one character of a set, an important one if there is any."""
     for char, name in _CHARACTER_NAMES.items():
         if char in chars:
             return name

@@ -1,6 +1,7 @@
-"""What a profile tells the engine about a program's output: patterns and states.
+"""Rules for the fields that tell the engine how to read a script's output: patterns and states.
 
-Fixed fields hold Java regular expressions with named groups (design: "conventions").
+These fields have fixed values: Java regular expressions with named groups, or tags. See
+docs/language.md, "What the engine reads".
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
-from osprofile.errors import JavaRegexError, quote_value, suggest_names
+from osprofile.errors import quote_value, suggest_names
 from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
-from osprofile.lint.declarations import list_declared_fields
+from osprofile.lint.declarations import find_bad_regex, list_declared_fields
 from osprofile.lint.rules import make_problem
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class EngineField:
-    """A field that the engine reads: the groups that its pattern must and may have.
+    """A field that the engine reads: the groups that its pattern must have and may have.
 
-    `allowed_words` are what its tags may give, where it says what a batch system's words mean.
+    A field with `allowed_words` has tags instead, which map a batch system's words to these.
     """
 
     required_groups: tuple[str, ...] = ()
@@ -38,7 +39,7 @@ class EngineField:
 
     @property
     def is_pattern(self) -> bool:
-        """Say whether the field holds a regular expression."""
+        """Whether the field holds a regular expression."""
         return bool(self.required_groups)
 
 
@@ -63,28 +64,28 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "EVENTS": {"EVENT_ID_PATTERN": EngineField(("id",), must_exist=False)},
     "JOB_PROLOGUE": {"DIRECTIVE_PREFIX": EngineField(must_exist=False)},
 }
-"""By template, the fields that the engine reads; no body needs to use them."""
+"""The fields that the engine reads, by template; the template's scripts need not use them."""
 
 TIME_LIMIT_FIELD: Final = "TIME_LIMIT"
-"""How long a template's script may take, in seconds; any template may have it, or all (global)."""
+"""The field that limits the time of a template's script, in seconds; a global one is for all templates."""
 
 
 def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
-    """Judge the fields that the engine reads."""
+    """Check the fields that the engine reads."""
     for _template, declared in list_declared_fields(view):
         if declared.name == TIME_LIMIT_FIELD and not _is_seconds(declared.value):
-            message = "field TIME_LIMIT has no fixed Value that is a number of seconds"
+            message = "field TIME_LIMIT needs a fixed Value that is a number of seconds"
             yield make_problem("OSP406", message, declared.location, "as in <Value>120</Value>")
     for name, fields in ENGINE_FIELDS.items():
         template = view.profile.templates.get(name)
         if template is None:
             continue
-        for field_name, wanted in fields.items():
+        for field_name, expected in fields.items():
             field = view.profile.find_field(template, field_name)
             if field is not None:
-                yield from _check_field(field, wanted)
-            elif wanted.must_exist:
-                yield _missing_field_problem(template, field_name, wanted)
+                yield from _check_field(field, expected)
+            elif expected.must_exist:
+                yield _missing_field_problem(template, field_name, expected)
 
 
 def _is_seconds(value: str | None) -> bool:
@@ -92,7 +93,9 @@ def _is_seconds(value: str | None) -> bool:
 
 
 def _missing_field_problem(template: Template, name: str, expected: EngineField) -> Problem:
-    message = f"template {template.name} has no field {name}, by which the engine reads its output"
+    message = (
+        f"template {template.name} has no field {name}, which the engine needs to read its output"
+    )
     groups = ", ".join(f"(?<{group}>...)" for group in expected.required_groups)
     hint = f'declare it with isSettable="false" and a Value with {groups}'
     if not expected.is_pattern:
@@ -104,7 +107,7 @@ def _check_field(field: Field, expected: EngineField) -> Iterator[Problem]:
     if expected.allowed_words:
         yield from _check_states(field, expected.allowed_words)
     elif field.value is None or (expected.is_pattern and not field.value):
-        message = f"field {field.name} has no fixed Value, by which the engine reads an output"
+        message = f"field {field.name} has no fixed Value, which the engine needs to read an output"
         yield make_problem("OSP403", message, field.location, "give it a <Value>, not a Default")
     elif expected.is_pattern:
         yield from _check_pattern(field, field.value, expected)
@@ -118,28 +121,25 @@ def _check_states(field: Field, allowed_words: tuple[str, ...]) -> Iterator[Prob
     for tag in field.tags:
         if tag.value not in allowed_words:
             name = field.name
-            message = f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is no state"
+            message = f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
             hint = f"one of {', '.join(allowed_words)}; a word without a tag is UNKNOWN"
             yield make_problem("OSP404", message, tag.element.source_text.get_location(), hint)
 
 
 def _check_pattern(field: Field, value: str, expected: EngineField) -> Iterator[Problem]:
-    try:
-        groups = set(javaregex.compile(value).group_names)
-    except JavaRegexError as error:
-        child = field.element.find_child("Value")
-        place = child.source_text.get_location(error.index) if child else field.location
-        message = f"Value of field {field.name}: bad Java regular expression: {error.message}"
-        yield make_problem("OSP401", message, place, error.hint)
+    child = field.element.find_child("Value")
+    if child is not None and (bad := find_bad_regex(field, "Value", child.source_text)):
+        yield bad
         return
-    place = field.locate_child("Value")
+    groups = set(javaregex.compile(value).group_names)
+    location = field.locate_child("Value")
     for group in expected.required_groups:
         if group not in groups:
             message = f"field {field.name} has no group (?<{group}>...), which the engine reads"
-            yield make_problem("OSP402", message, place, suggest_names(group, groups))
+            yield make_problem("OSP402", message, location, suggest_names(group, groups))
     known = {*expected.required_groups, *expected.optional_groups}
     for group in sorted(groups - known):
         if not re.search(rf"\\k<{group}>", value):
             message = f"the engine does not read group (?<{group}>...) of field {field.name}"
-            hint = suggest_names(group, known) + "; a group for the pattern's own use is (?:...)"
-            yield make_problem("OSP405", message, place, hint)
+            hint = suggest_names(group, known) + "; write a group of your own as (?:...)"
+            yield make_problem("OSP405", message, location, hint)

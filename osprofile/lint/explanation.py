@@ -1,4 +1,4 @@
-"""The long text of a code: what is wrong, why, a wrong example and a right one."""
+"""The explanation of a rule: what is wrong, why, a wrong example and a right one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT_WIDTH: Final = 80
 
 
 def find_rule(word: str) -> Rule:
-    """Give the rule of a code, however its letters are written, `OSP` left out or not.
+    """Return the rule of a code, in upper or lower case, with or without `OSP`.
 
     Raises `NotFoundError`.
     """
@@ -24,16 +24,16 @@ def find_rule(word: str) -> Rule:
     if rule is not None:
         return rule
     if code.startswith("SC") and code[2:].isdecimal():
-        hint = "it is shellcheck's: see https://www.shellcheck.net/wiki/" + code
-        raise NotFoundError(f"{code} is no code of this linter", hint=hint)
+        hint = "it belongs to shellcheck: see https://www.shellcheck.net/wiki/" + code
+        raise NotFoundError(f"{code} is not a code of this linter", hint=hint)
     hint = suggest_names(code, RULES) if code.startswith("OSP") else "incarnate explain lists them"
     raise NotFoundError(f"there is no code {quote_value(word)}", hint=hint)
 
 
 def format_explanation(rule: Rule) -> str:
-    """Give the text about a rule, which ends with a line end.
+    """Return the explanation of a rule, ending with a line end.
 
-    Characters of the examples that a terminal would act on are escaped.
+    Control characters in the examples are escaped, since a terminal would act on them.
     """
     why = textwrap.fill(rule.why, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)
     return (
@@ -50,11 +50,11 @@ def _format_example(text: str) -> str:
 def _format_waiver(rule: Rule) -> str:
     if rule.code in UNLOADABLE:
         return "It cannot be waived: no command loads such a profile."
-    if rule.code.startswith("OSP7"):
+    if not rule.is_waivable:
         return "It cannot be waived."
-    return f"Where it is meant to be:  <!-- lint-waive {rule.code}: REASON -->  before the element."
+    return f"To accept it, write  <!-- lint-waive {rule.code}: REASON -->  before the element."
 
 
 def format_rule_list() -> str:
-    """Give a line a code, all of them."""
+    """Return one line per rule."""
     return "".join(f"{r.code}  {r.severity:7}  {r.summary}\n" for r in RULES.values())

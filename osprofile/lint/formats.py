@@ -1,6 +1,6 @@
-"""What the linter found, in the formats of other tools: GitHub's workflow commands, and SARIF.
+"""The linter's findings in the formats of other tools: GitHub's workflow commands, and SARIF.
 
-Each function is pure; what a profile holds cannot break out of a format.
+Texts from a profile are escaped, so that they cannot break a format.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHELLCHECK_WIKI: Final = "https://www.shellcheck.net/wiki/"
 
 _DATA_ESCAPES: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY_ESCAPES: Final = _DATA_ESCAPES | str.maketrans({":": "%3A", ",": "%2C"})
-"""What the runner of GitHub Actions undoes in the message and in the properties of a command."""
+"""Escapes for the message and for the properties of a command, which GitHub's runner decodes."""
 
 
 def _make_printable(text: str) -> str:
@@ -38,9 +38,9 @@ def _make_printable(text: str) -> str:
 
 
 def format_github(findings: Iterable[Findings]) -> str:
-    """Give a workflow command a problem: `::error file=...,line=...,col=...,title=CODE::message`.
+    """Return a workflow command per problem: `::error file=...,line=...,col=...,title=CODE::message`.
 
-    GitHub shows them beside the lines of a change. A problem is one line, whatever it holds.
+    GitHub shows them beside the lines of a change. Each problem is one line.
     """
     return "\n".join(_format_command(found.file, p) for found in findings for p in found.problems)
 
@@ -51,10 +51,10 @@ def _format_command(file: str, problem: Problem) -> str:
         line, column = problem.location.source.get_line_and_column(problem.location.offset)
         properties |= {"line": str(line), "col": str(column)}
     properties["title"] = problem.code
-    told = ",".join(
+    encoded = ",".join(
         f"{n}={_make_printable(v).translate(_PROPERTY_ESCAPES)}" for n, v in properties.items()
     )
-    return f"::{problem.severity} {told}::{_make_printable(_format_message(problem)).translate(_DATA_ESCAPES)}"
+    return f"::{problem.severity} {encoded}::{_make_printable(_format_message(problem)).translate(_DATA_ESCAPES)}"
 
 
 def _format_message(problem: Problem) -> str:
@@ -62,21 +62,21 @@ def _format_message(problem: Problem) -> str:
 
 
 def format_sarif(findings: Iterable[Findings], version: str) -> Json:
-    """Give a SARIF 2.1.0 log with one run; `version` is the linter's.
+    """Return a SARIF 2.1.0 log with one run; `version` is the linter's.
 
-    A problem with a waiver is a result that is suppressed in the source (3.27.23). Paths below the
-    current directory stand as they were given, relative to the root of the sources; others as URIs.
+    A waived problem is a result that is suppressed in the source (SARIF 2.1.0, 3.27.23). Paths below
+    the current directory are kept, relative to the root of the sources; others become URIs.
     """
     findings = [*findings]
-    told: list[tuple[str, Problem, WaivedProblem | None]] = []
-    told += [(f.file, p, None) for f in findings for p in f.problems]
-    told += [(f.file, w.problem, w) for f in findings for w in f.waived]
-    codes = sorted({found.code for _, found, _ in told})
+    results: list[tuple[str, Problem, WaivedProblem | None]] = []
+    results += [(f.file, p, None) for f in findings for p in f.problems]
+    results += [(f.file, w.problem, w) for f in findings for w in f.waived]
+    codes = sorted({found.code for _, found, _ in results})
     index = {code: n for n, code in enumerate(codes)}
     run: Json = {
         "tool": {"driver": _build_driver(version, codes)},
         "columnKind": "unicodeCodePoints",
-        "results": [_build_result(file, found, index, waived) for file, found, waived in told],
+        "results": [_build_result(file, found, index, waived) for file, found, waived in results],
     }
     return {"$schema": SARIF_SCHEMA, "version": SARIF_VERSION, "runs": [run]}
 
@@ -86,7 +86,7 @@ def _build_driver(version: str, codes: Sequence[str]) -> Json:
 
 
 def _build_rule(code: str) -> Json:
-    """Give a reportingDescriptor (3.49)."""
+    """Return a reportingDescriptor (SARIF 2.1.0, 3.49)."""
     rule = RULES.get(code)
     if rule is None:  # shellcheck's
         return {"id": code, "helpUri": SHELLCHECK_WIKI + code}
@@ -116,7 +116,7 @@ def _build_result(
 
 
 def _build_location(file: str, problem: Problem) -> Json:
-    """Give a physicalLocation (3.29): of a file that cannot be read, without a region."""
+    """Return a physicalLocation (SARIF 2.1.0, 3.29), without a region for an unreadable file."""
     if problem.location is None:
         return {"artifactLocation": {"uri": format_uri(file)}}
     line, column = problem.location.source.get_line_and_column(problem.location.offset)
@@ -127,9 +127,9 @@ def _build_location(file: str, problem: Problem) -> Json:
 
 
 def format_uri(file: str) -> str:
-    """Give a path as a URI reference: relative as it is, else with the scheme `file`.
+    """Return a path as a URI reference: a relative one, or one with the scheme `file`.
 
-    A relative path that leads upwards is made absolute: a reader of the log has another directory.
+    A relative path that leads upwards becomes absolute, since the root of the sources is not known.
     """
     path = os.path.normpath(file)
     if os.path.isabs(path) or path.split(os.sep, 1)[0] == os.pardir:
@@ -140,13 +140,12 @@ def format_uri(file: str) -> str:
 def select_findings(
     findings: Iterable[Findings], select: Sequence[str], ignore: Sequence[str]
 ) -> Iterator[Findings]:
-    """Give what was found, less the codes that are not wanted.
+    """Yield the findings whose codes begin with one of `select`, and with none of `ignore`.
 
-    Both have what codes begin with; with nothing in `select` all are. What keeps a profile from
-    loading is always told.
+    An empty `select` selects all codes. Problems that keep a profile from loading are always selected.
     """
 
-    def wanted(found: Problem) -> bool:
+    def is_selected(found: Problem) -> bool:
         if found.code in UNLOADABLE:
             return True
         return found.code.startswith(tuple(select or [""])) and not (
@@ -155,6 +154,6 @@ def select_findings(
 
     for found in findings:
         yield found._replace(
-            problems=[p for p in found.problems if wanted(p)],
-            waived=[w for w in found.waived if wanted(w.problem)],
+            problems=[p for p in found.problems if is_selected(p)],
+            waived=[w for w in found.waived if is_selected(w.problem)],
         )

@@ -1,8 +1,7 @@
-"""Everything that is wrong with a profile, in one pass.
+"""The linter: all problems of a profile, in one pass.
 
-What a profile inherits is judged by its author's own run of the linter: of a resolved profile's
-problems those are told that its parent, resolved, does not have too. So a child that redeclares a
-field hears of the inherited script in which the new declaration is not safe.
+A problem that the resolved parent has as well is not reported again for a child. A child that
+redeclares a field is warned about an inherited script in which the new declaration is unsafe.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 NO_EXTRA_RULES: Final[Mapping[str, RuleFunction]] = MappingProxyType({})
 
 _DOCUMENT_RULES: Final = (check_declarations, check_characters)
-"""What can be said of a document whose parents are not known, or that is not valid."""
+"""The rules for a document that is invalid, or whose parents cannot be loaded."""
 
 _PROFILE_RULES: Final = (
     *_DOCUMENT_RULES, check_replacements, find_unused_fields, check_requirements,
@@ -47,7 +46,7 @@ _PROFILE_RULES: Final = (
 
 @final
 class Findings(NamedTuple):
-    """What the linter found in a file: its problems, and those that a waiver covers."""
+    """The problems of a file, and those that a waiver covers."""
 
     file: str
     problems: list[Problem]
@@ -55,11 +54,11 @@ class Findings(NamedTuple):
 
 
 def lint_file(path: str | Path, repository: Repository) -> list[Problem]:
-    """Give every problem of a profile's file; parents are looked up in `repository`.
+    """Return all problems of a profile's file; its parents are looked up in `repository`.
 
-    A directory stands for the `profile.xml` in it. Whatever is wrong with the file, or with what it
-    extends, is in the list, but what a waiver in the file covers; a file that cannot be read is one
-    problem without a place. The file's own problems come first, in the order of the document.
+    For a directory, the file is the `profile.xml` in it. The list includes problems with the profiles
+    that it extends, and excludes those that a waiver in the file covers. A file that cannot be read is
+    one problem without a location. The file's own problems come first, in the order of the document.
     """
     return examine_file(path, repository).problems
 
@@ -69,9 +68,9 @@ def examine_file(
     repository: Repository,
     extra_rules: Mapping[str, RuleFunction] = NO_EXTRA_RULES,
 ) -> Findings:
-    """Give what `lint_file` gives, and what was waived.
+    """Return the problems that `lint_file` returns, and the waived ones.
 
-    `extra_rules` has rules of other tools', by what their codes begin with (`SC`).
+    `extra_rules` are rules of other tools, by the prefix of their codes (`SC`).
     """
     file = str(Path(path, "profile.xml") if Path(path).is_dir() else path)
     try:
@@ -84,13 +83,15 @@ def examine_file(
     profile = _resolve_document(document, problems, file, repository)
     if profile is None:
         problems += _run_rules(Profile([document]), _DOCUMENT_RULES)
-        ran = list[str]()  # not all of them
+        active_prefixes = list[str]()  # an unused waiver may be for a rule that did not run
     else:
         problems += [*find_missing_templates(profile), *lint_profile(profile, extra_rules.values())]
-        ran = ["OSP", *extra_rules]
+        active_prefixes = ["OSP", *extra_rules]
     documents = profile.documents if profile else [document]
     kept, waived = apply_waivers(
-        _sort_problems(problems, documents), document.element.source, active_prefixes=ran
+        _sort_problems(problems, documents),
+        document.element.source,
+        active_prefixes=active_prefixes,
     )
     return Findings(file, _sort_problems(kept, documents), waived)
 
@@ -98,7 +99,7 @@ def examine_file(
 def _resolve_document(
     document: Document, problems: list[Problem], file: str, repository: Repository
 ) -> Profile | None:
-    """Give a document with what it extends; where that cannot be, add why to the problems."""
+    """Return the resolved profile of a document; on errors, add them to the problems."""
     if any(found.code == "OSP104" for found in problems):
         return None
     try:
@@ -109,22 +110,22 @@ def _resolve_document(
 
 
 def _problems_from_error(error: InvalidProfileError | ProfileNotFoundError) -> list[Problem]:
-    """Give the problems of a profile that is wrong, or whose file cannot be read."""
     if isinstance(error, InvalidProfileError):
         return [*error.problems]
     return [Problem("OSP101", error.message, hint=error.hint)]
 
 
 def lint_profile(profile: Profile, extra_rules: Iterable[RuleFunction] = ()) -> list[Problem]:
-    """Give the problems of a resolved profile that are its own: see the module.
+    """Return the problems of a resolved profile that its parent does not have.
 
-    A problem in an inherited document carries that document's place. Nothing is raised. Waivers do
-    not count here: they are a file's.
+    A problem in an inherited document has a location in that document. Waivers are not applied:
+    they belong to a file, see `lint_file`. Raises nothing.
     """
     rules = (*_PROFILE_RULES, *extra_rules)
     found = [*_run_rules(profile, rules)]
     inherited = set[tuple[object, ...]]()
     own = profile.documents[0].element.source
+    # The parents are linted only if a problem may be theirs: it doubles the time.
     if (
         any(p.location is None or p.location.source is not own for p in found)
         and profile.documents[1:]
@@ -139,25 +140,25 @@ def _run_rules(profile: Profile, rules: Iterable[RuleFunction]) -> Iterator[Prob
 
 
 def _problem_key(problem: Problem) -> tuple[object, ...]:
-    place = problem.location
-    return (problem.code, problem.message, place and (id(place.source), place.offset))
+    location = problem.location
+    return (problem.code, problem.message, location and (id(location.source), location.offset))
 
 
 def _sort_problems(problems: Iterable[Problem], documents: Sequence[Document]) -> list[Problem]:
-    """Sort problems by document, nearest first, and place; drop what is told twice."""
+    """Sort problems by document, nearest first, and location; drop duplicates."""
     order = {id(document.element.source): n for n, document in enumerate(documents)}
 
-    def where(found: Problem) -> tuple[int, str, int, str]:
+    def sort_key(found: Problem) -> tuple[int, str, int, str]:
         if found.location is None:
             return (-1, "", 0, found.code)
         rank = order.get(id(found.location.source), len(order))
         return (rank, found.location.file, found.location.offset, found.code)
 
-    return sorted({_problem_key(found): found for found in problems}.values(), key=where)
+    return sorted({_problem_key(found): found for found in problems}.values(), key=sort_key)
 
 
 def _check_line_ends(document: Document) -> Iterator[Problem]:
-    """Find CR LF, once: XML reads it as LF."""
+    """Report CR LF once per file."""
     source = document.element.source
     at = source.data.find(b"\r")
     if at >= 0:

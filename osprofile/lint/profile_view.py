@@ -1,8 +1,8 @@
-"""The texts of a resolved profile, as the rules look at them: parsed once, with their fields.
+"""The resolved profile as the rules see it: its texts are parsed once, with their fields.
 
-A `ShellScript` is a text as the shell's lexer takes it: characters, and a `Placeholder` for each replacement.
-Where a field has a fixed value the value itself stands there: a profile's own text is trusted, and
-may well hold the quote or the `--` that matters.
+A `ShellScript` is the input of the shell's lexer: characters, and a `Placeholder` for each
+replacement. A field with a fixed value is replaced by that value: a profile trusts its own text, which
+may contain the quote or the `--` that makes another value safe.
 """
 
 from __future__ import annotations
@@ -35,51 +35,49 @@ class TemplateText:
 
     @property
     def is_arguments(self) -> bool:
-        """Say whether it is the arguments of a static script."""
+        """Whether the text is the arguments of a static script."""
         return self.invocation.static_script is not None
 
     @property
     def engine_fields(self) -> frozenset[str]:
-        """The fields that the engine supplies to just this text."""
-        known = BIN_FIELDS.get(self.invocation.name, frozenset[str]())
-        return known if self.template.name == BIN_TEMPLATE else frozenset()
+        """The fields that the engine supplies to this text alone."""
+        fields = BIN_FIELDS.get(self.invocation.name, frozenset[str]())
+        return fields if self.template.name == BIN_TEMPLATE else frozenset()
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Placeholder:
-    """A replacement as a script has it."""
+    """A replacement in a script."""
 
     text: TemplateText
     replacement: Replacement
 
     @property
     def location(self) -> Location:
-        """Where the replacement stands."""
+        """The location of the replacement."""
         return self.text.body.locate_replacement(self.replacement)
 
 
 @final
 class ShellScript:
-    """Texts one after the other, as items; see `osprofile.lint.shell`."""
-
-    __slots__ = ("_parts", "items")
+    """The items of one or more texts; see `osprofile.lint.shell`."""
 
     def __init__(self) -> None:
         self.items: list[str | Placeholder] = []
         self._parts: list[tuple[int, SourceText, int]] = []
 
     def append_literal(self, text: str, source: SourceText, offset: int) -> None:
-        """Add characters that stand at an offset of a source."""
+        """Add text from an offset of a source."""
         self._parts.append((len(self.items), source, offset))
         self.items += text
 
     def append_placeholder(self, placeholder: Placeholder) -> None:
-        """Add a hole."""
+        """Add a placeholder."""
         self.items.append(placeholder)
 
     def locate_item(self, index: int) -> Location:
-        """Give the place of the literal item at an index."""
+        """Return the location of the item at an index."""
         item = self.items[index] if index < len(self.items) else ""
         if not isinstance(item, str):
             return item.location
@@ -93,7 +91,7 @@ def _part_start(part: tuple[int, SourceText, int]) -> int:
 
 @final
 class ProfileView:
-    """A resolved profile with all its texts parsed."""
+    """A resolved profile with all its texts parsed: the argument of each rule."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -106,21 +104,21 @@ class ProfileView:
         ]
 
     def template_texts(self, template: Template) -> Iterator[TemplateText]:
-        """Give the texts of a template."""
+        """Return the texts of a template."""
         return (text for text in self.texts if text.template is template)
 
     def list_replacements(self) -> Iterator[tuple[TemplateText, Replacement]]:
-        """Give every replacement of every text."""
+        """Return the replacements of all texts."""
         return ((text, found) for text in self.texts for found in text.body.replacements)
 
     def find_field(self, text: TemplateText, name: str) -> Field | None:
-        """Give the field that a replacement in a text names: declared, global or a base's."""
+        """Return the field that a replacement in a text names, for `<X:HMS>` the field X."""
         found = self.profile.find_field(text.template, name)
         base = values.get_derived_base(name)
         return self.profile.find_field(text.template, base) if found is None and base else found
 
     def is_path_template(self, template: Template) -> bool:
-        """Say whether a template makes paths and no scripts: only storages name it."""
+        """Return whether a template makes paths, not scripts: only storages name it."""
         in_storages = any(s.template == template.name for s in self.profile.storages.values())
         in_applications = any(
             a.template == template.name for a in self.profile.applications.values()
@@ -128,7 +126,7 @@ class ProfileView:
         return in_storages and not in_applications
 
     def related_templates(self, template: Template) -> list[Template]:
-        """Return the templates that share their fields with one: of START, its parts and itself."""
+        """Return the templates that share their fields with this one: the parts of the job script."""
         job = {"START", *filter(None, JOB_SCRIPT_PARTS)}
         runs = {a.template for a in self.profile.applications.values()}
         if template.name not in job | runs:
@@ -137,26 +135,35 @@ class ProfileView:
         return [t for t in self.profile.templates.values() if t.name in names]
 
     def job_script_texts(self) -> list[list[TemplateText]]:
-        """Give, for each application's template, the texts that make the job script."""
+        """Return, for each application's template, the texts that make the job script."""
         names = dict.fromkeys(a.template for a in self.profile.applications.values())
-        wanted = [[n or name for n in JOB_SCRIPT_PARTS] for name in names or {"": None}]
-        return [[t for n in parts for t in self._default_texts(n)] for parts in wanted]
+        scripts = [[n or name for n in JOB_SCRIPT_PARTS] for name in names or {"": None}]
+        return [[t for n in parts for t in self._default_texts(n)] for parts in scripts]
+
+    def script_texts(self) -> Iterator[tuple[list[TemplateText], bool]]:
+        """Yield the texts of each script that a shell reads, and whether it is a job script."""
+        job_texts = set[int]()
+        for texts in self.job_script_texts():
+            job_texts.update(map(id, texts))
+            yield texts, True
+        for text in self.texts:
+            if id(text) not in job_texts and not self.is_path_template(text.template):
+                yield [text], False
 
     def _default_texts(self, name: str) -> list[TemplateText]:
-        named = (t for t in self.texts if t.template.name == name and not t.invocation.name)
-        return list(named)
+        return [t for t in self.texts if t.template.name == name and not t.invocation.name]
 
     def assemble_script(self, texts: Sequence[TemplateText]) -> ShellScript:
-        """Put texts together, each ending its last line."""
+        """Join texts; each ends with a line end."""
         script = ShellScript()
         for text in texts:
-            if text.is_arguments:  # what runs a static script takes no options
+            if text.is_arguments:  # as operands of a command without options
                 script.append_literal(": ", text.body.source, 0)
             self._append_text(script, text)
         return script
 
     def assemble_static_script(self, text: TemplateText) -> ShellScript:
-        """Put a static script behind its arguments, as its positional parameters."""
+        """Return a static script, after its arguments as positional parameters."""
         script = ShellScript()
         script.append_literal("set -- ", text.body.source, 0)
         self._append_text(script, text)
@@ -166,7 +173,6 @@ class ProfileView:
         return script
 
     def _append_text(self, script: ShellScript, text: TemplateText) -> None:
-        """Add a text, ending its last line."""
         source, at = text.body.source, 0
         for segment in text.body.segments:
             if isinstance(segment, str):
@@ -184,11 +190,11 @@ class ProfileView:
         if fixed is None:
             script.append_placeholder(Placeholder(text, replacement))
             return
-        for char in fixed:  # each of them stands where the replacement does
+        for char in fixed:  # each has the location of the replacement
             script.append_literal(char, text.body.source, replacement.start)
 
     def _fixed_text(self, text: TemplateText, replacement: Replacement) -> str | None:
-        """Give what always stands for a replacement, None where that may vary."""
+        """Return the fixed text of a replacement, None if it may vary."""
         declared = self.profile.find_field(text.template, replacement.name)
         if declared is None or declared.value is None or replacement.name in text.engine_fields:
             return None
@@ -200,6 +206,6 @@ class ProfileView:
 
 
 def replaceable_text(invocation: Invocation) -> SourceText | None:
-    """Give the text of an invocation that can hold replacements."""
+    """Return the text of an invocation in which fields are replaced."""
     script = invocation.static_script
     return script.arguments if script is not None else invocation.body

@@ -1,4 +1,7 @@
-"""Whether a value is safe where it stands in a shell script (design: "Quoting")."""
+"""Rules for quoting: whether a value is safe at its position in a shell script.
+
+See docs/language.md, "Quoting".
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from osprofile.lint.shell.commands import (
     parse_words,
     stdin_language,
 )
-from osprofile.lint.shell.position import Position
+from osprofile.lint.shell.position import PLACEHOLDER_MARK, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +35,11 @@ if TYPE_CHECKING:
     from osprofile.lint.value_sets import ValueSet
 
 ValueSource = Literal["request", "context", "script", "words", "safe"]
-"""Who gives a value: a request; the context; the engine, as the job's script, as shell words
-(`TARGET` and `ARGUMENTS` of BIN), or as something safe (`FILE_NAME`, a fixed Value;
-a field that nobody declares is another rule's)."""
+"""Who supplies a value: a request; the context; the engine, as the job script or as shell words
+(`TARGET` and `ARGUMENTS` of BIN). `safe` are `FILE_NAME` and fixed Values, and fields that are not
+declared, which another rule reports."""
 
+# The characters that have no special meaning in each kind of quotes.
 _SAFE_CHARS: Final[dict[Quote, CharSet]] = {
     "unquoted": ALNUM | CharSet.from_chars("_@%+:,./-="),
     "single": ~CharSet.from_chars("'"),
@@ -51,9 +55,9 @@ _SAFE_CHARS: Final[dict[Quote, CharSet]] = {
 _SAFE_IN_BACKQUOTES: Final = ~CharSet.from_chars("`\\")
 _SAFE_IN_CODE: Final = ALNUM | CharSet.from_chars("_.:@+=,[] -")
 _INTEGER_REMEDY: Final = 'give it ext:type="integer"'
-_ARGUMENT_REMEDY: Final = "hand it over as an argument or in the environment, not as code"
+_ARGUMENT_REMEDY: Final = "pass it as an argument or in the environment, not as code"
 _PRINTF_REMEDY: Final = "write printf '%s\\n' @"
-"""A remedy; the @ stands for the quoted replacement."""
+"""A remedy; @ stands for the quoted replacement."""
 
 _DASH_CHARS: Final = CharSet.from_chars("-")
 _BACKSLASH_CHARS: Final = CharSet.from_chars("\\")
@@ -62,7 +66,7 @@ _BACKSLASH_CHARS: Final = CharSet.from_chars("\\")
 @final
 @dataclass(frozen=True, slots=True)
 class QuotingFault:
-    """Why a value is not safe: a code, the place in words, and a remedy."""
+    """Why a value is unsafe: a code, its position in words, and a remedy."""
 
     code: str
     position_text: str
@@ -78,19 +82,19 @@ _QUOTE_FAULTS: Final[dict[Quote, QuotingFault]] = {
     "here-quoted": QuotingFault("OSP604", "in a here-document", _PRINTF_REMEDY),
     "comment": QuotingFault(
         "OSP607", "in a comment, which a line end in it ends",
-        "leave it out, or give the field an ext:pattern without line ends",
+        "remove it, or give the field an ext:pattern without line ends",
     ),
-    "name": QuotingFault("OSP601", "behind a $, as the name of a variable"),
+    "name": QuotingFault("OSP601", "after a $, as the name of a variable"),
     "doubtful": QuotingFault(
-        "OSP611", "in quotes that not all shells read alike",
-        "put it into a variable of its own before",
+        "OSP611", "in quotes that shells read differently",
+        "assign it to a variable first",
     ),
     "arithmetic": QuotingFault("OSP606", "in an arithmetic expression", _INTEGER_REMEDY),
 }  # fmt: skip
 
 
 def classify_source(view: ProfileView, placeholder: Placeholder) -> ValueSource:
-    """Say who gives a hole's value."""
+    """Return who supplies the value of a placeholder."""
     name, text = placeholder.replacement.name, placeholder.text
     if name in text.engine_fields:
         return "safe" if name == "FILE_NAME" else "words"
@@ -105,7 +109,7 @@ def classify_source(view: ProfileView, placeholder: Placeholder) -> ValueSource:
 
 
 def placeholder_values(view: ProfileView, placeholder: Placeholder) -> ValueSet:
-    """Give the values that may stand for a hole, its FROM and TO applied."""
+    """Return the values that a placeholder may get, with FROM and TO applied."""
     name = placeholder.replacement.name
     declared = view.find_field(placeholder.text, name)
     if declared is None:
@@ -115,60 +119,66 @@ def placeholder_values(view: ProfileView, placeholder: Placeholder) -> ValueSet:
     else:
         found = possible.field_values(declared)
         if possible.is_shell_text(declared, placeholder.replacement):
-            return found  # its words begin with a name
+            return found  # FROM and TO keep it shell words
     return possible.apply_replacement(found, placeholder.replacement)
 
 
 def check_placeholder(
     view: ProfileView, placeholder: Placeholder, position: Position, lexed: LexedScript[Placeholder]
 ) -> Iterator[Problem]:
-    """Give the problem of a value at a position, none if it is safe there."""
-    who = classify_source(view, placeholder)
-    if who == "words":
+    """Check a value at a position; report the first fault that is found.
+
+    The order is quotes, code, options, data flow. The job script may be passed as code, and values
+    from the context are checked less strictly than those of requests.
+    """
+    source = classify_source(view, placeholder)
+    if source == "words":
         yield from _check_engine_words(placeholder, position, lexed)
-    if who in {"safe", "words"}:
+    if source in {"safe", "words"}:
         return
-    found = placeholder_values(view, placeholder)
-    text = _holds_shell_text(view, placeholder, position)
-    fault = _find_quote_fault(placeholder, position, found, is_shell_text=text)
-    if fault is None and who != "script":
-        fault = _find_code_fault(position, found)
-    if fault is None and not text and (who != "context" or _is_ssh_field(placeholder)):
-        fault = _find_option_fault(position, found, lexed.functions)
-    if fault is None and who == "request":
-        fault = _find_flow_fault(position, found, lexed)
+    values = placeholder_values(view, placeholder)
+    is_shell_text = _holds_shell_text(view, placeholder, position)
+    fault = _find_quote_fault(placeholder, position, values, is_shell_text=is_shell_text)
+    if fault is None and source != "script":
+        fault = _find_code_fault(position, values)
+    check_options = source != "context" or _is_ssh_field(placeholder)
+    if fault is None and not is_shell_text and check_options:
+        fault = _find_option_fault(position, values, lexed.functions)
+    if fault is None and source == "request":
+        fault = _find_flow_fault(position, values, lexed)
     if fault is not None:
-        yield _problem_from_fault(view, placeholder, who, fault)
+        yield _problem_from_fault(view, placeholder, source, fault)
 
 
 def _check_engine_words(
     placeholder: Placeholder, position: Position, lexed: LexedScript[Placeholder]
 ) -> Iterator[Problem]:
-    """Give the problem of what the engine supplies as words: it may be quoted, or evaluated."""
+    """Check a value that the engine supplies as shell words: it must not be quoted or evaluated."""
     name = placeholder.replacement.name
     if position.quote != "unquoted":
-        message = f"<{name}> of BIN is shell words already, and stands in quotes here"
+        message = f"<{name}> of BIN is already quoted, and is in quotes here"
         yield make_problem("OSP614", message, placeholder.location, f"write <{name}> alone")
-    elif name == "ARGUMENTS":  # TARGET is a path of the profile's own
+    elif name == "ARGUMENTS":  # TARGET is a path that the profile itself makes
         fault = _find_code_fault(position, possible.ANY_VALUES)
         fault = fault or _find_flow_fault(position, possible.ANY_VALUES, lexed, check_options=False)
         if fault is not None:
-            message = f"<{name}> of BIN, which has values of requests, stands {fault.position_text}"
+            message = (
+                f"<{name}> of BIN, which has values of requests, is used {fault.position_text}"
+            )
             yield make_problem(fault.code, message, placeholder.location, fault.remedy)
 
 
 def _is_ssh_field(placeholder: Placeholder) -> bool:
-    """Say whether a field of the context is one that ssh could take for an option."""
+    """Return whether a value is the host or port of ssh, which ssh could read as an option."""
     return placeholder.replacement.name.startswith("SSH:")
 
 
 def _find_quote_fault(
     placeholder: Placeholder, position: Position, values: ValueSet, *, is_shell_text: bool
 ) -> QuotingFault | None:
-    """Find what is wrong with the quotes of a value."""
     if position.backquoted and not _is_subset(values.chars, _SAFE_IN_BACKQUOTES):
         return QuotingFault(
-            "OSP613", "in backquotes, where no quoting holds", "write $(...) instead"
+            "OSP613", "in backquotes, where quotes do not protect it", "write $(...) instead"
         )
     if position.role == "delimiter":
         return QuotingFault(
@@ -182,7 +192,7 @@ def _find_quote_fault(
         return _QUOTE_FAULTS[position.quote]
     if position.delimiter is not None and _can_end_document(position, values.chars):
         return QuotingFault(
-            "OSP604", "in a here-document, which a line of it may end", _PRINTF_REMEDY
+            "OSP604", "in a here-document, which a line of the value may end", _PRINTF_REMEDY
         )
     return None
 
@@ -195,16 +205,16 @@ def _holds_shell_text(view: ProfileView, placeholder: Placeholder, position: Pos
 
 
 def _may_be_assignment(position: Position, values: ValueSet) -> bool:
-    """Say whether an unquoted value may make its word an assignment (`PATH=...`)."""
+    """Return whether an unquoted value may turn its word into an assignment (`PATH=...`)."""
     bare = position.quote == "unquoted" and position.role == "command"
     return bare and "=" in values.chars
 
 
 def _can_end_document(position: Position, chars: CharSet) -> bool:
-    """Say whether a value can make its line equal to what ends the here-document."""
+    """Return whether a value can make its line equal to the delimiter of the here-document."""
     if "\n" in chars:
         return True
-    rest = position.line.replace("\uffff", "")
+    rest = position.line.replace(PLACEHOLDER_MARK, "")
     missing = set(position.delimiter or "").difference(rest)
     return set(rest) <= set(position.delimiter or "") and all(c in chars for c in missing)
 
@@ -226,29 +236,31 @@ def _find_flow_fault(
     *,
     check_options: bool = True,
 ) -> QuotingFault | None:
-    """Find out whether a value gets into a variable, or an output, that is then evaluated."""
+    """Find a variable or an output with the value that is evaluated, or that may be an option."""
     check_options = check_options and "-" in values.first_chars
     if _is_subset(values.chars, _SAFE_IN_CODE) and not check_options:
         return None
-    code = not _is_subset(values.chars, _SAFE_IN_CODE)
-    if code and position.feeds_arithmetic:
-        return QuotingFault("OSP615", "in a command whose output is computed with", _INTEGER_REMEDY)
-    told = None
+    may_be_code = not _is_subset(values.chars, _SAFE_IN_CODE)
+    if may_be_code and position.feeds_arithmetic:
+        return QuotingFault(
+            "OSP615", "in a command whose output is used in arithmetic", _INTEGER_REMEDY
+        )
+    first_option = None
     for step in dataflow.trace_value(lexed, position):
         if "faults" not in step.cached_faults:
             step.cached_faults["faults"] = _find_step_faults(step, lexed.functions)
         faults: tuple[QuotingFault | None, QuotingFault | None] = step.cached_faults["faults"]
         evaluated, option = faults
-        if code and evaluated:
+        if may_be_code and evaluated:
             return evaluated
-        told = told or (option if check_options else None)
-    return told
+        first_option = first_option or (option if check_options else None)
+    return first_option
 
 
 def _find_step_faults(
     step: FlowStep, functions: AbstractSet[str]
 ) -> tuple[QuotingFault | None, QuotingFault | None]:
-    """Find out whether a step brings a value where it is evaluated, and where it may be an option."""
+    """Return where a step evaluates the value, and where the value may be an option there."""
     evaluated = option = None
     for via, used, begins in step.positions:
         evaluated = evaluated or _find_evaluation(via, used)
@@ -258,20 +270,20 @@ def _find_step_faults(
 
 
 def _find_evaluation(source: str, position: Position) -> QuotingFault | None:
-    """Find out whether a place that a value gets to, by a variable or itself, evaluates it."""
+    """Find out whether a position evaluates a value; `source` is the variable or output it is in."""
     by = (
         f"in variable {source.removeprefix('$')}, which"
         if source.startswith("$") and source != "$(...)"
         else "in an output, which"
     )
     if source and position.quote == "arithmetic":
-        return QuotingFault("OSP615", f"{by} is computed with", _INTEGER_REMEDY)
+        return QuotingFault("OSP615", f"{by} is used in arithmetic", _INTEGER_REMEDY)
     variable = dataflow.assigned_variable(position) or _parse_env_variable(position)
     if variable in SPECIAL_VARIABLES:
         return QuotingFault(
             "OSP615",
             f"in {variable}, which decides what is run",
-            "set it to a text of the profile's own",
+            "set it to a fixed text",
         )
     if (
         source
@@ -293,7 +305,7 @@ def _find_evaluation(source: str, position: Position) -> QuotingFault | None:
 
 
 def find_evaluated_input(lexed: LexedScript[Placeholder]) -> Iterator[tuple[str, str, Position]]:
-    """Yield each variable that `lex_script` fills and that is evaluated: its name, by what, and where."""
+    """Yield each variable that `read` sets and that is evaluated: its name, how, and where."""
     for command in lexed.commands:
         for name in command.words[1:] if command.words[:1] == ["read"] else ():
             origin = Position("double", "assignment", (), f"{name}=")
@@ -311,7 +323,7 @@ def find_evaluated_input(lexed: LexedScript[Placeholder]) -> Iterator[tuple[str,
 
 
 def _parse_env_variable(position: Position) -> str:
-    """Return the variable that `env NAME=...` sets; nothing if it is none."""
+    """Return the variable that `env NAME=...` sets; empty if there is none."""
     name, equals, _ = position.prefix.partition("=")
     return name if equals and position.words[:1] == ("env",) else ""
 
@@ -322,40 +334,39 @@ def _find_variable_option(
     if position.role != "argument" or not may_be_option(position.words, position.prefix, functions):
         return None
     if position.words[-1].startswith("-") and position.words[-1] != "--":
-        return None  # most likely it is the value of that option
+        return None  # most likely the value of that option
     if parse_words(position.words).name in {"echo", "set", "export", "eval", ""}:
         return None
     command = _display_command(parse_words(position.words).name)
     where = (
-        f"in variable {source.removeprefix('$')}, where {command} takes a leading - for an option"
+        f"in variable {source.removeprefix('$')}, where {command} reads a leading - as an option"
     )
     return QuotingFault(
         "OSP616",
         where,
-        "let a -- precede the variable, or give the field an ext:pattern that forbids a leading -",
+        "put a -- before the variable, or give the field an ext:pattern that forbids a leading -",
     )
 
 
 def _find_option_fault(
     position: Position, values: ValueSet, functions: AbstractSet[str]
 ) -> QuotingFault | None:
-    """Find out whether a value may be taken for an option."""
     if position.role != "argument":
         return None
     name = parse_words(position.words).name
     if name == "echo" and values.chars.intersects(_DASH_CHARS | _BACKSLASH_CHARS):
-        where = "given to echo, which may take it for an option and reads backslashes"
+        where = "as an argument of echo, which may read it as an option and evaluates backslashes"
         return QuotingFault("OSP605", where, _PRINTF_REMEDY)
     if "-" not in values.first_chars or not may_be_option(
         position.words, position.prefix, functions
     ):
         return None
     remedy = (
-        "let a -- precede it, or attach it to its option (-q'...', --queue='...'), "
+        "put a -- before it, or attach it to its option (-q'...', --queue='...'), "
         "or give it an ext:pattern that forbids a leading -"
     )
     return QuotingFault(
-        "OSP605", f"where {_display_command(name)} takes a leading - for an option", remedy
+        "OSP605", f"where {_display_command(name)} reads a leading - as an option", remedy
     )
 
 
@@ -372,19 +383,19 @@ def _problem_from_fault(
     )
     if name == "ENVIRONMENT":
         words = "<ENVIRONMENT/{}/{}>".format(*possible.ENVIRONMENT_REPLACEMENT)
-        remedy = f"hand it to the program by env: set -- {words}"
+        remedy = f"pass it to the program with env: set -- {words}"
     remedy = remedy.replace("@", f"'<{name}/'/'\\\\''>'")
     if source == "script":
         return make_problem(
-            "OSP608", f"the job's script stands {fault.position_text}", placeholder.location, remedy
+            "OSP608", f"the job script is used {fault.position_text}", placeholder.location, remedy
         )
     declared = view.find_field(placeholder.text, name)
     if declared is not None and declared.location.source is not placeholder.location.source:
         remedy += f"; field {declared.name} is declared at {declared.location}"
     if source == "context":
-        message = f"the value of {name}, which the context gives, stands {fault.position_text}"
+        message = f"the value of {name}, which the context supplies, is used {fault.position_text}"
         return make_problem("OSP609", message, placeholder.location, remedy)
-    message = f"the value of settable field {name} stands {fault.position_text}"
+    message = f"the value of settable field {name} is used {fault.position_text}"
     return make_problem(fault.code, message, placeholder.location, remedy)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with replacements: of no field, not finished, bad regular expressions (seed, 2.1)."""
+"""Rules for replacements in texts (OS Profile 0.3, 2.1): unknown fields, syntax, unused fields."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})")
 
 
 def check_replacements(view: ProfileView) -> Iterator[Problem]:
-    """Judge every replacement of a resolved profile."""
+    """Check every replacement of a resolved profile."""
     for text, found in view.list_replacements():
         if not is_known_name(view, text, found.name):
             yield _undeclared_problem(view, text, found)
@@ -45,7 +45,7 @@ def check_replacements(view: ProfileView) -> Iterator[Problem]:
 
 
 def is_known_name(view: ProfileView, text: TemplateText, name: str) -> bool:
-    """Say whether a replacement of that name can have a value in a text."""
+    """Return whether a replacement of that name can have a value in a text."""
     if name in text.engine_fields or view.find_field(text, name) is not None:
         return True
     if name == engine.JOB_SCRIPT:
@@ -64,7 +64,7 @@ def _is_part_of_job_script(view: ProfileView, text: TemplateText) -> bool:
 
 
 def list_known_names(view: ProfileView, text: TemplateText) -> set[str]:
-    """Give the names that a replacement in a text may have."""
+    """Return the names to suggest for a replacement in a text."""
     declared = {*view.profile.global_fields, *text.template.fields}
     return declared | engine.SPECIAL_FIELDS | text.engine_fields
 
@@ -78,7 +78,7 @@ def _undeclared_problem(view: ProfileView, text: TemplateText, replacement: Repl
         )
     if text.invocation.name:
         where += f", variation {text.invocation.name}"
-    message = f"<{name}> is no field of {where}, no global and no special field"
+    message = f"<{name}> is not a field of {where}, a global field or a special field"
     return make_problem(
         "OSP301",
         message,
@@ -90,8 +90,8 @@ def _undeclared_problem(view: ProfileView, text: TemplateText, replacement: Repl
 def _suggest_remedy(view: ProfileView, text: TemplateText, name: str) -> str:
     for template in view.profile.templates.values():
         if name in template.fields:
-            place = template.fields[name].location
-            return f"template {template.name} declares it, at {place}, for itself; declare it here, too"
+            location = template.fields[name].location
+            return f"template {template.name} declares it for itself, at {location}; declare it here, too"
     return (
         f"{suggest_names(name, list_known_names(view, text))}; a field of the user's profile is declared with "
         f'isSettable="false"; a shell\'s redirection has a blank: < {name}'
@@ -105,38 +105,38 @@ def _check_derived(
     base = view.find_field(text, replacement.name)
     if base is None or base.name == replacement.name or base.type == "integer":
         return
-    message = f"<{replacement.name}> is computed from field {base.name}, which is no integer"
+    message = f"<{replacement.name}> is computed from field {base.name}, which is not an integer"
     hint = f'give the field at {base.location} ext:type="integer"'
     yield make_problem("OSP314", message, text.body.locate_replacement(replacement), hint)
 
 
 def _check_unfinished(view: ProfileView, text: TemplateText) -> Iterator[Problem]:
-    """Find `<NAME` of a known field that is no replacement."""
+    """Report `<NAME` of a known field that does not end like a replacement."""
     starts = {found.start for found in text.body.replacements}
     source = text.body.source
     for match in _REPLACEMENT_START.finditer(source.text):
         if match.start() in starts or not is_known_name(view, text, match[1]):
             continue
-        message = f"<{match[1]} begins like a replacement of field {match[1]} and does not end"
-        hint = "write <NAME> or <NAME/FROM/TO> in one line; a literal < is followed by a blank"
+        message = f"<{match[1]} begins like a replacement of field {match[1]} but does not end"
+        hint = "write <NAME> or <NAME/FROM/TO> on one line; put a blank after a literal <"
         yield make_problem("OSP303", message, source.get_location(match.start()), hint)
 
 
 def _check_static_script(
     view: ProfileView, template: str, script: StaticScript
 ) -> Iterator[Problem]:
-    """Find replacements in a static script's body, which is written as it is."""
+    """Report replacements in a static script's body, which is written unchanged."""
     fields = {*view.profile.global_fields, *view.profile.templates[template].fields}
     for found in bodies.parse_body(script.body).replacements:
         if found.name not in fields and not engine.is_special_field(found.name):
             continue
         message = f"<{found.name}> in the body of static script {script.file_name} is not replaced"
-        hint = "hand the value over in the attribute arguments; the script gets it as $1, ..."
+        hint = "pass the value in the attribute arguments; the script gets it as $1, ..."
         yield make_problem("OSP503", message, script.body.get_location(found.start), hint)
 
 
 def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
-    """Find the document's own fields that nothing uses (of inherited ones, its author hears)."""
+    """Report unused fields that the document itself declares, not inherited ones."""
     used = {
         name
         for text, found in view.list_replacements()
@@ -146,14 +146,14 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
         engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT_FIELD}
         partners = [t.name for t in view.related_templates(template)]
         for field in template.fields.values():
-            known = field.name in engine_reads or any((n, field.name) in used for n in partners)
-            if not known and _NAME_PATTERN.fullmatch(field.name):
+            is_used = field.name in engine_reads or any((n, field.name) in used for n in partners)
+            if not is_used and _NAME_PATTERN.fullmatch(field.name):
                 where = f"no variation of template {template.name}"
                 yield _unused_field_problem(field, where)
-    every = {name for _, name in used}
-    every |= {TIME_LIMIT_FIELD, *(name for names in ENGINE_FIELDS.values() for name in names)}
+    used_names = {name for _, name in used}
+    used_names |= {TIME_LIMIT_FIELD, *(name for names in ENGINE_FIELDS.values() for name in names)}
     for field in view.own_document.global_fields.values():
-        if field.name not in every:
+        if field.name not in used_names:
             yield _unused_field_problem(field, "no template of the resolved profile")
 
 
@@ -166,5 +166,5 @@ def _list_used_names(
 
 def _unused_field_problem(field: Field, where: str) -> Problem:
     message = f"{where} uses field {field.name}"
-    hint = f"write <{field.name}> where its value belongs, or remove the field"
+    hint = f"write <{field.name}> where its value is needed, or remove the field"
     return make_problem("OSP302", message, field.element.locate_attribute("name"), hint)

@@ -1,4 +1,7 @@
-"""What every resolved profile must have (seed, 2.5; design: "conventions")."""
+"""Rules for what a resolved profile must have (OS Profile 0.3, 2.5).
+
+See docs/language.md, "Required templates".
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,14 @@ REQUIRED_TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     BIN_TEMPLATE: ("", "STATIC_SCRIPT", "RUN_STATIC_SCRIPT"),
     "SHELL": ("", "SSH"),
 }
-"""The templates that a resolved profile has, with their variations."""
+"""The templates and variations that a resolved profile must have."""
 
 RECOMMENDED_VARIATIONS: Final = {"GET_JOB_STATUS": ("ALL",)}
-"""Variations without which the engine works, only slower."""
+"""Variations without which the engine works, but slower."""
 
 
 def check_requirements(view: ProfileView) -> Iterator[Problem]:
-    """Find what the resolved profile lacks."""
+    """Report what the resolved profile lacks."""
     yield from _check_templates(view)
     yield from _check_variations(view)
     yield from _check_applications(view)
@@ -44,7 +47,7 @@ def check_requirements(view: ProfileView) -> Iterator[Problem]:
 
 
 def _check_commands(view: ProfileView) -> Iterator[Problem]:
-    """Judge the templates whose text is a command that is started without a shell."""
+    """Check the templates whose text is a command that is run without a shell."""
     for name in ("SHELL", "EVENTS"):
         template = view.profile.templates.get(name)
         for invocation in template.invocations.values() if template else ():
@@ -68,7 +71,7 @@ def _check_templates(view: ProfileView) -> Iterator[Problem]:
     message = f"the resolved profile has no template {', '.join(missing)}"
     hint = "write them, or inherit them: extends=... in the root element"
     if view.own_document.extends:
-        hint = f"write them; none of what {view.own_document.name} extends has them"
+        hint = f"write them; no profile that {view.own_document.name} extends has them"
     yield make_problem("OSP204", message, view.own_document.location, hint)
 
 
@@ -84,7 +87,7 @@ def _check_variations(view: ProfileView) -> Iterator[Problem]:
             )
         slower = [v for v in RECOMMENDED_VARIATIONS.get(name, ()) if v not in template.invocations]
         if slower:
-            hint = "with it, one call of the batch system tells the states of all jobs"
+            hint = "with it, one call of the batch system returns the states of all jobs"
             yield make_problem("OSP206", _format_missing(template, slower), template.location, hint)
 
 
@@ -95,14 +98,14 @@ def _format_missing(template: Template, variations: list[str]) -> str:
 
 def _describe_variations(template: Template) -> str:
     names = ", ".join(name or "the default one" for name in template.invocations)
-    return f"a template replaces the inherited one whole; it has {names or 'none'}"
+    return f"a template replaces all of the inherited one; it has {names or 'none'}"
 
 
 def _check_applications(view: ProfileView) -> Iterator[Problem]:
     applications = view.profile.applications.values()
     if all(a.application_name != DEFAULT_APPLICATION for a in applications):
         message = f"the resolved profile has no application {DEFAULT_APPLICATION}"
-        hint = "it is what START runs if a request names none"
+        hint = "START runs it if a request names no application"
         yield make_problem("OSP207", message, view.own_document.location, hint)
     entities: list[Application | Storage] = [*applications, *view.profile.storages.values()]
     for entity in entities:
@@ -112,15 +115,15 @@ def _check_applications(view: ProfileView) -> Iterator[Problem]:
         kind = type(entity).__name__.lower()
         message = f"{kind} {entity.name} uses the default variation of template {template.name}, "
         message += "which has none"
-        place = entity.element.locate_attribute("template")
-        yield make_problem("OSP208", message, place, f"the template stands at {template.location}")
+        location = entity.element.locate_attribute("template")
+        yield make_problem("OSP208", message, location, f"the template is at {template.location}")
 
 
 # Static scripts
 
 
 def check_static_scripts(view: ProfileView) -> Iterator[Problem]:
-    """Judge static scripts, and BIN, which says where they are and how they run (seed, 2.2)."""
+    """Check static scripts, and BIN, which says where they are and how they run (OS Profile 0.3, 2.2)."""
     scripts = [
         (template, invocation.static_script)
         for template in view.profile.templates.values()
@@ -130,8 +133,8 @@ def check_static_scripts(view: ProfileView) -> Iterator[Problem]:
     bin_template = view.profile.templates.get(BIN_TEMPLATE)
     if bin_template is None:
         for template, script in scripts:
-            message = f"template {template.name} has a static script, and the profile no BIN"
-            hint = "BIN says where static scripts are, and how they run"
+            message = f"template {template.name} has a static script, but the profile has no BIN"
+            hint = "BIN says where static scripts are and how they run"
             yield make_problem("OSP501", message, script.location, hint)
     else:
         yield from _check_bin(bin_template)
@@ -145,7 +148,7 @@ def _check_bin(template: Template) -> Iterator[Problem]:
             continue
         if invocation.static_script is not None:
             message = f"variation {name!r} of BIN is itself a static script"
-            hint = "BIN says where those are and how they run: give it a Body"
+            hint = "BIN says where static scripts are and how they run: give it a Body"
             yield make_problem("OSP502", message, invocation.static_script.location, hint)
         else:
             yield from _check_bin_fields(invocation)
@@ -157,7 +160,7 @@ def _check_bin_fields(invocation: Invocation) -> Iterator[Problem]:
     used = {found.name for found in bodies.parse_body(invocation.body).replacements}
     for name in sorted(BIN_FIELDS.get(invocation.name, frozenset()) - used):
         message = f"variation {invocation.name} of BIN does not use <{name}>"
-        hint = "the engine gives it the script's file or arguments there (OS Profile, 2.2)"
+        hint = "the engine supplies the script's file or arguments there (OS Profile 0.3, 2.2)"
         yield make_problem("OSP505", message, invocation.location, hint)
 
 
@@ -167,6 +170,6 @@ def _check_file_names(scripts: list[StaticScript]) -> Iterator[Problem]:
         before = first.setdefault(script.file_name, script)
         if before.body.text != script.body.text:
             message = f"two static scripts are written to the same file {script.file_name}"
-            hint = f"the other one stands at {before.location}; give one of them another fileName"
-            place = script.element.locate_attribute("fileName")
-            yield make_problem("OSP504", message, place, hint)
+            hint = f"the other one is at {before.location}; give one of them another fileName"
+            location = script.element.locate_attribute("fileName")
+            yield make_problem("OSP504", message, location, hint)

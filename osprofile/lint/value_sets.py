@@ -1,6 +1,6 @@
-"""What the values of a field can be: which characters they have, and with which they begin.
+"""The set of values that a field can have: their characters, and their first characters.
 
-The sets are never too small: they rest on what the engine checks (`ext:type`, Min, Max,
+The sets are never too small: they follow from what the engine checks (`ext:type`, Min, Max,
 `ext:pattern`). The empty value, which passes every check, has no characters.
 """
 
@@ -39,8 +39,8 @@ ENVIRONMENT_REPLACEMENT: Final = (
     r"export ([A-Za-z_][A-Za-z0-9_]*+=)('(?:[^']++|'\\'')*+')(?:\n|\z)",
     "$1$2 ",
 )
-"""FROM and TO that make words NAME='value' of these lines, for env. As commands they are not safe:
-bash evaluates what it assigns to RANDOM, SECONDS and others."""
+"""FROM and TO that turn lines `export NAME='value'` into words NAME='value' for env. As commands the
+lines are not safe: bash evaluates values that are assigned to RANDOM, SECONDS and others."""
 
 _NUMBER_CHARS: Final = DIGIT | CharSet.from_chars("+-.eE")
 _ANCHORS: Final = frozenset(
@@ -58,7 +58,7 @@ _QUOTE_ESCAPES: Final = frozenset({"'\\''", "'\"'\"'"})
 @final
 @dataclass(frozen=True, slots=True)
 class ValueSet:
-    """The characters that values may have, and those that they may begin with."""
+    """The characters that values may contain, and those that they may begin with."""
 
     chars: CharSet
     first_chars: CharSet
@@ -70,7 +70,7 @@ DERIVED_VALUES: Final = ValueSet(DIGIT | CharSet.from_chars(":"), DIGIT)
 
 
 def is_shell_text(field: Field, replacement: Replacement) -> bool:
-    """Return whether a replacement gives only quoted shell words, by its field's pattern."""
+    """Return whether a replacement always gives quoted shell words, by its field's pattern."""
     pattern = field.pattern.text if field.pattern is not None else ""
     if pattern == ENVIRONMENT_PATTERN:
         return (replacement.pattern, replacement.replacement) == ENVIRONMENT_REPLACEMENT
@@ -78,7 +78,7 @@ def is_shell_text(field: Field, replacement: Replacement) -> bool:
 
 
 def field_values(field: Field) -> ValueSet:
-    """Give what the engine lets through for a field."""
+    """Return the values that the engine accepts for a field."""
     found = ANY_VALUES
     if field.type == "integer":
         found = DIGIT_VALUES
@@ -91,57 +91,58 @@ def field_values(field: Field) -> ValueSet:
 
 
 def escapes_quotes(replacement: Replacement) -> bool:
-    r"""Say whether a replacement is `<X/'/'\\''>`, which makes a value fit for single quotes."""
+    r"""Return whether a replacement is `<X/'/'\\''>`, which escapes a value for single quotes."""
     if replacement.pattern is None or replacement.replacement is None:
         return False
-    made = parse_literal_replacement(replacement.replacement)
-    return parse_literal_pattern(replacement.pattern) == "'" and made in _QUOTE_ESCAPES
+    literal = parse_literal_replacement(replacement.replacement)
+    return parse_literal_pattern(replacement.pattern) == "'" and literal in _QUOTE_ESCAPES
 
 
 def apply_replacement(values: ValueSet, replacement: Replacement) -> ValueSet:
-    """Give what the values become by FROM and TO, as far as that is plain to see.
+    """Return the set of values after FROM and TO.
 
-    Plain is a FROM of one character or class, repeated or not, with a literal TO. Else what TO adds
-    is the profile's own text, and the result may begin with any character of the value.
+    The result is exact for a FROM of one character or class, repeated or not, and a literal TO. For
+    others, TO adds trusted text of the profile, and the result may begin with any character of the
+    value.
     """
     if replacement.pattern is None or replacement.replacement is None:
         return values
-    made = parse_literal_replacement(replacement.replacement)
-    taken = _parse_replaced_chars(replacement.pattern)
-    if made is None or taken is None:  # what begins the value may be taken away
+    literal = parse_literal_replacement(replacement.replacement)
+    replaced = _parse_replaced_chars(replacement.pattern)
+    if literal is None or replaced is None:  # FROM may remove the beginning of the value
         return ValueSet(
-            values.chars, values.chars | values.first_chars | CharSet.from_chars(made or "")
+            values.chars, values.chars | values.first_chars | CharSet.from_chars(literal or "")
         )
-    if not values.chars.intersects(taken):
+    if not values.chars.intersects(replaced):
         return values
-    added = CharSet.from_chars(made)
-    # Where the text put in is empty, a value may begin with any character of its inside.
+    # With an empty TO, a value may begin with any character that it contains.
     first = (
-        (values.first_chars & ~taken) | CharSet.from_chars(made[:1])
-        if made
-        else values.chars & ~taken
+        (values.first_chars & ~replaced) | CharSet.from_chars(literal[:1])
+        if literal
+        else values.chars & ~replaced
     )
-    return ValueSet((values.chars & ~taken) | added, first)
+    return ValueSet((values.chars & ~replaced) | CharSet.from_chars(literal), first)
 
 
 def _parse_replaced_chars(pattern: str) -> CharSet | None:
-    """Give the set of a pattern that takes single characters of a set away, or runs of them."""
-    try:
-        node = parse_pattern(pattern).tree
-    except (JavaRegexError, RecursionError):
-        return None
+    """Return the set of characters of a pattern that matches one of them, or a run of them."""
+    node = _parse_tree(pattern)
     if isinstance(node, Repeat) and node.least == 1:
         node = node.body
-    while isinstance(node, Group):
-        node = node.body
-    return node.chars if isinstance(node, Chars) else None
+    return _single_char_set(node) if node is not None else None
+
+
+def _parse_tree(pattern: str) -> Node | None:
+    try:
+        return parse_pattern(pattern).tree
+    except (JavaRegexError, RecursionError):
+        return None
 
 
 def matches_every_value(pattern: str, chars: CharSet) -> bool:
-    """Say whether FROM surely matches every value of these characters, as a whole: `^(.+)$`."""
-    try:
-        node = parse_pattern(pattern).tree
-    except (JavaRegexError, RecursionError):
+    """Return whether FROM certainly matches every whole value of these characters: `^(.+)$`."""
+    node = _parse_tree(pattern)
+    if node is None:
         return False
     parts = node.nodes if isinstance(node, Seq) else (node,)
     parts = tuple(part for part in parts if part not in _ANCHORS)
@@ -154,10 +155,9 @@ def matches_every_value(pattern: str, chars: CharSet) -> bool:
 
 
 def pattern_values(pattern: str) -> ValueSet:
-    """Give the values that a Java pattern can match as a whole; of a bad one, anything."""
-    try:
-        tree = parse_pattern(pattern).tree
-    except (JavaRegexError, RecursionError):
+    """Return the values that a Java pattern can match as a whole; for a bad pattern, all values."""
+    tree = _parse_tree(pattern)
+    if tree is None:
         return ANY_VALUES
     found = _analyze_node(tree)
     return ValueSet(found.chars, found.first_chars)
@@ -166,7 +166,7 @@ def pattern_values(pattern: str) -> ValueSet:
 @final
 @dataclass(frozen=True, slots=True)
 class _PatternPart:
-    """What a part of a pattern can match; `may_be_empty`: also nothing; `excluded_chars`: what cannot follow."""
+    """What a part of a pattern can match; `excluded_chars` cannot follow it."""
 
     chars: CharSet = EMPTY
     first_chars: CharSet = EMPTY
@@ -175,7 +175,7 @@ class _PatternPart:
 
 
 def _analyze_node(node: Node) -> _PatternPart:
-    found = _PatternPart()  # of an assertion
+    found = _PatternPart()  # an assertion
     match node:
         case Chars(chars):
             found = _PatternPart(chars, chars, may_be_empty=False)
@@ -203,24 +203,24 @@ def _single_char_set(node: Node) -> CharSet | None:
 
 
 def _join_sequence(parts: list[_PatternPart]) -> _PatternPart:
-    chars, first, empty, barred = EMPTY, EMPTY, True, EMPTY
+    chars, first, empty, excluded = EMPTY, EMPTY, True, EMPTY
     for part in parts:
         chars |= part.chars
         if empty:
-            first |= part.first_chars & ~barred
-            barred |= part.excluded_chars
+            first |= part.first_chars & ~excluded
+            excluded |= part.excluded_chars
             empty = part.may_be_empty
-    return _PatternPart(chars, first, empty, barred if empty else EMPTY)
+    return _PatternPart(chars, first, empty, excluded if empty else EMPTY)
 
 
 def _join_branches(parts: list[_PatternPart]) -> _PatternPart:
-    chars, first, barred = EMPTY, EMPTY, ANY
+    chars, first, excluded = EMPTY, EMPTY, ANY
     for part in parts:
         chars |= part.chars
         first |= part.first_chars
-        barred &= part.excluded_chars if part.may_be_empty else ANY
+        excluded &= part.excluded_chars if part.may_be_empty else ANY
     empty = any(part.may_be_empty for part in parts)
-    return _PatternPart(chars, first, empty, barred if empty else EMPTY)
+    return _PatternPart(chars, first, empty, excluded if empty else EMPTY)
 
 
 def _repeat_part(part: _PatternPart, minimum: int, maximum: int) -> _PatternPart:

@@ -1,11 +1,11 @@
-"""Waivers: comments by which a profile's author says that a problem is meant to be, and why.
+"""Waivers: comments in a profile that accept a problem and say why.
 
     <!-- lint-waive OSP605: the pattern of PATH forbids a leading - -->
 
-A waiver on lines of its own covers the element that follows it, from its start tag to its end tag;
-one behind something else on a line covers that line. One before the root element covers the whole
-file, and what this profile makes wrong in those that it inherits from. In a script no XML comment can
-stand: the waiver stands before its Body, Invocation or Template.
+A waiver on lines of its own covers the element that follows it, from its start tag to its end tag.
+A waiver after something else on a line covers that line. A waiver before the root element covers the
+whole file, and the problems that this profile causes in inherited documents. A script cannot hold an
+XML comment: put the waiver before its Body, Invocation or Template.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _WAIVER_PATTERN: Final = re.compile(rf"\s*{WAIVER_KEYWORD}\b([^:]*)(?::(.*))?", 
 
 @final
 class Waiver(NamedTuple):
-    """A waiver of some codes: `reason` in one line, and the bytes that it covers.
+    """A waiver of some codes, for the bytes from `start` to `end`; `reason` is one line.
 
-    `covers_parents`: it covers inherited documents, too.
+    `covers_parents`: the waiver also covers inherited documents.
     """
 
     codes: tuple[str, ...]
@@ -46,7 +46,7 @@ class Waiver(NamedTuple):
     covers_parents: bool = False
 
     def covers(self, location: Location | None) -> bool:
-        """Say whether a place is in what it covers."""
+        """Return whether a location is covered."""
         if self.covers_parents:
             return True
         if location is None or location.source is not self.location.source:
@@ -64,7 +64,7 @@ class WaivedProblem(NamedTuple):
 
 @final
 class _PlacedComment(NamedTuple):
-    """A comment with the range of the element that follows it, -1 without one."""
+    """A comment with the range of the element that follows it, -1 if there is none."""
 
     offset: int
     text: str
@@ -76,10 +76,10 @@ class _PlacedComment(NamedTuple):
 def apply_waivers(
     problems: Sequence[Problem], source: Source, *, active_prefixes: Iterable[str]
 ) -> tuple[list[Problem], list[WaivedProblem]]:
-    """Give the problems that no waiver of the document covers, and those that one does.
+    """Return the problems that no waiver of the document covers, and the waived ones.
 
-    `active_prefixes` has what codes of rules that were run begin with: a waiver of one of them that covers
-    nothing is a problem itself (OSP701), as is a waiver that says nothing clear (OSP702).
+    `active_prefixes` are the prefixes of the codes whose rules were run. A waiver of such a code that
+    covers no problem is a problem itself (OSP701), and so is a malformed waiver (OSP702).
     """
     if WAIVER_KEYWORD.encode() not in source.data:
         return [*problems], []
@@ -103,12 +103,12 @@ def apply_waivers(
 def _match_waivers(
     problems: Sequence[Problem], waivers: Iterable[Waiver], source: Source
 ) -> Iterator[tuple[Problem, Waiver | None]]:
-    """Give each problem with the innermost waiver that covers it.
+    """Yield each problem with the innermost waiver that covers it.
 
-    Both are walked through once, in the order of the document: of a code, elements that nest and
-    one line are all that can be open at a place.
+    One pass over problems and waivers, sorted by offset, takes linear time: at each offset only the
+    waivers of the enclosing elements and of the line are open.
     """
-    # Of two that cover the same, the first one counts.
+    # Of two waivers that cover the same range, the first one counts.
     unique = {(c, w.start, w.end): w for w in [*waivers][::-1] for c in w.codes}
     everywhere = {code: w for (code, _, _), w in unique.items() if w.covers_parents}
     inner = [(w.start, code, w) for (code, _, _), w in unique.items() if not w.covers_parents]
@@ -134,26 +134,26 @@ def _unused_waiver_problem(waiver: Waiver, code: str) -> Problem:
 
 
 def read_waivers(source: Source) -> tuple[list[Waiver], list[Problem]]:
-    """Give the waivers of a well-formed document, and what is wrong with them (OSP702)."""
+    """Return the waivers of a well-formed document, and the problems with them (OSP702)."""
     waivers, problems = list[Waiver](), list[Problem]()
     for comment in _CommentReader(source).comments:
         match = _WAIVER_PATTERN.match(comment.text)
         if match is None:
             continue
-        place = Location(source, comment.offset)
+        location = Location(source, comment.offset)
         codes, reason = (
             tuple(match[1].replace(",", " ").split()),
             " ".join((match[2] or "").split()),
         )
-        wrong = [*_check_waiver(codes, reason, place)]
+        wrong = [*_check_waiver(codes, reason, location)]
         start, end, at_root = _covered_range(source, comment)
         if start < 0:
-            message = "a waiver with nothing behind it that it could cover"
-            hint = "it stands before an element, or behind something on the same line"
-            wrong.append(make_problem("OSP702", message, place, hint))
+            message = "a waiver that covers nothing"
+            hint = "put it before an element, or at the end of a line"
+            wrong.append(make_problem("OSP702", message, location, hint))
         problems += wrong
         if not wrong:
-            waivers.append(Waiver(codes, reason, place, start, end, at_root))
+            waivers.append(Waiver(codes, reason, location, start, end, at_root))
     return waivers, problems
 
 
@@ -161,11 +161,11 @@ def _check_waiver(codes: Sequence[str], reason: str, location: Location) -> Iter
     if not codes:
         yield make_problem("OSP702", "a waiver that names no code", location, WAIVER_SYNTAX)
     elif not reason:
-        hint = f"say why, for those who come after you: {WAIVER_SYNTAX}"
+        hint = f"say why, for later readers: {WAIVER_SYNTAX}"
         yield make_problem("OSP702", "a waiver without a reason", location, hint)
     for code in codes:
         if not is_rule_code(code):
-            message = f"a waiver of {quote_name(code)}, which is no code"
+            message = f"a waiver of {quote_name(code)}, which is not a code"
             yield make_problem("OSP702", message, location, suggest_names(code, RULES))
         elif code in UNLOADABLE:
             message = f"{code} cannot be waived: no command would load the profile"
@@ -173,7 +173,7 @@ def _check_waiver(codes: Sequence[str], reason: str, location: Location) -> Iter
 
 
 def _covered_range(source: Source, comment: _PlacedComment) -> tuple[int, int, bool]:
-    """Give the first byte that a waiver covers, the one after the last, and if that is all."""
+    """Return the range of bytes that a waiver covers, and whether that is the root element."""
     begin = source.data.rfind(b"\n", 0, comment.offset) + 1
     if not source.data[begin : comment.offset].strip():
         return comment.start, comment.end, comment.at_root
@@ -183,9 +183,10 @@ def _covered_range(source: Source, comment: _PlacedComment) -> tuple[int, int, b
 
 @final
 class _CommentReader:
-    """The comments of a well-formed document, each with the element that follows it.
+    """Reads the comments of a well-formed document, each with the element that follows it.
 
-    expat tells where things begin: an element ends where the next thing begins.
+    expat reports where tags, texts and comments begin, but not where they end: an element ends where
+    the next of them begins.
     """
 
     def __init__(self, source: Source) -> None:

@@ -1,1 +1,1 @@
-"""The page for a site's users: what a profile offers, and a form that shows the script."""
+"""The page for a site's users: the fields and scripts of a profile, and a form that shows a script."""

@@ -1,4 +1,4 @@
-"""The style and the scripts of a page, and the policy under which a browser takes no others."""
+"""The style and the scripts of a page, and the policy that lets a browser use no others."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Final
 
 STYLE_FILE: Final = "page.css"
 SCRIPT_FILES: Final = ("page.js", "form.js")
-"""What each page has, and what only a served one has."""
+"""The script of every page, and the script that only a served page has."""
 
 
 @cache
 def read_asset(name: str) -> str:
-    """Give a file of this package, which is written into pages as it is."""
+    """Return the text of a file of this package, which is written into pages unchanged."""
     with open(path.join(path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()
 
 
 def build_policy(*, live: bool) -> str:
-    """Give the Content-Security-Policy: nothing but what is in the page; a served one asks its server."""
+    """Return the Content-Security-Policy: only what is in the page; a live page may call its server."""
     scripts = " ".join(_hash_asset(name) for name in SCRIPT_FILES[: 2 if live else 1])
     connect = "; connect-src 'self'" if live else ""
     return (

@@ -1,4 +1,4 @@
-"""A page's content, drawn from a resolved profile and from the plans of its scripts."""
+"""Collect the content of a page from a resolved profile and the plans of its scripts."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ SHELL: Final = "SHELL"
 _CHOICE_PATTERN: Final = re.compile(
     r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?"
 )
-"""A pattern that is nothing but a few words to choose from."""
+"""A pattern that is only a list of words to choose from."""
 
 
 def collect_page(profile: Profile, context: Mapping[str, str] | None = None) -> Page:
-    """Give what a page tells of a profile.
+    """Return the content of the page of a profile.
 
-    `context` overrides the user and directory that the examples show. Raises
-    `InvalidProfileError` for a fault in a body, `NotFoundError` where START lacks one of its parts.
+    `context` overrides the user and directory of the examples. Raises `InvalidProfileError` for an
+    error in a body, `NotFoundError` if START lacks one of its parts.
     """
     return _PageCollector(profile, context or {}).build_page()
 
 
 @final
 class _PageCollector:
-    """Walks the scripts of one profile, and notes each field that it meets."""
+    """Goes through the scripts of a profile and collects their fields."""
 
     def __init__(self, profile: Profile, context: Mapping[str, str]) -> None:
         self.profile = profile
@@ -78,7 +78,7 @@ class _PageCollector:
         )
 
     def _sort_templates(self) -> list[Template]:
-        """Give the templates: START, what people ask for, then the parts of others."""
+        """Return the templates: START, other scripts, then parts of scripts."""
         found = list(self.profile.templates.values())
         rank = {START: 0} | dict.fromkeys(self.part_names, 2)
         return sorted(found, key=lambda t: rank.get(t.name, 1))
@@ -88,9 +88,9 @@ class _PageCollector:
     def _add_targets(self, template: Template, variation: str) -> None:
         if template.name in self.part_names:
             return
-        wanted = [w for w in map(self._request_name, self.applications) if w]
-        first = get_plan(self.profile, template.name, variation, wanted[0] if wanted else None)
-        applications = wanted if first.application is not None else [""]
+        names = [n for n in map(self._request_name, self.applications) if n]
+        first = get_plan(self.profile, template.name, variation, names[0] if names else None)
+        applications = names if first.application is not None else [""]
         for application in applications:
             plan = get_plan(self.profile, template.name, variation, application or None)
             if all(n in plan.settable or self.context.get(n) for n in plan.required):
@@ -101,11 +101,11 @@ class _PageCollector:
                 self.plans_by_target[target] = plan
 
     def _request_name(self, application: Application) -> str:
-        """Give how a request names an application; nothing where a nearer one is called the same."""
+        """Return an application's name for requests, empty if a nearer application has the same name."""
         name, version = application.application_name, application.application_version
-        for wanted in (name, f"{name}/{version}"):
-            if find_application(self.profile, wanted) is application:
-                return wanted
+        for request_name in (name, f"{name}/{version}"):
+            if find_application(self.profile, request_name) is application:
+                return request_name
         return ""
 
     def _add_fields(
@@ -114,13 +114,13 @@ class _PageCollector:
         for field in fields:
             if field.name in settable:
                 key = (field.name, field.description, field.comparison_key())
-                known = self.fields_by_rule.setdefault(key, [])
-                if not any(field is other for other in known):
-                    known.append(field)
+                same_rule = self.fields_by_rule.setdefault(key, [])
+                if not any(field is other for other in same_rule):
+                    same_rule.append(field)
                 self.targets_by_rule.setdefault(key, []).extend([] if target is None else [target])
 
     def _add_unused_fields(self) -> None:
-        """Note the settable fields that no script of the form uses: they are declared all the same."""
+        """Add the settable fields that are declared but that no script of the form uses."""
         joined = [
             d for fields in self.fields_by_rule.values() for f in fields for d in f.declarations
         ]
@@ -132,9 +132,9 @@ class _PageCollector:
     # Fields
 
     def _build_settings(self) -> tuple[list[Setting], list[Setting]]:
-        """Give the fields of a job, and those of the other scripts."""
+        """Return the fields of a job, and those of the other scripts."""
         jobs, others = list[Setting](), list[Setting]()
-        taken: dict[str, int] = {}
+        counts: dict[str, int] = {}
         starts = {
             i for i, t in enumerate(self.plans_by_target) if t.application or t.template == START
         }
@@ -144,7 +144,7 @@ class _PageCollector:
         )
         for key, fields in found:
             targets = tuple(dict.fromkeys(self.targets_by_rule.get(key, ())))
-            number = taken[fields[0].name] = taken.get(fields[0].name, 0) + 1
+            number = counts[fields[0].name] = counts.get(fields[0].name, 0) + 1
             setting = self._build_setting(fields, number, targets)
             (jobs if starts.intersection(targets) else others).append(setting)
         return jobs, others
@@ -182,22 +182,22 @@ class _PageCollector:
             yield from template.fields.values()
 
     def _build_supplied(self) -> Iterator[Supplied]:
-        """Give what no request sets: first what context and engine give, then the fixed fields."""
+        """Yield the fields that no request can set: those of context and engine, then the fixed ones."""
         names = {f.name: f for f in self._list_fields() if rules.is_special_field(f.name)}
         used = {n: p.declarations.get(n) for p in self.plans_by_target.values() for n in p.uses}
         for name in sorted(names | used):
             declared = used.get(name) or names.get(name)
             if declared is None or rules.is_special_field(name):
-                what = declared.description if declared else _SPECIAL_DESCRIPTIONS.get(name, "")
+                text = declared.description if declared else _SPECIAL_DESCRIPTIONS.get(name, "")
                 source: model.Source = "engine" if name == rules.JOB_SCRIPT else "context"
                 origin = self.labels.build_origin(declared.location) if declared else None
-                yield Supplied(name, what, source, None, (), origin)
-        seen = []
+                yield Supplied(name, text, source, None, (), origin)
+        seen_rules = []
         for field in self._list_fields():
             rule = (field.name, field.description, field.comparison_key())
             fixed = field.value is not None or not field.settable
-            if fixed and not rules.is_special_field(field.name) and rule not in seen:
-                seen.append(rule)
+            if fixed and not rules.is_special_field(field.name) and rule not in seen_rules:
+                seen_rules.append(rule)
                 yield self._build_fixed(field)
 
     def _build_fixed(self, field: Field) -> Supplied:
@@ -212,17 +212,15 @@ class _PageCollector:
     def _build_application(
         self, application: Application, settings: Iterable[Setting]
     ) -> model.Application:
-        wanted = self._request_name(application)
-        mine = {i for i, t in enumerate(self.plans_by_target) if t.application == wanted}
-        others = {
-            i for i, t in enumerate(self.plans_by_target) if t.application not in {"", wanted}
-        }
+        name = self._request_name(application)
+        mine = {i for i, t in enumerate(self.plans_by_target) if t.application == name}
+        others = {i for i, t in enumerate(self.plans_by_target) if t.application not in {"", name}}
         own = [s.key for s in settings if mine & {*s.targets} and not others & {*s.targets}]
         replaced = (e.location for e in self.profile.list_overridden(application))
         return model.Application(
             name=application.application_name,
             version=application.application_version,
-            wanted=wanted if mine else "",
+            wanted=name if mine else "",
             description=application.description,
             template=application.template,
             default=application is _default_application(self.profile),
@@ -247,45 +245,43 @@ class _PageCollector:
     def _build_examples(self) -> Iterator[model.Example]:
         for target in self.plans_by_target:
             if target.template == START:
-                asked = ScriptRequest(*target)
+                request = ScriptRequest(*target)
                 if target.application == DEFAULT_APPLICATION:
-                    asked = asked._replace(application="")
-                made = render_script(self.profile, self.labels, self.context, asked)
-                why = made.refusal
-                told = why.sentences if why else ""
+                    request = request._replace(application="")
+                response = render_script(self.profile, self.labels, self.context, request)
+                reason = response.refusal.sentences if response.refusal else ""
                 title = target.application or START
-                yield model.Example(title, made.command, made.text, told)
+                yield model.Example(title, response.command, response.text, reason)
 
 
 _SPECIAL_DESCRIPTIONS: Final = {
-    "USER_NAME": "The name of the user whose job it is.",
-    "WORKING_DIRECTORY": "The job's own directory, a fresh one for each job.",
+    "USER_NAME": "The name of the user who runs the job.",
+    "WORKING_DIRECTORY": "The job's own directory, a new one for each job.",
     "PROFILE_NAME": "The name of this profile.",
-    "USPACE_ROOT": "The directory below which working directories are made.",
-    "JOB_SCRIPT": "The job's script: JOB_PROLOGUE, the application's template, JOB_EPILOGUE.",
+    "USPACE_ROOT": "The directory below which working directories are created.",
+    "JOB_SCRIPT": "The job script: JOB_PROLOGUE, the application's template, JOB_EPILOGUE.",
 }
 
 
 def choose_control(field: Field) -> tuple[model.Control, tuple[str, ...]]:
-    """Say how a field is asked for, and what the choices are where all are known."""
+    """Return the control for a field, and all allowed values if the control is a choice."""
     pattern = field.pattern_text or ""
     words = _CHOICE_PATTERN.fullmatch(pattern)
     if words and (pattern[0] == "(") == (pattern[-1] == ")") and not rules.is_numeric_field(field):
         values = words[1].split("|")
         tags = [tag.name for tag in field.tags if tag.value in values]
-        empty = [""] if field.default == "" else []
+        empty = [""] if field.default == "" else []  # an empty Default means "not set"
         return "choice", tuple(dict.fromkeys([*empty, *tags, *values]))
     if {"\n", "\r"} & {*(field.default or "")} or r"\n" in pattern.replace(r"[^\n", ""):
         return "lines", ()
     numeric = field.type == "integer" or rules.is_numeric_field(field)
-    shown = not field.default or rules.is_number(
-        field.default
-    )  # an input for numbers shows no other
-    return ("number" if numeric and shown and not field.tags else "text"), ()
+    # An input for numbers cannot show a default that is not a number.
+    can_show = not field.default or rules.is_number(field.default)
+    return ("number" if numeric and can_show and not field.tags else "text"), ()
 
 
 def _list_part_names(profile: Profile) -> set[str]:
-    """Give the templates that people do not ask for by themselves: others are made with them."""
+    """Return the names of templates that are only parts of other scripts."""
     parts = {BIN_TEMPLATE, SHELL, *(storage.template for storage in profile.storages.values())}
     if START in profile.templates:
         parts |= {a.template for a in profile.applications.values()}
@@ -305,6 +301,6 @@ def _default_application(profile: Profile) -> Application | None:
 
 
 def _sort_applications(profile: Profile) -> list[Application]:
-    """Give the applications, the default one first."""
+    """Return the applications, the default one first."""
     default = _default_application(profile)
     return sorted(profile.applications.values(), key=lambda a: a is not default)

@@ -1,4 +1,4 @@
-"""The page as a document: head, sections, and what of it is for a form."""
+"""The page as an HTML document: head, sections, and the form of a live page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.page import fields
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, build_policy, read_asset
 from osprofile.page.drawing import KIND_PLURALS, draw_levels
-from osprofile.page.markup import Node, make_node, mark_invisible, render_node
+from osprofile.page.markup import Node, make_node, mark_invisible, pluralize, render_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from osprofile.page.model import Count, Example, Level, Page, Script, Supplied
 
 MAX_LINKS: Final = 12
-"""Links to fields in one cell; the fields themselves are below."""
+"""Links to fields in one cell, so that a table stays readable."""
 MAX_INLINE_LENGTH: Final = 80
-"""A fixed value with more characters, or with line ends, is folded."""
+"""Characters of a fixed value that is shown in its row; longer values and lines are folded."""
 
 
 def render_page(page: Page, *, version: str = "") -> str:
-    """Give the page as one HTML document: the same page gives the same bytes.
+    """Return the page as one HTML document; the same page gives the same bytes.
 
-    With `version`, the page of a server: it has the form, whose scripts the server makes, and says
-    so when the profile has another version by then. Without, it needs nothing but itself.
+    With `version`, it is a page of the server: it has a form, whose scripts the server renders, and
+    warns if the profile's version has changed. Without, it is complete in itself.
     """
-    live = bool(version and page.targets)  # without a script there is nothing to fill in
+    live = bool(version and page.targets)  # without a script there is nothing to set
     body = make_node(
         "body",
         make_node("a", "Skip to the fields", href="#fields", class_="skip"),
@@ -44,15 +44,17 @@ def render_page(page: Page, *, version: str = "") -> str:
 
 
 def render_problem(title: str, text: str) -> str:
-    """Give the page that a server shows while the profile does not load."""
-    told = make_node("pre", make_node("code", *mark_invisible(text)), tabindex=0)
-    hint = make_node("p", "The server goes on: mend the profile, then load this page again.")
-    body = make_node("body", make_node("main", make_node("h1", title), told, hint))
+    """Return the page that the server shows while the profile does not load."""
+    message = make_node("pre", make_node("code", *mark_invisible(text)), tabindex=0)
+    hint = make_node(
+        "p", "The server keeps running: correct the profile, then load this page again."
+    )
+    body = make_node("body", make_node("main", make_node("h1", title), message, hint))
     return f"<!DOCTYPE html>\n{render_node(make_node('html', build_head(title, live=False), body, lang='en'))}"
 
 
 def build_head(title: str, *, live: bool) -> Node:
-    """Give a page's head; what the page may load and run is in its policy: itself."""
+    """Return the head of a page; its policy allows only what is in the page."""
     return make_node(
         "head",
         make_node("meta", charset="utf-8"),
@@ -68,7 +70,7 @@ def build_head(title: str, *, live: bool) -> Node:
 
 def _build_header(page: Page, *, live: bool) -> Node:
     chain = " extends ".join(level.name for level in page.levels)
-    lead = f"A job may set {_pluralize(page.jobs, 'field')}."
+    lead = f"A job may set {pluralize(page.jobs, 'field')}."
     if len(page.applications) > 1:
         lead = f"{lead[:-1]} and run one of {len(page.applications)} applications."
     titles = [
@@ -81,8 +83,8 @@ def _build_header(page: Page, *, live: bool) -> Node:
     ]
     links = [
         make_node("li", make_node("a", title, href=f"#{key}"))
-        for key, title, there in titles
-        if there
+        for key, title, is_shown in titles
+        if is_shown
     ]
     return make_node(
         "header",
@@ -101,7 +103,7 @@ def _build_sections(page: Page, *, live: bool) -> Iterable[Node]:
         yield _build_section("examples", "Examples", *_build_examples(page.examples))
     yield _build_section("scripts", "Scripts", *_build_scripts(page))
     yield _build_section("supplied", "Supplied values", *_build_supplied(page.supplied))
-    bars = make_node("p", "A bar shows how much of all that is in force a profile says.")
+    bars = make_node("p", "A bar shows the share of all elements in force that a profile declares.")
     yield _build_section(
         "origin", "Where it comes from", bars, draw_levels(page.levels), _build_levels(page.levels)
     )
@@ -117,7 +119,7 @@ def _build_section(key: str, title: str, *children: Node) -> Node:
 def _build_table(
     caption: str, columns: Sequence[str], rows: Iterable[tuple[str, list[Node]]]
 ) -> Node:
-    """Give a table that becomes cards on a narrow screen: each cell knows its column."""
+    """Return a table that becomes cards on a narrow screen: each cell has its column's name."""
     heads = [make_node("th", column, scope="col", role="columnheader") for column in columns]
     body = [
         make_node("tr", *map(_label_cell, cells, columns), id=key or None, role="row")
@@ -133,7 +135,7 @@ def _build_table(
 
 
 def _label_cell(cell: Node, column: str) -> Node:
-    # A block that stands in the place of a cell loses the cell's meaning: the role says it again.
+    # On a narrow screen the style makes cells blocks, which takes their role from them: restore it.
     role = "rowheader" if cell.name == "th" else "cell"
     return Node(
         cell.name, (*cell.attributes, ("data-column", column), ("role", role)), cell.children
@@ -150,41 +152,41 @@ def _build_row_head(*children: Node | str | None) -> Node:
 
 def _build_applications(page: Page) -> Node:
     rows = []
-    for number, told in enumerate(page.applications, 1):
-        asked: Node | str = (
-            make_node("code", *mark_invisible(told.wanted))
-            if told.wanted
+    for number, application in enumerate(page.applications, 1):
+        request_name: Node | str = (
+            make_node("code", *mark_invisible(application.wanted))
+            if application.wanted
             else "a nearer one has its name"
         )
-        default = "; the default" if told.default else ""
-        own = _build_links(told.own, page)
+        default = "; the default" if application.default else ""
+        own = _build_links(application.own, page)
         cells = [
-            _build_row_head(*mark_invisible(told.name)),
-            _build_cell(*mark_invisible(told.version)),
+            _build_row_head(*mark_invisible(application.name)),
+            _build_cell(*mark_invisible(application.version)),
             _build_cell(
-                *mark_invisible(told.description),
+                *mark_invisible(application.description),
                 " Fields of its own: " if own else None,
                 *own,
                 class_="wide",
             ),
-            _build_cell(asked, default),
-            _build_cell(*fields.build_origins([told.origin]), class_="place"),
+            _build_cell(request_name, default),
+            _build_cell(*fields.build_origins([application.origin]), class_="place"),
         ]
         rows.append((f"application-{number}", cells))
-    columns = ("Application", "Version", "What it runs", "Asked for as", "Stands in")
+    columns = ("Application", "Version", "What it runs", "Name in a request", "Declared in")
     return _build_table("The applications that a job may run", columns, rows)
 
 
 def _build_links(keys: Sequence[str], page: Page) -> list[Node | str]:
-    """Give links to fields, by their names."""
+    """Return links to fields, separated by commas."""
     names = {setting.key: setting.name for setting in page.settings}
     links = [make_node("a", names[key], href=f"#field-{key}") for key in keys[:MAX_LINKS]]
-    told = [part for link in links for part in (link, ", ")][:-1]
-    return [*told, f" and {len(keys) - MAX_LINKS} more"] if len(keys) > MAX_LINKS else told
+    parts = [part for link in links for part in (link, ", ")][:-1]
+    return [*parts, f" and {len(keys) - MAX_LINKS} more"] if len(keys) > MAX_LINKS else parts
 
 
 def _build_examples(examples: Sequence[Example]) -> Iterable[Node]:
-    yield make_node("p", "Each script as it is where nothing is set. The form with which it changes: ",
+    yield make_node("p", "Each script with no field set. For a form that shows how fields change it, run ",
                make_node("code", "incarnate page --serve"), ".")  # fmt: skip
     for number, example in enumerate(examples):
         if example.refusal:
@@ -199,27 +201,27 @@ def _build_examples(examples: Sequence[Example]) -> Iterable[Node]:
         )
         lines = example.text.count("\n") + (example.text[-1:] not in {"", "\n"})
         summary = make_node(
-            "summary", *mark_invisible(example.title), f" ({_pluralize(lines, 'line')})"
+            "summary", *mark_invisible(example.title), f" ({pluralize(lines, 'line')})"
         )
         yield make_node("details", summary, command, shown, open=not number)
 
 
 def _build_scripts(page: Page) -> Iterable[Node]:
-    asked = [
+    requestable = [
         (_template_anchor(s.name), _build_script_cells(s, page)) for s in page.scripts if not s.part
     ]
     parts = [("", _build_script_cells(s, None)) for s in page.scripts if s.part]
-    if asked:
-        columns = ("Script", "What it does", "Takes", "Stands in")
-        yield _build_table("The scripts of this profile", columns, asked)
+    if requestable:
+        columns = ("Script", "What it does", "Fields", "Declared in")
+        yield _build_table("The scripts of this profile", columns, requestable)
     if parts:
         title = "Parts of other scripts"
-        table = _build_table(title, ("Part", "What it does", "Stands in"), parts)
+        table = _build_table(title, ("Part", "What it does", "Declared in"), parts)
         yield make_node("details", make_node("summary", title), table)
 
 
 def _build_script_cells(script: Script, page: Page | None) -> list[Node]:
-    """Give the cells of a template; without a page, of one that nobody asks for by itself."""
+    """Return the cells of a template; without a page, those of a part of other scripts."""
     named = [_build_variation(*v) for v in script.variations if v[0]]
     variations = make_node("ul", *named) if named else None
     return [
@@ -237,7 +239,7 @@ def _link_inputs(script: Script, page: Page) -> list[Node | str]:
 
 
 def _template_anchor(template: str) -> str:
-    """Give a template's own place in the page, for links; none where the name cannot be one."""
+    """Return the id of a template for links, empty if its name is not valid in one."""
     return f"template-{template}" if re.fullmatch(r"[A-Za-z0-9_.-]+", template) else ""
 
 
@@ -251,16 +253,16 @@ def _build_variation(name: str, description: str) -> Node:
 
 
 def _build_supplied(supplied: Sequence[Supplied]) -> Iterable[Node]:
-    told = {
-        "context": "The machine says these for each job; no request sets them.",
-        "fixed": "The profile alone decides these.",
-        "engine": "osprofile fills these in when it makes a script.",
+    sentences = {
+        "context": "The context supplies these for each job; no request can set them.",
+        "fixed": "The profile sets these.",
+        "engine": "osprofile sets these when it makes a script.",
     }
-    for source, sentence in told.items():
+    for source, sentence in sentences.items():
         found = [s for s in supplied if s.source == source]
         if found:
             rows = [("", _build_supplied_cells(s)) for s in found]
-            table = _build_table(sentence, ("Name", "What it is", "Value", "Stands in"), rows)
+            table = _build_table(sentence, ("Name", "What it is", "Value", "Declared in"), rows)
             folded = source != "context" and len(found) > 3
             shown = make_node("details", make_node("summary", sentence), table) if folded else None
             yield shown or make_node("div", make_node("p", sentence), table)
@@ -286,7 +288,7 @@ def _build_value(supplied: Supplied) -> list[Node | str]:
     if "\n" not in supplied.value and len(supplied.value) <= MAX_INLINE_LENGTH:
         return [make_node("code", *mark_invisible(supplied.value)) if supplied.value else "empty"]
     lines = supplied.value.count("\n") + (supplied.value[-1:] != "\n")
-    what = _pluralize(lines, "line") if lines > 1 else _pluralize(len(supplied.value), "character")
+    what = pluralize(lines, "line") if lines > 1 else pluralize(len(supplied.value), "character")
     text = make_node(
         "pre",
         make_node("code", *mark_invisible(supplied.value)),
@@ -307,7 +309,7 @@ def _build_levels(levels: Sequence[Level]) -> Node:
         ]
         rows.append(("", [*cells, *(_build_cell(_format_count(count)) for count in level.counts)]))
     columns = ("Profile", "File", *(KIND_PLURALS[kind].capitalize() for kind in kinds))
-    return _build_table("What each profile of the chain says", columns, rows)
+    return _build_table("What each profile of the chain declares", columns, rows)
 
 
 def _format_count(count: Count) -> str:
@@ -315,7 +317,3 @@ def _format_count(count: Count) -> str:
         return "none"
     parts = [(count.new, "new"), (count.replacing, "replaced"), (count.in_force, "in force")]
     return ", ".join(f"{number} {word}" for number, word in parts if number)
-
-
-def _pluralize(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

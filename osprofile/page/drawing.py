@@ -1,4 +1,4 @@
-"""The inheritance as a drawing: a box a document, its own profile on top, an arrow to what it extends."""
+"""The inheritance as a drawing: one box per document, the profile on top, arrows to the parents."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from osprofile.page.model import Count, Level
 
 DRAWING_WIDTH: Final = 340
-"""Units of the drawing: on a phone's screen one is about a pixel."""
+"""Units of the drawing, about a pixel each on a phone's screen."""
 BOX_GAP: Final = 44
 LINE_HEIGHT: Final = 20
 BOX_PADDING: Final = 14
 MAX_NAME_LENGTH: Final = 38
-"""How many characters of a name there is room for; the table beside the drawing has all of it."""
+"""Characters of a name that fit; the table beside the drawing has the whole name."""
 KIND_PLURALS: Final = {
     "field": "fields",
     "template": "templates",
@@ -28,7 +28,7 @@ KIND_PLURALS: Final = {
 
 
 def draw_levels(levels: Sequence[Level]) -> Node:
-    """Give the chain as SVG with a title and a description in words."""
+    """Return the chain as SVG, with a title and a description."""
     total = sum(count.in_force for level in levels for count in level.counts)
     children, top = list[Node](), 1
     for index, level in enumerate(levels):
@@ -54,17 +54,17 @@ def draw_levels(levels: Sequence[Level]) -> Node:
 
 
 def describe_level(level: Level) -> str:
-    """Say in words what a document of the chain says."""
-    told = [f"{format_count(c)}, {c.in_force} in force" for c in _nonzero_counts(level)]
-    return f"{level.name}: {'; '.join(told) or 'nothing of its own'}."
+    """Return a sentence about what a document of the chain declares."""
+    counts = [f"{format_count(c)}, {c.in_force} in force" for c in _nonzero_counts(level)]
+    return f"{level.name}: {'; '.join(counts) or 'nothing of its own'}."
 
 
 def format_count(count: Count) -> str:
-    """Give a count in words: `3 fields: 1 new, 2 replaced`."""
+    """Return a count in words: `3 fields: 1 new, 2 replaced`."""
     number = count.new + count.replacing
     parts = [(count.new, "new"), (count.replacing, "replaced")]
-    told = ", ".join(f"{n} {word}" for n, word in parts if n)
-    return f"{number} {count.kind if number == 1 else KIND_PLURALS[count.kind]}: {told}"
+    details = ", ".join(f"{n} {word}" for n, word in parts if n)
+    return f"{number} {count.kind if number == 1 else KIND_PLURALS[count.kind]}: {details}"
 
 
 def _nonzero_counts(level: Level) -> list[Count]:
@@ -82,8 +82,8 @@ def _draw_box(level: Level, top: int, height: int, total: int) -> Iterator[Node]
     yield _draw_text(level.name, at, "name")
     yield _draw_text(level.label, at + LINE_HEIGHT, "file")
     at += 2 * LINE_HEIGHT
-    for told in map(format_count, _nonzero_counts(level)):
-        yield _draw_text(told, at, "said")
+    for line in map(format_count, _nonzero_counts(level)):
+        yield _draw_text(line, at, "said")
         at += LINE_HEIGHT
     if not _nonzero_counts(level):
         yield _draw_text("nothing of its own", at, "said")
@@ -96,9 +96,9 @@ def _draw_box(level: Level, top: int, height: int, total: int) -> Iterator[Node]
 
 
 def _draw_text(text: str, y: int, class_: str) -> Node:
-    plain = replace_unprintable(text)
-    plain = plain if len(plain) <= MAX_NAME_LENGTH else plain[: MAX_NAME_LENGTH - 3] + "..."
-    return make_node("text", plain, x=BOX_PADDING + 1, y=y, class_=class_)
+    shown = replace_unprintable(text)
+    shown = shown if len(shown) <= MAX_NAME_LENGTH else shown[: MAX_NAME_LENGTH - 3] + "..."
+    return make_node("text", shown, x=BOX_PADDING + 1, y=y, class_=class_)
 
 
 def _draw_arrow(top: int) -> Node:

@@ -1,10 +1,10 @@
-"""The fields of a page: what a reader learns of each, and in a served page where he sets it."""
+"""The fields of a page: a description of each, and in a live page the control that sets it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from osprofile.page.markup import Node, make_node, mark_invisible
+from osprofile.page.markup import Node, make_node, mark_invisible, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ _TYPE_NAMES = {"integer": "a whole number", "number": "a number", "text": "text"
 
 
 def build_fields_section(page: Page, *, live: bool) -> Node:
-    """Give the section of all fields: with the form and its script, or to be read."""
+    """Return the section of all fields; in a live page, with the form and its script."""
     jobs = page.settings[: page.jobs]
     others = page.settings[page.jobs :]
     groups = [_build_group("job", "Fields of a job", jobs, page, live=live)] if jobs else []
@@ -35,7 +35,7 @@ def build_fields_section(page: Page, *, live: bool) -> Node:
 
 
 def _build_filter(number: int) -> Node:
-    """Give the box that narrows the fields down; without JavaScript it is not there."""
+    """Return the box that filters the fields; it is hidden without JavaScript."""
     return make_node(
         "div",
         make_node("label", "Find a field", for_="filter"),
@@ -48,7 +48,7 @@ def _build_filter(number: int) -> Node:
 
 
 def _build_chooser(page: Page) -> Node:
-    """Give what chooses the script: its template, and for a job's script the application."""
+    """Return the controls that choose the script: template, and for a job the application."""
     titles = list(dict.fromkeys((t.template, t.variation, t.title) for t in page.targets))
     scripts = [
         make_node("option", *_format_option(title), value=f"{number}", data_template=template, data_variation=variation)
@@ -69,28 +69,28 @@ def _build_chooser(page: Page) -> Node:
 
 
 def _build_target(target: Target) -> Node:
-    """Give a script as data for the form, whose fields name it by its number."""
+    """Return a script as data for the form, whose fields refer to its index."""
     return make_node("li", data_template=target.template, data_variation=target.variation or None,
                 data_application=target.application or None)  # fmt: skip
 
 
 def _build_script_panel(page: Page) -> Node:
-    """Give the place of the script, with the first one in it: nobody waits for that."""
+    """Return the panel of the script, with the first script in it, so that nobody waits for it."""
     first = page.examples[0] if page.examples else None
-    ready = (
+    is_plain = (
         first is not None
         and first.text.endswith("\n")
         and mark_invisible(first.text) == (first.text,)
     )
-    lines = first.text.splitlines(keepends=True) if first and ready else []
-    told = f"The script has {len(lines)} {'line' if len(lines) == 1 else 'lines'}." if lines else ""
+    lines = first.text.splitlines(keepends=True) if first and is_plain else []
+    status = f"The script has {pluralize(len(lines), 'line')}." if lines else ""
     shown = (make_node("span", line, class_="line") for line in lines)
     return make_node(
         "section",
         make_node("h3", "The script", id="script-title"),
         make_node("p", "The form needs JavaScript. From a shell: ", make_node("code", "incarnate START --set NAME=VALUE"),
              id="needed"),
-        make_node("div", make_node("p", told, id="status", role="status"), make_node("a", "Script", href="#script-title"),
+        make_node("div", make_node("p", status, id="status", role="status"), make_node("a", "Script", href="#script-title"),
              class_="bar"),
         make_node("p", "The profile has changed since this page was loaded. ",
              make_node("button", "Load it again", type="button", id="reload"), id="stale", class_="problem", hidden=True),
@@ -113,14 +113,14 @@ def _build_group(
 
 
 def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> Node:
-    """Give a field: name, meaning, in a live page its input, and what is known of its value."""
+    """Return a field: name, description, in a live page its control, and facts about its value."""
     key = setting.key
     name = (
         make_node("label", setting.name, for_=f"in-{key}")
         if live
         else make_node("a", setting.name, href=f"#field-{key}")
     )
-    asked = _build_control(setting) if live else None
+    control = _build_control(setting) if live else None
     return make_node(
         "section",
         make_node("h4", name),
@@ -131,7 +131,7 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
             id=f"meaning-{key}" if live else None,
             dir="auto",
         ),
-        asked,
+        control,
         make_node("dl", *_build_facts(setting, targets)),
         class_="field",
         id=f"field-{key}",
@@ -140,7 +140,7 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
 
 
 def _build_control(setting: Setting) -> Node:
-    """Give the input that suits a field; what it has in the beginning, a request need not set."""
+    """Return the control of a field; its initial value is the default, which a request need not set."""
     common: dict[str, str | bool | None] = {
         "id": f"in-{setting.key}",
         "data_name": setting.name,
@@ -149,10 +149,10 @@ def _build_control(setting: Setting) -> Node:
     value = setting.default or ""
     if setting.control == "choice":
         choices = list(setting.choices)
-        known = choices if value in choices else [value, *choices]
+        values = choices if value in choices else [value, *choices]
         options = [
             make_node("option", *(_format_option(v) or ["(nothing)"]), value=v, selected=v == value)
-            for v in known
+            for v in values
         ]
         return make_node("select", *options, **common)
     if setting.control == "lines":
@@ -173,11 +173,11 @@ def _build_control(setting: Setting) -> Node:
 
 
 def _format_option(text: str) -> list[str]:
-    """Give a text for an option, which holds no elements: what is odd in it by its number."""
-    told = [
+    """Return a text for an option, which cannot hold elements, with `[U+202E]` for such a character."""
+    parts = [
         part if isinstance(part, str) else f"[{part.children[0]}]" for part in mark_invisible(text)
     ]
-    return ["".join(told)] if told else []
+    return ["".join(parts)] if parts else []
 
 
 def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
@@ -187,7 +187,7 @@ def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
     elif default:
         yield _build_fact("Default", make_node("code", *mark_invisible(default)))
     else:
-        yield _build_fact("Default", "empty: not given")
+        yield _build_fact("Default", "empty: not set")
     allowed = ", ".join(filter(None, (_TYPE_NAMES.get(setting.type, ""), setting.limits)))
     if allowed:
         yield _build_fact("Allowed", allowed)
@@ -197,12 +197,14 @@ def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
         yield _build_fact("Must match", make_node("code", *mark_invisible(setting.pattern)))
     if setting.tags:
         yield make_node(
-            "div", make_node("dt", "Words for it"), make_node("dd", build_tag_list(setting.tags))
+            "div",
+            make_node("dt", "Words for values"),
+            make_node("dd", build_tag_list(setting.tags)),
         )
     used = _describe_users(setting, targets)
     if used:
         yield _build_fact("Used by", used)
-    yield _build_fact("Stands in", *build_origins(setting.origins), class_="place")
+    yield _build_fact("Declared in", *build_origins(setting.origins), class_="place")
 
 
 def _build_fact(label: str, *content: Node | str, class_: str | None = None) -> Node:
@@ -217,34 +219,32 @@ def _build_value_list(values: Iterable[str]) -> list[Node | str]:
 
 
 def _describe_users(setting: Setting, targets: Sequence[Target]) -> str:
-    """Say who uses a field, unless it is every script of a job."""
-    mine = [targets[i] for i in setting.targets]
+    """Return the users of a field, empty if they are exactly all jobs."""
+    users = [targets[i] for i in setting.targets]
     jobs = [t for t in targets if t.application]
-    others = list(dict.fromkeys(t.template for t in mine if not t.application))
-    applications = [t.application for t in mine if t.application]
-    if not mine:
-        return "no script that can be asked for by itself"
+    others = list(dict.fromkeys(t.template for t in users if not t.application))
+    applications = [t.application for t in users if t.application]
+    if not users:
+        return "no script that can be requested"
     if len(applications) == len(jobs) > 0:
         return ", ".join(["every job", *others]) if others else ""
     return ", ".join([*applications, *others])
 
 
 def build_tag_list(tags: Sequence[Tag]) -> Node:
-    """Give the words of a field with what each stands for."""
+    """Return the tags of a field, each with its value."""
     rows = []
     for tag in tags:
         value = make_node("code", *mark_invisible(tag.value)) if tag.value else "nothing"
-        rows.append(
-            make_node("li", make_node("code", *mark_invisible(tag.name)), " stands for ", value)
-        )
+        rows.append(make_node("li", make_node("code", *mark_invisible(tag.name)), " means ", value))
     return make_node("ul", *rows, class_="tags")
 
 
 def build_origins(origins: Sequence[Origin]) -> list[Node | str]:
-    """Give where something stands, and what it replaces there."""
+    """Return the locations of a declaration, and the locations that it replaces."""
     parts: list[Node | str] = []
     for origin in origins:
-        replaced = f", in the place of {', '.join(origin.replaces)}" if origin.replaces else ""
+        replaced = f", replaces {', '.join(origin.replaces)}" if origin.replaces else ""
         parts += [
             "; " if parts else "",
             make_node("code", *mark_invisible(origin.place)),

@@ -1,4 +1,4 @@
-"""Places told by the profiles' names: a page goes to people who need not know the author's disk."""
+"""Locations by profile name instead of path: readers of a page should not see the author's paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @final
 class DocumentLabels:
-    """The names of a chain's documents: `pbs/profile.xml`; the second `pbs` is `pbs (2)`."""
+    """The labels of a chain's documents: `pbs/profile.xml`; a second `pbs` is `pbs (2)`."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self.names: list[str] = []
@@ -31,17 +31,17 @@ class DocumentLabels:
             self._by_file.setdefault(file, index)
 
     def document_index(self, location: Location) -> int:
-        """Give the index in the chain of the document that has a place."""
+        """Return the index in the chain of the document of a location."""
         return self._by_file[location.file]
 
     def format_location(self, location: Location) -> str:
-        """Give `PROFILE/FILE:LINE`."""
-        at = self._by_file.get(location.file)
-        file = path.basename(location.file) if at is None else self.files[at]
+        """Return `PROFILE/FILE:LINE`."""
+        index = self._by_file.get(location.file)
+        file = path.basename(location.file) if index is None else self.files[index]
         return f"{file}:{location.line}"
 
     def build_origin(self, location: Location, replaced: Iterable[Location] = ()) -> Origin:
-        """Give where something is said, and what it replaces."""
+        """Return the origin of a declaration at a location, with what it replaces."""
         profile = self.names[self.document_index(location)]
         return Origin(
             profile,
@@ -50,19 +50,19 @@ class DocumentLabels:
         )
 
     def replace_paths(self, text: str) -> str:
-        """Give a message with each document's path written as its label."""
+        """Return a message with each document's path replaced by its label."""
         for file in sorted(self._by_file, key=len, reverse=True):
             text = text.replace(file, self.files[self._by_file[file]])
         return text
 
 
 def build_labels(profile: Profile) -> DocumentLabels:
-    """Give the labels of a profile's chain."""
+    """Return the labels of a profile's chain."""
     return DocumentLabels(profile.documents)
 
 
 def strip_directories(text: str, directories: Sequence[str]) -> str:
-    """Give a message about a profile that does not load, without the paths of these directories."""
+    """Return a message without the paths of these directories."""
     for directory in sorted({path.normpath(d) for d in directories}, key=len, reverse=True):
         if directory not in {".", "/"}:
             text = text.replace(f"{directory}/", "").replace(directory, path.basename(directory))

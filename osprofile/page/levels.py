@@ -1,4 +1,4 @@
-"""The chain of documents: what each one says anew, what it replaces, what of it is in force."""
+"""The chain of documents: what each declares anew, what it replaces, and what of it is in force."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ KINDS = ("field", "template", "application", "storage")
 
 
 def build_levels(profile: Profile, labels: DocumentLabels) -> tuple[Level, ...]:
-    """Give the documents of the chain, the profile's own first."""
-    said = [{kind: set(_list_items(d, kind)) for kind in KINDS} for d in profile.documents]
+    """Return the documents of the chain, the profile's own first."""
+    declared = [{kind: set(_list_items(d, kind)) for kind in KINDS} for d in profile.documents]
     levels = []
     for index in range(len(profile.documents)):
         counts = []
         for kind in KINDS:
-            own = said[index][kind]
-            below = set[Item]().union(*(s[kind] for s in said[index + 1 :]))
-            hidden = set[Item]().union(*(s[kind] for s in said[:index]))
-            if kind == "field":  # a template's fields go with the template
-                templates = set[Item]().union(*(s["template"] for s in said[:index]))
+            own = declared[index][kind]
+            inherited = set[Item]().union(*(d[kind] for d in declared[index + 1 :]))
+            hidden = set[Item]().union(*(d[kind] for d in declared[:index]))
+            if kind == "field":  # a template is replaced with all its fields
+                templates = set[Item]().union(*(d["template"] for d in declared[:index]))
                 hidden |= {i for i in own if (i[0],) in templates}
-            counts.append(Count(kind, len(own - below), len(own & below), len(own - hidden)))
+            counts.append(
+                Count(kind, len(own - inherited), len(own & inherited), len(own - hidden))
+            )
         levels.append(Level(labels.names[index], labels.files[index], tuple(counts)))
     return tuple(levels)
 
@@ -51,20 +53,20 @@ def _list_items(document: Document, kind: str) -> Iterator[Item]:
 
 
 def find_replaced_fields(profile: Profile, field: Field) -> Iterator[Field]:
-    """Give the fields of the same name that this one replaced in documents further up, nearest first."""
+    """Yield the inherited fields that a field replaces, nearest first."""
     owner = _find_owner(profile, field)
     own: Source = field.location.source
-    seen = False
+    is_parent = False
     for document in profile.documents:
         template = document.templates.get(owner)
         fields = document.global_fields if not owner else (template.fields if template else {})
-        if seen and field.name in fields:
+        if is_parent and field.name in fields:
             yield fields[field.name]
-        seen = seen or document.location.source is own
+        is_parent = is_parent or document.location.source is own
 
 
 def _find_owner(profile: Profile, field: Field) -> str:
-    """Give the name of the template that declares a field, empty for a global one."""
+    """Return the name of the template that declares a field, empty for a global field."""
     for document in profile.documents:
         if document.global_fields.get(field.name) is field:
             return ""

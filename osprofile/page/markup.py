@@ -1,7 +1,7 @@
-"""HTML and SVG written from nodes; the one place where text is escaped.
+"""Nodes of HTML and SVG, and their rendering; the only place where text is escaped.
 
-A node's children are nodes and strings, and a string is always text: there is no way to give one
-as markup, but for the content of `style` and `script`, which comes from this package's own files.
+The children of a node are nodes and strings. A string is always text, never markup; only the content
+of `style` and `script`, which comes from this package's own files, is not escaped.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ Attribute = str | int | bool | None
 VOID_ELEMENTS: Final = frozenset({"meta", "link", "input"})
 """Elements that have no end tag (HTML 13.1.2)."""
 EMPTY_SVG_ELEMENTS: Final = frozenset({"path", "rect"})
-"""Elements of SVG without content: they end themselves."""
+"""Elements of SVG without content, which are written as self-closing tags."""
 RAW_TEXT_ELEMENTS: Final = frozenset({"style", "script"})
-"""Elements whose content is no markup: nothing in it is escaped, and only our own files go there."""
+"""Elements whose content is not markup and not escaped; it comes only from our own files."""
 INLINE_ELEMENTS: Final = frozenset(
     {
         "a",
@@ -38,14 +38,14 @@ INLINE_ELEMENTS: Final = frozenset(
         "th",
     }
 )
-"""Elements that stand in a line; behind all others a line ends, so that pages can be compared."""
+"""Elements within a line; after all others a line ends, so that pages can be compared line by line."""
 
 _FORBIDDEN_CHARS: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
-"""What no HTML document can hold, as itself or as a reference."""
+"""Characters that HTML does not allow, either directly or as a reference."""
 _INVISIBLE_CHARS: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]"
 )
-"""Controls, and what turns the direction of text around: shown by their numbers in values."""
+"""Control characters and those that change the direction of text; values show their code points."""
 
 
 @final
@@ -58,23 +58,23 @@ class Node(NamedTuple):
 
 
 def make_node(name: str, /, *children: Node | str | None, **attributes: Attribute) -> Node:
-    """Give an element. What is None is left out.
+    """Return an element. Children and attributes that are None are omitted.
 
-    `_` in an attribute's name stands for `-`, and a last one is dropped (`class_`, `for_`); True is
-    an attribute without a value, False none at all.
+    `_` in an attribute's name becomes `-`, and a trailing one is dropped (`class_`, `for_`). True is an
+    attribute without a value; False omits the attribute.
     """
-    given = []
+    encoded = []
     for key, value in attributes.items():
         if value is not None and value is not False:
-            told = "" if value is True else str(value)
-            given.append((key.removesuffix("_").replace("_", "-"), told))
-    return Node(name, tuple(given), tuple(c for c in children if c is not None))
+            text = "" if value is True else str(value)
+            encoded.append((key.removesuffix("_").replace("_", "-"), text))
+    return Node(name, tuple(encoded), tuple(c for c in children if c is not None))
 
 
 def mark_invisible(text: str) -> tuple[Node | str, ...]:
-    """Give a value as children: what has no shape, or turns others around, by its number.
+    """Return a value as children of a node; invisible characters are shown as `U+202E`.
 
-    A reader is to see what a shell would get: a U+202E that is obeyed hides that.
+    A reader must see what a shell would get; a U+202E, if it took effect, would hide that.
     """
     parts: list[Node | str] = []
     at = 0
@@ -89,7 +89,7 @@ def mark_invisible(text: str) -> tuple[Node | str, ...]:
 
 
 def render_node(top: Node) -> str:
-    """Give an element's text."""
+    """Return the text of an element."""
     return "".join(_render_parts(top))
 
 
@@ -99,7 +99,7 @@ def _render_parts(top: Node) -> Iterator[str]:
     if name in VOID_ELEMENTS or name in EMPTY_SVG_ELEMENTS:
         yield f"<{name}{attributes}{'/' if name in EMPTY_SVG_ELEMENTS else ''}>{end}"
         return
-    # The parser drops the first line end of a pre or textarea: it is given one to drop.
+    # An HTML parser drops the first line end of a pre or textarea: add one for that.
     yield f"<{name}{attributes}>" + ("\n" if name in {"pre", "textarea"} else "")
     for child in top.children:
         if isinstance(child, Node):
@@ -107,6 +107,11 @@ def _render_parts(top: Node) -> Iterator[str]:
         else:
             yield child if name in RAW_TEXT_ELEMENTS else _escape_text(child)
     yield f"</{name}>{end}"
+
+
+def pluralize(number: int, word: str) -> str:
+    """Return a number of things: `1 line`, `2 lines`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _escape_text(text: str) -> str:

@@ -1,17 +1,18 @@
-"""What a page tells of a profile: plain data, in the order in which a reader meets it."""
+"""The content of a page as plain data, which is also the output of `page --json`."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple, final
 
 Control = Literal["text", "lines", "number", "choice"]
-"""How a field is asked for: a line of text, lines, a number, or one of a few values."""
+"""The control for a field: a line of text, several lines, a number, or a choice of values."""
 Source = Literal["fixed", "context", "engine"]
+"""Who supplies a value that a request cannot set."""
 
 
 @final
 class Origin(NamedTuple):
-    """Where something is said: the profile's name, `PROFILE/FILE:LINE`, and what it replaces there."""
+    """Where something is declared: profile, `PROFILE/FILE:LINE`, and the locations that it replaces."""
 
     profile: str
     place: str
@@ -20,7 +21,7 @@ class Origin(NamedTuple):
 
 @final
 class Tag(NamedTuple):
-    """A word that stands for a value."""
+    """A word that a request can use for a value."""
 
     name: str
     value: str
@@ -28,9 +29,9 @@ class Tag(NamedTuple):
 
 @final
 class Target(NamedTuple):
-    """A script that the form can show: a template's variation, with an application where it has one.
+    """A script that the form can show: a variation of a template, for a job with an application.
 
-    `application` is `NAME` or `NAME/VERSION`, empty for the scripts that run none.
+    `application` is `NAME` or `NAME/VERSION`, or empty for a script that runs no application.
     """
 
     template: str
@@ -39,7 +40,7 @@ class Target(NamedTuple):
 
     @property
     def title(self) -> str:
-        """What people call it, the application apart."""
+        """Template and variation as a title."""
         return f"{self.template}, {self.variation}" if self.variation else self.template
 
 
@@ -47,10 +48,10 @@ class Target(NamedTuple):
 class Setting(NamedTuple):
     """A field that a request may set.
 
-    `key` is unique in the page: the name, or name and a number. `default` is None where a value
-    must be given. `choices` are all values that are taken, where they are few. `targets` are the
-    indexes of the scripts that use the field; `origins` are more than one where templates declare
-    it alike.
+    `key` is unique in the page: the name, or the name and a number. `default` is None for a field
+    that a request must set. `choices` are all allowed values, if there are few. `targets` are the
+    indexes of the scripts that use the field; there are several `origins` if several templates
+    declare the field in the same way.
     """
 
     key: str
@@ -71,7 +72,7 @@ class Setting(NamedTuple):
 
 @final
 class Supplied(NamedTuple):
-    """A field that no request sets: its value is the profile's, the context's or the engine's."""
+    """A field that no request can set: the profile, the context or the engine supplies its value."""
 
     name: str
     description: str
@@ -83,7 +84,7 @@ class Supplied(NamedTuple):
 
 @final
 class Application(NamedTuple):
-    """An application; `wanted` is how a request names it, `own` the keys of the fields only it has."""
+    """An application: `wanted` is its name in a request, `own` the keys of fields that only it uses."""
 
     name: str
     version: str
@@ -97,9 +98,9 @@ class Application(NamedTuple):
 
 @final
 class Script(NamedTuple):
-    """A template: its variations (name and description) and the keys of the fields it takes.
+    """A template: its variations (name and description) and the keys of the fields that it uses.
 
-    `part` says that it is a part of the job's script, which people do not ask for by itself.
+    `part`: it is only used as a part of other scripts.
     """
 
     name: str
@@ -112,7 +113,7 @@ class Script(NamedTuple):
 
 @final
 class Count(NamedTuple):
-    """How many items of a kind a document says: new ones, ones that replace another, ones in force."""
+    """How many elements of a kind a document declares: new, replacing others, and in force."""
 
     kind: str
     new: int
@@ -131,7 +132,7 @@ class Level(NamedTuple):
 
 @final
 class Example(NamedTuple):
-    """A script made beforehand: the command that gives it; `refusal` where there is none."""
+    """A script with no field set, and the command that prints it; or the reason why there is none."""
 
     title: str
     command: str
@@ -141,7 +142,7 @@ class Example(NamedTuple):
 
 @final
 class Page(NamedTuple):
-    """All that a page tells. `settings` has the fields of a job first; `jobs` says how many those are."""
+    """The content of a page. `settings` has the fields of a job first; `jobs` is their number."""
 
     profile: str
     directory: str

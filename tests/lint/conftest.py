@@ -18,7 +18,7 @@ Lint = Callable[[str | bytes], list[Problem]]
 
 @pytest.fixture(scope="session")
 def lint(tmp_path_factory: pytest.TempPathFactory) -> Lint:
-    """Give the problems of a document, written to `example.xml`."""
+    """Return a function that lints a document, written to `example.xml`."""
     directory = tmp_path_factory.mktemp("lint")
     file = directory / "example.xml"
 

@@ -12,7 +12,7 @@ from osprofile.lint.rules import UNLOADABLE
 WHOLE = """\
 OSP607 error: a settable value in a comment
 
-A line end in the value ends the comment, and what follows it is executed.
+A line end in the value ends the comment, and the text after it is executed.
 
 Wrong:
 
@@ -29,7 +29,7 @@ Right:
       <idb:Field name="WHY"><idb:Description>What it is.</idb:Description></idb:Field>
     </idb:Template>
 
-Where it is meant to be:  <!-- lint-waive OSP607: REASON -->  before the element.
+To accept it, write  <!-- lint-waive OSP607: REASON -->  before the element.
 """
 
 
@@ -67,10 +67,10 @@ def test_ways_to_write_a_code(word: str) -> None:
         ("99", "there is no code '99'", "incarnate explain lists them"),
         ("", "there is no code ''", "incarnate explain lists them"),
         ("\x1b[31m", r"there is no code '\x1b[31m'", "incarnate explain lists them"),
-        ("SC2086", "SC2086 is no code of this linter", "it is shellcheck's: see https://www.shellcheck.net/wiki/SC2086"),
+        ("SC2086", "SC2086 is not a code of this linter", "it belongs to shellcheck: see https://www.shellcheck.net/wiki/SC2086"),
     ],
 )  # fmt: skip
-def test_no_code(word: str, message: str, hint: str) -> None:
+def test_unknown_code(word: str, message: str, hint: str) -> None:
     with pytest.raises(NotFoundError) as error:
         find_rule(word)
     assert error.value.message == message

@@ -41,10 +41,10 @@ def test_a_whole_message(lint: Lint) -> None:
     assert (
         str(found)
         == f"""\
-{found.location.file}:8:45: error OSP605 the value of settable field WHY stands where qhold takes a leading - for an option
+{found.location.file}:8:45: error OSP605 the value of settable field WHY is used where qhold reads a leading - as an option
       <idb:Invocation><idb:Body><![CDATA[qhold '<WHY/'/'\\\\''>']]></idb:Body></idb:Invocation>
                                                 ^
-    hint: let a -- precede it, or attach it to its option (-q'...', --queue='...'), or give it an ext:pattern that forbids a leading -"""
+    hint: put a -- before it, or attach it to its option (-q'...', --queue='...'), or give it an ext:pattern that forbids a leading -"""
     )
 
 
@@ -52,9 +52,9 @@ def test_what_is_said_of_a_field_of_another_template(lint: Lint) -> None:
     [found] = lint(complete_example(format_template("x <ENVIRONMENT>")))
     assert (
         found.message
-        == "<ENVIRONMENT> is no field of template HOLD, no global and no special field"
+        == "<ENVIRONMENT> is not a field of template HOLD, a global field or a special field"
     )
-    assert found.hint.startswith("template EXECUTABLE declares it, at ")
+    assert found.hint.startswith("template EXECUTABLE declares it for itself, at ")
 
 
 def test_what_is_said_of_a_misspelled_field(lint: Lint) -> None:
@@ -70,9 +70,9 @@ def test_what_is_said_of_a_directive(lint: Lint) -> None:
     fields = format_fixed_field("DIRECTIVE_PREFIX", "#PBS"), format_field("QUEUE", "<idb:Default/>")
     [found] = lint(complete_example(format_template(script, *fields, name="JOB_PROLOGUE")))
     assert found.location
-    assert found.message == "settable field QUEUE stands in a directive and has no pattern"
+    assert found.message == "settable field QUEUE is used in a directive and has no pattern"
     assert found.hint == (
-        "batch systems know no quoting there: list what may stand, as in "
+        "batch systems have no quoting there: list the allowed characters, as in "
         f'ext:pattern="[A-Za-z0-9_.@:+-]*"; the field is declared at {found.location.file}:13:3'
     )
 
@@ -102,7 +102,7 @@ def test_dangling_templates_do_not_hide_the_rest(lint: Lint) -> None:
     assert codes(lint(complete_example(content))) == ["OSP301", "OSP203"]
 
 
-def test_carriage_returns_are_told_once_and_with_the_rest(lint: Lint) -> None:
+def test_carriage_returns_are_reported_once_and_with_the_rest(lint: Lint) -> None:
     text = complete_example(format_template("x <NOPE>\ny")).replace("\n", "\r\n")
     found = lint(text)
     assert codes(found) == ["OSP109", "OSP301"]

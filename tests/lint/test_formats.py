@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 TEXT = "<a>\n  <é b='x'/>\n</a>\n"
 SOURCE = Source("site/pbs.xml", TEXT.encode())
 PLACE = Location(SOURCE, TEXT.encode().index(b"b="))
-FOUND = Problem("OSP601", "the value of WHY stands unquoted", PLACE, "quote it")
+FOUND = Problem("OSP601", "the value of WHY is used unquoted", PLACE, "quote it")
 WAIVED = WaivedProblem(
     Problem("OSP302", "nothing uses WHO", PLACE, severity="warning"),
     Waiver(("OSP302",), "read elsewhere", PLACE, 0, 9),
@@ -44,9 +44,9 @@ def test_github() -> None:
         Findings("c.xml", [FOUND._replace(code="SC2034", severity="warning", hint="")], []),
     ]
     assert formats.format_github(found) == (
-        "::error file=site/pbs.xml,line=2,col=6,title=OSP601::the value of WHY stands unquoted%0Aquote it\n"
+        "::error file=site/pbs.xml,line=2,col=6,title=OSP601::the value of WHY is used unquoted%0Aquote it\n"
         "::error file=nope.xml,title=OSP101::there is no file nope.xml\n"
-        "::warning file=site/pbs.xml,line=2,col=6,title=SC2034::the value of WHY stands unquoted"
+        "::warning file=site/pbs.xml,line=2,col=6,title=SC2034::the value of WHY is used unquoted"
     )
     assert formats.format_github([]) == ""
 
@@ -83,7 +83,7 @@ def test_no_text_breaks_out_of_a_github_command(text: str) -> None:
 
 
 def in_line(text: str) -> None:
-    """Show that one problem is one command, with the texts that it was made of."""
+    """Decode the output: one problem is one command, with the same texts."""
     source = Source(text, b"<a/>")
     found = Problem("OSP601", text, Location(source, 0), text)
     line = formats.format_github(findings(found))
@@ -209,7 +209,7 @@ def test_sarif() -> None:
         "ruleId": "OSP601",
         "ruleIndex": 2,
         "level": "error",
-        "message": {"text": "the value of WHY stands unquoted\nquote it"},
+        "message": {"text": "the value of WHY is used unquoted\nquote it"},
         "locations": [
             {
                 "physicalLocation": {
@@ -245,8 +245,8 @@ def test_sarif_of_any_text(text: str, name: str) -> None:
     found = Problem("OSP601", text or "x", Location(Source(name or "x", b"<a/>"), 0), text)
     log = formats.format_sarif(findings(found), "1")
     check_log(log)
-    told = log["runs"][0]["results"][0]["message"]["text"]
-    assert all(c == "\n" or c.isprintable() for c in told)
+    text = log["runs"][0]["results"][0]["message"]["text"]
+    assert all(c == "\n" or c.isprintable() for c in text)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_path_that_leads_upwards_is_absolute(
 
 
 @pytest.mark.parametrize(
-    ("select", "ignore", "told"),
+    ("select", "ignore", "expected"),
     [
         ([], [], ["OSP104", "OSP302", "OSP601", "SC2034"]),
         (["OSP6"], [], ["OSP104", "OSP601"]),
@@ -285,10 +285,10 @@ def test_a_path_that_leads_upwards_is_absolute(
         ([], ["OSP104", "SC2034"], ["OSP104", "OSP302", "OSP601"]),
     ],
 )
-def test_selection(select: list[str], ignore: list[str], told: list[str]) -> None:
+def test_selection(select: list[str], ignore: list[str], expected: list[str]) -> None:
     problems = [Problem(code, "x") for code in ("OSP104", "OSP302", "OSP601", "SC2034")]
     [kept] = formats.select_findings(findings(*problems), select, ignore)
-    assert [p.code for p in kept.problems] == told
+    assert [p.code for p in kept.problems] == expected
 
 
 def test_selection_of_what_is_waived() -> None:

@@ -18,7 +18,7 @@ from osprofile.lint.rules.rule import (
 from osprofile.profile.repository import Repository
 
 
-class Site:
+class ProfileDirectory:
     """A directory of profiles."""
 
     def __init__(self, directory: Path) -> None:
@@ -31,35 +31,37 @@ class Site:
         path.write_text(format_profile(content, attributes), encoding="utf-8")
 
     def lint(self, name: str) -> list[str]:
-        """Give each problem as `CODE file:line`, what a profile lacks apart."""
+        """Return each problem as `CODE file:line`, without those of missing templates and fields."""
         found = lint_file(
             self.directory / f"{name}.xml", Repository([self.directory], use_standard_path=False)
         )
-        lacking = {"OSP204", "OSP205", "OSP206", "OSP207", "OSP403"}
+        missing = {"OSP204", "OSP205", "OSP206", "OSP207", "OSP403"}
         return [
             f"{p.code} {Path(p.location.file).stem}:{p.location.line - 6}"
             for p in found
-            if p.location and p.code not in lacking
+            if p.location and p.code not in missing
         ]
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path)
+def site(tmp_path: Path) -> ProfileDirectory:
+    return ProfileDirectory(tmp_path)
 
 
 QUEUE = "<idb:Template>" + format_field("QUEUE", "", ' ext:pattern="[a-z]*"') + "</idb:Template>"
 OPEN_QUEUE = "<idb:Template>\n" + format_field("QUEUE") + "</idb:Template>"
 
 
-def test_a_parents_problems_are_the_parents(site: Site) -> None:
+def test_a_parents_problems_are_the_parents(site: ProfileDirectory) -> None:
     site.write("parent", format_template("x <NOPE>", format_field("N")))
     site.write("child", "", "parent")
     assert site.lint("parent") == ["OSP301 parent:2", "OSP302 parent:3"]
     assert site.lint("child") == []
 
 
-def test_a_child_hears_what_its_declaration_does_to_an_inherited_script(site: Site) -> None:
+def test_a_child_is_warned_about_its_declaration_in_an_inherited_script(
+    site: ProfileDirectory,
+) -> None:
     site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", OPEN_QUEUE, "parent")
     site.write("grandchild", "", "child")
@@ -68,7 +70,7 @@ def test_a_child_hears_what_its_declaration_does_to_an_inherited_script(site: Si
     assert site.lint("grandchild") == []
 
 
-def test_the_hint_names_the_place_of_the_declaration(site: Site) -> None:
+def test_the_hint_names_the_place_of_the_declaration(site: ProfileDirectory) -> None:
     site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", OPEN_QUEUE, "parent")
     path = site.directory / "child.xml"
@@ -79,20 +81,20 @@ def test_the_hint_names_the_place_of_the_declaration(site: Site) -> None:
     ]
 
 
-def test_a_child_that_mends_its_parent_is_told_nothing(site: Site) -> None:
+def test_a_child_that_corrects_its_parent_has_no_problem(site: ProfileDirectory) -> None:
     site.write("parent", OPEN_QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", QUEUE, "parent")
     assert site.lint("parent") == ["OSP601 parent:3"]
     assert site.lint("child") == []
 
 
-def test_unused_is_only_what_the_own_document_declares(site: Site) -> None:
+def test_unused_is_only_what_the_own_document_declares(site: ProfileDirectory) -> None:
     site.write("parent", QUEUE + format_template("x <QUEUE>"))
     site.write("child", format_template("x"), "parent")
     assert site.lint("child") == []
 
 
-def test_parts_of_a_job_script_from_several_documents(site: Site) -> None:
+def test_parts_of_a_job_script_from_several_documents(site: ProfileDirectory) -> None:
     number = format_field("N", "<idb:Default>1</idb:Default>", ' ext:type="integer"')
     site.write("parent", format_template("(\n: <N>", number, name="JOB_PROLOGUE"))
     other = number.replace(">1<", ">2<")
@@ -105,7 +107,7 @@ def test_parts_of_a_job_script_from_several_documents(site: Site) -> None:
     assert site.lint("child") == ["OSP623 child:3"]
 
 
-def test_static_scripts_in_one_file_of_two_documents(site: Site) -> None:
+def test_static_scripts_in_one_file_of_two_documents(site: ProfileDirectory) -> None:
     site.write(
         "parent", format_bin_template("<TARGET> <ARGUMENTS>") + format_static_script("T", "x", "ls")
     )
@@ -113,25 +115,25 @@ def test_static_scripts_in_one_file_of_two_documents(site: Site) -> None:
     assert site.lint("child") == ["OSP504 child:2"]
 
 
-def test_what_the_resolved_profile_lacks_is_told_at_the_child(site: Site) -> None:
+def test_missing_templates_are_reported_at_the_child(site: ProfileDirectory) -> None:
     site.write("parent", format_template("x"))
     site.write("child", "", "parent")
     found = lint_file(
         site.directory / "child.xml", Repository([site.directory], use_standard_path=False)
     )
     assert [(p.code, p.location.line if p.location else 0, p.hint) for p in found] == [
-        ("OSP204", 1, "write them; none of what child extends has them"),
-        ("OSP207", 1, "it is what START runs if a request names none"),
+        ("OSP204", 1, "write them; no profile that child extends has them"),
+        ("OSP207", 1, "START runs it if a request names no application"),
     ]
 
 
-def test_problems_of_several_documents_are_in_order(site: Site) -> None:
+def test_problems_of_several_documents_are_in_order(site: ProfileDirectory) -> None:
     site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", format_template("y <NOPE>", name="T") + "\n" + OPEN_QUEUE, "parent")
     assert site.lint("child") == ["OSP301 child:2", "OSP601 parent:2"]
 
 
-def test_a_resolved_profile_in_memory(site: Site) -> None:
+def test_a_resolved_profile_in_memory(site: ProfileDirectory) -> None:
     site.write("parent", format_template("x <NOPE>"))
     repository = Repository([site.directory], use_standard_path=False)
     resolved = repository.load("parent")

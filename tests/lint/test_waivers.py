@@ -1,4 +1,4 @@
-"""Waivers: what each covers, what is told of one that covers nothing, and of a bad one."""
+"""Waivers: what each covers, and the problems of unused and malformed ones."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def codes(problems: list[Problem]) -> list[str]:
 
 
 def with_fields(*lines: str) -> str:
-    """Give a profile with one template that uses none of its fields."""
+    """Return a profile with one template that uses none of its fields."""
     return complete_example(format_template("true", *lines))
 
 
 COVERED = {
-    # where: (document, codes that are told)
+    # where: (document, codes that are reported)
     "before the element": (with_fields(WAIVER, UNUSED), []),
     "before the template": (
         format_profile(f"{WAIVER}\n{format_template('true', UNUSED, OTHER)}"),
@@ -96,11 +96,11 @@ COVERED = {
 
 @pytest.mark.parametrize("case", COVERED)
 def test_what_a_waiver_covers(lint: Lint, case: str) -> None:
-    text, told = COVERED[case]
-    assert codes(lint(text)) == sorted(told, key=told.index)
+    text, expected = COVERED[case]
+    assert codes(lint(text)) == sorted(expected, key=expected.index)
 
 
-REASONLESS = "say why, for those who come after you: a waiver is written <!-- lint-waive CODE ...: REASON -->"
+REASONLESS = "say why, for later readers: a waiver is written <!-- lint-waive CODE ...: REASON -->"
 FORM = "a waiver is written <!-- lint-waive CODE ...: REASON -->"
 BAD = {
     # what: (waiver, message, begin of the hint)
@@ -110,17 +110,17 @@ BAD = {
     "an empty one": ("<!-- lint-waive OSP302: \n -->", "a waiver without a reason", REASONLESS),
     "no such code": (
         "<!-- lint-waive OSP32: because -->",
-        "a waiver of OSP32, which is no code",
+        "a waiver of OSP32, which is not a code",
         "did you mean OSP",
     ),
     "a part of a code": (
         "<!-- lint-waive OSP3: because -->",
-        "a waiver of OSP3, which is no code",
+        "a waiver of OSP3, which is not a code",
         "",
     ),
     "a terminal's escape": (
         "<!-- lint-waive \u009b31m: because -->",
-        r"a waiver of '\x9b31m', which is no code",
+        r"a waiver of '\x9b31m', which is not a code",
         "",
     ),
     "what does not load": (
@@ -150,10 +150,10 @@ def test_a_waiver_before_no_element(lint: Lint) -> None:
     ):
         [found] = lint(text)
         assert found.code == "OSP702"
-        assert found.message == "a waiver with nothing behind it that it could cover"
+        assert found.message == "a waiver that covers nothing"
 
 
-def test_a_waiver_of_nothing_is_told(lint: Lint) -> None:
+def test_an_unused_waiver_is_reported(lint: Lint) -> None:
     [found] = lint(with_fields(WAIVER.replace("302", "302 OSP601"), UNUSED))
     assert found.code == "OSP701"
     assert found.severity == "warning"
@@ -221,9 +221,9 @@ def test_a_parents_problem_is_covered_by_the_whole_childs_waiver_only(tmp_path: 
     child = tmp_path / "child.xml"
     repository = Repository([tmp_path, PARENTS], use_standard_path=False)
     text = format_profile(free, 'name="child" extends="parent"')
-    for document_, told in ((text, ["OSP601"]), (waiver + text, [])):
+    for document_, expected in ((text, ["OSP601"]), (waiver + text, [])):
         child.write_text(document_)
-        assert codes(examine_file(child, repository).problems) == told
+        assert codes(examine_file(child, repository).problems) == expected
 
 
 LEAVES = [
@@ -271,12 +271,12 @@ def test_settling_is_what_the_waivers_say_one_by_one(content: str, data: st.Data
     found, bad = waivers.read_waivers(source)
     kept, waived = waivers.apply_waivers(problems, source, active_prefixes=())
     assert len(kept) + len(waived) == len(problems) + len(bad)
-    told = {w.problem: w.waiver for w in waived}
+    covering = {w.problem: w.waiver for w in waived}
     for problem in problems:
         fitting = [w for w in found if problem.code in w.codes and w.covers(problem.location)]
-        assert (problem in told) == bool(fitting)
+        assert (problem in covering) == bool(fitting)
         if fitting:
-            assert told[problem] == min(
+            assert covering[problem] == min(
                 fitting, key=lambda w: (w.covers_parents, w.end - w.start, w.location.offset)
             )
 

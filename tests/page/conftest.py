@@ -54,7 +54,7 @@ class Served:
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Give what comes until the other end closes."""
+    """Return what is received until the peer closes."""
     parts = []
     while part := connection.recv(65536):
         parts.append(part)

@@ -36,7 +36,7 @@ def site() -> osprofile.Profile:
     return Repository([PROFILES]).load("site")
 
 
-def test_a_field_says_where_it_stands_and_what_it_replaces(site: osprofile.Profile) -> None:
+def test_a_field_has_its_origin_and_what_it_replaces(site: osprofile.Profile) -> None:
     page = collect_page(site)
     settings = {s.key: s for s in page.settings}
     queue = settings["QUEUE"]
@@ -69,14 +69,14 @@ def test_the_fields_of_a_job_come_first_and_one_that_nothing_uses_is_there_too(
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_every_field_of_a_bundled_profile_is_told_and_none_that_a_request_may_set_is_left_out(
+def test_every_field_of_a_bundled_profile_is_on_its_page(
     name: str,
 ) -> None:
     profile = osprofile.load(name)
     page = collect_page(profile)
-    told = {s.name for s in page.settings} | {s.name for s in page.supplied}
+    names = {s.name for s in page.settings} | {s.name for s in page.supplied}
     declared = {f for t in profile.templates.values() for f in t.fields} | {*profile.global_fields}
-    assert declared <= told
+    assert declared <= names
     assert len({s.key for s in page.settings}) == len(page.settings)
     for index, target in enumerate(page.targets):
         plan = get_plan(profile, target.template, target.variation, target.application or None)
@@ -96,11 +96,11 @@ def test_applications_with_a_field_of_their_own_and_one_that_is_hidden() -> None
     <osp:Application name="again" template="MPI"><osp:ApplicationName>Executable</osp:ApplicationName>
       <osp:ApplicationVersion>1.0</osp:ApplicationVersion></osp:Application>"""
     page = collect_page(load(body, extends="base"))
-    told = {(a.name, a.version, a.origin.profile): a for a in page.applications}
-    assert told["Executable", "1.0", "p"].default
-    assert told["Executable", "1.0", "base"].wanted == ""
-    assert told["MPI", "2.0", "p"].wanted == "MPI"
-    assert told["MPI", "1.0", "p"].wanted == "MPI/1.0"
+    applications = {(a.name, a.version, a.origin.profile): a for a in page.applications}
+    assert applications["Executable", "1.0", "p"].default
+    assert applications["Executable", "1.0", "base"].wanted == ""
+    assert applications["MPI", "2.0", "p"].wanted == "MPI"
+    assert applications["MPI", "1.0", "p"].wanted == "MPI/1.0"
     starts = [t.application for t in page.targets if t.template == "START"]
     assert starts == ["Executable", "MPI", "MPI/1.0"]
     assert Target("ASK", "ALL", "") in page.targets
@@ -113,16 +113,16 @@ def test_an_application_that_narrows_a_field_of_all_jobs() -> None:
     <osp:Application name="mpi" template="MPI"><osp:ApplicationName>MPI</osp:ApplicationName>
       <osp:ApplicationVersion>1</osp:ApplicationVersion></osp:Application>"""
     page = collect_page(load(body, extends="base"))
-    told = {s.key: s for s in page.settings if s.name == "WALLTIME"}
-    assert {key: (s.maximum, s.default) for key, s in told.items()} == {
+    settings = {s.key: s for s in page.settings if s.name == "WALLTIME"}
+    assert {key: (s.maximum, s.default) for key, s in settings.items()} == {
         "WALLTIME": ("3600", "60"),
         "WALLTIME~2": ("60", "60"),
     }
     applications = {
-        key: [page.targets[i].application for i in s.targets] for key, s in told.items()
+        key: [page.targets[i].application for i in s.targets] for key, s in settings.items()
     }
     assert applications == {"WALLTIME": ["Executable"], "WALLTIME~2": ["MPI"]}
-    assert [o.place for o in told["WALLTIME~2"].origins] == ["base/base.xml:10", "p/p.xml:5"]
+    assert [o.place for o in settings["WALLTIME~2"].origins] == ["base/base.xml:10", "p/p.xml:5"]
 
 
 def test_two_fields_of_one_name_that_differ_have_keys_of_their_own() -> None:
@@ -138,7 +138,7 @@ def test_two_fields_of_one_name_that_differ_have_keys_of_their_own() -> None:
     assert [o.place for o in page.settings[0].origins] == ["p/p.xml:3", "p/p.xml:3"]
 
 
-def test_a_script_whose_context_is_unknown_is_told_but_not_offered() -> None:
+def test_a_script_whose_context_is_unknown_is_described_but_not_a_target() -> None:
     body = '<idb:Template name="A"><idb:Invocation><idb:Body>&lt;SSH:HOST></idb:Body></idb:Invocation></idb:Template>'
     assert collect_page(load(body)).targets == ()
     assert collect_page(load(body), {"SSH:HOST": "h"}).targets == (Target("A", "", ""),)
@@ -204,7 +204,7 @@ def test_the_chain_counts_what_is_new_replaced_and_in_force(site: osprofile.Prof
     assert svg.count(">extends<") == 1
 
 
-def test_a_profile_that_extends_its_own_name_is_told_from_the_other(tmp_path: Path) -> None:
+def test_a_profile_that_extends_its_own_name_has_another_label(tmp_path: Path) -> None:
     file = tmp_path / "base.xml"
     file.write_text(
         HEAD.format("base", ' extends="base"', f"<idb:Template>{field('')}</idb:Template>")

@@ -16,8 +16,8 @@ ORIGIN = f"Origin: http://127.0.0.1:{PORT}"
 JSON = "Content-Type: application/json"
 
 
-def judged(*lines: str) -> int:
-    """Give the status that a request's head gets, 200 for one that is answered."""
+def request_status(*lines: str) -> int:
+    """Return the status for the head of a request, 200 if it is accepted."""
     try:
         http.authorize_request(
             http.parse_request("\r\n".join([*lines, "", ""]).encode("latin-1")), PORT
@@ -91,12 +91,12 @@ HEADS = {
 @pytest.mark.parametrize("case", HEADS)
 def test_heads(case: str) -> None:
     lines, status = HEADS[case]
-    assert judged(*lines) == status
+    assert request_status(*lines) == status
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_a_request_or_refused(data: bytes) -> None:
-    assert judged(*data.decode("latin-1").split("\r\n")) >= 400
+    assert request_status(*data.decode("latin-1").split("\r\n")) >= 400
 
 
 WORDS = [
@@ -115,7 +115,7 @@ WORDS = [
 @given(st.lists(st.sampled_from(WORDS), min_size=1))
 def test_only_a_whole_request_of_the_page_is_answered(words: list[str]) -> None:
     text = " ".join(words)
-    if judged(text) == 200:
+    if request_status(text) == 200:
         assert text.startswith("GET / HTTP/1.1 \r\n") or text == f"GET / HTTP/1.1 \r\n{HOST}"
 
 

@@ -67,10 +67,10 @@ def test_any_text(text: str) -> None:
 
 
 def test_attributes() -> None:
-    made = make_node(
+    node = make_node(
         "input", for_="a", aria_label="b", hidden=True, checked=False, list=None, rows=3
     )
-    assert render_node(made) == '<input for="a" aria-label="b" hidden rows="3">\n'
+    assert render_node(node) == '<input for="a" aria-label="b" hidden rows="3">\n'
 
 
 def test_shapes_end_themselves_and_scripts_are_left_alone() -> None:
@@ -83,8 +83,8 @@ def test_the_first_line_end_of_a_pre_is_kept() -> None:
 
 
 def test_what_turns_a_text_around_is_shown_by_its_number() -> None:
-    made = mark_invisible("rm \u202eabc\x1b[31m\u2028x")
-    assert render_node(make_node("code", *made)) == (
+    parts = mark_invisible("rm \u202eabc\x1b[31m\u2028x")
+    assert render_node(make_node("code", *parts)) == (
         '<code>rm <span class="odd">U+202E</span>abc<span class="odd">U+001B</span>[31m'
         '<span class="odd">U+2028</span>x</code>'
     )

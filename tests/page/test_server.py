@@ -44,14 +44,14 @@ def test_the_page_has_a_form_and_its_policy_allows_this_server_alone(server: Ser
 
 
 def test_a_script_and_the_command_that_gives_it(server: Served) -> None:
-    told = server.ask(template="START", fields={"QUEUE": "fast", "EXECUTABLE": "it's"})
-    assert told["refusal"] is None
-    assert "#PBS -q short" in told["text"]
+    answer = server.ask(template="START", fields={"QUEUE": "fast", "EXECUTABLE": "it's"})
+    assert answer["refusal"] is None
+    assert "#PBS -q short" in answer["text"]
     words = "incarnate START --profile site --set QUEUE=fast --set 'EXECUTABLE=it'\"'\"'s'"
-    assert told["command"] == words
-    assert "/scratch/user/JOB" in told["text"]
+    assert answer["command"] == words
+    assert "/scratch/user/JOB" in answer["text"]
     assert server.ask(template="ASK", variation="MINE")["text"] == "ask --mine\n"
-    assert told["version"] in server.request("GET / HTTP/1.1")[1].decode()
+    assert answer["version"] in server.request("GET / HTTP/1.1")[1].decode()
 
 
 REFUSALS = {
@@ -101,10 +101,10 @@ REFUSALS = {
 @pytest.mark.parametrize("case", REFUSALS)
 def test_a_refusal_names_field_rule_and_place_but_no_path(server: Served, case: str) -> None:
     question, wanted = REFUSALS[case]
-    told = server.ask(**question)
-    assert told["text"] == ""
-    assert wanted.items() <= told["refusal"].items()
-    assert str(PROFILES) not in json.dumps(told)
+    answer = server.ask(**question)
+    assert answer["text"] == ""
+    assert wanted.items() <= answer["refusal"].items()
+    assert str(PROFILES) not in json.dumps(answer)
 
 
 BODIES = {
@@ -198,7 +198,7 @@ def test_slow_and_broken_clients_stop_nobody(server: Served) -> None:
             connection.close()
 
 
-def test_too_many_connections_are_told_so(server: Served) -> None:
+def test_too_many_connections_are_refused(server: Served) -> None:
     held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(70)]
     try:
         held[-1].settimeout(20)
@@ -213,7 +213,9 @@ def test_too_many_connections_are_told_so(server: Served) -> None:
     raise AssertionError
 
 
-def test_the_profile_is_read_again_and_a_bad_one_is_told_with_its_place(tmp_path: Path) -> None:
+def test_the_profile_is_read_again_and_a_bad_one_is_reported_with_its_location(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "mine.xml"
     good = (PROFILES / "base.xml").read_text().replace('name="base"', 'name="mine"')
     file.write_text(good)
@@ -231,8 +233,8 @@ def test_the_profile_is_read_again_and_a_bad_one_is_told_with_its_place(tmp_path
         assert status == 500
         assert "mine/mine.xml:11:16: error OSP104" in page.decode()
         assert str(tmp_path) not in page.decode()
-        told = running.ask(template="START")
-        assert told["error"].startswith(
+        answer = running.ask(template="START")
+        assert answer["error"].startswith(
             "the profile does not load: mine/mine.xml:11:16: error OSP104"
         )
 
@@ -247,7 +249,7 @@ def test_the_profile_is_read_again_and_a_bad_one_is_told_with_its_place(tmp_path
         assert running.ask(template="START")["text"] == first["text"]
 
 
-def test_a_folder_of_profiles_that_vanishes_is_told_without_its_path(tmp_path: Path) -> None:
+def test_a_folder_of_profiles_that_vanishes_is_reported_without_its_path(tmp_path: Path) -> None:
     folder = tmp_path / "profiles"
     shutil.copytree(PROFILES, folder)
     with served("-p", "site", "--profiles", str(folder)) as running:

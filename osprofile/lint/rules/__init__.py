@@ -1,4 +1,4 @@
-"""The table of codes: what each one means, how grave it is, and an example of it."""
+"""The table of rules: code, severity, explanation, and an example of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import Problem
 from osprofile.lint.rules import documents, fields, scripts, waivers
-from osprofile.lint.rules.rule import Rule, complete_example
+from osprofile.lint.rules.rule import UNLOADABLE, Rule, complete_example
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,17 +21,12 @@ RULES: Final[Mapping[str, Rule]] = {
 }
 """Every rule by its code; a code never changes its meaning."""
 
-UNLOADABLE: Final = frozenset(
-    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 201, 202, 203)
-)
-"""The codes of what keeps a profile from loading: they can be neither waived nor ignored."""
-
 
 def is_rule_code(word: str) -> bool:
-    """Say whether a word is a code of this table, or has the form of one of shellcheck's."""
+    """Return whether a word is a code of this table, or has the form of a code of shellcheck."""
     return word in RULES or re.fullmatch("SC[0-9]{4}", word) is not None
 
 
 def make_problem(code: str, message: str, location: Location, hint: str = "") -> Problem:
-    """Make a problem of a code's severity."""
+    """Return a problem with the severity of its rule."""
     return Problem(code, message, location, hint, RULES[code].severity)

@@ -27,80 +27,80 @@ _STATUS_FIELDS: Final = (
 RULES: Final = (
     Rule(
         "OSP101", "error", "the file cannot be read as a profile",
-        "A profile is UTF-8, at most 8 MiB large, and its elements nest at most 32 deep.",
+        "A profile is encoded in UTF-8, has at most 8 MiB, and nests its elements at most 32 deep.",
         '<?xml version="1.0" encoding="iso-8859-1"?>\n' + format_profile(""),
         '<?xml version="1.0" encoding="UTF-8"?>\n' + format_profile(""),
     ),
     Rule(
         "OSP102", "error", "not well-formed XML",
-        "Most often a bare < or & of a script: script text belongs into CDATA.",
+        "Most often this is a bare < or & in a script: put the script's text into CDATA.",
         '<idb:Template name="T"><idb:Invocation><idb:Body>cmd < in</idb:Body></idb:Invocation>'
         "</idb:Template>",
         format_template("cmd < in", name="T"),
     ),
     Rule(
         "OSP103", "error", "a document type declaration",
-        "Entities are not expanded, so that no document can read files or grow without bound.",
+        "Entities are not supported, since a document could read files or grow without bound by them.",
         "<!DOCTYPE x>\n" + format_profile(""),
         format_profile(""),
     ),
     Rule(
-        "OSP104", "error", "not valid by the schema",
+        "OSP104", "error", "not valid against the schema",
         "An element or attribute is missing, misspelled, in the wrong place, or has a bad value.",
         '<idb:Template name="T"><idb:Body>true</idb:Body></idb:Template>',
         format_template("true", name="T"),
     ),
     Rule(
-        "OSP105", "error", "two things of one kind with the same name",
-        "Names of templates, storages and applications are unique in a document, those of "
+        "OSP105", "error", "two elements of one kind with the same name",
+        "Names of templates, storages and applications must be unique in a document, names of "
         "variations and fields in a template.",
         _HOME_TEMPLATE + "\n" + _HOME_TEMPLATE + "\n" + _STORAGE_XML,
         _HOME_TEMPLATE + "\n" + _STORAGE_XML,
     ),
     Rule(
         "OSP106", "error", "UspaceRoot is not absolute, or Delimiter is empty",
-        "The working directories of jobs are made below UspaceRoot, whatever the current "
+        "The working directories of jobs are created below UspaceRoot, whatever the current "
         "directory is.",
         format_profile("", 'name="example" extends="base"').replace(">/var", ">var"),
         format_profile("", 'name="example" extends="base"'),
     ),
     Rule(
         "OSP107", "error", "a static script's file name is not allowed",
-        "The name has letters, digits, dot, underscore and hyphen, and begins with a letter or a "
-        "digit: so it needs no quoting and leaves no directory.",
+        "The name may have letters, digits, dots, underscores and hyphens, and must begin with a "
+        "letter or a digit: then it needs no quoting and cannot lead out of its directory.",
         format_static_script("T", "../list", "ls"),
         format_static_script("T", "list", "ls"),
     ),
     Rule(
-        "OSP108", "error", "a name that nothing could use",
-        "A profile's name is that of its file or folder and can be named in a request; a field's "
-        "name must be one that a replacement can name.",
+        "OSP108", "error", "a name that cannot be used",
+        "A profile's name must be that of its file or folder, and one that a request can use; a "
+        "field's name must be one that a replacement can use.",
         format_template("true", '<idb:Field name="1ST" isSettable="false"/>', name="T"),
         format_template("echo '<FIRST/'/'\\\\''>'", format_fixed_field("FIRST", "1"), name="T"),
     ),
     Rule(
         "OSP109", "warning", "the file's lines end with CR LF",
-        "XML reads CR LF as LF, so nothing breaks; other tools that read the file may keep the CR.",
+        "XML reads CR LF as LF, so nothing breaks here; other tools that read the file may keep the CR.",
         format_profile("").replace("\n", "\r\n"),
         format_profile(""),
     ),
     Rule(
         "OSP110", "error", "a carriage return in a script",
-        "Batch systems refuse scripts with CR LF, and a shell takes the CR as a part of a word.",
+        "Batch systems reject scripts with CR LF, and a shell reads the CR as part of a word.",
         '<idb:Template name="HOLD"><idb:Invocation><idb:Body>true&#13;\ntrue</idb:Body>'
         "</idb:Invocation></idb:Template>",
         format_template("true\ntrue"),
     ),
     Rule(
-        "OSP201", "error", "the profile extends one that does not exist",
-        "The parent is looked up by name on the search path, never by path.",
+        "OSP201", "error", "the profile extends a profile that does not exist",
+        "A parent is looked up by its name on the search path, never by a path.",
         format_profile("", 'name="example" extends="bass"'),
         format_profile("", 'name="example" extends="base"'),
     ),
     Rule(
         "OSP202", "error", "profiles extend each other",
-        "The chain of parents must end. A profile may extend its own name: that is the next "
-        "profile of that name on the search path.",
+        "The chain of parents must end. A profile may extend its own name: then its parent is the "
+        "next profile of that name on the search path.",
         format_profile("", 'name="example" extends="loop"'),
         format_profile("", 'name="example" extends="base"'),
     ),
@@ -113,7 +113,7 @@ RULES: Final = (
     Rule(
         "OSP204", "error", "a required template is missing",
         "START, JOB_PROLOGUE, JOB_EPILOGUE, GET_JOB_STATUS, HOLD, RESUME, ABORT, DELETE, LIST, "
-        "BIN and SHELL are what running jobs takes; most profiles inherit most of them.",
+        "BIN and SHELL are needed to run jobs; most profiles inherit most of them.",
         format_profile(
             format_template("hostname", name="T") + "\n" + format_application("Executable", "T"),
             'name="example"',
@@ -122,22 +122,22 @@ RULES: Final = (
     ),
     Rule(
         "OSP205", "error", "a required variation is missing",
-        "LIST has FILE and DIR; BIN the default one, STATIC_SCRIPT and RUN_STATIC_SCRIPT; SHELL "
-        "the default one and SSH; the others the default one. A template replaces the inherited "
-        "one whole.",
+        "LIST needs FILE and DIR; BIN the default one, STATIC_SCRIPT and RUN_STATIC_SCRIPT; SHELL "
+        "the default one and SSH; the others the default one. A template replaces all variations "
+        "of the inherited one.",
         format_variations("SHELL", {"": "sh -s"}),
         format_variations("SHELL", {"": "sh -s", "SSH": "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"}),
     ),
     Rule(
         "OSP206", "warning", "a recommended variation is missing",
-        "With GET_JOB_STATUS's variation ALL, one call of the batch system serves every job that "
-        "is watched, instead of one call a job.",
+        "With the variation ALL of GET_JOB_STATUS, one call of the batch system returns the states "
+        "of all watched jobs, instead of one call per job.",
         format_template("qstat", *_STATUS_FIELDS, name="GET_JOB_STATUS"),
         format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, *_STATUS_FIELDS),
     ),
     Rule(
         "OSP207", "warning", "there is no application Executable",
-        "It is what START runs where a request names no application.",
+        "START runs it if a request names no application.",
         format_profile("", 'name="example" extends="parts"'),
         format_profile(
             format_template("hostname", name="T") + "\n" + format_application("Executable", "T"),
@@ -146,7 +146,7 @@ RULES: Final = (
     ),
     Rule(
         "OSP208", "error", "a storage or application uses a template without a default variation",
-        "Its path, or its part of the job's script, is the template's variation without a name.",
+        "The variation without a name is a storage's path, or an application's part of the job script.",
         format_variations("HOME", {"X": "/home/<USER_NAME>"}) + "\n" + _STORAGE_XML,
         _HOME_TEMPLATE + "\n" + _STORAGE_XML,
     ),

@@ -1,9 +1,9 @@
-"""One rule, and how an example of it becomes a whole document."""
+"""A rule of the linter, and the functions that build the documents of its examples."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -11,13 +11,19 @@ if TYPE_CHECKING:
     from osprofile.errors import Severity
 
 
+UNLOADABLE: Final = frozenset(
+    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 201, 202, 203)
+)
+"""The codes of problems that keep a profile from loading: they can be neither waived nor ignored."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a code means.
+    """The meaning of a code.
 
-    `summary` is one line, `why` says what goes wrong otherwise and what to do. `wrong` has this
-    problem and `right` none: both are documents, or what `complete_example` makes one of.
+    `summary` is one line; `why` says what goes wrong and what to do. The example `wrong` has this
+    problem, `right` has none: each is a document, or a part for `complete_example`.
     """
 
     code: str
@@ -27,11 +33,16 @@ class Rule:
     wrong: str
     right: str
 
+    @property
+    def is_waivable(self) -> bool:
+        """Whether a comment in the profile can waive the problem."""
+        return self.code not in UNLOADABLE and not self.code.startswith("OSP7")
+
 
 def complete_example(example: str) -> str:
-    """Give an example's whole document; a part stands in a profile that extends `base`.
+    """Return the whole document of an example; a part is put into a profile that extends `base`.
 
-    `base` is any complete profile, such as the bundled ones.
+    `base` is any complete profile, such as a bundled one.
     """
     return (
         example if example.startswith(("<?xml", "<osp:Profile", "<!")) else format_profile(example)
@@ -39,7 +50,7 @@ def complete_example(example: str) -> str:
 
 
 def format_profile(content: str, attributes: str = 'name="example" extends="base"') -> str:
-    """Give a document with some content."""
+    """Return a document with some content."""
     return f"""\
 <osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
              xmlns:idb="http://gpe.intel.com/idb"
@@ -53,7 +64,7 @@ def format_profile(content: str, attributes: str = 'name="example" extends="base
 
 
 def format_template(body: str, *fields: str, name: str = "HOLD") -> str:
-    """Give a template with one body and some fields."""
+    """Return a template with one body and some fields."""
     lines = "".join(f"\n  {field}" for field in fields)
     return f"""\
 <idb:Template name="{name}">
@@ -62,7 +73,7 @@ def format_template(body: str, *fields: str, name: str = "HOLD") -> str:
 
 
 def format_variations(name: str, bodies: Mapping[str, str], *fields: str) -> str:
-    """Give a template with some variations, each with a body."""
+    """Return a template with some variations, each with a body."""
     lines = [
         f'  <idb:Invocation name="{variation}"><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>'
         for variation, body in bodies.items()
@@ -72,7 +83,7 @@ def format_variations(name: str, bodies: Mapping[str, str], *fields: str) -> str
 
 
 def format_static_script(name: str, file: str, body: str, arguments: str = "") -> str:
-    """Give a template with a static script; `arguments` as XML has it in an attribute."""
+    """Return a template with a static script; `arguments` is escaped for an XML attribute."""
     return f"""\
 <idb:Template name="{name}">
   <idb:Invocation><idb:StaticScript fileName="{file}" arguments="{arguments}">{body}</idb:StaticScript></idb:Invocation>
@@ -80,7 +91,7 @@ def format_static_script(name: str, file: str, body: str, arguments: str = "") -
 
 
 def format_bin_template(run_body: str) -> str:
-    """Give BIN with the body of RUN_STATIC_SCRIPT."""
+    """Return BIN with a body of RUN_STATIC_SCRIPT."""
     bodies = {
         "": '"$HOME"/bin',
         "STATIC_SCRIPT": '"$HOME"/bin/<FILE_NAME>',
@@ -90,7 +101,7 @@ def format_bin_template(run_body: str) -> str:
 
 
 def format_application(name: str, template: str) -> str:
-    """Give an application in version 1."""
+    """Return an application in version 1."""
     return (
         f'<osp:Application name="{name}" template="{template}">'
         f"<osp:ApplicationName>{name}</osp:ApplicationName>"
@@ -99,12 +110,12 @@ def format_application(name: str, template: str) -> str:
 
 
 def format_field(name: str, content: str = "", attributes: str = "") -> str:
-    """Give a settable field with a Description."""
+    """Return a settable field with a Description."""
     described = "<idb:Description>What it is.</idb:Description>"
     return f'<idb:Field name="{name}"{attributes}>{described}{content}</idb:Field>'
 
 
 def format_fixed_field(name: str, value: str) -> str:
-    """Give a field with a fixed value."""
+    """Return a field with a fixed value."""
     shown = f"<idb:Value><![CDATA[{value}]]></idb:Value>"
     return f'<idb:Field name="{name}" isSettable="false">{shown}</idb:Field>'

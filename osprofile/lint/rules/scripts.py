@@ -17,7 +17,6 @@ _QUOTED_WHY: Final = "'<WHY/'/'\\\\''>'"
 
 
 def _format_hold(body: str) -> str:
-    """Give a HOLD that uses the settable field WHY."""
     return format_template(body, _WHY_FIELD)
 
 
@@ -39,16 +38,16 @@ _SAFE_PATTERN: Final = ' ext:pattern="[A-Za-z0-9_.@:+-]*"'
 
 RULES: Final = (
     Rule(
-        "OSP601", "error", "a settable value, unquoted",
-        "The shell would execute what the value holds: `x; rm -r .` or `$(...)`. It stands in "
-        "single quotes, each ' in it escaped: '<NAME/'/'\\\\''>'. Integers, and fields whose "
-        "pattern has only harmless characters, may stand anywhere.",
+        "OSP601", "error", "an unquoted settable value",
+        "The shell would execute what the value contains: `x; rm -r .` or `$(...)`. Put it into "
+        "single quotes, with each ' in it escaped: '<NAME/'/'\\\\''>'. Integers, and fields whose "
+        "pattern allows only harmless characters, are safe without quotes.",
         _format_hold("hold -w<WHY>"),
         _format_hold(f"hold -w{_QUOTED_WHY}"),
     ),
     Rule(
         "OSP602", "error", "a settable value in double quotes",
-        'There $, ` and " keep their meaning: `$(...)` in the value is executed.',
+        'In double quotes $, ` and " keep their meaning: `$(...)` in the value is executed.',
         _format_hold('hold -w"<WHY>"'),
         _format_hold(f"hold -w{_QUOTED_WHY}"),
     ),
@@ -60,124 +59,124 @@ RULES: Final = (
     ),
     Rule(
         "OSP604", "error", "a settable value in a here-document",
-        "A line of the value can end the here-document, and what follows it is executed; without "
-        "quotes around the delimiter, so are $ and `.",
+        "A line of the value can end the here-document, and the lines after it are executed; if the "
+        "delimiter is not quoted, $ and ` in the value are evaluated, too.",
         _format_hold("cat <<'END'\n<WHY>\nEND\n"),
         _format_hold(f"printf '%s\\n' {_QUOTED_WHY}"),
     ),
     Rule(
-        "OSP605", "error", "a settable value where an option may stand",
-        "A quoted value that begins with - is taken for an option. A -- precedes it, or it is "
-        "attached to its option (-q'...', --queue='...'), or its pattern forbids a leading -.",
+        "OSP605", "error", "a settable value that may be read as an option",
+        "A value that begins with - is read as an option, even in quotes. Put a -- before it, attach "
+        "it to its option (-q'...', --queue='...'), or forbid a leading - in its pattern.",
         _format_hold(f"hold {_QUOTED_WHY}"),
         _format_hold(f"hold -- {_QUOTED_WHY}"),
     ),
     Rule(
         "OSP606", "error", "a settable value in an arithmetic expression",
-        "Shells evaluate variables there, some of them with commands in their subscripts. An "
+        "Shells evaluate variables there, and some evaluate commands in their subscripts. An "
         'integer (ext:type="integer") is safe.',
         format_template("hold $((<N> * 2))", format_field("N")),
         format_template("hold $((<N> * 2))", format_field("N", "", ' ext:type="integer"')),
     ),
     Rule(
         "OSP607", "error", "a settable value in a comment",
-        "A line end in the value ends the comment, and what follows it is executed.",
+        "A line end in the value ends the comment, and the text after it is executed.",
         _format_hold("# <WHY>\nhold"),
         _format_hold(f"hold -w{_QUOTED_WHY}"),
     ),
     Rule(
-        "OSP608", "error", "the job's script, badly quoted",
-        "JOB_SCRIPT holds whatever the job's values hold. It stands in single quotes, escaped, as "
-        "an argument of printf '%s\\n'.",
+        "OSP608", "error", "the job script, not quoted safely",
+        "JOB_SCRIPT contains whatever the job's values contain. Put it into single quotes, escaped, "
+        "as an argument of printf '%s\\n'.",
         _format_start("cat > .gpe_job <<EOF\n<JOB_SCRIPT>\nEOF\nqsub .gpe_job"),
         _format_start("printf '%s\\n' '<JOB_SCRIPT/'/'\\\\''>' > .gpe_job\nqsub .gpe_job"),
     ),
     Rule(
-        "OSP609", "warning", "a value of the context, badly quoted",
-        "USER_NAME, WORKING_DIRECTORY and fields of the user's profile may hold blanks and quotes.",
+        "OSP609", "warning", "a value from the context, not quoted safely",
+        "USER_NAME, WORKING_DIRECTORY and fields of the user's profile may contain blanks and quotes.",
         _format_start("cd <WORKING_DIRECTORY>"),
         _format_start("cd '<WORKING_DIRECTORY/'/'\\\\''>'"),
     ),
     Rule(
-        "OSP610", "error", "a settable value in the text of a program",
-        "What eval, sh -c, awk, sed, printf (its format) or ssh read as code is code, however it "
+        "OSP610", "error", "a settable value in program text",
+        "eval, sh -c, awk, sed, printf (its format) and ssh read such an argument as code, however it "
         "is quoted for the shell.",
         _format_hold(f"awk '$1 == \"'{_QUOTED_WHY}'\"' jobs"),
         _format_hold(f"why={_QUOTED_WHY} awk '$1 == ENVIRON[\"why\"]' jobs"),
     ),
     Rule(
         "OSP611", "warning", "quotes that shells read differently",
-        "Single quotes inside \"${x#'...'}\" protect in some shells and are text in others.",
+        "Single quotes inside \"${x#'...'}\" protect the value in some shells and are text in others.",
         _format_hold(f'hold -w "${{x#{_QUOTED_WHY}}}"'),
         _format_hold(f'why={_QUOTED_WHY}\nhold -w "${{x#"$why"}}"'),
     ),
     Rule(
-        "OSP612", "error", "a quote or parenthesis that does not end",
-        "The script is no complete shell script; its quoting can be checked only when it is.",
+        "OSP612", "error", "an unclosed quote or parenthesis",
+        "The script is not a complete shell script; its quoting can be checked only when it is.",
         _format_hold(f"echo 'held\nhold -w{_QUOTED_WHY}").replace(_QUOTED_WHY, "").replace(_WHY_FIELD, ""),
         format_template("echo 'held'"),
     ),
     Rule(
         "OSP613", "error", "a settable value in backquotes",
-        "Inside them a backquote of the value ends the command, in whatever quotes it stands.",
+        "A backquote in the value ends the command, whatever quotes are around it.",
         _format_hold(f"x=`hold -w{_QUOTED_WHY}`"),
         _format_hold(f"x=$(hold -w{_QUOTED_WHY})"),
     ),
     Rule(
         "OSP614", "error", "shell words in quotes",
-        "In BIN's RUN_STATIC_SCRIPT the engine gives TARGET and ARGUMENTS as shell words, quoted "
-        "where they need it.",
+        "In BIN's RUN_STATIC_SCRIPT the engine supplies TARGET and ARGUMENTS as shell words that are "
+        "already quoted where necessary.",
         format_bin_template('sh "<TARGET>" <ARGUMENTS>'),
         format_bin_template("sh <TARGET> <ARGUMENTS>"),
     ),
     Rule(
         "OSP615", "warning", "a variable with a settable value is evaluated",
-        "What eval, sh -c, awk or printf's format get from a variable is code, and in $((...)) "
-        "shells evaluate a variable's text. A warning, since the script may check it before.",
+        "eval, sh -c, awk and printf's format read the text of a variable as code, and shells evaluate "
+        "it in $((...)). This is a warning, since the script may check the value before.",
         format_template("n='<N/'/'\\\\''>'\nhold $((n * 2))", format_field("N")),
         format_template("n='<N/'/'\\\\''>'\nhold $((n * 2))", format_field("N", "", ' ext:type="integer"')),
     ),
     Rule(
-        "OSP616", "warning", "a variable with a settable value where an option may stand",
-        "A value that begins with - is taken for an option there, too. A warning, since the script "
-        "may check it before.",
+        "OSP616", "warning", "a variable with a settable value that may be read as an option",
+        "A value that begins with - is read as an option there, too. This is a warning, since the "
+        "script may check the value before.",
         _format_hold(f'why={_QUOTED_WHY}\nhold "$why"'),
         _format_hold(f'why={_QUOTED_WHY}\nhold -- "$why"'),
     ),
     Rule(
-        "OSP617", "warning", "text that is read is run as commands",
-        "Nobody can know what a file, a pipe or a batch system's answer holds: a job's name, or a "
-        "user's, may stand in it. What eval, sh -c or awk read as code is no place for it.",
+        "OSP617", "warning", "input is run as code",
+        "Nobody can know what a file, a pipe or the output of a batch system contains: the name of a "
+        "job or a user may be in it. Do not pass it to eval, sh -c or awk as code.",
         format_template('status | while read -r line; do eval "$line"; done'),
         format_template('status | while read -r line; do hold -- "$line"; done'),
     ),
     Rule(
         "OSP621", "error", "a settable field without a pattern in a directive",
-        "Directives know no quoting: a line end in the value adds a directive line, a blank an "
-        "option. The field's pattern lists what may stand.",
+        "Directives have no quoting: a line end in the value adds a directive, a blank adds an option. "
+        "List the allowed characters in the field's pattern.",
         _format_prologue("#!/bin/sh\n#PBS -q <QUEUE>\n{\n", _format_queue_field("")),
         _format_prologue("#!/bin/sh\n#PBS -q <QUEUE>\n{\n", _format_queue_field(_SAFE_PATTERN)),
     ),
     Rule(
-        "OSP622", "error", "a pattern that lets a value out of its directive",
-        "The pattern lets line ends, blanks or quotes through.",
+        "OSP622", "error", "a pattern that is not strict enough for a directive",
+        "The pattern allows line ends, blanks or quotes.",
         _format_prologue("#!/bin/sh\n#PBS -q <QUEUE>\n{\n", _format_queue_field(' ext:pattern="[^;]*"')),
         _format_prologue("#!/bin/sh\n#PBS -q <QUEUE>\n{\n", _format_queue_field(_SAFE_PATTERN)),
     ),
     Rule(
-        "OSP623", "error", "a directive behind the first command",
+        "OSP623", "error", "a directive after the first command",
         "Every batch system stops looking for directives at the first command.",
         _format_prologue("#!/bin/sh\numask 077\n#PBS -j oe\n{\n"),
         _format_prologue("#!/bin/sh\n#PBS -j oe\numask 077\n{\n"),
     ),
     Rule(
-        "OSP624", "warning", "a directive that is not at its line's beginning",
-        "Batch systems take it for a comment.",
+        "OSP624", "warning", "a directive that is not at the beginning of its line",
+        "Batch systems read it as a comment.",
         _format_prologue("#!/bin/sh\n  #PBS -j oe\n{\n"),
         _format_prologue("#!/bin/sh\n#PBS -j oe\n{\n"),
     ),
     Rule(
-        "OSP625", "error", "#! that is not at the very beginning",
+        "OSP625", "error", "a #! that is not at the very beginning",
         "The kernel and Slurm look for #! in the first two bytes of a file; a line end after "
         "<![CDATA[ is enough to hide it.",
         _format_prologue("\n#!/bin/sh\n{\n"),
@@ -185,8 +184,8 @@ RULES: Final = (
     ),
     Rule(
         "OSP626", "error", "an optional directive that may turn into a command",
-        "Where FROM does not match a value, the value itself stands in the line, as a command. FROM "
-        "matches every value: (?s)^(.+)\\z.",
+        "If FROM does not match a value, the line is the value itself, and is run as a command. Use a "
+        "FROM that matches every value: (?s)^(.+)\\z.",
         _format_prologue("#!/bin/sh\n<QUEUE/^([a-z]+)$/#PBS -q $1>\n{\n", _format_queue_field(_SAFE_PATTERN)),
         _format_prologue("#!/bin/sh\n<QUEUE/(?s)^(.+)\\z/#PBS -q $1>\n{\n", _format_queue_field(_SAFE_PATTERN)),
     ),

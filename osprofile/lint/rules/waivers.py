@@ -11,17 +11,16 @@ _EXAMPLE_REASON: Final = "our sites read WHY from the profile itself"
 
 RULES: Final = (
     Rule(
-        "OSP701", "warning", "a waiver of a problem that is not there",
+        "OSP701", "warning", "a waiver without a problem",
         "A comment <!-- lint-waive CODE: REASON --> covers the element that follows it, or the line "
-        "that it ends. One that covers nothing would hide the problem if it came back.",
+        "that it ends. A waiver that covers no problem would hide the problem if it came back.",
         f"  <!-- lint-waive OSP302: {_EXAMPLE_REASON} -->\n" + format_template("hold -n <N>", format_fixed_field("N", "1")),
         f"  <!-- lint-waive OSP302: {_EXAMPLE_REASON} -->\n" + _UNUSED_FIELD,
     ),
     Rule(
-        "OSP702", "error", "a waiver that is not clear",
-        "A waiver names codes, each a rule of this table or of shellcheck (SC2086), and gives a "
-        "reason, for those who come after its author. What keeps a profile from loading cannot be "
-        "waived.",
+        "OSP702", "error", "a malformed waiver",
+        "A waiver names codes, each of a rule of this table or of shellcheck (SC2086), and gives a "
+        "reason for later readers. Problems that keep a profile from loading cannot be waived.",
         "  <!-- lint-waive OSP302 -->\n" + format_template("true"),
         f"  <!-- lint-waive OSP302: {_EXAMPLE_REASON} -->\n" + _UNUSED_FIELD,
     ),

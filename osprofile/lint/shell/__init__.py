@@ -1,1 +1,1 @@
-"""A lexer of POSIX `sh` that knows in which quotes, and as what of a command, a value stands."""
+"""A lexer of POSIX `sh`: how each value in a script is quoted, and what part of a command it is."""

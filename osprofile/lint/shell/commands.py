@@ -1,7 +1,7 @@
-"""What a word is to the command that it is given to: an option, an operand, a program's text.
+"""What a command does with one of its words: an option, an operand, or code that it runs.
 
-Only what POSIX and every system have in common is known here; whatever a batch system brings is
-just a command, whose words are options until a `--`.
+Only commands of POSIX and of common systems are known. Of any other command, such as a batch
+system's, every word up to a `--` may be an option.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WRAPPERS: Final = {
     "sudo": "CDghpRrTtUu",
     "timeout": "ks",
 }
-"""Commands that run the command in their operands, with their options that take a value."""
+"""Commands that run another command, and their options that take a value."""
 
 _OPTIONLESS_COMMANDS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
 SHELLS: Final = frozenset(
@@ -35,7 +35,7 @@ SHELLS: Final = frozenset(
 _INTERPRETERS: Final = {
     "lua": "e", "node": "ep", "perl": "eE", "php": "r", "python": "c", "ruby": "e",
 }  # fmt: skip
-"""Interpreters of other languages, without their versions, and their options that take a program."""
+"""Interpreters of other languages, without a version, and their options that take a program."""
 
 _STDIN_NAMES: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 _SSH_COMMANDS: Final = ("proxycommand", "localcommand", "knownhostscommand")
@@ -46,7 +46,7 @@ _VALUE_OPTIONS: Final = {
     "sed": "efl",
     "ssh": "BbcDEeFIiJLlmOopQRSWw",
 }
-"""Options that take a value, of the commands that take a program's text."""
+"""Options that take a value, for commands that take program text."""
 
 _CODE_LANGUAGES: Final = {
     **dict.fromkeys(_AWK_NAMES, "its program"),
@@ -56,15 +56,15 @@ _CODE_LANGUAGES: Final = {
     "sed": "its script",
     "ssh": "shell commands of the other side",
 }
-"""What the commands that take a program's text read it as."""
+"""Commands that take program text, and how they read it."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ParsedWords:
-    """The words that a command has before one of its words, sorted.
+    """The words of a command before one of its words, sorted into options and operands.
 
-    `pending_option` is the option whose value comes next, `options_ended` says whether a `--` stood there.
+    `pending_option` is the option whose value comes next; `options_ended` is True after a `--`.
     """
 
     name: str
@@ -75,14 +75,14 @@ class ParsedWords:
 
 
 def unwrap_command(words: Sequence[str]) -> Sequence[str]:
-    """Give the words of the command that a wrapper (`nohup`, `env A=b`) runs, if they are there."""
+    """Return the words of the command that a wrapper (`nohup`, `env A=b`) runs, if there are any."""
     while words and words[0].rpartition("/")[2] in WRAPPERS:
         name = words[0].rpartition("/")[2]
         at = 1
         while at < len(words) and (words[at][:1] == "-" or "=" in words[at]):
             option = words[at]
             at += 2 if len(option) == 2 and option[1] in WRAPPERS[name] else 1
-        at += name == "timeout"  # behind its duration
+        at += name == "timeout"  # its first operand is the duration
         if at >= len(words):
             return words
         words = words[at:]
@@ -90,25 +90,27 @@ def unwrap_command(words: Sequence[str]) -> Sequence[str]:
 
 
 def parse_words(words: Sequence[str]) -> ParsedWords:
-    """Sort the words of a command."""
+    """Sort the words of a command into options and operands."""
     words = unwrap_command(words)
     name = words[0].rpartition("/")[2] if words else ""
     with_value = _VALUE_OPTIONS.get(name, "")
     signs = {"-", "+"} if name in SHELLS else {"-"}
     options: list[str] = []
     operands: list[str] = []
-    waiting, ended = "", False
+    pending_option, ended = "", False
     for word in words[1:]:
-        if waiting:
-            waiting = ""
+        if pending_option:
+            pending_option = ""
         elif word == "--" and not ended:
             ended = True
         elif word[:1] in signs and len(word) > 1 and not ended and not operands:
             options.append(word)
-            waiting = word[-1] if word[-1] in with_value and word[1] != "-" else ""
+            pending_option = word[-1] if word[-1] in with_value and word[1] != "-" else ""
         else:
             operands.append(word)
-    return ParsedWords(name, tuple(options), tuple(operands), waiting, ended or "--" in words[1:])
+    return ParsedWords(
+        name, tuple(options), tuple(operands), pending_option, ended or "--" in words[1:]
+    )
 
 
 _COMMAND_OPTION_PROGRAMS: Final = frozenset({"flock", "runuser", "script", "su"})
@@ -117,10 +119,10 @@ _COMMAND_OPTION_PROGRAMS: Final = frozenset({"flock", "runuser", "script", "su"}
 _TEXT_COMMANDS: Final = (
     frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _OPTIONLESS_COMMANDS
 )
-"""Commands that run none of their words."""
+"""Commands that run none of their words as code."""
 
 _BUILTINS: Final = frozenset({".", "source", "eval", "trap"})
-"""What the shell alone can run: `.` among the words of another command is a directory."""
+"""Commands that only the shell can run: as a word of another command, `.` is a directory."""
 
 _PRINTING_COMMANDS: Final = frozenset({"printf", "echo", "basename", "dirname", "expr", "readlink"})
 _RUNNING_OPTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -129,7 +131,7 @@ SPECIAL_VARIABLES: Final = frozenset(
     {"PATH", "IFS", "ENV", "BASH_ENV", "PS4", "SHELLOPTS", "BASHOPTS", "CDPATH", "PERL5OPT",
      "PYTHONPATH", "PYTHONSTARTUP", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PROMPT_COMMAND"}
 )  # fmt: skip
-"""Variables by which a shell or the system decides what is run."""
+"""Variables that decide which code a shell, an interpreter or the dynamic linker runs."""
 
 
 def prints_nothing(words: Sequence[str]) -> bool:
@@ -143,7 +145,7 @@ def prints_arguments(words: Sequence[str]) -> bool:
 
 
 def stdin_language(words: Sequence[str]) -> str:
-    """Return as what code a command reads its standard input; nothing if as none."""
+    """Return how a command reads its standard input as code; empty if it does not."""
     before = parse_words(words)
     operands = before.operands[1:] if before.operands[:1] == ("-",) else before.operands
     from_input = not operands or operands[0] in _STDIN_NAMES
@@ -156,8 +158,8 @@ def stdin_language(words: Sequence[str]) -> str:
             "its program" if from_input and not _has_option(before.options, letters + "m") else ""
         )
     if before.name in {*_AWK_NAMES, "sed"}:
-        given = any(a == "-f" and b in _STDIN_NAMES for a, b in pairwise(words))
-        return _CODE_LANGUAGES[before.name] if given else ""
+        reads_stdin = any(a == "-f" and b in _STDIN_NAMES for a, b in pairwise(words))
+        return _CODE_LANGUAGES[before.name] if reads_stdin else ""
     if before.name == "ssh" and before.operands:
         remote = " ".join(before.operands[1:]).split()
         return stdin_language(remote) if remote else _CODE_LANGUAGES["ssh"]
@@ -165,7 +167,7 @@ def stdin_language(words: Sequence[str]) -> str:
 
 
 def _has_option(options: Sequence[str], letters: str) -> bool:
-    """Return whether one of some letters is among short options."""
+    """Return whether one of the letters is among the short options."""
     return any(set(letters) & set(o[1:]) for o in options if o[0] == "-" and o[1] != "-")
 
 
@@ -175,39 +177,41 @@ def _strip_version(name: str) -> str:
 
 
 def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]) -> bool:
-    """Say whether the command may take a word for an option, should it begin with a `-`.
+    """Return whether the command may read its next word as an option if it begins with `-`.
 
-    `prefix` is what the word surely begins with. The payload of a job, whose name is itself a
-    value, takes what it likes; so do a script's own functions.
+    `prefix` is the known beginning of the word. The payload of a job, whose name is itself a value,
+    is free to define its options, and so are the script's own functions.
     """
     if prefix.strip(PLACEHOLDER_MARK + EXPANSION_MARK):
         return False
     before = parse_words(words)
-    if before.name == "find":  # its expression may stand behind a -- too
+    if before.name == "find":  # its expression may also follow a --
         return True
     if before.options_ended or before.name in _OPTIONLESS_COMMANDS or before.name in functions:
         return False
     if before.name.startswith(PLACEHOLDER_MARK):
         return False
-    # Behind a format, or behind a shell's script, nothing is an option any more.
+    # After a format, or after a shell's script, no word is an option.
     return not (before.operands and (before.name == "printf" or before.name in SHELLS))
 
 
 def argument_language(words: Sequence[str], prefix: str = "") -> str:
-    """Say as what code the command reads the word that comes next; nothing if as none.
+    """Return how the command reads its next word as code; empty if it does not.
 
-    `prefix` is what the word surely begins with.
+    `prefix` is the known beginning of the word.
     """
     name = parse_words(words).name
     if name in _TEXT_COMMANDS and name != "printf":
         return ""
-    if prefix.startswith("--wrap=") or "--wrap" in words[-1:]:  # as several batch systems have it
+    if (
+        prefix.startswith("--wrap=") or "--wrap" in words[-1:]
+    ):  # sbatch and others: a command line to be wrapped into a script
         return "shell commands"
     inner = range(1, len(words)) if name not in {*_CODE_LANGUAGES, *_TEXT_COMMANDS} else ()
-    for at in inner:  # a command that runs another one, as xargs and srun do
+    for at in inner:  # a command that runs another one, such as xargs and srun
         program = words[at].rpartition("/")[2]
-        known = program in _CODE_LANGUAGES or _strip_version(program) in _INTERPRETERS
-        if not known or program in _BUILTINS:
+        runs_code = program in _CODE_LANGUAGES or _strip_version(program) in _INTERPRETERS
+        if not runs_code or program in _BUILTINS:
             continue
         if found := argument_language(words[at:], prefix):
             return found
@@ -217,7 +221,7 @@ def argument_language(words: Sequence[str], prefix: str = "") -> str:
 
 
 def _option_language(name: str, option: str, prefix: str) -> str:
-    """Say as what code a command reads what stands behind one of its options, or is part of it."""
+    """Return how a command reads the value of an option as code."""
     if name == "find" and option in _RUNNING_OPTIONS:
         return "a command's name"
     if name == "env" and (option == "-S" or prefix.startswith(("-S", "--split-string="))):
@@ -225,14 +229,14 @@ def _option_language(name: str, option: str, prefix: str) -> str:
     takes_commands = name in _COMMAND_OPTION_PROGRAMS or name.startswith(
         EXPANSION_MARK
     )  # "$SHELL" -c
-    given = (
+    is_value = (
         _ends_with_option(option, "c") or option == "--command" or prefix.startswith("--command=")
     )
-    return "shell commands" if takes_commands and given else ""
+    return "shell commands" if takes_commands and is_value else ""
 
 
 def _ends_with_option(option: str, letters: str) -> bool:
-    """Return whether short options end with one of some letters, whose value comes next."""
+    """Return whether short options end with one of the letters, so that its value comes next."""
     return len(option) > 1 and option[0] == "-" != option[1] and option[-1] in letters
 
 

@@ -39,11 +39,11 @@ _SPECIAL_PARAMETERS: Final = frozenset("@*#?-$!")
 _RESERVED_WORDS: Final = frozenset(
     {"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "{", "}", "!", "esac"}
 )
-"""Words behind which a command may begin."""
+"""Words after which a command may begin."""
 POSITIONAL_NAMES: Final = frozenset("@*") | {str(number) for number in range(1, 100)}
-"""The names of the parameters that each function has for itself."""
+"""The names of the positional parameters, which are local to each function."""
 Variable = tuple[str, str]
-"""The function of a positional parameter, empty for what all of the script shares; the name."""
+"""The function that owns a positional parameter (empty for the script's variables), and the name."""
 _OPENING_WORDS: Final = frozenset({"if", "while", "until", "for", "case", "{"})
 _CLOSING_WORDS: Final = frozenset({"fi", "done", "}"})
 
@@ -55,11 +55,13 @@ class TooDeepError(Exception):
 @final
 @dataclass(frozen=True, slots=True)
 class LexedScript(Generic[PlaceholderT]):
-    """What the lexer found: holes with their positions, in the order of the script.
+    """The result of the lexer: placeholders with their positions, in the order of the script.
 
-    `comments` are the offsets at which comments begin, `unclosed` (offset, what) what has no end,
-    `functions` the names of functions that the script defines, `shifting_functions` those that use `shift`, `variable_uses`
-    the uses of each variable, `read_commands` the simple commands. `flow_steps` is what `osprofile.lint.dataflow` keeps of variables.
+    `comments` are the offsets at which comments begin, `unclosed` the offsets and names of quotes,
+    parentheses and the like without an end. `functions` are the functions that the script defines,
+    `shifting_functions` those of them that use `shift`. `variable_uses` are the positions at which each
+    variable is used, `commands` the simple commands. `flow_steps` is the cache of
+    `osprofile.lint.dataflow`.
     """
 
     placeholders: list[tuple[PlaceholderT, Position]]
@@ -73,7 +75,7 @@ class LexedScript(Generic[PlaceholderT]):
 
 
 def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]:
-    """Read a script; of one that nests too deeply, what was read so far."""
+    """Read a script; of a script that nests too deeply, return what was read so far."""
     lexer = ShellLexer(items, range(len(items)))
     try:
         lexer.read_commands("")
@@ -92,10 +94,10 @@ def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]
 
 @final
 class ShellLexer(Generic[PlaceholderT]):
-    """Reads words from `index` on; notes what it finds.
+    """Reads a script from `index` on and collects what `LexedScript` holds.
 
-    `indices` are the items' offsets in the whole script. Of another lexer's part of it, as the text
-    between backquotes is, `output_position` is that one.
+    `indices` are the items' offsets in the whole script. A part of a script that is unescaped first,
+    such as the text between backquotes, gets a lexer of its own; `outer` is the lexer of the whole.
     """
 
     def __init__(
@@ -132,12 +134,12 @@ class ShellLexer(Generic[PlaceholderT]):
         self.after_pipe = False
 
     def peek(self, ahead: int = 0) -> str | PlaceholderT:
-        """Give an item; the empty string behind the end."""
+        """Return the item `ahead` of the current one, the empty string after the end."""
         at = self.index + ahead
         return self.items[at] if at < len(self.items) else ""
 
     def current_position(self, quote: Quote, word: Word, line: str = "") -> Position:
-        """Give the position of what stands next in a word."""
+        """Return the position of the next item of a word."""
         role = word.role
         if role == "command" and is_assignment(word.text):
             role = "assignment"
@@ -150,7 +152,7 @@ class ShellLexer(Generic[PlaceholderT]):
         )  # fmt: skip
 
     def add_placeholder(self, placeholder: PlaceholderT, quote: Quote, word: Word) -> None:
-        """Note a hole as part of a word, and step over it."""
+        """Record a placeholder as part of a word, and step over it."""
         self.index += 1
         self.placeholders.append(
             (
@@ -161,7 +163,7 @@ class ShellLexer(Generic[PlaceholderT]):
         word.text += PLACEHOLDER_MARK
 
     def add_variable(self, name: str, quote: Quote, word: Word) -> None:
-        """Note the use of a variable."""
+        """Record the use of a variable, whose name was just read."""
         self.index -= len(name)  # where it begins
         self.variables.append((name, self.current_position(quote, word)))
         self.index += len(name)
@@ -172,25 +174,25 @@ class ShellLexer(Generic[PlaceholderT]):
         self.index += 1
 
     def add_unclosed(self, start: int, label: str) -> None:
-        """Note that what begins at `start` does not end."""
+        """Record that what begins at `start` is not closed."""
         at = min(start, len(self.indices) - 1)
         self.unclosed.append((self.indices[at] if self.indices else 0, label))
 
     # Commands
 
     def read_commands(self, stop: str) -> str:
-        """Read commands up to an unquoted `)` (stop `)`), or `;;` or `esac` too (stop `read_case`).
+        """Read commands up to an unquoted `)` (stop `)`), or also `;;` or `esac` (stop `case`).
 
-        Gives what ended them; only `esac` is stepped over. With no `stop`, all that there is.
+        Return what ended them; only `esac` is stepped over. With an empty `stop`, read to the end.
         """
-        outside, closed = self.command, self.closed_start
+        outer_command, outer_start = self.command, self.closed_start
         self.begin_command()
-        ended = self.read_command_list(stop)
-        self.command, self.closed_start = outside, closed
-        return ended
+        terminator = self.read_command_list(stop)
+        self.command, self.closed_start = outer_command, outer_start
+        return terminator
 
     def begin_command(self, *, piped: bool = False) -> None:
-        """Begin a simple command; the output of the one before goes into it if it is `after_pipe`."""
+        """Begin a simple command; if `piped`, it reads the output of the command before."""
         before, self.command = self.simple_commands[self.closed_start :], Command()
         for command in before if piped else ():
             command.output_command = command.output_command or self.command
@@ -208,7 +210,7 @@ class ShellLexer(Generic[PlaceholderT]):
             self.closed_start, self.scope = self.open_compounds.pop()
 
     def read_command_list(self, stop: str) -> str:
-        """Read commands; see `read_commands`."""
+        """Read the list of commands of `read_commands`."""
         while (item := self.peek()) != "":
             if item == ")" and stop:
                 return ")"
@@ -267,7 +269,7 @@ class ShellLexer(Generic[PlaceholderT]):
         words.clear()
 
     def skip_items(self, items: frozenset[str]) -> None:
-        """Step over blanks, or whatever `items` has; over comments and here-documents too."""
+        """Step over blanks, or other `items`; with line ends, also over comments and here-documents."""
         while self.peek() in items or (self.peek() == "\\" and self.peek(1) == "\n"):
             self.index += 2 if self.peek() == "\\" else 1
             if self.items[self.index - 1] == "\n":
@@ -277,7 +279,7 @@ class ShellLexer(Generic[PlaceholderT]):
             self.skip_items(items)
 
     def read_command_word(self, words: list[str]) -> str:
-        """Read a word of a simple command; give it if it is a reserved one."""
+        """Read a word of a simple command; return it if it is a reserved word."""
         word = self.read_word("argument" if words else "command", words)
         if not word.quoted and word.text.isdecimal() and self.peek() in ("<", ">"):
             return ""  # the number of a redirection
@@ -301,7 +303,7 @@ class ShellLexer(Generic[PlaceholderT]):
         return ""
 
     def read_case(self) -> None:
-        """Read a `read_case` behind that word, up to its `esac`."""
+        """Read a `case` from behind that word up to its `esac`."""
         start = self.index
         newlines = BLANKS | {"\n"}
         self.enter_nesting()
@@ -309,19 +311,19 @@ class ShellLexer(Generic[PlaceholderT]):
         self.read_word("subject")
         self.skip_items(newlines)
         self.read_word("pattern")  # in
-        ended = ";;"
-        while ended == ";;":
+        terminator = ";;"
+        while terminator == ";;":
             self.skip_items(newlines)
             if self.peek() == "(":
                 self.index += 1
                 self.skip_items(BLANKS)
-            ended = self.read_case_item()
-        if ended == "":
+            terminator = self.read_case_item()
+        if terminator == "":
             self.add_unclosed(start, "a case")
         self.depth -= 1
 
     def read_case_item(self) -> str:
-        """Read patterns and their commands; give what ended them: `;;`, `esac`, `)` or the end."""
+        """Read patterns and their commands; return what ended them: `;;`, `esac`, `)` or nothing."""
         while (item := self.peek()) != ")":
             if item == "":
                 return ""
@@ -332,12 +334,12 @@ class ShellLexer(Generic[PlaceholderT]):
             if word.text == "esac" and not word.quoted:
                 return "esac"
         self.index += 1
-        ended = self.read_commands("case")
-        self.index += 2 if ended == ";;" else 0
-        return ended
+        terminator = self.read_commands("case")
+        self.index += 2 if terminator == ";;" else 0
+        return terminator
 
     def read_for_list(self) -> None:
-        """Read `NAME in WORD...` behind `for`."""
+        """Read `NAME in WORD...` after `for`."""
         self.skip_items(BLANKS)
         name = self.read_word("list").text
         self.skip_items(BLANKS | {"\n"})
@@ -352,17 +354,17 @@ class ShellLexer(Generic[PlaceholderT]):
     # Redirections
 
     def read_redirection(self) -> None:
-        """Read an operator of redirection and its word."""
+        """Read a redirection operator and its word."""
         first = self.peek()
         self.index += 1
         second = self.peek()
-        here = first == "<" and second == "<" and self.peek(1) != "<"
+        is_document = first == "<" and second == "<" and self.peek(1) != "<"
         while self.peek() in (("<",) if first == "<" and second == "<" else ("&", ">", "|")):
             self.index += 1
-        strip = here and self.peek() == "-"
+        strip = is_document and self.peek() == "-"
         self.index += strip
         self.skip_items(BLANKS)
-        if here:
+        if is_document:
             word = self.read_word("delimiter")
             readers = tuple(self.simple_commands[self.closed_start :])
             self.pending_documents.append(HereDocument(word.text, strip, word.quoted, readers))
@@ -370,13 +372,13 @@ class ShellLexer(Generic[PlaceholderT]):
             self.read_word("redirection")
 
     def read_here_documents(self) -> None:
-        """Read the here-documents that the line just ended has announced."""
+        """Read the here-documents that the line before has announced."""
         pending, self.pending_documents = self.pending_documents, []
         for here in pending:
             self.read_here_document(here)
 
     def read_here_document(self, document: HereDocument) -> None:
-        """Read a here-document's lines, its delimiter's included, and what stands in them."""
+        """Read a here-document up to and including the line of its delimiter."""
         start, lines = self.index, dict[int, str]()
         while self.index < len(self.items):
             begin = self.index
@@ -396,7 +398,7 @@ class ShellLexer(Generic[PlaceholderT]):
     def read_here_text(
         self, start: int, end: int, document: HereDocument, lines: dict[int, str]
     ) -> None:
-        """Read the text of a here-document: expansions, unless its delimiter is quoted."""
+        """Read the text of a here-document, with its expansions unless the delimiter is quoted."""
         inner = ShellLexer(self.items[start:end], self.indices[start:end], self)
         inner.open_document, inner.placeholder_lines = document, lines
         word = Word("text")
@@ -412,7 +414,7 @@ class ShellLexer(Generic[PlaceholderT]):
     # Words
 
     def read_word(self, role: Role, words: Sequence[str] = ()) -> Word:
-        """Read one word, up to an unquoted blank or operator; one item at least."""
+        """Read one word up to an unquoted blank or operator, at least one item."""
         word, start = Word(role, words), self.index
         while (item := self.peek()) != "" and item not in METACHARACTERS:
             self.read_piece(item, word)
@@ -438,10 +440,10 @@ class ShellLexer(Generic[PlaceholderT]):
             self.read_literal(item, word)
 
     def read_escape(self, word: Word) -> None:
-        """Read a backslash and what it makes literal; with a line end it is nothing."""
+        """Read a backslash and the character that it quotes; ignore it before a line end."""
         following = self.peek(1)
         self.index += 1
-        if isinstance(following, str):  # in front of a hole it is the value's first character's
+        if isinstance(following, str):  # before a placeholder it quotes the value's first character
             self.index += 1
             if following != "\n":
                 word.text += following
@@ -475,7 +477,7 @@ class ShellLexer(Generic[PlaceholderT]):
         self.index += 1
 
     def read_quoted_piece(self, item: str | PlaceholderT, word: Word, quote: Quote) -> None:
-        """Read one piece of what is in double quotes, or in a here-document."""
+        """Read one piece of text in double quotes or in a here-document."""
         if not isinstance(item, str):
             self.add_placeholder(item, quote, word)
         elif item == "\\":
@@ -493,13 +495,15 @@ class ShellLexer(Generic[PlaceholderT]):
     # Expansions
 
     def read_dollar(self, word: Word, quote: Quote) -> None:
-        """Read what begins with `$`; `quote` is what it stands in."""
+        """Read an expansion, which begins with `$`; `quote` is the quoting around it."""
         following = self.peek(1)
         if following == "(":
             doubtful = self.peek(2) == "("
             if doubtful and self.read_arithmetic(word):
                 return
-            self.doubt_depth += doubtful  # dash and bash do not agree on what else it could be
+            self.doubt_depth += (
+                doubtful  # dash and bash read `$((` without a matching `))` differently
+            )
             self.read_substitution(word, quote)
             self.doubt_depth -= doubtful
         elif following == "{":
@@ -516,7 +520,7 @@ class ShellLexer(Generic[PlaceholderT]):
             self.read_bare_parameter(following, quote, word)
 
     def read_bare_parameter(self, following: str, quote: Quote, word: Word) -> None:
-        """Read `$x`, `$1`, `$?`, or a `$` that stands for itself."""
+        """Read `$x`, `$1`, `$?`, or a literal `$`."""
         self.index += 1
         if following in _SPECIAL_PARAMETERS or (following and following in "0123456789"):
             self.add_variable(following, quote, word)
@@ -529,7 +533,7 @@ class ShellLexer(Generic[PlaceholderT]):
             word.text += "$"
 
     def read_name(self) -> str:
-        """Read a name."""
+        """Read a name; return it, empty if there is none."""
         name = ""
         while isinstance(item := self.peek(), str) and item in _NAME_CHARS:
             name += item
@@ -537,13 +541,13 @@ class ShellLexer(Generic[PlaceholderT]):
         return name
 
     def enter_nesting(self) -> None:
-        """Count one level of nesting; raise where there are too many."""
+        """Enter one level of nesting; raise `TooDeepError` if there are too many."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise TooDeepError
 
     def read_substitution(self, word: Word, quote: Quote) -> None:
-        """Read `$(...)`, in which quoting begins anew."""
+        """Read `$(...)`, inside which quoting starts afresh."""
         start, output = self.index, self.output_position
         self.output_position = self.current_position(quote, word)
         self.index += 2
@@ -562,33 +566,33 @@ class ShellLexer(Generic[PlaceholderT]):
             self.add_unclosed(start, label)
 
     def read_arithmetic(self, word: Word) -> bool:
-        """Read `$((...))`; if it is none after all, read nothing and give False."""
-        if self.index in self.not_arithmetic:  # so nested ones are not tried again and again
+        """Read `$((...))` and return True; if it is not arithmetic, read nothing and return False."""
+        if self.index in self.not_arithmetic:  # without this, nested ones take exponential time
             return False
-        noted: tuple[list[Any], ...] = (
+        results: tuple[list[Any], ...] = (
             self.placeholders,
             self.unclosed,
             self.comments,
             self.variables,
         )
-        start, marks = self.index, [len(each) for each in noted]
+        start, lengths = self.index, [len(each) for each in results]
         self.index += 3
         self.arithmetic_depth += 1
         self.enter_nesting()
-        ended = self.read_arithmetic_body()
+        complete = self.read_arithmetic_body()
         self.depth -= 1
         self.arithmetic_depth -= 1
-        if ended:
+        if complete:
             word.text += EXPANSION_MARK
             return True
         self.index = start
         self.not_arithmetic.add(start)
-        for each, mark in zip(noted, marks, strict=True):
-            del each[mark:]
+        for each, length in zip(results, lengths, strict=True):  # forget what the attempt found
+            del each[length:]
         return False
 
     def read_arithmetic_body(self) -> bool:
-        """Read up to the `))`; false if something comes before that is no arithmetic."""
+        """Read up to the `))`; return False if something before it cannot be arithmetic."""
         depth = 0
         while (item := self.peek()) not in ("", "'", '"', "#"):
             if item == "(":
@@ -618,7 +622,7 @@ class ShellLexer(Generic[PlaceholderT]):
             self.index += 1
 
     def read_parameter(self, word: Word, quote: Quote) -> None:
-        """Read `${...}`: in double quotes, single quotes inside it are text."""
+        """Read `${...}`; inside double quotes, single quotes in it are plain text."""
         start = self.index
         self.index += 2
         self.enter_nesting()
@@ -647,10 +651,10 @@ class ShellLexer(Generic[PlaceholderT]):
         word.text += EXPANSION_MARK
 
     def read_parameter_name(self, quote: Quote, word: Word) -> bool:
-        """Step over name and operator of `${name...}`; say whether `#` or `%` follows, which trim."""
+        """Read name and operator of `${name...}`; return whether the operator trims (`#` or `%`)."""
         first = self.peek()
-        counts = first == "#" and self.peek(1) != "}"
-        if counts:
+        is_length = first == "#" and self.peek(1) != "}"
+        if is_length:
             self.index += 1  # ${#name}
         elif isinstance(first, str) and first in _SPECIAL_PARAMETERS:
             self.add_variable(first, quote, word)
@@ -658,7 +662,9 @@ class ShellLexer(Generic[PlaceholderT]):
         name, end = self.read_name(), self.index
         self.index += self.peek() == ":"
         operator = self.peek()
-        if name and not counts and operator != "+":  # else it is asked for and not used
+        if (
+            name and not is_length and operator != "+"
+        ):  # `${x+word}` tests the variable and does not use its value
             self.index = end
             self.add_variable(name, quote, word)
             self.index += self.peek() == ":"
@@ -667,7 +673,7 @@ class ShellLexer(Generic[PlaceholderT]):
         return operator in _TRIM_OPERATORS
 
     def read_backquotes(self, word: Word, quote: Quote) -> None:
-        """Read `...`: its text is unescaped once and then read as commands."""
+        """Read a backquoted command: its text is unescaped once, then read by a lexer of its own."""
         start = self.index
         self.index += 1
         items: list[str | PlaceholderT] = []
@@ -692,7 +698,7 @@ class ShellLexer(Generic[PlaceholderT]):
         word.text += EXPANSION_MARK
 
     def merge_lexer(self, inner: ShellLexer[PlaceholderT]) -> None:
-        """Take over what another lexer of a part of the script found."""
+        """Add the results of the lexer of a part of the script."""
         self.placeholders += inner.placeholders
         self.variables += inner.variables
         self.unclosed += inner.unclosed
@@ -701,6 +707,6 @@ class ShellLexer(Generic[PlaceholderT]):
 
 
 def is_assignment(text: str) -> bool:
-    """Say whether a word, as far as it is read, begins with `NAME=`."""
+    """Return whether a word, as far as it was read, begins with `NAME=`."""
     name, equals, _ = text.partition("=")
     return bool(equals) and bool(name) and not name[0].isdigit() and _NAME_CHARS.issuperset(name)

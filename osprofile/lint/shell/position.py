@@ -1,4 +1,4 @@
-"""The words in which the lexer speaks of a script: quotes, roles, positions."""
+"""What the lexer knows about a position in a script: its quotes, its role, its command."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ Quote = Literal[
     "unquoted", "single", "double", "here", "here-quoted", "comment", "arithmetic",
     "name", "dollar-single", "doubtful",
 ]  # fmt: skip
-"""How a hole is quoted: `name` is behind a bare `$`; `dollar-single` is `$'...'`, which only some
-shells know; `doubtful` is in single quotes where shells differ: in `"${x#...}"`, or in `$((...` that is no
-arithmetic."""
+"""How a placeholder is quoted. `name`: after a bare `$`. `dollar-single`: in `$'...'`, which only some
+shells know. `doubtful`: in single quotes that not all shells treat as quotes, in `"${x#...}"` or in a
+`$((...` that is not arithmetic."""
 
 Role = Literal[
     "command", "argument", "assignment", "redirection", "delimiter", "pattern", "subject", "list",
     "text",
 ]  # fmt: skip
-"""What the word of a hole is: `delimiter` of a here-document, `pattern` or `subject` of a `case`,
-one of the `list` of a `for`; `text` is in no word: in a comment, a here-document, arithmetic."""
+"""What the word of a placeholder is: the `delimiter` of a here-document, `pattern` or `subject` of a
+`case`, an item of the `list` of a `for`; `text` is outside words: a comment, a here-document, arithmetic."""
 
 PLACEHOLDER_MARK: Final = "\uffff"
-"""Stands for a hole in the text of a word; XML has no such character."""
+"""Stands for a placeholder in the text of a word; XML does not allow this character."""
 
 EXPANSION_MARK: Final = "\ufffe"
-"""Stands for `$x`, `$(...)`, ... in the text of a word."""
+"""Stands for `$x`, `$(...)` and other expansions in the text of a word; not allowed in XML either."""
 
 BLANKS: Final = frozenset(" \t")
 METACHARACTERS: Final = frozenset(" \t\n;&|<>()")
 MAX_DEPTH: Final = 60
+"""Levels of nesting that are read: each takes several Python frames, of which there are 1000."""
 MAX_COMMAND_WORDS: Final = 200
-"""A command's words that are remembered: more would make a long one slow."""
+"""Words of a command that a position keeps: each position copies them, which is quadratic in time."""
 
 
 @final
 @dataclass(slots=True, eq=False)
 class Command:
-    """A simple command while it is read: its words so far, and the command that its output goes into."""
+    """A simple command: its words so far, and the command that its output is piped into."""
 
     words: list[str] = field(default_factory=list)
     output_command: Command | None = None
@@ -48,14 +49,15 @@ class Command:
 @final
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a hole stands.
+    """The position of a placeholder, or of the use of a variable.
 
-    `words` are the words of its command before its own, `prefix` what its own word has before it;
-    both without quotes, `PLACEHOLDER_MARK` and `EXPANSION_MARK` for what is not known. In a here-document `delimiter`
-    ends it and `line` is the hole's line. `backquoted`: inside `...`, where quotes do not protect.
-    `feeds_arithmetic`: in a command whose output is computed with. `scope` is the function that it is in,
-    `command` its simple command, `output_position` where the output of that goes by `$(...)`, `reading_commands` the
-    commands whose standard input the here-document is, `offset` the offset of the item.
+    `words` are the preceding words of its command, `prefix` the preceding text of its own word; both
+    without quotes, with `PLACEHOLDER_MARK` and `EXPANSION_MARK` for unknown text. In a here-document,
+    `delimiter` ends it and `line` is the line of the placeholder. `backquoted`: inside backquotes, where
+    quotes do not protect. `feeds_arithmetic`: in a command whose output is used in arithmetic. `scope`
+    is the enclosing function, `command` the simple command, `output_position` where its output is put
+    by `$(...)`, `reading_commands` the commands that read the here-document, `offset` the offset of
+    the item.
     """
 
     quote: Quote
@@ -76,9 +78,9 @@ class Position:
 @final
 @dataclass(slots=True)
 class Word:
-    """A word while it is read: `text` without quotes; `quoted` if any part of it was.
+    """A word being read: `text` is without quotes; `quoted` is True if any part of it was quoted.
 
-    `words` are those before it, in a list that grows when the word is done.
+    `words` are the words before it, in a list that grows when the word is complete.
     """
 
     role: Role
@@ -90,9 +92,9 @@ class Word:
 @final
 @dataclass(frozen=True, slots=True)
 class HereDocument:
-    """A here-document: what ends it, whether tabs are stripped, whether its text is literal.
+    """A here-document: its delimiter, whether tabs are stripped, whether its text is literal.
 
-    `reading_commands` are the simple commands whose standard input it is.
+    `reading_commands` are the simple commands that read it as their standard input.
     """
 
     delimiter: str
