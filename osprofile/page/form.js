@@ -1,5 +1,5 @@
 "use strict";
-/* The form of a served page: asks the server for the script at each change, and shows what changed. */
+/* The form of a live page: requests the script from the server at each change, and marks what changed. */
 (() => {
   const PAUSE = 40; /* milliseconds after the last key */
   const byId = (id) => document.getElementById(id);
@@ -8,27 +8,27 @@
   const targets = [...byId("targets").children].map((item) => item.dataset);
   const [script, status, refusal, command] = ["script", "status", "refusal", "command"].map(byId);
   const [scripts, applications] = [byId("script-choice"), byId("application-choice")];
-  const blockOf = (input) => input.closest(".field");
-  const problemOf = (input) => {
+  const fieldBlock = (input) => input.closest(".field");
+  const problemElement = (input) => {
     const id = `problem-${input.id.slice(3)}`;
     if (byId(id)) return byId(id);
-    const made = document.createElement("p");
-    made.id = id;
-    made.className = "problem";
+    const paragraph = document.createElement("p");
+    paragraph.id = id;
+    paragraph.className = "problem";
     input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby")} ${id}`);
-    blockOf(input).querySelector("dl").before(made);
-    return made;
+    fieldBlock(input).querySelector("dl").before(paragraph);
+    return paragraph;
   };
-  const uses = new Map(inputs.map((i) => [i, new Set(blockOf(i).dataset.targets.split(" "))]));
-  form.reset(); /* a browser may keep what was typed before it loaded the page again */
+  const uses = new Map(inputs.map((i) => [i, new Set(fieldBlock(i).dataset.targets.split(" "))]));
+  form.reset(); /* a browser may keep the input of before a reload */
   const defaults = new Map(inputs.map((input) => [input, input.value]));
   const touched = new Set();
-  let lines = null; /* the script that is shown; null where the next one is another script altogether */
+  let lines = null; /* the lines of the script that is shown; null if the next script is not to be compared with it */
   let shown = "";
   let timer = 0;
   let asking = null;
 
-  /* What is asked for */
+  /* The request */
 
   const target = () => {
     const { template, variation } = scripts.selectedOptions[0].dataset;
@@ -39,36 +39,36 @@
   const inUse = (input) => uses.get(input).has(String(target()));
   const changed = (input) => input.value !== defaults.get(input);
 
-  const question = () => {
+  const buildRequest = () => {
     const { template, variation = "", application = "" } = targets[target()];
     const fields = {};
     for (const input of inputs) if (inUse(input) && changed(input)) fields[input.dataset.name] = input.value;
-    /* The default application goes without saying. */
+    /* The command names no default application. */
     const implied = application === "Executable" ? "" : application;
     return { template, variation, application: implied, fields };
   };
 
-  const chosen = () => {
+  const selectScript = () => {
     const at = targets[target()];
     applications.closest("p").hidden = !at.application;
-    document.dispatchEvent(new CustomEvent("leave", { detail: inputs.filter((i) => !inUse(i)).map(blockOf) }));
+    document.dispatchEvent(new CustomEvent("fieldsunused", { detail: inputs.filter((i) => !inUse(i)).map(fieldBlock) }));
     lines = null;
   };
 
-  /* What is shown */
+  /* The script and messages */
 
-  const say = (text) => { if (status.textContent !== text) status.textContent = text; };
+  const announce = (text) => { if (status.textContent !== text) status.textContent = text; };
 
-  /* A value's controls are shown by their numbers, as everywhere in the page. */
-  const ODD = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
+  /* Invisible characters are shown by their code points, as everywhere in the page. */
+  const INVISIBLE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
   const fill = (element, text) => {
     let at = 0;
     const parts = [];
-    for (const found of text.matchAll(ODD)) {
-      const odd = document.createElement("span");
-      odd.className = "odd";
-      odd.textContent = `U+${found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
-      parts.push(text.slice(at, found.index), odd);
+    for (const found of text.matchAll(INVISIBLE)) {
+      const mark = document.createElement("span");
+      mark.className = "odd";
+      mark.textContent = `U+${found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+      parts.push(text.slice(at, found.index), mark);
       at = found.index + 1;
     }
     element.replaceChildren(...parts, text.slice(at));
@@ -80,8 +80,8 @@
     return fill(line, `${text}\n`);
   };
 
-  /* Which of the new lines are new: what both share at their ends is set aside, the rest is matched
-     by the longest common subsequence, unless it is too long for that. */
+  /* Find the changed lines: common lines at both ends are skipped, the others are compared by the
+     longest common subsequence, unless there are too many. */
   const difference = (old, now) => {
     let start = 0, end = 0;
     while (start < Math.min(old.length, now.length) && old[start] === now[start]) start += 1;
@@ -106,24 +106,24 @@
     const old = lines;
     script.classList.remove("old");
     script.parentElement.hidden = byId("tools").hidden = false;
-    for (const input of inputs) blockOf(input).classList.remove("changed-by");
+    for (const input of inputs) fieldBlock(input).classList.remove("changed-by");
     for (const line of script.querySelectorAll(".changed, .cut")) line.classList.remove("changed", "cut");
     const count = `${now.length} ${now.length === 1 ? "line" : "lines"}`;
     if (old === null) {
       script.replaceChildren(...now.map(lineOf));
-      say(`The script has ${count}.`);
+      announce(`The script has ${count}.`);
     } else {
       const { fresh, start, gone } = difference(old, now);
       const end = now.length - start;
       let same = 0;
       while (same < Math.min(old.length - start, end) && old[old.length - 1 - same] === now[now.length - 1 - same]) same += 1;
-      /* Only what lies between the parts that both share is made anew. */
+      /* Replace only the lines between the common parts. */
       for (let i = old.length - same - 1; i >= start; i -= 1) script.children[i].remove();
       const next = script.children[start] || null;
       for (let i = start; i < now.length - same; i += 1) script.insertBefore(lineOf(now[i]), next);
       for (const i of fresh) script.children[i].classList.add("changed");
       if (!fresh.size && gone && next) next.classList.add("cut");
-      tell(by, [...fresh].sort((x, y) => x - y), gone, count);
+      announceChanges(by, [...fresh].sort((x, y) => x - y), gone, count);
       const first = script.querySelector(".changed, .cut");
       if (first) reveal(first);
     }
@@ -131,16 +131,16 @@
     shown = text;
   };
 
-  const tell = (by, fresh, gone, count) => {
+  const announceChanges = (by, fresh, gone, count) => {
     const who = by.length === 1 ? by[0].dataset.name : "The values";
-    for (const input of by) if (fresh.length || gone) blockOf(input).classList.add("changed-by");
+    for (const input of by) if (fresh.length || gone) fieldBlock(input).classList.add("changed-by");
     const numbers = fresh.map((i) => i + 1);
     const last = numbers.pop();
     const named = numbers.length > 7 ? `${numbers[0]} to ${last} in part` : [numbers.join(", "), last].filter(Boolean).join(" and ");
-    if (fresh.length) say(`${who} changed ${numbers.length ? "lines" : "line"} ${named} of ${parseInt(count, 10)}.`);
-    else if (gone) say(`${who} took ${gone} ${gone === 1 ? "line" : "lines"} away; the script has ${count}.`);
-    else if (by.length) say(`${who} changed nothing in the script (${count}).`);
-    else say(`The script has ${count}.`);
+    if (fresh.length) announce(`${who} changed ${numbers.length ? "lines" : "line"} ${named} of ${parseInt(count, 10)}.`);
+    else if (gone) announce(`${who} took ${gone} ${gone === 1 ? "line" : "lines"} away; the script has ${count}.`);
+    else if (by.length) announce(`${who} changed nothing in the script (${count}).`);
+    else announce(`The script has ${count}.`);
   };
 
   const reveal = (line) => {
@@ -154,23 +154,23 @@
     for (const input of inputs) {
       if (!input.hasAttribute("aria-invalid")) continue;
       input.removeAttribute("aria-invalid");
-      problemOf(input).hidden = true;
+      problemElement(input).hidden = true;
     }
   };
 
   const refuse = ({ field, message, hint, place, missing }) => {
-    const told = [message, hint && `${hint[0].toUpperCase()}${hint.slice(1)}`, place && `(${place})`];
+    const sentences = [message, hint && `${hint[0].toUpperCase()}${hint.slice(1)}`, place && `(${place})`];
     const input = inputs.find((i) => i.dataset.name === field && inUse(i));
-    const spot = input ? problemOf(input) : refusal;
+    const spot = input ? problemElement(input) : refusal;
     const needed = missing && input && !touched.has(input);
-    fill(spot, needed ? "The script needs a value here." : told.filter(Boolean).join(". ").replace(/\.\. /g, ". "));
+    fill(spot, needed ? "The script needs a value here." : sentences.filter(Boolean).join(". ").replace(/\.\. /g, ". "));
     spot.classList.toggle("needed", Boolean(needed));
     spot.hidden = false;
     if (input && !needed) input.setAttribute("aria-invalid", "true");
     else if (input) input.setAttribute("aria-invalid", "false");
     script.classList.add("old");
     if (lines === null) script.parentElement.hidden = byId("tools").hidden = true;
-    say(needed ? `${field} must be given before there is a script.` : `No script: ${message}`);
+    announce(needed ? `${field} must be given before there is a script.` : `No script: ${message}`);
   };
 
   const warn = (found) => {
@@ -179,36 +179,36 @@
     list.replaceChildren(...found.map((text) => fill(document.createElement("li"), text)));
   };
 
-  /* The way to the server and back */
+  /* Requests to the server */
 
-  const ask = async (by) => {
+  const requestScript = async (by) => {
     clearTimeout(timer);
     if (asking) asking.abort();
     const bad = inputs.find((input) => inUse(input) && input.validity.badInput);
     clear();
     if (bad) {
-      refuse({ field: bad.dataset.name, message: `field ${bad.dataset.name}: this is no number`, hint: "", place: "" });
+      refuse({ field: bad.dataset.name, message: `field ${bad.dataset.name}: this is not a number`, hint: "", place: "" });
       return;
     }
-    const mine = (asking = new AbortController());
+    const current = (asking = new AbortController());
     let answer;
     try {
       const reply = await fetch("render", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
-        body: JSON.stringify(question()),
-        signal: mine.signal,
+        body: JSON.stringify(buildRequest()),
+        signal: current.signal,
       });
       answer = await reply.json();
       if (answer.error) throw new Error(answer.error);
     } catch (error) {
-      if (mine.signal.aborted) return;
+      if (current.signal.aborted) return;
       const gone = error instanceof TypeError;
       refuse({ field: "", message: gone ? "the server does not answer" : error.message,
         hint: gone ? "start incarnate page --serve again, then load this page again" : "", place: "" });
       return;
     }
-    if (mine.signal.aborted) return;
+    if (current.signal.aborted) return;
     clear();
     byId("stale").hidden = answer.version === document.body.dataset.version;
     fill(command, answer.command);
@@ -220,55 +220,55 @@
     document.dispatchEvent(new CustomEvent("answered"));
   };
 
-  const waiting = [];
+  const changedInputs = [];
   const changedBy = (input) => {
     touched.add(input);
-    if (!waiting.includes(input)) waiting.push(input);
+    if (!changedInputs.includes(input)) changedInputs.push(input);
     clearTimeout(timer);
-    timer = setTimeout(() => ask(waiting), PAUSE);
+    timer = setTimeout(() => requestScript(changedInputs), PAUSE);
   };
-  const now = () => ask(waiting);
+  const requestNow = () => requestScript(changedInputs);
 
   for (const input of inputs) {
     input.addEventListener("input", () => changedBy(input));
     input.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && input.localName === "input") { event.preventDefault(); now(); }
+      if (event.key === "Enter" && input.localName === "input") { event.preventDefault(); requestNow(); }
       if (event.key !== "Escape" || !(changed(input) || input.validity.badInput)) return;
       input.value = defaults.get(input);
       changedBy(input);
     });
   }
   for (const choice of [scripts, applications])
-    choice.addEventListener("input", () => { waiting.length = 0; chosen(); now(); });
-  form.addEventListener("submit", (event) => { event.preventDefault(); now(); });
+    choice.addEventListener("input", () => { changedInputs.length = 0; selectScript(); requestNow(); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); requestNow(); });
   form.addEventListener("reset", (event) => {
     event.preventDefault();
-    for (const input of inputs) if (changed(input) || input.validity.badInput) { input.value = defaults.get(input); waiting.push(input); }
+    for (const input of inputs) if (changed(input) || input.validity.badInput) { input.value = defaults.get(input); changedInputs.push(input); }
     touched.clear();
-    now();
+    requestNow();
   });
-  document.addEventListener("wanted", ({ detail }) => {
+  document.addEventListener("showfield", ({ detail }) => {
     const key = detail.dataset.targets?.split(" ")[0];
     if (!key) return;
     const { template, variation = "", application } = targets[key];
     const option = [...scripts.options].find((o) => o.dataset.template === template && (o.dataset.variation || "") === variation);
     scripts.value = option.value;
     if (application) applications.value = application;
-    chosen();
-    now();
+    selectScript();
+    requestNow();
   });
   byId("reload").addEventListener("click", () => location.reload());
   byId("copy").addEventListener("click", async () => {
-    try { await navigator.clipboard.writeText(shown); say("The script is copied."); }
-    catch { say("This browser does not let the page copy; select the text instead."); }
+    try { await navigator.clipboard.writeText(shown); announce("The script is copied."); }
+    catch { announce("This browser does not let the page copy; select the text instead."); }
   });
 
   form.querySelector(".chooser").hidden = false;
   form.classList.remove("still");
   byId("needed").remove();
-  chosen();
-  if (script.firstChild) { /* the page came with its first script */
+  selectScript();
+  if (script.firstChild) { /* the page already has its first script */
     lines = [...script.children].map((line) => line.textContent.slice(0, -1));
     shown = script.textContent;
-  } else now();
+  } else requestNow();
 })();

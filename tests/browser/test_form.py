@@ -85,7 +85,7 @@ def test_a_number_that_is_none(browser: Browser, site: Served) -> None:
         walltime = page.locator(field("WALLTIME"))
         walltime.press("End")
         walltime.press_sequentially("e")  # what a field of numbers lets one type
-        says(page, "No script: field WALLTIME: this is no number")
+        says(page, "No script: field WALLTIME: this is not a number")
         walltime.press("Escape")
         says(page, "WALLTIME changed nothing in the script (10 lines).")
         assert walltime.input_value() == "60"
