@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.lint.shell.commands import prints_arguments, prints_nothing, unwrap_command
 from osprofile.lint.shell.lexer import POSITIONAL_NAMES
@@ -12,6 +12,7 @@ from osprofile.lint.shell.position import EXPANSION_MARK, PLACEHOLDER_MARK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from osprofile.lint.quoting import QuotingFault
     from osprofile.lint.shell.lexer import LexedScript, PlaceholderT, Variable
     from osprofile.lint.shell.position import Command, Position
 
@@ -32,7 +33,9 @@ class FlowStep:
 
     positions: list[tuple[str, Position, bool]]
     variables: list[tuple[Variable, bool]]
-    cached_faults: dict[str, Any] = field(default_factory=dict)
+    cached_faults: list[tuple[QuotingFault | None, QuotingFault | None]] = field(
+        default_factory=list
+    )
 
 
 def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterator[FlowStep]:

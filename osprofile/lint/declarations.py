@@ -103,15 +103,9 @@ def _check_own_values(field: Field) -> Iterator[Problem]:
         for name, value in (("Default", field.default), ("Value", field.value))
         if value is not None and value not in {tag.name for tag in field.tags}
     ]
-    values += [
-        (
-            f"tag {quote_value(tag.name)}",
-            tag.value,
-            tag.value,
-            tag.element.source_text.get_location(),
-        )
-        for tag in field.tags
-    ]
+    for tag in field.tags:
+        location = tag.element.source_text.get_location()
+        values.append((f"tag {quote_value(tag.name)}", tag.value, tag.value, location))
     for label, value, raw_value, location in values:
         try:
             engine.check_value(field, value, raw_value)

@@ -126,11 +126,9 @@ def lint_profile(profile: Profile, extra_rules: Iterable[RuleFunction] = ()) -> 
     inherited = set[tuple[object, ...]]()
     own = profile.documents[0].element.source
     # The parents are linted only if a problem may be theirs: it doubles the time.
-    if (
-        any(p.location is None or p.location.source is not own for p in found)
-        and profile.documents[1:]
-    ):
-        inherited = {_problem_key(p) for p in _run_rules(Profile(profile.documents[1:]), rules)}
+    parents = profile.documents[1:]
+    if parents and any(p.location is None or p.location.source is not own for p in found):
+        inherited = {_problem_key(p) for p in _run_rules(Profile(parents), rules)}
     return _sort_problems([p for p in found if _problem_key(p) not in inherited], profile.documents)
 
 

@@ -247,10 +247,9 @@ def _find_flow_fault(
         )
     first_option = None
     for step in dataflow.trace_value(lexed, position):
-        if "faults" not in step.cached_faults:
-            step.cached_faults["faults"] = _find_step_faults(step, lexed.functions)
-        faults: tuple[QuotingFault | None, QuotingFault | None] = step.cached_faults["faults"]
-        evaluated, option = faults
+        if not step.cached_faults:
+            step.cached_faults.append(_find_step_faults(step, lexed.functions))
+        evaluated, option = step.cached_faults[0]
         if may_be_code and evaluated:
             return evaluated
         first_option = first_option or (option if check_options else None)

@@ -71,20 +71,14 @@ def list_known_names(view: ProfileView, text: TemplateText) -> set[str]:
 
 def _undeclared_problem(view: ProfileView, text: TemplateText, replacement: Replacement) -> Problem:
     name, where = replacement.name, f"template {text.template.name}"
+    location = text.body.locate_replacement(replacement)
     if name == engine.JOB_SCRIPT:
         message = f"<{name}> in {where}, which is itself a part of the job's script"
-        return make_problem(
-            "OSP301", message, text.body.locate_replacement(replacement), "only START can hold it"
-        )
+        return make_problem("OSP301", message, location, "only START can hold it")
     if text.invocation.name:
         where += f", variation {text.invocation.name}"
     message = f"<{name}> is not a field of {where}, a global field or a special field"
-    return make_problem(
-        "OSP301",
-        message,
-        text.body.locate_replacement(replacement),
-        _suggest_remedy(view, text, name),
-    )
+    return make_problem("OSP301", message, location, _suggest_remedy(view, text, name))
 
 
 def _suggest_remedy(view: ProfileView, text: TemplateText, name: str) -> str:

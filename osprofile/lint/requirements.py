@@ -79,12 +79,9 @@ def _check_variations(view: ProfileView) -> Iterator[Problem]:
     for name, template in view.profile.templates.items():
         missing = [v for v in REQUIRED_TEMPLATES.get(name, ()) if v not in template.invocations]
         if missing:
-            yield make_problem(
-                "OSP205",
-                _format_missing(template, missing),
-                template.location,
-                _describe_variations(template),
-            )
+            hint = _describe_variations(template)
+            message = _format_missing(template, missing)
+            yield make_problem("OSP205", message, template.location, hint)
         slower = [v for v in RECOMMENDED_VARIATIONS.get(name, ()) if v not in template.invocations]
         if slower:
             hint = "with it, one call of the batch system returns the states of all jobs"

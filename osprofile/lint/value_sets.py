@@ -44,13 +44,7 @@ lines are not safe: bash evaluates values that are assigned to RANDOM, SECONDS a
 
 _NUMBER_CHARS: Final = DIGIT | CharSet.from_chars("+-.eE")
 _ANCHORS: Final = frozenset(
-    Assertion(where)
-    for where in (
-        AssertionKind.BEGIN,
-        AssertionKind.END,
-        AssertionKind.LAST_LINE_END,
-        AssertionKind.LINE_BEGIN,
-    )
+    Assertion(AssertionKind[name]) for name in ("BEGIN", "END", "LAST_LINE_END", "LINE_BEGIN")
 )
 _QUOTE_ESCAPES: Final = frozenset({"'\\''", "'\"'\"'"})
 

@@ -141,10 +141,8 @@ def read_waivers(source: Source) -> tuple[list[Waiver], list[Problem]]:
         if match is None:
             continue
         location = Location(source, comment.offset)
-        codes, reason = (
-            tuple(match[1].replace(",", " ").split()),
-            " ".join((match[2] or "").split()),
-        )
+        codes = tuple(match[1].replace(",", " ").split())
+        reason = " ".join((match[2] or "").split())
         wrong = [*_check_waiver(codes, reason, location)]
         start, end, at_root = _covered_range(source, comment)
         if start < 0:
@@ -215,9 +213,7 @@ class _CommentReader:
             self._closed_element = None
 
     def _flush_uncovered(self) -> None:
-        self.comments += [
-            _PlacedComment(o, text, -1, -1, False) for o, text in self._pending_comments
-        ]
+        self.comments += [_PlacedComment(*c, -1, -1, False) for c in self._pending_comments]
         self._pending_comments = []
 
     def _handle_other(self, *_: object) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.page import fields
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, build_policy, read_asset
-from osprofile.page.drawing import KIND_PLURALS, draw_levels
+from osprofile.page.drawing import draw_levels
 from osprofile.page.markup import Node, make_node, mark_invisible, pluralize, render_node
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def _build_levels(levels: Sequence[Level]) -> Node:
             _build_cell(make_node("code", *mark_invisible(level.label)), class_="place"),
         ]
         rows.append(("", [*cells, *(_build_cell(_format_count(count)) for count in level.counts)]))
-    columns = ("Profile", "File", *(KIND_PLURALS[kind].capitalize() for kind in kinds))
+    columns = ("Profile", "File", *(f"{kind}s".capitalize() for kind in kinds))
     return _build_table("What each profile of the chain declares", columns, rows)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import replace_unprintable
-from osprofile.page.markup import Node, make_node
+from osprofile.page.markup import Node, make_node, pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,12 +19,6 @@ LINE_HEIGHT: Final = 20
 BOX_PADDING: Final = 14
 MAX_NAME_LENGTH: Final = 38
 """Characters of a name that fit; the table beside the drawing has the whole name."""
-KIND_PLURALS: Final = {
-    "field": "fields",
-    "template": "templates",
-    "application": "applications",
-    "storage": "storages",
-}
 
 
 def draw_levels(levels: Sequence[Level]) -> Node:
@@ -64,7 +58,7 @@ def format_count(count: Count) -> str:
     number = count.new + count.replacing
     parts = [(count.new, "new"), (count.replacing, "replaced")]
     details = ", ".join(f"{n} {word}" for n, word in parts if n)
-    return f"{number} {count.kind if number == 1 else KIND_PLURALS[count.kind]}: {details}"
+    return f"{pluralize(number, count.kind)}: {details}"
 
 
 def _nonzero_counts(level: Level) -> list[Count]:

@@ -22,22 +22,8 @@ EMPTY_SVG_ELEMENTS: Final = frozenset({"path", "rect"})
 RAW_TEXT_ELEMENTS: Final = frozenset({"style", "script"})
 """Elements whose content is not markup and not escaped; it comes only from our own files."""
 INLINE_ELEMENTS: Final = frozenset(
-    {
-        "a",
-        "b",
-        "button",
-        "code",
-        "dd",
-        "dt",
-        "label",
-        "option",
-        "span",
-        "td",
-        "text",
-        "textarea",
-        "th",
-    }
-)
+    {"a", "b", "button", "code", "dd", "dt", "label", "option", "span", "td", "text", "textarea", "th"}
+)  # fmt: skip
 """Elements within a line; after all others a line ends, so that pages can be compared line by line."""
 
 _FORBIDDEN_CHARS: Final = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")

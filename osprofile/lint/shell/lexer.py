@@ -154,12 +154,8 @@ class ShellLexer(Generic[PlaceholderT]):
     def add_placeholder(self, placeholder: PlaceholderT, quote: Quote, word: Word) -> None:
         """Record a placeholder as part of a word, and step over it."""
         self.index += 1
-        self.placeholders.append(
-            (
-                placeholder,
-                self.current_position(quote, word, self.placeholder_lines.get(id(placeholder), "")),
-            )
-        )
+        line = self.placeholder_lines.get(id(placeholder), "")
+        self.placeholders.append((placeholder, self.current_position(quote, word, line)))
         word.text += PLACEHOLDER_MARK
 
     def add_variable(self, name: str, quote: Quote, word: Word) -> None:
@@ -569,12 +565,7 @@ class ShellLexer(Generic[PlaceholderT]):
         """Read `$((...))` and return True; if it is not arithmetic, read nothing and return False."""
         if self.index in self.not_arithmetic:  # without this, nested ones take exponential time
             return False
-        results: tuple[list[Any], ...] = (
-            self.placeholders,
-            self.unclosed,
-            self.comments,
-            self.variables,
-        )
+        results: list[list[Any]] = [self.placeholders, self.unclosed, self.comments, self.variables]
         start, lengths = self.index, [len(each) for each in results]
         self.index += 3
         self.arithmetic_depth += 1
