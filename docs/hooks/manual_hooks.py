@@ -1,6 +1,6 @@
-"""What mkdocs calls: the generated pages become files of the site, tables take their places.
+"""Hooks of mkdocs: they add the generated pages to the site, and tables of options to other pages.
 
-A table's place in a page is a comment of a line: `<!-- options: job submit -->`.
+A line `<!-- options: job submit -->` in a page is replaced by the table of that verb.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 TEST_MARKS = re.compile(r"^ *<!-- (?:run|lint|exit|vary): .* -->\n", re.MULTILINE)
-"""What says how the tests take a block (tests/docs/pages.py)."""
+"""Comments that say how the tests run a block (tests/docs/pages.py)."""
 TABLE_MARKS = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
 
 
 def generate_pages() -> dict[str, str]:
-    """Give the generated pages by their paths in docs/."""
+    """Return the generated pages by their paths in docs/."""
     pages = {"rules.md": rules.format_rules_page(), "errors.md": rules.format_errors_page()}
     return pages | {
         f"profiles/{name}.md": profiles.format_profile_page(name)
@@ -39,7 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Put the tables into a page; leave out the marks, which are for the tests."""
+    """Return a page with its tables, and without the comments for the tests."""
     return TABLE_MARKS.sub(
-        lambda found: options.format_options_table(found[1]), TEST_MARKS.sub("", markdown)
+        lambda match: options.format_options_table(match[1]), TEST_MARKS.sub("", markdown)
     )

@@ -178,9 +178,9 @@ class Home:
             text = f"(exit {code}); eval {word} < /dev/null; printf '\\n%s %d\\n' '{END}' $?\n"
             output, code = self._shell.run(text)
             allowed = int(block.marks.get("exit", 0)) if following is None else 0
-            told = following is not None and following.text == "echo $?"
+            shows_code = following is not None and following.text == "echo $?"
             shown = self._shown(output)
-            if code != allowed and not told:
+            if code != allowed and not shows_code:
                 raise PageError(f"{block.page}:{step.line}: exit code {code}\n{shown}")
             varies = match(step.output, shown, self._varies)
             if varies is None:
@@ -284,5 +284,5 @@ def _lint(block: Block, directory: Path) -> None:
     problems = lint_file(path, repository)
     expected = block.marks.get("lint", "").split()
     if sorted({problem.code for problem in problems}) != sorted(expected):
-        told = "\n".join(map(str, problems)) or "no problem"
-        raise PageError(f"{block.where}: lint tells\n{told}")
+        listing = "\n".join(map(str, problems)) or "no problem"
+        raise PageError(f"{block.where}: lint reports\n{listing}")

@@ -1,4 +1,4 @@
-"""The generated pages say all that the engine knows, whatever characters are in it."""
+"""The generated pages contain everything that the engine knows, whatever characters it has."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import osprofile
 from manual import options, profiles, rules
 from manual.markdown import escape_text, format_block, format_code
 from manual_hooks import TABLE_MARKS, TEST_MARKS
+from osprofile.cli.common import list_verbs
 from osprofile.lint.rules import RULES
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT
@@ -77,14 +78,14 @@ def normal(value: str) -> str:
 
 
 def missing(profile: Profile, reader: Reader) -> Iterator[str]:
-    """Give what a page does not say about the fields of its profile."""
+    """Yield what a page lacks about the fields of its profile."""
     for one in profiles.list_fields(profile):
         field = one.field
         values = [field.default, field.value, field.pattern_text]
         pieces = {normal(v) for v in values if v}
         maps = {normal(t.name) for t in field.tags} | {normal(t.value) for t in field.tags}
         scripts = set(profiles.list_scripts(profile, one))
-        told = [
+        entries = [
             (normal(words), {normal(piece) for piece in [*found]})
             for title, words, found in reader.items
             if normal(title).removesuffix("¶") == field.name
@@ -92,7 +93,7 @@ def missing(profile: Profile, reader: Reader) -> Iterator[str]:
         everywhere = {normal(piece) for _, _, found in reader.items for piece in found}
         if not any(
             normal(field.description) in words and pieces | scripts <= shown
-            for words, shown in told
+            for words, shown in entries
         ):
             yield f"{field.name}: {field.description} {pieces} {scripts}"
         if not maps <= everywhere:
@@ -126,7 +127,7 @@ def test_the_test_sees_what_is_left_out() -> None:
 
 
 def hostile(value: str) -> str:
-    """Give a profile in which a text stands wherever one can."""
+    """Return a profile with a text in every place where text may be."""
     from xml.sax.saxutils import escape, quoteattr
 
     shown, attribute = escape(value), quoteattr(value)
@@ -179,7 +180,7 @@ def test_text_code_and_blocks(value: str) -> None:
     assert pieces[1].strip("\n") == value.strip("\n")
 
 
-@pytest.mark.parametrize("verb", options.list_verbs())
+@pytest.mark.parametrize("verb", list_verbs())
 def test_every_option_of_a_verb_is_in_its_table(verb: str) -> None:
     reader = read(options.format_options_table(verb))
     pieces = [piece.split()[0] for _, _, found in reader.items for piece in found if piece.split()]
@@ -195,7 +196,7 @@ def test_every_verb_has_its_page_and_its_table() -> None:
         placed |= {found[1] for found in TABLE_MARKS.finditer(page.read_text())}
         assert page.name == "index.md" or f"]({page.name})" in index, page
     same = {"job resume": "job hold"}  # the same options: the page says so
-    assert {same.get(verb, verb) for verb in options.list_verbs()} == placed
+    assert {same.get(verb, verb) for verb in list_verbs()} == placed
 
 
 def test_marks_are_left_out() -> None:

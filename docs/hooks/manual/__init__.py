@@ -1,1 +1,1 @@
-"""The parts of the manual that are made from the engine when the site is built."""
+"""The parts of the manual that are generated when the site is built."""

@@ -1,4 +1,4 @@
-"""Markdown written from values: whatever stands in a value, it is shown as that."""
+"""Writes Markdown in which values are shown literally, whatever characters they contain."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SPECIAL_CHARS = re.compile(r"[^A-Za-z0-9 .,;:'?()/%=-]")
 
 
 def escape_text(value: str) -> str:
-    """Give text for a paragraph or a cell: every character that Markdown might read is a reference."""
+    """Return text for a paragraph or a cell, with character references for Markdown's syntax."""
     return _SPECIAL_CHARS.sub(_escape_character, " ".join(value.split()))
 
 
 def format_code(value: str) -> str:
-    """Give a value as code within a line; what cannot stand in a line is written as Python does."""
+    """Return a value as inline code; control characters are written as Python escapes."""
     shown = escape_unprintable(value)
-    # Blanks, too, where HTML or Markdown would drop them.
+    # HTML and Markdown drop blanks at the ends and repeated ones.
     safe = re.sub(r"[^A-Za-z0-9.,;]", _escape_character, shown).replace("&#32;", " ")
     kept = re.sub(r"^ | (?= )| $", "&#160;", safe)
     return f"<code>{kept}</code>"
@@ -29,12 +29,12 @@ def format_code(value: str) -> str:
 
 def _escape_character(match: re.Match[str]) -> str:
     character = match[0]
-    # Letters of other alphabets are never Markdown.
+    # No letter of any alphabet is Markdown syntax.
     return character if character.isalpha() else f"&#{ord(character)};"
 
 
 def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Give a table of cells that are Markdown already; without rows, the empty string."""
+    """Return a table of cells, which are Markdown already; the empty string if there are no rows."""
     lines = [f"| {' | '.join(row)} |" for row in rows]
     if not lines:
         return ""
@@ -43,19 +43,19 @@ def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def format_block(content: str, language: str = "text", title: str = "") -> str:
-    """Give a fenced block, with a fence that its content does not have."""
+    """Return a fenced block, whose fence is longer than any in its content."""
     longest = max((len(run) for run in re.findall("`+", content)), default=0)
     fence = "`" * max(3, longest + 1)
-    named = f' title="{title}"' if title else ""
+    attribute = f' title="{title}"' if title else ""
     body = content if content.endswith("\n") else f"{content}\n"
-    return f"{fence}{language}{named}\n{body}{fence}\n"
+    return f"{fence}{language}{attribute}\n{body}{fence}\n"
 
 
 def indent_content(content: str) -> str:
-    """Give content as a part of what stands before it."""
+    """Return content indented, as part of the list item or admonition before it."""
     return "".join(f"    {line}\n" if line else "\n" for line in content.splitlines())
 
 
 def format_details(title: str, content: str) -> str:
-    """Give content that a reader opens."""
+    """Return a collapsed block of content."""
     return f'??? note "{title}"\n\n{indent_content(content)}'

@@ -1,4 +1,4 @@
-"""The options of a command, as typer has them."""
+"""Tables of the options of commands, read from the typer application."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from manual.markdown import escape_text, format_code, format_table
 from osprofile.cli import main
 from osprofile.cli.app import build_app
-from osprofile.cli.common import GROUPS, VERBS
+from osprofile.cli.common import list_verbs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 class Parameter(Protocol):
-    """What is used here of typer's parameters."""
+    """The attributes of typer's parameters that are used here."""
 
     name: str
     param_type_name: str
@@ -26,13 +26,8 @@ class Parameter(Protocol):
     envvar: str | None
 
 
-def list_verbs() -> list[str]:
-    """Give the verbs of `incarnate`: those of two words as `job submit`."""
-    return [*VERBS, *(f"{group} {second}" for group in GROUPS for second in GROUPS[group])]
-
-
 def format_options_table(verb: str) -> str:
-    """Give the table of a verb's arguments and options; raise KeyError for no verb."""
+    """Return the table of a verb's arguments and options; raise KeyError for an unknown verb."""
     if verb not in list_verbs():
         raise KeyError(verb)
     rows = [(_format_flags(p), _format_meaning(p)) for p in list_parameters(verb)]
@@ -40,7 +35,7 @@ def format_options_table(verb: str) -> str:
 
 
 def list_parameters(verb: str) -> list[Parameter]:
-    """Give the parameters of a verb as typer made them, `--help` left out."""
+    """Return typer's parameters of a verb, without `--help`."""
     from typer.main import get_command
 
     command: Any = get_command(build_app({verb: main.load_verb(verb)}, ""))
@@ -52,9 +47,9 @@ def list_parameters(verb: str) -> list[Parameter]:
 def _format_flags(parameter: Parameter) -> str:
     if parameter.param_type_name == "argument":
         return format_code(parameter.metavar or parameter.name)
-    taken = f" {parameter.metavar}" if parameter.metavar and not parameter.is_flag else ""
+    value = f" {parameter.metavar}" if parameter.metavar and not parameter.is_flag else ""
     flags = [*parameter.opts, *parameter.secondary_opts]
-    return ", ".join(map(format_code, [*flags[:-1], flags[-1] + taken]))
+    return ", ".join(map(format_code, [*flags[:-1], flags[-1] + value]))
 
 
 def _format_meaning(parameter: Parameter) -> str:
@@ -64,4 +59,4 @@ def _format_meaning(parameter: Parameter) -> str:
 def _list_sentences(parameter: Parameter) -> Iterator[str]:
     yield escape_text(parameter.help or "")
     if parameter.envvar:
-        yield f"Else {format_code('$' + str(parameter.envvar))}."
+        yield f"Default: {format_code('$' + str(parameter.envvar))}."

@@ -1,4 +1,4 @@
-"""A page for each bundled profile: every field, template, application and state word."""
+"""The page of each bundled profile: all fields, templates, applications and states."""
 
 from __future__ import annotations
 
@@ -36,50 +36,50 @@ START = "START"
 
 
 def list_profiles() -> list[str]:
-    """Give the names of the bundled profiles: `linux`, which the others extend, first."""
-    found = [
+    """Return the names of the bundled profiles; first `linux`, which the others extend."""
+    names = [
         n
         for n in Repository([PROFILES_ROOT]).list_names()
         if path.isdir(path.join(PROFILES_ROOT, n))
     ]
-    return sorted(found, key=lambda name: (name != "linux", name))
+    return sorted(names, key=lambda name: (name != "linux", name))
 
 
 def load_profile(name: str) -> Profile:
-    """Give a bundled profile."""
+    """Return a bundled profile."""
     return Repository([PROFILES_ROOT]).load(name)
 
 
 def format_profile_page(name: str) -> str:
-    """Give the page of a bundled profile: its README, then what it says, item by item."""
+    """Return the page of a bundled profile: its README, then all its items."""
     with open(path.join(PROFILES_ROOT, name, "README.md"), encoding="utf-8") as file:
         readme = re.sub(r"\]\(\.\./(\w+)/README\.md", r"](\1.md", file.read())
     return f"{readme}\n{format_profile(load_profile(name))}"
 
 
 def format_profile(profile: Profile) -> str:
-    """Give all that a resolved profile says."""
+    """Return all items of a resolved profile."""
     return _ProfilePage(profile).format_page()
 
 
 @final
 class DeclaredField(NamedTuple):
-    """A field, and the template that declares it; None for a global one."""
+    """A field and the template that declares it, which is None for a global field."""
 
     field: Field
     template: Template | None
 
 
 def list_fields(profile: Profile) -> list[DeclaredField]:
-    """Give all fields of a resolved profile, the global ones first."""
-    found = [DeclaredField(field, None) for field in profile.global_fields.values()]
+    """Return all fields of a resolved profile, global fields first."""
+    fields = [DeclaredField(field, None) for field in profile.global_fields.values()]
     for template in profile.templates.values():
-        found += [DeclaredField(field, template) for field in template.fields.values()]
-    return found
+        fields += [DeclaredField(field, template) for field in template.fields.values()]
+    return fields
 
 
 def list_scripts(profile: Profile, entry: DeclaredField) -> list[str]:
-    """Give the scripts that a field's value enters: a template's name, with the variation's."""
+    """Return the scripts that use a field, as TEMPLATE or TEMPLATE/VARIATION."""
     return [
         f"{template.name}/{invocation.name}" if invocation.name else template.name
         for template in profile.templates.values()
@@ -93,7 +93,7 @@ def _list_used_names(profile: Profile, template: Template, invocation: Invocatio
     script = invocation.static_script
     sources = [invocation.body] if script is None else [script.arguments]
     used = {r.name for s in sources if s is not None for r in bodies.parse_body(s).replacements}
-    # <X:HMS> is made from X, unless there is a field of that very name.
+    # <X:HMS> is derived from X, unless there is a field with the name X:HMS.
     bases = {n: get_derived_base(n) for n in used if profile.find_field(template, n) is None}
     return used | {base for base in bases.values() if base}
 
@@ -119,12 +119,12 @@ class _ProfilePage:
 
     def _format_head(self) -> str:
         chain = " extends ".join(d.name for d in self.profile.documents)
-        return f"## In full\n\n{escape_text(chain)}. UspaceRoot is {format_code(self.profile.uspace_root)}.\n"
+        return f"## Reference\n\n{escape_text(chain)}. UspaceRoot is {format_code(self.profile.uspace_root)}.\n"
 
     # Fields
 
     def _format_job_fields(self) -> Iterator[str]:
-        yield "## What a request for a job may set\n"
+        yield "## Fields that a job request may set\n"
         for field in self.job_fields:
             yield self._format_field(
                 next(d for d in list_fields(self.profile) if d.field.element is field.element)
@@ -134,8 +134,8 @@ class _ProfilePage:
             for d in list_fields(self.profile)
             if not any(d.field.element is f.element for f in self.job_fields)
         ]
-        yield "## The fields that all templates share\n"
-        yield self._format_field_list([one for one in rest if one.template is None])
+        yield "## Fields shared by all templates\n"
+        yield self._format_field_list([entry for entry in rest if entry.template is None])
 
     def _format_field(self, entry: DeclaredField) -> str:
         title = f"### {format_code(entry.field.name)} {{ #field-{entry.field.name.lower()} }}"
@@ -144,7 +144,7 @@ class _ProfilePage:
 
     def _list_facts(self, entry: DeclaredField) -> Iterator[tuple[str, str]]:
         field = entry.field
-        enters = list_scripts(self.profile, entry)
+        scripts = list_scripts(self.profile, entry)
         pattern = "" if field.pattern_text is None else format_code(field.pattern_text)
         facts = [
             (*_format_value(field),),
@@ -152,20 +152,20 @@ class _ProfilePage:
             ("limits", format_range(field)),
             ("pattern", pattern),
             ("tags", "" if _maps_states(field) else _format_tags(field)),
-            ("enters", ", ".join(map(format_code, enters)) or "no script; the engine reads it"),
-            ("stands in", _format_location(field.location)),
+            ("used in", ", ".join(map(format_code, scripts)) or "no script; the engine reads it"),
+            ("defined in", _format_location(field.location)),
         ]
         yield from (fact for fact in facts if fact[1])
 
     def _format_field_list(self, fields: list[DeclaredField]) -> str:
-        """Give fields as a list; a value of several lines is a text of its own behind it."""
+        """Return a list of fields; a value of several lines follows as a block."""
         return "\n".join(map(self._format_field_item, fields)) or "None.\n"
 
     def _format_field_item(self, entry: DeclaredField) -> str:
         field = entry.field
         facts = "; ".join(f"{name}: {value}" for name, value in self._list_facts(entry))
-        described = f"{escape_text(field.description)}\n\n    " if field.description else ""
-        item = f"{format_code(field.name)}\n:   {described}{facts}\n"
+        description = f"{escape_text(field.description)}\n\n    " if field.description else ""
+        item = f"{format_code(field.name)}\n:   {description}{facts}\n"
         if field.value is None or "\n" not in field.value:
             return item
         return (
@@ -182,7 +182,7 @@ class _ProfilePage:
             yield self._format_origin(template)
             shown = [i for i in template.invocations.values() if i.name or i.description]
             rows = [
-                (format_code(i.name) if i.name else "the default one", escape_text(i.description))
+                (format_code(i.name) if i.name else "default", escape_text(i.description))
                 for i in shown
             ]
             yield format_table(["variation", ""], rows)
@@ -191,11 +191,11 @@ class _ProfilePage:
                 yield _format_script(template, invocation)
 
     def _format_origin(self, template: Template) -> str:
-        above = [
+        overridden = [
             _format_location(entity.location) for entity in self.profile.list_overridden(template)
         ]
-        instead = f", in the place of {', '.join(above)}" if above else ""
-        return f"Stands in {_format_location(template.location)}{instead}.\n"
+        suffix = f"; overrides {', '.join(overridden)}" if overridden else ""
+        return f"Defined in {_format_location(template.location)}{suffix}.\n"
 
     def _format_own_fields(self, template: Template) -> str:
         own = [d for d in list_fields(self.profile) if d.template is template]
@@ -206,7 +206,7 @@ class _ProfilePage:
     def _format_other_items(self) -> Iterator[str]:
         yield "## Applications\n"
         yield format_table(
-            ["application", "version", "meaning", "template", "stands in"],
+            ["application", "version", "description", "template", "defined in"],
             [
                 (
                     format_code(a.application_name),
@@ -225,18 +225,18 @@ class _ProfilePage:
             ]
             yield "## Storages\n"
             yield format_table(["storage", "template"], rows)
-        for one in list_fields(self.profile):
-            if one.template and _maps_states(one.field):
-                yield f"## {STATE_TITLES[one.field.name]}\n"
-                yield f"What a word of the system means, by {format_code(one.field.name)} of {one.template.name}.\n"
+        for field, template in list_fields(self.profile):
+            if template and _maps_states(field):
+                yield f"## {STATE_TITLES[field.name]}\n"
+                yield f"From the tags of {format_code(field.name)} in {template.name}.\n"
                 yield format_table(
-                    ["word", "state"],
-                    [(format_code(t.name), format_code(t.value)) for t in one.field.tags],
+                    ["in the batch system", "in osprofile"],
+                    [(format_code(t.name), format_code(t.value)) for t in field.tags],
                 )
 
 
 def _maps_states(field: Field) -> bool:
-    """Say whether a field's tags tell what the system's words mean."""
+    """Return whether a field's tags map the batch system's states to osprofile's."""
     return field.name in STATE_TITLES and not field.settable
 
 
@@ -246,7 +246,7 @@ def _format_value(field: Field) -> tuple[str, str]:
     if is_special_field(field.name):
         return "value", "from the engine"
     if field.default is None:
-        return "value", "the states below" if _maps_states(field) else "must be given"
+        return "value", "the states below" if _maps_states(field) else "required"
     return "default", format_code(field.default) if field.default else "empty"
 
 

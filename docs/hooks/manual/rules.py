@@ -1,4 +1,4 @@
-"""The pages of the linter's rules and of the exceptions."""
+"""The pages of the linter's rules and the exceptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GROUP_TITLES = {
     "1": "The document",
-    "2": "Inheritance, and what a profile must have",
+    "2": "Inheritance and required items",
     "3": "Fields and replacements",
     "4": "What the engine reads",
     "5": "Static scripts, SHELL and EVENTS",
@@ -26,22 +26,22 @@ GROUP_TITLES = {
 RULES_HEAD = """\
 # The rules of `incarnate lint`
 
-What each code means, with an example of it and how it is right; `incarnate explain CODE` prints the same. An example that is
-no whole document stands in a profile that extends a complete one. See [`incarnate lint`](commands/lint.md).
+Each rule has a code, an explanation, and a wrong and a right example; `incarnate explain CODE` prints the same. An example
+that is not a whole document is part of a profile that extends a complete one. See [`incarnate lint`](commands/lint.md).
 
 """
 ERRORS_HEAD = """\
 # Errors
 
-Every exception that osprofile raises by itself is an `osprofile.OSProfileError` with `message`, `location` (file, line and column
-of the rule in the profile, or none), `hint` and `exit_code`; `str()` is the whole block that a command prints. A command
-that passes on the exit code of a script or job ends with 125 for all of them. See [From Python](python.md).
+All exceptions of osprofile are subclasses of `osprofile.OSProfileError` and have the attributes `message`, `location` (file, line
+and column of the rule in the profile, or `None`), `hint` and `exit_code`; `str()` returns the text that a command prints.
+Commands that pass on the exit code of a script or job exit with 125 for all of them. See [From Python](python.md).
 
 """
 
 
 def format_rules_page() -> str:
-    """Give the page of all rules."""
+    """Return the page of all rules."""
     return RULES_HEAD + _format_index() + "".join(_format_sections())
 
 
@@ -71,8 +71,8 @@ def _format_section(rule: Rule) -> str:
 
 
 def _format_example(example: str) -> str:
-    whole = complete_example(example) == example
-    shown = example if whole else textwrap.dedent(example)
+    is_document = complete_example(example) == example
+    shown = example if is_document else textwrap.dedent(example)
     visible = errors.escape_unprintable(shown, keep="\n").strip("\n")
     return format_block(visible, "xml")
 
@@ -80,11 +80,11 @@ def _format_example(example: str) -> str:
 def _format_waiver(rule: Rule) -> str:
     if rule.code in UNLOADABLE or rule.code.startswith("OSP7"):
         return "It cannot be waived."
-    return f"Where it is meant so: {format_code(f'<!-- lint-waive {rule.code}: REASON -->')}."
+    return f"To waive it: {format_code(f'<!-- lint-waive {rule.code}: REASON -->')}."
 
 
 def format_errors_page() -> str:
-    """Give the page of all exceptions, as the tree that they are."""
+    """Return the page of all exceptions, indented by inheritance."""
     rows = [
         (
             f"{'&#160;' * 4 * depth}{format_code(error.__name__)}",
@@ -100,6 +100,6 @@ def _walk_errors(
     error: type[errors.OSProfileError], depth: int
 ) -> Iterator[tuple[int, type[errors.OSProfileError]]]:
     yield depth, error
-    for below in error.__subclasses__():
-        if below.__module__ == errors.__name__:
-            yield from _walk_errors(below, depth + 1)
+    for subclass in error.__subclasses__():
+        if subclass.__module__ == errors.__name__:
+            yield from _walk_errors(subclass, depth + 1)
