@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from manual import options
+from osprofile.cli.common import list_verbs
 from osprofile.cli.main import GLOBAL_OPTIONS
 from tests.docs import pages
 from tests.docs.running import Home, check
@@ -47,12 +48,12 @@ def inline_commands(page: str) -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("page", NAMES)
 def test_commands_within_a_text_have_verbs_and_options_that_exist(page: str) -> None:
-    known = options.list_verbs()
+    known = list_verbs()
     for where, words in inline_commands(page):
         verb = next((v for n in (2, 1) if (v := " ".join(words[:n])) in known), "")
         assert verb or words[0] in {"job", *GLOBAL_OPTIONS} or words[0].isupper(), where
-        taken = options.list_parameters(verb or "render")
-        flags = {flag for p in taken for flag in (*p.opts, *p.secondary_opts)}
+        parameters = options.list_parameters(verb or "render")
+        flags = {flag for p in parameters for flag in (*p.opts, *p.secondary_opts)}
         used = [w.partition("=")[0] for w in words if w.startswith("-") and w != "-"]
         if "job submit" not in verb and words[0] not in GLOBAL_OPTIONS:
             assert set(used) <= flags | {"--help"}, where
