@@ -4,12 +4,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
+from osprofile.cli.terminal import Report, format_diff, format_location, format_path, pluralize
+from osprofile.errors import (
+    CasesError,
+    InvalidProfileError,
+    escape_unprintable,
+    quote_name,
+    suggest_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import NoReturn
 
-    from osprofile.cli.terminal import Report
     from osprofile.golden.cases import Case, CaseSuite
     from osprofile.golden.checker import CaseResult
     from osprofile.profile.model import Profile
@@ -192,8 +199,6 @@ def _list_profile_folders(directory: str) -> list[str]:
 def _raise_no_profile(word: str) -> "NoReturn":
     from os import path
 
-    from osprofile.errors import quote_name
-
     if not path.exists(word):
         hint = "use the folder of a profile, a folder of such folders, or a profile's name"
         raise common.UsageError(f"there is no folder {quote_name(word)}", hint=hint)
@@ -220,8 +225,6 @@ class _CaseFilter:
 
     def require_matches(self, suites: "Iterable[Mapping[str, Case]]") -> None:
         """Raise `UsageError` for a glob that has matched no case: it is a typing error."""
-        from osprofile.errors import quote_name, suggest_names
-
         names = {name for cases in suites for name in cases}
         for glob in self.globs:
             if glob not in self.matched:
@@ -236,8 +239,6 @@ def _check_folders(
     folders: list[ProfileFolder], case_filter: _CaseFilter, *, update: bool, add: bool
 ) -> tuple[list[CheckReport], bool]:
     """Return the reports of the valid profiles, and whether there are invalid ones, whose errors are printed."""
-    from osprofile.errors import CasesError, InvalidProfileError
-
     reports, any_invalid = list[CheckReport](), False
     for folder in folders:
         try:
@@ -295,8 +296,6 @@ def _print_notes(report: CheckReport) -> None:
 
 
 def _format_reports(reports: "Sequence[CheckReport]") -> str:
-    from osprofile.cli.terminal import Report, format_path, pluralize
-
     output = Report(indent=4, label_width=1)
     for report in reports:
         if report.added:
@@ -316,8 +315,6 @@ def _format_reports(reports: "Sequence[CheckReport]") -> str:
 def _format_summary(reports: "Sequence[CheckReport]") -> str:
     from collections import Counter
 
-    from osprofile.cli.terminal import pluralize
-
     kinds = Counter(
         _ACTION_WORDS[result.outcome] if result.file in report.fixed_files else result.outcome
         for report in reports
@@ -330,9 +327,6 @@ def _format_summary(reports: "Sequence[CheckReport]") -> str:
 
 
 def _add_result(report: "Report", result: "CaseResult") -> None:
-    from osprofile.cli.terminal import format_diff, format_location, format_path
-    from osprofile.errors import escape_unprintable
-
     file = format_path(result.file)
     location = file if result.case is None else format_location(result.case.location)
     report.add_heading(
@@ -372,8 +366,6 @@ def _encode_report(report: CheckReport) -> dict[str, Any]:
 
 
 def _encode_result(result: "CaseResult", done: bool) -> dict[str, Any]:
-    from osprofile.cli.terminal import format_diff
-
     case, error, difference = result.case, result.output.error, list[str]()
     if result.outcome == "different" and result.golden_data is not None:
         texts = _decode_output(result.golden_data), _decode_output(result.output.data)

@@ -105,16 +105,20 @@ def parse_assignments(words: Iterable[str], option: str) -> dict[str, str]:
     return values
 
 
-def build_context(profile: Profile, words: Iterable[str]) -> dict[str, str]:
-    """Return the context of a new job: this user, a fresh working directory, and `--context`."""
-    from osprofile.incarnation.context import new_context, working_directory
+def build_context(
+    profile: Profile, words: Iterable[str], job_name: str | None = None
+) -> dict[str, str]:
+    """Return the context of a new job: this user, the working directory, and `--context`.
 
-    given = parse_assignments(words, "--context")
-    context = {**new_context(profile), **given}
-    if "USER_NAME" in given and "WORKING_DIRECTORY" not in given:
-        name = context["WORKING_DIRECTORY"].rpartition(profile.delimiter)[2]
-        context["WORKING_DIRECTORY"] = working_directory(profile, given["USER_NAME"], name)
-    return context
+    The directory's name is `job_name`, or a unique one.
+    """
+    from osprofile.incarnation import context
+
+    assigned = parse_assignments(words, "--context")
+    user = assigned["USER_NAME"] if "USER_NAME" in assigned else context.get_user_name()
+    name = job_name or context.generate_unique_name()
+    directory = context.working_directory(profile, user, name)
+    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **assigned}
 
 
 def print_result(text: str) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from osprofile.cli import common
 from osprofile.cli.options import ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
+from osprofile.cli.terminal import pluralize
 
 
 def deploy(
@@ -45,7 +46,5 @@ def deploy(
     elif not run:
         common.print_result(deployment_script(scripts))
     elif not code:
-        from osprofile.cli.terminal import pluralize
-
         common.print_message(f"{pluralize(len(scripts), 'static script')} in place")
     return code

@@ -15,11 +15,19 @@ from osprofile.cli.options import (
     SetFileOption,
     SetOption,
 )
+from osprofile.cli.terminal import (
+    Report,
+    format_diff,
+    format_location,
+    pluralize,
+    quote_value,
+    truncate_text,
+)
+from osprofile.errors import MissingValueError, escape_unprintable, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from osprofile.cli.terminal import Report
     from osprofile.errors import OSProfileError
     from osprofile.incarnation.comparison import ScriptPair
     from osprofile.profile.difference import ItemPath, ProfileChange, ProfileItem
@@ -75,7 +83,10 @@ def diff(
     old, new = (common.open_profile(name, profiles) for name in (first, second))
     request = comparison.ComparisonRequest(read_request(fields, set_file, set), application)
     variations = comparison.find_common_variations(old, new, template, variation)
-    sides = [comparison.ProfileInContext(p, _build_context(p, context)) for p in (old, new)]
+    # The same name in both contexts: a unique one would differ in every script.
+    sides = [
+        comparison.ProfileInContext(p, common.build_context(p, context, "JOB")) for p in (old, new)
+    ]
     pairs = comparison.compare_scripts(sides[0], sides[1], variations, request)
     _raise_refusal(pairs if template is not None else ())
     if template is None:
@@ -97,16 +108,6 @@ def diff(
     return common.DIFFERENT if differs else common.SUCCESS
 
 
-def _build_context(profile: "Profile", words: list[str]) -> dict[str, str]:
-    """Return a context that is the same in each run: the working directory's name is fixed."""
-    from osprofile.incarnation.context import get_user_name, working_directory
-
-    assigned = common.parse_assignments(words, "--context")
-    user = assigned.get("USER_NAME") or get_user_name()
-    directory = working_directory(profile, user, "JOB")
-    return {"USER_NAME": user, "WORKING_DIRECTORY": directory, **assigned}
-
-
 def _raise_refusal(pairs: "Sequence[ScriptPair]") -> None:
     """Raise the error of the first script if both profiles refuse all of them."""
     if pairs and all(pair.both_failed for pair in pairs) and pairs[0].old.error is not None:
@@ -119,9 +120,6 @@ def _raise_refusal(pairs: "Sequence[ScriptPair]") -> None:
 def _format_report(
     names: tuple[str, str], changes: "Sequence[ProfileChange]", pairs: "Sequence[ScriptPair]"
 ) -> str:
-    from osprofile.cli.terminal import Report, pluralize
-    from osprofile.errors import escape_unprintable
-
     report = Report(indent=4, label_width=1)
     differing = [pair for pair in pairs if pair.differs]
     refused = [pair for pair in pairs if pair.both_failed]
@@ -144,8 +142,6 @@ def _format_report(
 
 
 def _add_change(report: "Report", change: "ProfileChange") -> None:
-    from osprofile.cli.terminal import format_diff, format_location, pluralize
-
     heading, old, new = (
         f"{_CHANGE_SIGNS[change.kind]} {_format_path(change.path)}",
         change.old,
@@ -172,8 +168,6 @@ def _add_change(report: "Report", change: "ProfileChange") -> None:
 
 def _summarize_item(kind: str, item: "ProfileItem | None", width: int) -> str:
     """Return the value of an item that was added or removed, or the number of its lines."""
-    from osprofile.cli.terminal import pluralize
-
     if item is None or item.value is None:
         return ""
     if "\n" in item.value:
@@ -183,8 +177,6 @@ def _summarize_item(kind: str, item: "ProfileItem | None", width: int) -> str:
 
 def _format_value(kind: str, value: str, width: int) -> str:
     """Return a value in quotes, unless it is of a kind that cannot begin or end with a blank."""
-    from osprofile.cli.terminal import quote_value, truncate_text
-
     return truncate_text(value, width) if kind in _UNQUOTED_KINDS else quote_value(value, width)
 
 
@@ -197,9 +189,6 @@ def _format_contrast(kind: str, value: str, values: tuple[str, str], width: int)
 
 
 def _format_path(path: "ItemPath") -> str:
-    from osprofile.cli.terminal import truncate_text
-    from osprofile.errors import quote_name
-
     words = []
     for kind, name in path:
         shown = truncate_text(quote_name(name), 60) if name else ""
@@ -210,8 +199,6 @@ def _format_path(path: "ItemPath") -> str:
 
 
 def _add_script_diff(report: "Report", pair: "ScriptPair", names: tuple[str, str]) -> None:
-    from osprofile.cli.terminal import format_diff
-
     report.add_line()
     variation = f" {pair.variation}" if pair.variation else ""
     report.add_line(f"the script of {pair.template}{variation}", "title")
@@ -223,17 +210,12 @@ def _add_script_diff(report: "Report", pair: "ScriptPair", names: tuple[str, str
 
 
 def _add_error(report: "Report", profile: str, error: "OSProfileError") -> None:
-    from osprofile.cli.terminal import format_location
-    from osprofile.errors import escape_unprintable
-
     text = escape_unprintable(f"{profile} gives no script: {error.message}")
     report.add_row("!", text, format_location(error.location), "removed")
 
 
 def _add_refused(report: "Report", refused: "Sequence[ScriptPair]") -> None:
     import textwrap
-
-    from osprofile.errors import MissingValueError, escape_unprintable
 
     report.add_line()
     reasons: dict[str, list[str]] = {}
@@ -284,8 +266,6 @@ def _encode_item(item: "ProfileItem | None") -> dict[str, Any] | None:
 
 
 def _encode_pair(pair: "ScriptPair", names: tuple[str, str]) -> dict[str, Any]:
-    from osprofile.cli.terminal import format_diff
-
     errors = [script.error for script in (pair.old, pair.new)]
     return {
         "template": pair.template,

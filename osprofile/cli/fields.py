@@ -11,6 +11,7 @@ from osprofile.cli.options import (
     ProfileOption,
     ProfilesOption,
 )
+from osprofile.errors import escape_unprintable
 
 if TYPE_CHECKING:
     from osprofile.incarnation.plan import Plan
@@ -90,8 +91,6 @@ def _format_table(rows: list[tuple[str, str, str]]) -> str:
     """Return a block per field: the name and value, then the description, then what is allowed."""
     import textwrap
     from shutil import get_terminal_size
-
-    from osprofile.errors import escape_unprintable
 
     width = max(get_terminal_size().columns, 40)
     lines = []

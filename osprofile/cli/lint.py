@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
+from osprofile.cli.terminal import pluralize
 from osprofile.errors import suggest_names
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def lint(
       incarnate lint pbs slurm --json
       incarnate lint mysite --shellcheck --format sarif > mysite.sarif
     """
-    from osprofile.cli.terminal import pluralize
     from osprofile.lint.formats import select_findings
 
     output_format = _choose_format(format, json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.cli import common
+from osprofile.errors import ValueRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,8 +61,6 @@ def _read_json_fields(path: str) -> dict[str, str]:
         raise common.UsageError(f'{option}: not a JSON object, as in {{"QUEUE": "long"}}')
     for name, value in values.items():
         if not isinstance(value, str):
-            from osprofile.errors import ValueRefusedError
-
             message = f"{option}: field {name} is neither a string nor a number"
             raise ValueRefusedError(message, field=name)
     return values

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option
+from osprofile.cli.terminal import pluralize
 
 
 def schema(
@@ -39,8 +40,6 @@ def schema(
             written = editors.copy_schema_files(path.expanduser(directory))
         except FileExistsError as error:
             raise common.UsageError(f"{error.filename}: {error.strerror}") from None
-        from osprofile.cli.terminal import pluralize
-
         common.print_message(f"{pluralize(len(written), 'file')} written")
     where = path.abspath(path.expanduser(directory or data_directories.get_schemas_directory()))
     catalog = path.join(where, editors.CATALOG_NAME)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option, ProfileOption, ProfilesOption
+from osprofile.cli.terminal import escape_script_line
 
 if TYPE_CHECKING:
     from osprofile.profile.model import Application, Field, Profile, Storage, Template
@@ -42,8 +43,6 @@ def show(
     elif json:
         common.print_json(_encode_profile(resolved, template))
     else:
-        from osprofile.cli.terminal import escape_script_line
-
         common.print_result("\n".join(map(escape_script_line, _format_lines(resolved, template))))
     return 0
 

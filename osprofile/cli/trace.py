@@ -17,9 +17,17 @@ from osprofile.cli.options import (
     StrictOption,
     VariationOption,
 )
+from osprofile.cli.terminal import (
+    Report,
+    excerpt_line,
+    format_location,
+    pluralize,
+    quote_value,
+    truncate_text,
+)
+from osprofile.errors import escape_unprintable, quote_name, suggest_names
 
 if TYPE_CHECKING:
-    from osprofile.cli.terminal import Report
     from osprofile.incarnation.incarnate import Incarnation
     from osprofile.incarnation.trace import FieldTrace, UseTrace, ValuePosition
 
@@ -81,8 +89,6 @@ def trace(
 def _select_fields(
     traces: "tuple[FieldTrace, ...]", names: list[str], template: str
 ) -> "list[FieldTrace]":
-    from osprofile.errors import quote_name, suggest_names
-
     known = {t.name for t in traces}
     for name in names:
         if name not in known:
@@ -95,9 +101,6 @@ def _select_fields(
 
 
 def _format_report(profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]") -> str:
-    from osprofile.cli.terminal import Report, pluralize
-    from osprofile.errors import escape_unprintable
-
     report = Report()
     variation = f" variation {incarnation.variation}" if incarnation.variation else ""
     lines = incarnation.text.count("\n") + (not incarnation.text.endswith("\n"))
@@ -111,9 +114,6 @@ def _format_report(profile: str, incarnation: "Incarnation", traces: "list[Field
 
 
 def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
-    from osprofile.cli.terminal import format_location, quote_value, truncate_text
-    from osprofile.errors import escape_unprintable
-
     value = quote_value(field_trace.value, report.width - len(field_trace.name) - 3)
     report.add_heading(
         escape_unprintable(field_trace.name), f" = {value}", format_location(field_trace.location)
@@ -139,8 +139,6 @@ def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
 
 
 def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> None:
-    from osprofile.cli.terminal import excerpt_line, format_location, quote_value, truncate_text
-
     report.add_row(
         "used", truncate_text(use.source_form, report.text_width), format_location(use.location)
     )
