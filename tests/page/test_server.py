@@ -165,7 +165,7 @@ def test_requests_with_faults_are_answered_and_nothing_is_logged() -> None:
         assert 500 not in statuses
         assert running.ask(template="START")["text"]
         running.process.terminate()
-        assert running.process.communicate(timeout=20)[1] == "Ctrl-C ends it.\n"
+        assert running.process.communicate(timeout=20)[1] == "Press Ctrl-C to stop the server.\n"
 
 
 def test_another_site_gets_nothing(server: Served) -> None:
@@ -271,7 +271,11 @@ def test_a_signal_ends_it_with_0_and_without_a_traceback(number: signal.Signals)
         running.process.send_signal(number)
         out, err = running.process.communicate(timeout=20)
         held.close()
-        assert (running.process.returncode, out, err) == (0, "", "Ctrl-C ends it.\n")
+        assert (running.process.returncode, out, err) == (
+            0,
+            "",
+            "Press Ctrl-C to stop the server.\n",
+        )
 
 
 def test_a_port_in_use_is_an_error(server: Served) -> None:
