@@ -105,7 +105,7 @@ PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 
 
 def requests() -> list[dict[str, str]]:
-    """Give 2,000 requests that set every field: names and paths are new in each.
+    """Return 2,000 requests that set every field: names and paths are new in each.
 
     Queues and resources repeat, as they do; one path in four has a quote to escape.
     """
@@ -128,7 +128,7 @@ def quoted(value: str) -> str:
 
 
 def jinja_template() -> jinja2.Template:
-    """Give the same script for jinja2; a filter is its fastest way to quote."""
+    """Return the same script for jinja2; a filter is its fastest way to quote."""
     text = SCRIPT
     for name in FIELDS:
         text = text.replace(f"<{name}>", f"{{{{ {name} }}}}")

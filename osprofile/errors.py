@@ -281,7 +281,7 @@ class ScriptTimeoutError(ScriptCutError):
 class ScriptFailedError(TargetError):
     """A script ended with an exit status other than 0.
 
-    `template` is the template it was made of; `exit_status` is 128+n for signal n; `output` is
+    `template` is the template that the script was made from; `exit_status` is 128+n for signal n; `output` is
     what the script printed, which is mostly the batch system's own message.
     """
 

@@ -52,7 +52,7 @@ def document(
     root: str = "/u",
     delimiter: str = "/",
 ) -> str:
-    """Give a profile document; the content begins on its fourth line, in the first column."""
+    """Return a profile document; the content begins on its fourth line, in the first column."""
     parent = "" if extends is None else f" extends={quoteattr(extends)}"
     return (
         f"<osp:Profile {NAMESPACES} name={quoteattr(name)}{parent}>\n"
@@ -95,7 +95,7 @@ def tag(name: str, value: str) -> str:
 
 
 def template(name: str, body: str, *fields: str) -> str:
-    """Give a template with a default variation only."""
+    """Return a template with a default variation only."""
     return template_of(name, invocation(body), *fields)
 
 
@@ -113,7 +113,7 @@ def application(name: str, application_name: str, version: str, runs: str = "T")
 
 
 def profile(*content: str, name: str = "p", root: str = "/u", delimiter: str = "/") -> Profile:
-    """Give the resolved profile of a document without parents, called `p.xml` in messages."""
+    """Return the resolved profile of a document without parents, called `p.xml` in messages."""
     text = document("\n".join(content), name=name, root=root, delimiter=delimiter)
     return Repository(use_standard_path=False).load_bytes(text.encode(), "p.xml")
 

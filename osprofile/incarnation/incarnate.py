@@ -120,9 +120,11 @@ class Incarnation:
 
     def _describe_field(self, name: str) -> FieldValue:
         plan, values, *_ = self._inputs
-        declared = plan.declarations.get(name)
-        origin, given = next(self.list_sources(name))
-        return FieldValue(name, values[name], given, origin, declared and declared.location)
+        declaration = plan.declarations.get(name)
+        origin, raw_value = next(self.list_sources(name))
+        return FieldValue(
+            name, values[name], raw_value, origin, declaration and declaration.location
+        )
 
 
 def incarnate(
@@ -147,16 +149,16 @@ def incarnate(
     """
     plan = get_plan(profile, template, variation, application)
     request = dict(fields) if fields else _EMPTY_MAPPING
-    given = dict(context) if context else _EMPTY_MAPPING
+    context = dict(context) if context else _EMPTY_MAPPING
     warnings: tuple[str, ...] = ()
     if not plan.settable.issuperset(request):
         warnings = _check_request_names(plan, request, strict=strict)
         request = {name: value for name, value in request.items() if name in plan.settable}
     try:
-        values, text = _resolve_values(plan, request, given)
-        incarnation = Incarnation(text, plan, values, request, given)
+        values, text = _resolve_values(plan, request, context)
+        incarnation = Incarnation(text, plan, values, request, context)
     except KeyError as error:
-        _raise_missing_value(plan, error.args[0], given)
+        _raise_missing_value(plan, error.args[0], context)
     if warnings:
         incarnation.warnings = warnings
     return incarnation
@@ -179,11 +181,11 @@ def static_scripts(
 
     Raises what `incarnate` raises.
     """
-    plan, given = plan_static_scripts(profile), dict(context) if context else _EMPTY_MAPPING
+    plan, context = plan_static_scripts(profile), dict(context) if context else _EMPTY_MAPPING
     try:
-        return _render_static_scripts(plan, _resolve_values(plan, _EMPTY_MAPPING, given)[0])
+        return _render_static_scripts(plan, _resolve_values(plan, _EMPTY_MAPPING, context)[0])
     except KeyError as error:
-        _raise_missing_value(plan, error.args[0], given)
+        _raise_missing_value(plan, error.args[0], context)
 
 
 def _resolve_values(
@@ -201,9 +203,9 @@ def _resolve_values(
         if values[name] not in known:
             rule.resolve_value(values[name])
     for name, known, rule in plan.tagged_fields:
-        given = values[name]
-        value = known.get(given)
-        values[name] = rule.resolve_value(given) if value is None else value
+        raw_value = values[name]
+        value = known.get(raw_value)
+        values[name] = rule.resolve_value(raw_value) if value is None else value
     if (
         plan.unquoted_text is not None
         and joined is not None
@@ -231,8 +233,8 @@ def _join_simple_values(request: Mapping[str, str], context: Mapping[str, str]) 
     return joined if short and joined.isascii() and "\0" not in joined else None
 
 
-def _validate_values(plan: Plan, *given: Mapping[str, str]) -> None:
-    for values in given:
+def _validate_values(plan: Plan, *sources: Mapping[str, str]) -> None:
+    for values in sources:
         for name in values.keys() & plan.uses.keys():
             rules.validate_text(name, values[name])
             check_length(name, values[name], plan.declarations.get(name))
@@ -244,13 +246,13 @@ def _check_request_names(
     """Raise for fields that a request may not set; return warnings about those without effect."""
     warnings = []
     for name in request:
-        declared = plan.find_declaration(name)
+        declaration = plan.find_declaration(name)
         if rules.is_special_field(name) or plan.is_engine_field(name):
             _refuse_special_field(name)
-        if declared is not None and not declared.settable:
+        if declaration is not None and not declaration.settable:
             message = f"field {name} of template {plan.template.name} is not settable"
             hint = "the profile alone decides it; leave it out of the request"
-            raise NotSettableError(message, field=name, location=declared.location, hint=hint)
+            raise NotSettableError(message, field=name, location=declaration.location, hint=hint)
         if name in plan.uses and name not in plan.declarations:
             use = plan.uses[name]
             message = f"field {name} is not declared in template {use.template.name}: only the context can give it"
@@ -260,9 +262,9 @@ def _check_request_names(
             place = plan.declarations[name].locate_child("Value")
             warnings.append(f"{place}: field {name} has a fixed Value, which overrides the request")
         elif name not in plan.settable:
-            message = _describe_unused_field(plan, name, declared is not None)
+            message = _describe_unused_field(plan, name, declaration is not None)
             if strict:
-                where = declared.location if declared else None
+                where = declaration.location if declaration else None
                 hint = suggest_names(name, plan.settable) or "it has no settable field"
                 raise UnknownFieldError(message, field=name, location=where, hint=hint)
             warnings.append(message)
@@ -288,16 +290,16 @@ def _describe_unused_field(plan: Plan, name: str, declared: bool) -> str:
 
 def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
     use: FieldUse = plan.uses[name] if name in plan.uses else next(iter(plan.uses.values()))
-    declared = plan.declarations.get(name)
+    declaration = plan.declarations.get(name)
     variation = f", variation {use.invocation.name}" if use.invocation.name else ""
     message = f"field {name} has no value: template {use.template.name}{variation} uses it"
-    if declared is not None and declared.settable and not rules.is_special_field(name):
+    if declaration is not None and declaration.settable and not rules.is_special_field(name):
         hint = f"it has no Default: set {name} to something that is not empty"
-        if declared.description:
-            hint += f" ({declared.description})"
+        if declaration.description:
+            hint += f" ({declaration.description})"
     elif name in context:
         hint = "the context gives it as the empty string, which means: not given"
-    elif declared is not None or rules.is_special_field(name):
+    elif declaration is not None or rules.is_special_field(name):
         hint = f"the context must supply it: {name}=..."
     else:
         known = {*plan.global_fields, *use.template.fields, *rules.SPECIAL_FIELDS, *context}

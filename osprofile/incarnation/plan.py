@@ -218,7 +218,7 @@ class _PlanCompiler:
             unquoted_text = text.replace_keys(
                 {key: name for key, name, _old, _new in self.literal_replacements.values()}
             )
-        made = [
+        field_rules = [
             (name, rules.FieldRule(f))
             for name, f in declared.items()
             if rules.FieldRule.is_needed(f)
@@ -246,10 +246,10 @@ class _PlanCompiler:
             ),
             required=tuple(n for n in self.uses if n not in fixed and n not in defaults),
             checked_fields=tuple(
-                (n, rule.resolved_values, rule) for n, rule in made if not declared[n].tags
+                (n, rule.resolved_values, rule) for n, rule in field_rules if not declared[n].tags
             ),
             tagged_fields=tuple(
-                (n, rule.resolved_values, rule) for n, rule in made if declared[n].tags
+                (n, rule.resolved_values, rule) for n, rule in field_rules if declared[n].tags
             ),
             literal_replacements=tuple(self.literal_replacements.values()),
             steps=tuple(self.steps.values()),

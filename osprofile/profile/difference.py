@@ -62,18 +62,18 @@ def compare_profiles(
     With `templates`, compare only those, the fields `global_fields`, and with `include_root`
     UspaceRoot and Delimiter; storages and applications are left out then.
     """
-    wanted: dict[str, Collection[str]] | None = None
+    selection: dict[str, Collection[str]] | None = None
     if templates is not None:
         head = {"UspaceRoot": [""], "Delimiter": [""]} if include_root else {}
-        wanted = {"template": templates, "global field": global_fields, **head}
-    mine, others = (_collect_items(p, wanted) for p in (old, new))
-    gone = {path for path in mine if path not in others}
-    come = {path for path in others if path not in mine}
+        selection = {"template": templates, "global field": global_fields, **head}
+    old_items, new_items = (_collect_items(p, selection) for p in (old, new))
+    removed = {path for path in old_items if path not in new_items}
+    added = {path for path in new_items if path not in old_items}
     changes = []
-    for path in _merge_paths(list(mine), list(others)):
-        if path[:-1] in gone or path[:-1] in come:
+    for path in _merge_paths(list(old_items), list(new_items)):
+        if path[:-1] in removed or path[:-1] in added:
             continue  # part of an added or removed item
-        first, second = mine.get(path), others.get(path)
+        first, second = old_items.get(path), new_items.get(path)
         if first is None or second is None:
             changes.append(
                 ProfileChange("added" if first is None else "removed", path, first, second)

@@ -97,8 +97,8 @@ class Repository:
     def __init__(
         self, directories: Iterable[str | PathLike[str]] = (), *, use_standard_path: bool = True
     ) -> None:
-        given = [os.fspath(directory) for directory in directories]
-        self._pending = iter_search_path(given) if use_standard_path else iter(given)
+        own = [os.fspath(directory) for directory in directories]
+        self._pending = iter_search_path(own) if use_standard_path else iter(own)
         self._known_directories: list[str] = []
         self._documents: dict[str, Document] = {}
         self._profiles: dict[str, Profile] = {}

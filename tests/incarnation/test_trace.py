@@ -40,7 +40,7 @@ LIMITS = "<idb:Min>1</idb:Min><idb:Max>10</idb:Max>"
 def traced(
     body: str, *fields: str, context: dict[str, str] | None = None, **request: str
 ) -> tuple[FieldTrace, ...]:
-    """Give the trace of a template of that body."""
+    """Return the trace of a template of that body."""
     made = profile(template("T", body, *fields))
     return trace_fields(incarnate(made, "T", fields=request, context=context))
 
@@ -48,13 +48,13 @@ def traced(
 def one(
     body: str, *fields: str, context: dict[str, str] | None = None, **request: str
 ) -> FieldTrace:
-    """Give the trace of the only field."""
+    """Return the trace of the only field."""
     (found,) = traced(body, *fields, context=context, **request)
     return found
 
 
 def source_line(place: Location) -> str:
-    """Give what stands in the document from a place on."""
+    """Return what stands in the document from a place on."""
     line, column = place.line, place.column
     return place.source.get_line_text(line)[column - 1 :]
 
@@ -300,7 +300,7 @@ def test_static_scripts() -> None:
 
 
 def offset_of(text: str, line: int, column: int) -> int:
-    """Give the offset of a line and column, both from 1."""
+    """Return the offset of a line and column, both from 1."""
     return sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column - 1
 
 

@@ -31,7 +31,7 @@ from tests.strategies import (
 
 
 def text_of(content: str, attributes: str = "", **sources: str) -> str:
-    """Give what `<F>` becomes; `request` and `context` give it a value."""
+    """Return what `<F>` becomes; `request` and `context` give it a value."""
     made = profile(template("T", "<F>", field("F", content, attributes)))
     found = {name: {"F": value} for name, value in sources.items()}
     return incarnate(made, "T", fields=found.get("request"), context=found.get("context")).text

@@ -18,12 +18,12 @@ from tests.strategies import (
 
 
 def in_template(content: str) -> str:
-    """Give a document whose fifth line the content is."""
+    """Return a document whose fifth line the content is."""
     return document(template_of("T", f"\n{content}\n"))
 
 
 def in_field(content: str, attributes: str = "") -> str:
-    """Give a document whose sixth line the content is."""
+    """Return a document whose sixth line the content is."""
     return in_template(f'<idb:Field name="F" {attributes}>\n{content}\n</idb:Field>')
 
 

@@ -34,7 +34,7 @@ STORAGE = '<osp:Storage name="S" template="{}"/>'
 
 
 def told(change: ProfileChange) -> tuple[str, str, str | None, str | None]:
-    """Give a change in words: kind, path, old and new value."""
+    """Return a change in words: kind, path, old and new value."""
     path = ", ".join(f"{what} {name}".strip() for what, name in change.path)
     old, new = (item.value if item is not None else None for item in (change.old, change.new))
     return change.kind, path, old, new

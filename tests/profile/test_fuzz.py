@@ -59,7 +59,7 @@ def judge(data: bytes) -> None:
 
 @st.composite
 def mutations(draw: st.DrawFn) -> bytes:
-    """Give a valid document with pieces cut out, doubled, or put in."""
+    """Return a valid document with pieces cut out, doubled, or put in."""
     data = VALID
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(data)))

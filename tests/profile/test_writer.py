@@ -14,7 +14,7 @@ from tests.strategies import XML_CHARACTERS, document, names, profile
 
 
 def said(resolved: Profile) -> object:
-    """Give all that a profile says, without where."""
+    """Return all that a profile says, without where."""
 
     def fields(found: object) -> object:
         return [(n, f.description, f.comparison_key()) for n, f in found.items()]  # type: ignore[attr-defined]

@@ -41,7 +41,7 @@ def engines() -> dict[str, Engine]:
 
 @pytest.fixture(params=["libxml2", "xmlschema"])
 def engine(request: pytest.FixtureRequest, engines: dict[str, Engine]) -> Engine:
-    """Give each engine in turn."""
+    """Return each engine in turn."""
     return engines[request.param]
 
 

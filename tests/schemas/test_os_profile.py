@@ -220,7 +220,7 @@ def local_name(node: etree._Element) -> str:
 
 
 def expanded(node: etree._Element, name: str) -> str:
-    """Give the type that an attribute names, its prefix replaced by the namespace."""
+    """Return the type that an attribute names, its prefix replaced by the namespace."""
     prefix, _, local = node.get(name, "").rpartition(":")
     return f"{{{node.nsmap[prefix or None]}}}{local}" if local else ""
 

@@ -24,13 +24,13 @@ BINDINGS = (
 
 
 def documentation(declaration: etree._Element) -> str:
-    """Give what an editor shows for a declaration, the blanks of its layout apart."""
+    """Return what an editor shows for a declaration, the blanks of its layout apart."""
     text = declaration.findtext(f"{XS}annotation/{XS}documentation", "")
     return " ".join(text.split())
 
 
 def declarations() -> list[tuple[str, etree._Element]]:
-    """Give all that the schemas declare, with a path to tell it by; references are not among it."""
+    """Return all that the schemas declare, with a path to tell it by; references are not among it."""
     found = []
     for schema in SCHEMAS:
         for node in etree.parse(schema).iter(*DECLARED, f"{XS}enumeration"):
