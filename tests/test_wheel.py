@@ -10,14 +10,14 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parent.parent
 PROBE = """
 import os, osprofile, sys
-from osprofile.cli.main import run
+from osprofile.cli.main import run_command_line
 from osprofile.profile import data_directories
 assert osprofile.__file__.startswith(sys.argv[1]), osprofile.__file__
 for path in (data_directories.get_schemas_directory(), data_directories.get_bundled_directory()):
     assert path.startswith(sys.argv[1]), path
-assert run(["check", *sorted(os.listdir(data_directories.get_bundled_directory()))]) == 0
-assert run(["page", "--profile", "pbs", "-o", "page.html"]) == 0
-sys.exit(run(["START", "--profile", "pbs"]))
+assert run_command_line(["check", *sorted(os.listdir(data_directories.get_bundled_directory()))]) == 0
+assert run_command_line(["page", "--profile", "pbs", "-o", "page.html"]) == 0
+sys.exit(run_command_line(["START", "--profile", "pbs"]))
 """
 
 
