@@ -141,8 +141,9 @@ def _format_scalar(name: str, value: object) -> str:
             raise ValueRefusedError(message, field=name, hint=f"at most {MAX_INTEGER}")
         return str(value)
     # The bundled profiles pass fields to the job as environment variables GPE_NAME.
-    _check_length(name, f"GPE_{name}={_require_text(name, value)}", "it")
-    return _require_text(name, value)
+    text = _require_text(name, value)
+    _check_length(name, f"GPE_{name}={text}", "it")
+    return text
 
 
 def _require_text(name: str, value: object) -> str:

@@ -70,25 +70,25 @@ class MachineOutputReader:
 
     @cached_property
     def _nodes(self) -> _ListingReader[NodeStatus]:
-        return _ListingReader(self._profile, NODES_TEMPLATE, "NODE", NODE_STATE_TAGS, _make_node)
+        return _ListingReader(
+            self._profile,
+            NODES_TEMPLATE,
+            "NODE",
+            NODE_STATE_TAGS,
+            lambda name, tag, native_state, _: NodeStatus(name, NodeState(tag), native_state),
+        )
 
     @cached_property
     def _queues(self) -> _ListingReader[QueueStatus]:
         return _ListingReader(
-            self._profile, QUEUES_TEMPLATE, "QUEUE", QUEUE_STATE_TAGS, _make_queue
+            self._profile,
+            QUEUES_TEMPLATE,
+            "QUEUE",
+            QUEUE_STATE_TAGS,
+            lambda name, tag, native_state, groups: QueueStatus(
+                name, QueueState(tag), native_state, bool(groups.get("default"))
+            ),
         )
-
-
-def _make_node(
-    name: str, tag: str, native_state: str, _groups: Mapping[str, str | None]
-) -> NodeStatus:
-    return NodeStatus(name, NodeState(tag), native_state)
-
-
-def _make_queue(
-    name: str, tag: str, native_state: str, groups: Mapping[str, str | None]
-) -> QueueStatus:
-    return QueueStatus(name, QueueState(tag), native_state, bool(groups.get("default")))
 
 
 @final
@@ -104,9 +104,8 @@ class _ListingReader(Generic[T]):
         make_entry: Callable[[str, str, str, Mapping[str, str | None]], T],
     ) -> None:
         self._template, self._pattern_field = template, f"{kind}_PATTERN"
-        self._pattern = get_output_pattern(
-            profile, template, self._pattern_field, ("name", "state")
-        )
+        groups = ("name", "state")
+        self._pattern = get_output_pattern(profile, template, self._pattern_field, groups)
         self._tags = read_state_tags(profile, template, f"{kind}_STATE", allowed_states)
         self._make_entry = make_entry
         self._last_text: str | None = None
@@ -118,9 +117,7 @@ class _ListingReader(Generic[T]):
             for match in self._pattern.find_iter(text):
                 groups = match.groupdict()
                 name = groups["name"] or ""
-                native_state, tag = find_state_tag(
-                    self._tags, groups["state"], groups.get("substate")
-                )
+                native_state, tag = find_state_tag(self._tags, groups)
                 entries[name] = self._make_entry(name, tag or "UNKNOWN", native_state, groups)
             if not entries and text.strip():
                 raise unparsable_output(self._template, self._pattern_field, text)

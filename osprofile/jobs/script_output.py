@@ -209,25 +209,15 @@ class StatusOutputReader:
     def _convert_groups(self, texts: Sequence[str | None]) -> tuple[Any, ...]:
         """Return the values of a JobStatus after the job id."""
         groups = {name: texts[number - 1] for name, number in self._group_numbers}
-        native_state, tag = find_state_tag(self._tags, groups["state"], groups.get("substate"))
+        native_state, tag = find_state_tag(self._tags, groups)
         hosts = tuple(filter(None, _HOST_SEPARATOR.split(groups.get("host") or "")))
         reason = (groups.get("reason") or "").strip()
         state, limit = parse_state_tag(tag) if tag else (JobState.UNKNOWN, False)
         code, signal = _parse_number(groups.get("exit")), _parse_number(groups.get("signal"))
         state, code, signal = interpret_exit(state, limit_exceeded=limit, code=code, signal=signal)
         queue, elapsed = groups.get("queue") or "", _parse_number(groups.get("elapsed"))
-        return JobStatus(
-            "",
-            state,
-            native_state,
-            code,
-            signal,
-            limit,
-            hosts,
-            reason,
-            queue=queue,
-            elapsed=elapsed,
-        )[1:]
+        status = JobStatus("", state, native_state, code, signal, limit, hosts, reason)
+        return status._replace(queue=queue, elapsed=elapsed)[1:]
 
 
 def read_state_tags(
@@ -249,10 +239,10 @@ def read_state_tags(
 
 
 def find_state_tag(
-    tags: Mapping[str, str], state: str | None, substate: str | None
+    tags: Mapping[str, str], groups: Mapping[str, str | None]
 ) -> tuple[str, str | None]:
     """Return the batch system's word (STATE or STATE/SUBSTATE), and its tag's value if it has one."""
-    state = state or ""
+    state, substate = groups["state"] or "", groups.get("substate")
     native_state = f"{state}/{substate}" if substate else state
     return native_state, tags.get(native_state) or tags.get(state)
 

@@ -323,7 +323,7 @@ def test_an_unknown_word_and_a_broken_line(
             (site.here / "jobs" / n / "state").write_text("PURPLE\n")
             b = broken.partition(".")[0]
             edit = {"slurm": f"s/^{b}|.*/{b}|RUN/", "pbs": f"s/^Job Id: {b}[.].*/Job Id: {b}/"}
-            real = site.here / "bin" / f"real-{site.asks}"
+            real = site.here / "bin" / f"real-{site.query_command}"
             (site.here / "bin" / site.query_command).rename(real)
             site.replace_command(
                 site.query_command, f'#!/bin/sh\n{real} "$@" | sed -e "{edit[name]}"\n'
@@ -591,7 +591,7 @@ until [ -e "$FAKE/go" ]; do sleep 0.02; done
 def test_an_id_comes_back_though_it_cannot_be_recorded(
     site: FaultySite, record: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    real = site.here / f"real-{site.submits}"
+    real = site.here / f"real-{site.submit_command}"
 
     async def main() -> None:
         async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
