@@ -71,7 +71,7 @@ class Arguments:
 
 def _parse_timestamp(value: str) -> int:
     """Parse a timestamp as Globus's program does: a number, whatever follows it."""
-    match = re.match(r"\s*([+-]?[0-9]+)", value, re.ASCII)
+    match = re.match(r"\s*([+-]?[0-9]{1,18})(?![0-9])", value, re.ASCII)
     if match is None or int(match[1]) < 0:
         message = f"-t {quote_value(value)} is not a timestamp"
         raise EventError(message, hint="give seconds since 1970")

@@ -387,6 +387,7 @@ def test_command_line(text: str) -> None:
 WRONG = {
     "": "osprofile-seg: no source is named",
     "-s pbs -t abc": "osprofile-seg: -t 'abc' is not a timestamp\n    hint: give seconds since 1970\n",
+    f"-s pbs -t {'9' * 5000}": "osprofile-seg: -t '999",
     "-s pbs -t -5": "osprofile-seg: -t '-5' is not a timestamp",
     "-s pbs -t": "osprofile-seg: option -t needs a value",
     "-z": "osprofile-seg: there is no option '-z'",

@@ -68,11 +68,11 @@ _EXIT_PATTERN: Final = (  # written out: a repeated group takes twice the time
     r"([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
 )
 _LINE_PATTERN: Final = re.compile(
-    r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)'
+    r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]{1,18}+)[ \t]++([^ \t\n]++)'
     rf"(?:[ \t]++(64)(?=[ \t\n])|[ \t]++32[ \t]{_EXIT_PATTERN})?+"
 )
 _EXTENDED_PATTERN: Final = re.compile(
-    r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]++)[ \t]++([^ \t\n]++)[ \t]*+([^\n]*+)'
+    r'\n"([^"\n]++)"[ \t]*+"[^"\n]++"[ \t]*+([0-9]{1,18}+)[ \t]++([^ \t\n]++)[ \t]*+([^\n]*+)'
 )
 _TIME_PATTERN: Final = re.compile(
     r'\n(?:"[^"]++" "[^"]++" ([0-9]{10}) (?=[^ \t\n])|(?=.|\n))'  # "" for any other line
@@ -81,7 +81,7 @@ _EVENT_PATTERN: Final = re.compile(
     r'\n"JOB_(?:(NEW|START)|STATUS)" "[^"]++" ([0-9]{10} [^ \n]++)'
     rf"(?(1)| ++(?:64[ \n]|32 {_EXIT_PATTERN}))"
 )
-_FIRST_LINE: Final = re.compile(rb"#\s*([0-9]+)")
+_FIRST_LINE: Final = re.compile(rb"#\s*([0-9]{1,18})")
 
 LineFields = tuple[str, str, str, str, str, str]
 """Kind, time, job; for an end 64, or exit status, index and exitInfo, or fields in another order."""

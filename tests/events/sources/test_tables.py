@@ -228,6 +228,12 @@ CASES = {
         "",
     ),
     "lsf new": Case("lsf", lsf("JOB_NEW", '4 1001 "a ""b"""'), "4 1 0"),
+    "lsf a time of 5000 digits": Case(
+        "lsf",
+        lsf("JOB_NEW", "3 1001", int("9" * 4000)).replace("9" * 4000, "9" * 5000)
+        + lsf("JOB_NEW", "4 1001"),
+        "4 1 0",
+    ),
     "lsf start": Case("lsf", lsf("JOB_START", "4 4 0"), "4 2 0"),
     "lsf done": Case("lsf", lsf("JOB_STATUS", "4 64 0 0 0.0 1 0 0 0 0"), "4 8 0"),
     "lsf exit": Case("lsf", lsf("JOB_STATUS", "4 32 0 0 0.0 1 0 768 0 0"), "4 8 3"),
