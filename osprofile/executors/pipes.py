@@ -1,7 +1,7 @@
-"""The three pipes to the client, without a thread and without blocking.
+"""The pipes to the client, without threads and without blocking calls.
 
-None of the descriptors is made non-blocking: others, a terminal's shell for instance, may share
-them. A pipe that is ready takes PIPE_BUF bytes at once.
+The descriptors are not made non-blocking, because other processes, such as a terminal's shell, may
+share them. A pipe that is ready for writing accepts PIPE_BUF bytes without blocking.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MAX_UNREAD_BYTES: Final = 1024 * 1024
 
 
 def detach_stdio() -> tuple[int, int]:
-    """Move stdin and stdout to descriptors that no child gets, and give these.
+    """Move stdin and stdout to descriptors that children do not inherit, and return these.
 
-    Nothing, and stderr, take their places: what is printed by mistake is the log's. OSError where
-    one of them is closed.
+    The null device and stderr take their places, so that anything printed by mistake goes to the
+    log. Raises OSError if one of them is closed.
     """
     handles = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -39,7 +39,7 @@ def detach_stdio() -> tuple[int, int]:
 
 @final
 class PipeWriter:
-    """A pipe to the client. `on_disconnect` is called when it has closed its end."""
+    """A pipe to the client; `on_disconnect` is called when the client has closed its end."""
 
     def __init__(self, handle: int, on_disconnect: Callable[[], None]) -> None:
         self._handle, self._on_disconnect = handle, on_disconnect
@@ -53,11 +53,11 @@ class PipeWriter:
 
     @property
     def unsent_bytes(self) -> int:
-        """How many bytes the client has not taken yet."""
+        """How many bytes have not been sent yet."""
         return len(self._unsent)
 
     def send(self, data: bytes) -> None:
-        """Send bytes, now or as soon as the client reads; nothing where it is gone."""
+        """Send bytes, now or as soon as the client reads; do nothing if it is gone."""
         if self._is_open and data:
             self._unsent += data
             self._drained.clear()
@@ -65,11 +65,11 @@ class PipeWriter:
                 self._write_pending()
 
     async def flush(self) -> None:
-        """Wait until all is sent, or the client gone."""
+        """Wait until all is sent or the client is gone."""
         await self._drained.wait()
 
     async def close(self) -> None:
-        """Close the pipe when all is sent; what is sent after that is for nobody."""
+        """Close the pipe when all is sent; later bytes are dropped."""
         await self.flush()
         if not self._is_closed:
             self._is_open, self._is_closed = False, True
@@ -97,7 +97,7 @@ class PipeWriter:
 
 @final
 class PipeReader:
-    """The pipe from the client. `on_data` gets its bytes; the empty ones are the end."""
+    """The pipe from the client; `on_data` gets its bytes, and empty ones at the end."""
 
     def __init__(self, handle: int, on_data: Callable[[bytes], None]) -> None:
         self._handle, self._on_data = handle, on_data
@@ -105,7 +105,7 @@ class PipeReader:
         self._is_reading = False
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Start or resume reading."""
         if self._is_reading:
             return
         self._is_reading = True
@@ -115,7 +115,7 @@ class PipeReader:
             self._loop.call_soon(self._read_regular_file)
 
     def pause_reading(self) -> None:
-        """Read no more for now."""
+        """Stop reading for now."""
         if self._is_reading:
             self._is_reading = False
             self._loop.remove_reader(self._handle)

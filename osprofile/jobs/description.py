@@ -18,6 +18,8 @@ from osprofile.incarnation.static_scripts import quote_shell_word
 
 OWN_FILE_PREFIX: Final = ".gpe_"
 """Prefix of the names of osprofile's own files in a job's working directory."""
+MULTI_PROCESS_APPLICATION: Final = "Processes"
+"""The application of profiles that starts a program PROCESSES times, without MPI."""
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 

@@ -1,1 +1,1 @@
-"""BLAH: HTCondor's protocol for a batch system, on standard input and output (seed 003)."""
+"""BLAH: HTCondor's protocol for batch systems (docs/protocols/blah.md)."""

@@ -1,7 +1,7 @@
-"""The small languages inside of attributes: arguments, environments, lists of files, remaps.
+"""The syntax of attributes' values: arguments, environments, lists of files, remaps.
 
-Sources: HTCondor's old and new syntax as the page tells them ("Submit attributes" and its wire
-examples). All raise ValueError with what is wrong and where; nothing is expanded.
+Source: docs/protocols/blah.md, 4.3 and 4.4. All functions raise ValueError with what is wrong and
+where. Nothing is expanded.
 """
 
 from __future__ import annotations
@@ -17,31 +17,33 @@ _QUOTED_RUN: Final = re.compile(r"[^']*")
 
 
 def split_v2_arguments(text: str) -> list[str]:
-    """Split the new syntax: blanks separate, `'` opens and closes anywhere, `''` inside is one `'`.
+    """Return the words of the new syntax.
 
-    A double quote, a backslash and a dollar are nothing special. An empty word is `''`.
+    Blanks separate words; `'` begins and ends a quoted part anywhere in a word, and `''` inside of
+    it is one `'`. Double quotes, backslashes and dollar signs have no special meaning. `''` alone
+    is an empty word.
     """
-    found: list[str] = []
+    words: list[str] = []
     word: list[str] | None = None
     at = 0
     while at < len(text):
         if text[at] in _BLANKS:
             if word is not None:
-                found.append("".join(word))
+                words.append("".join(word))
             word, at = None, at + 1
             continue
         word = [] if word is None else word
         if text[at] == "'":
             piece, at = _read_quoted(text, at)
         else:
-            plain = _UNQUOTED_RUN.match(text, at)
-            piece, at = (plain[0], plain.end()) if plain else (text[at], at + 1)
+            run = _UNQUOTED_RUN.match(text, at)
+            piece, at = (run[0], run.end()) if run else (text[at], at + 1)
         word.append(piece)
-    return found if word is None else [*found, "".join(word)]
+    return words if word is None else [*words, "".join(word)]
 
 
 def _read_quoted(text: str, start: int) -> tuple[str, int]:
-    """Read from an opening quote; give what it holds and where the text goes on."""
+    """Return the text of a quoted part that begins at `start`, and the index after it."""
     pieces: list[str] = []
     at = start + 1
     while True:
@@ -50,7 +52,7 @@ def _read_quoted(text: str, start: int) -> tuple[str, int]:
         pieces.append(text[at:end])
         if end == len(text):
             message = (
-                f"the quote at character {start + 1} has no end: {quote_value(text[start:], 40)}"
+                f"the quote at character {start + 1} is not closed: {quote_value(text[start:], 40)}"
             )
             raise ValueError(message)
         if not text.startswith("''", end):
@@ -60,17 +62,17 @@ def _read_quoted(text: str, start: int) -> tuple[str, int]:
 
 
 def split_v1_arguments(text: str) -> list[str]:
-    """Split the old syntax: blanks separate, and nothing quotes."""
+    """Return the words of the old syntax: blanks separate them, and there is no quoting."""
     return [word for word in re.split(f"[{_BLANKS}]+", text) if word]
 
 
 def parse_v2_environment(text: str) -> dict[str, str]:
-    """Read the new syntax: words `NAME=value`, split as arguments are; the last of a name wins."""
+    """Return the variables of the new syntax: words `NAME=value`. The last one of a name wins."""
     return dict(map(_split_assignment, split_v2_arguments(text)))
 
 
 def parse_v1_environment(text: str) -> dict[str, str]:
-    """Read the old syntax: `NAME=value;NAME=value`, with blanks around the `=` or without."""
+    """Return the variables of the old syntax: `NAME=value;NAME=value`, blanks around `=` allowed."""
     entries = [entry.strip(_BLANKS) for entry in text.split(";")]
     pairs = [_split_assignment(entry) for entry in entries if entry]
     return {
@@ -82,44 +84,44 @@ def parse_v1_environment(text: str) -> dict[str, str]:
 def _split_assignment(entry: str) -> tuple[str, str]:
     name, equals, value = entry.partition("=")
     if not equals or not name.strip(_BLANKS):
-        message = f"{quote_value(entry, 40)} is no NAME=value"
+        message = f"{quote_value(entry, 40)} is not NAME=value"
         raise ValueError(message)
     return name, value
 
 
 def split_file_list(text: str) -> list[str]:
-    """Split names at commas; blanks around them and empty ones go, and the second of two equals."""
+    """Return the names in a text with commas, stripped, without empty ones and repetitions."""
     names = [name.strip(_BLANKS) for name in text.split(",")]
     return list(dict.fromkeys(name for name in names if name))
 
 
 def parse_output_remaps(text: str) -> dict[str, str]:
-    r"""Read `name = new name; ...`; a backslash takes the next character literally."""
-    found = {}
+    r"""Return the new names in `name = new name; ...`; `\c` is the character `c`, whatever it is."""
+    remaps = {}
     for entry in _split_unescaped(text, ";"):
         if entry.strip(_BLANKS):
             name, *rest = _split_unescaped(entry, "=", max_splits=1)
             old, new = _strip_and_unescape(name), _strip_and_unescape(rest[0]) if rest else ""
             if not old or not new:
-                message = f"{quote_value(entry.strip(_BLANKS), 40)} is no NAME = NEW NAME"
+                message = f"{quote_value(entry.strip(_BLANKS), 40)} is not NAME = NEW NAME"
                 raise ValueError(message)
-            found[old] = new
-    return found
+            remaps[old] = new
+    return remaps
 
 
 def _split_unescaped(text: str, separator: str, max_splits: int = 0) -> list[str]:
     """Split at separators without a backslash before them, `max_splits` times (0: at all of them)."""
-    found, start, at = [], 0, 0
+    parts, start, at = [], 0, 0
     while at < len(text):
         if text[at] == "\\":
             at += 1
         elif text[at] == separator:
-            found.append(text[start:at])
+            parts.append(text[start:at])
             start = at + 1
-            if len(found) == max_splits:
+            if len(parts) == max_splits:
                 break
         at += 1
-    return [*found, text[start:]]
+    return [*parts, text[start:]]
 
 
 def _strip_and_unescape(text: str) -> str:

@@ -1,15 +1,15 @@
 """From a submit ad to a job: which attribute becomes which field.
 
-`ATTRIBUTE_RULES` is the one place that says so (seed 2.5, BLAH_JOB_SUBMIT; page, "Submit attributes"). Any
-other attribute whose name in upper case is a settable field of the profile is passed to it: a site
-adds an attribute by adding a field.
+`ATTRIBUTE_RULES` has the attributes of docs/protocols/blah.md, 4.2. Any other attribute whose name in
+upper case is a settable field of the profile sets that field: a site adds an attribute by adding a
+field.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
@@ -17,6 +17,7 @@ from osprofile.errors import AttributeRefusedError, ClassAdError, quote_value
 from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import Literal, parse_expression
 from osprofile.executors.blah.requirements import translate_requirements
+from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.blah.submit_options import parse_submit_options
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, OWN_FILE_PREFIX, JobDescription
 
@@ -24,17 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from osprofile.errors import IncarnationError
-    from osprofile.executors.blah.submit_ad import SubmitAd
 
 _URL_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_MAX_PATH_LENGTH: Final = 4096
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """The user's proxy certificate: the file, and what the client says of it."""
+    """The user's proxy certificate: its file, and the subject and attributes from the ad."""
 
     path: str
     subject: str = ""
@@ -44,15 +43,15 @@ class Proxy:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a submit ad asks for.
+    """The job that a submit ad describes.
 
-    Paths are absolute where Iwd is given (a local path of the submit host); relative ones begin
-    at the job's working directory. `stages_executable`: the executable is to be brought to the job.
-    `inputs` are files to be brought to the job's working directory under their last names;
-    `outputs` are pairs: a file there, and where it is to go. `returns_new_files`: what files are new or
-    changed there go to Iwd, but to their places in `outputs` if they are named there. `key` names the job to its client:
-    the same again is the same job. `warnings` are for the log. `attribute_by_field` gives, by the names of fields,
-    the attributes that their values come from.
+    Paths are absolute if the ad has an Iwd; relative ones begin at the job's working directory.
+    `stages_executable`: the executable is copied to the job. `inputs` are files that are copied to
+    the job's working directory under their base names; `outputs` are pairs of a file there and its
+    destination. `returns_new_files`: files that are new or changed there are copied to Iwd, or to
+    their destinations in `outputs`. `key` is the client's name for the job: the same key is the same
+    job. `warnings` are for the log. `attribute_by_field` gives the attribute that a field's value
+    comes from.
     """
 
     grid_type: str
@@ -71,13 +70,11 @@ class Submission:
 @final
 @dataclass(slots=True)
 class _Translation:
-    """What is known while an ad is translated."""
+    """The state of the translation of one ad."""
 
     ad: SubmitAd
     settable_fields: Collection[str]
     accepted_options: Mapping[str, str]
-    iwd: str | None = None
-    stages_executable: bool = True
     job_values: dict[str, Any] = field(default_factory=dict)
     fields: dict[str, str] = field(default_factory=dict)
     attribute_by_field: dict[str, str] = field(default_factory=dict)
@@ -87,98 +84,77 @@ class _Translation:
 
 
 class AttributeRule(NamedTuple):
-    """An attribute of the ad, the attribute of `JobDescription` that it gives, and how."""
+    """An attribute of the ad, the attribute of `JobDescription` that it sets, and its reader."""
 
     attribute: str
     job_attribute: str
-    read_value: Callable[[_Translation, str], object]
+    read_value: Callable[[SubmitAd, str], object]
 
 
-def _read_text(translation: _Translation, name: str) -> object:
-    return translation.ad.get_text(name) or None
-
-
-def _read_count(translation: _Translation, name: str) -> object:
-    return translation.ad.get_count(name)
-
-
-def _read_amount(translation: _Translation, name: str) -> object:
-    return translation.ad.get_amount(name)
-
-
-def _read_path(translation: _Translation, name: str) -> object:
-    path = translation.ad.get_text(name)
-    return _resolve_path(translation, name, path) if path else None
-
-
-def _read_executable(translation: _Translation, name: str) -> object:
-    """Give the executable; a mere name is looked for through PATH if it is not to be staged."""
-    path = translation.ad.get_text(name)
+def _read_executable(ad: SubmitAd, name: str) -> str:
+    """Return the executable; without StageCmd a name without slashes is looked up in PATH."""
+    path = ad.get_text(name)
     if not path:
         message = f"attribute {name} is missing: there is nothing to run"
         raise AttributeRefusedError(message, attribute=name)
-    path = (
-        _resolve_path(translation, name, path)
-        if translation.stages_executable or "/" in path
-        else path
-    )
+    if ad.stages_executable or "/" in path:
+        path = ad.resolve_path(name, path)
     if path.startswith("-"):  # a shell would take it for an option
-        raise translation.ad.make_refusal(
-            name, f"{quote_value(path)} begins with a -", f"as a file's name: ./{path}"
-        )
+        reason = f"{quote_value(path)} begins with a -"
+        raise ad.make_refusal(name, reason, f"as a file's name: ./{path}")
     return path
 
 
-def _read_v2_arguments(translation: _Translation, name: str) -> object:
-    found = translation.ad.parse_value(name, attribute_syntax.split_v2_arguments)
-    return None if found is None else tuple(found)
+def _make_arguments_reader(split: Callable[[str], list[str]]) -> Callable[[SubmitAd, str], object]:
+    def read_arguments(ad: SubmitAd, name: str) -> tuple[str, ...] | None:
+        words = ad.parse_value(name, split)
+        return None if words is None else tuple(words)
+
+    return read_arguments
 
 
-def _read_v1_arguments(translation: _Translation, name: str) -> object:
-    found = translation.ad.parse_value(name, attribute_syntax.split_v1_arguments)
-    return None if found is None else tuple(found)
+def _make_environment_reader(
+    parse: Callable[[str], dict[str, str]],
+) -> Callable[[SubmitAd, str], object]:
+    def read_environment(ad: SubmitAd, name: str) -> dict[str, str] | None:
+        variables = ad.parse_value(name, parse)
+        if variables is None:
+            return None
+        # `getenv = true` in a submit file sends functions of bash, which no shell can export.
+        for variable in [v for v in variables if not _VARIABLE_NAME.match(v)]:
+            quoted = quote_value(variable, 40)
+            ad.warnings.append(f"{name}: no shell can export a variable {quoted}; it is left out")
+            del variables[variable]
+        return variables
 
-
-def _read_v2_environment(translation: _Translation, name: str) -> object:
-    return _read_environment(translation, name, attribute_syntax.parse_v2_environment)
-
-
-def _read_v1_environment(translation: _Translation, name: str) -> object:
-    return _read_environment(translation, name, attribute_syntax.parse_v1_environment)
-
-
-def _read_environment(
-    translation: _Translation, name: str, parse: Callable[[str], dict[str, str]]
-) -> dict[str, str] | None:
-    """Give the variables that a shell can export: `getenv = true` sends functions of bash too."""
-    found = translation.ad.parse_value(name, parse)
-    if found is None:
-        return None
-    for variable in [v for v in found if not _VARIABLE_NAME.match(v)]:
-        translation.add_warning(
-            f"{name}: no shell can export a variable {quote_value(variable, 40)}; it is left out"
-        )
-        del found[variable]
-    return found
+    return read_environment
 
 
 ATTRIBUTE_RULES: Final = (
     AttributeRule("Cmd", "executable", _read_executable),
-    AttributeRule("Arguments", "arguments", _read_v2_arguments),
-    AttributeRule("Args", "arguments", _read_v1_arguments),
-    AttributeRule("Environment", "environment", _read_v2_environment),
-    AttributeRule("Env", "environment", _read_v1_environment),
-    AttributeRule("In", "stdin", _read_path),
-    AttributeRule("Out", "stdout", _read_path),
-    AttributeRule("Err", "stderr", _read_path),
-    AttributeRule("Queue", "queue", _read_text),
-    AttributeRule("BatchProject", "project", _read_text),
-    AttributeRule("BatchRuntime", "walltime", _read_amount),
-    AttributeRule("RequestMemory", "memory", _read_amount),
-    AttributeRule("NodeNumber", "processes", _read_count),
-    AttributeRule("HostNumber", "nodes", _read_count),
+    AttributeRule(
+        "Arguments", "arguments", _make_arguments_reader(attribute_syntax.split_v2_arguments)
+    ),
+    AttributeRule("Args", "arguments", _make_arguments_reader(attribute_syntax.split_v1_arguments)),
+    AttributeRule(
+        "Environment",
+        "environment",
+        _make_environment_reader(attribute_syntax.parse_v2_environment),
+    ),
+    AttributeRule(
+        "Env", "environment", _make_environment_reader(attribute_syntax.parse_v1_environment)
+    ),
+    AttributeRule("In", "stdin", SubmitAd.get_path),
+    AttributeRule("Out", "stdout", SubmitAd.get_path),
+    AttributeRule("Err", "stderr", SubmitAd.get_path),
+    AttributeRule("Queue", "queue", SubmitAd.get_text),
+    AttributeRule("BatchProject", "project", SubmitAd.get_text),
+    AttributeRule("BatchRuntime", "walltime", SubmitAd.get_amount),
+    AttributeRule("RequestMemory", "memory", SubmitAd.get_amount),
+    AttributeRule("NodeNumber", "processes", SubmitAd.get_count),
+    AttributeRule("HostNumber", "nodes", SubmitAd.get_count),
 )
-"""What becomes what. Of two that give the same, the first that the ad has goes before the other."""
+"""Of two attributes that set the same, the first one that the ad has counts."""
 
 _OPTIONS_ATTRIBUTE: Final = "BatchExtraSubmitArgs"
 NON_IGNORABLE_ATTRIBUTES: Final = (
@@ -189,8 +165,8 @@ NON_IGNORABLE_ATTRIBUTES: Final = (
     "MICNumber",
     "WholeNodes",
 )
-"""Attributes that no bundled profile can keep, and that a job cannot do without: a profile without a
-field of that name (in upper case) refuses the job rather than running it elsewhere than it asked."""
+"""A job with one of these is refused if the profile has no field of that name in upper case, because
+it would run in another place than it needs. No bundled profile has the fields."""
 
 _LAYOUT_ATTRIBUTES: Final = ("SMPGranularity", "HostSMPSize")
 _SPECIAL_ATTRIBUTES: Final = (
@@ -201,7 +177,7 @@ _INFORMATIVE_ATTRIBUTES: Final = (
     "CeID", "ClientJobId", "edg_jobid", "GridResource", "JobDirectory", "uniquejobid",
     "VirtualOrganisation", "x509UserProxyFQAN", "x509UserProxySubject",
 )  # fmt: skip
-"""What only tells about a job: passed if the profile has a field for it, else left out in silence."""
+"""These only describe the job: without a field in the profile they are left out, without a warning."""
 
 _HANDLED_ATTRIBUTES: Final = frozenset(
     name.lower()
@@ -221,96 +197,73 @@ def submission_from_ad(
     settable_fields: Collection[str],
     *,
     accepted_options: Mapping[str, str] = MappingProxyType({}),
-    proxy_required: bool = False,
 ) -> Submission:
-    """Translate a submit ad, for a profile whose settable fields of START have these names.
+    """Return the submission that an ad describes, for a profile with these settable fields of START.
 
-    `accepted_options` are those that BatchExtraSubmitArgs may have, with their fields: see `accepted_options.py`.
-    `AttributeRefusedError` names the attribute that is missing or cannot be honoured.
+    `accepted_options` are the options that BatchExtraSubmitArgs may have, with their fields
+    (`submit_options`). Raises `AttributeRefusedError` for a wrong or missing attribute.
     """
-    work = _Translation(
-        ad, settable_fields, accepted_options, _read_iwd(ad), ad.get_flag("StageCmd") is not False
-    )
-    gridtype = ad.grid_type
+    translation = _Translation(ad, settable_fields, accepted_options)
     for rule in ATTRIBUTE_RULES:
-        if rule.job_attribute not in work.job_values:
-            value = rule.read_value(work, rule.attribute)
-            if value is not None:
-                work.job_values[rule.job_attribute] = value
-                work.attribute_by_field[FIELD_BY_ATTRIBUTE[rule.job_attribute]] = rule.attribute
-    _set_node_layout(work)
-    _set_other_fields(work)
-    _apply_requirements(work)
+        if rule.job_attribute not in translation.job_values:
+            value = rule.read_value(ad, rule.attribute)
+            if value is not None and value != "":
+                translation.job_values[rule.job_attribute] = value
+                field_name = FIELD_BY_ATTRIBUTE[rule.job_attribute]
+                translation.attribute_by_field[field_name] = rule.attribute
+    _set_node_layout(translation)
+    _set_other_fields(translation)
+    _apply_requirements(translation)
     return Submission(
-        grid_type=gridtype,
-        description=JobDescription(**work.job_values, fields=work.fields),
-        iwd=work.iwd,
-        stages_executable=work.stages_executable,
-        inputs=_list_input_files(work),
-        outputs=_list_output_files(work),
-        returns_new_files=_returns_new_files(work),
-        proxy=_read_proxy(work, required=proxy_required),
+        grid_type=ad.grid_type,
+        description=JobDescription(**translation.job_values, fields=translation.fields),
+        iwd=ad.iwd,
+        stages_executable=ad.stages_executable,
+        inputs=_list_input_files(ad),
+        outputs=_list_output_files(ad),
+        returns_new_files=_returns_new_files(ad),
+        proxy=_read_proxy(ad),
         key=_build_job_key(ad),
         warnings=tuple(ad.warnings),
-        attribute_by_field=work.attribute_by_field,
+        attribute_by_field=translation.attribute_by_field,
     )
 
 
 def name_source_attribute(submission: Submission, error: IncarnationError) -> IncarnationError:
-    """Say in an error about a field which attribute the field's value comes from."""
+    """Add to an error about a field the attribute that the field's value comes from."""
     start = f"attribute {submission.attribute_by_field.get(error.field)}: "
     if error.field in submission.attribute_by_field and not error.message.startswith(start):
         error.message = start + error.message
     return error
 
 
-def in_directory(submission: Submission, directory: str) -> JobDescription:
-    """Give a submission's job, to be run in that working directory."""
-    return replace(submission.description, directory=directory)
-
-
-def _read_iwd(ad: SubmitAd) -> str | None:
-    iwd = ad.get_text("Iwd") or None
-    if iwd is not None and not iwd.startswith("/"):
-        raise ad.make_refusal("Iwd", f"{quote_value(iwd)} is no absolute path")
-    return iwd
-
-
-def _resolve_path(translation: _Translation, name: str, path: str) -> str:
-    """Give the path of an attribute as one that begins at Iwd."""
-    found = posixpath.join(translation.iwd, path) if translation.iwd else path
-    if len(found.encode()) >= _MAX_PATH_LENGTH:
-        raise translation.ad.make_refusal(name, f"a path of {len(found)} characters is too long")
-    return found
-
-
 # Nodes and processes
 
 
 def _set_node_layout(translation: _Translation) -> None:
-    """Say how many machines, and how many processes, from the attributes about both.
+    """Set the numbers of nodes and processes from the attributes about both.
 
-    SMPGranularity is how many processes share a machine, HostSMPSize how many a whole one takes.
+    SMPGranularity is the number of processes on each node, HostSMPSize that of a whole node.
     """
     shared, size = (translation.ad.get_count(name) for name in _LAYOUT_ATTRIBUTES)
     processes, nodes = translation.job_values.get("processes"), translation.job_values.get("nodes")
-    each = shared
+    per_node = shared
     if translation.ad.get_flag("WholeNodes"):
-        each = shared or size
-        nodes = nodes or (-(-processes // each) if processes and each else 1)
-    elif each and not nodes:
-        nodes = -(-processes // each) if processes else 1
-    if each and nodes and not processes:
-        processes = nodes * each
-    found = {"nodes": nodes, "processes": processes}
-    translation.job_values.update({name: number for name, number in found.items() if number})
+        per_node = shared or size
+        nodes = nodes or (-(-processes // per_node) if processes and per_node else 1)
+    elif per_node and not nodes:
+        nodes = -(-processes // per_node) if processes else 1
+    if per_node and nodes and not processes:
+        processes = nodes * per_node
+    counts = {"nodes": nodes, "processes": processes}
+    translation.job_values.update({name: number for name, number in counts.items() if number})
 
 
 # Attributes that are fields
 
 
 def _set_other_fields(translation: _Translation) -> None:
-    """Pass what the table does not know to the fields of its name."""
+    """Set fields from the attributes that have no rule of their own."""
     for name in NON_IGNORABLE_ATTRIBUTES:
         value = translation.ad.get_text(name)
         if value and value.lower() not in {"0", "false", "no"}:
@@ -331,16 +284,16 @@ def _set_other_fields(translation: _Translation) -> None:
 def _set_option_fields(translation: _Translation, text: str) -> None:
     """Set the fields that stand for options of the batch system's command."""
     try:
-        found = parse_submit_options(text, translation.accepted_options)
+        options = parse_submit_options(text, translation.accepted_options)
     except ValueError as error:
-        known = ", ".join(translation.accepted_options)
-        hint = f"this site takes {known}" if known else "this site takes none"
+        accepted = ", ".join(translation.accepted_options)
+        hint = f"this site accepts {accepted}" if accepted else "this site accepts none"
         raise translation.ad.make_refusal(_OPTIONS_ATTRIBUTE, str(error), hint) from None
-    for option, (name, value) in found.items():
+    for option, (name, value) in options.items():
         if name not in translation.settable_fields:
-            why = f"the option {option} is not taken by this batch system"
+            reason = f"the option {option} is not accepted by this batch system"
             raise translation.ad.make_refusal(
-                _OPTIONS_ATTRIBUTE, why, f"its profile has no field {name}"
+                _OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}"
             )
         _set_field(translation, f"{_OPTIONS_ATTRIBUTE}, option {option}", name, value)
 
@@ -359,19 +312,19 @@ def _copy_to_field(translation: _Translation, name: str) -> None:
 
 
 def _set_field(translation: _Translation, attribute: str, name: str, value: str) -> None:
-    """Set a field, unless an attribute of the table gives it already."""
+    """Set a field, unless another attribute has set it already."""
     if name in translation.fields or any(
-        FIELD_BY_ATTRIBUTE.get(given) == name for given in translation.job_values
+        FIELD_BY_ATTRIBUTE.get(job_attribute) == name for job_attribute in translation.job_values
     ):
-        what = f"attribute {attribute}" if attribute.upper() == name else f"{attribute}: {name}"
-        translation.add_warning(f"{what} is left out: another attribute gives {name}")
+        subject = f"attribute {attribute}" if attribute.upper() == name else f"{attribute}: {name}"
+        translation.add_warning(f"{subject} is left out: another attribute gives {name}")
     else:
         translation.fields[name] = value
         translation.attribute_by_field[name] = attribute
 
 
 def _apply_requirements(translation: _Translation) -> None:
-    """Set the fields that CERequirements demands."""
+    """Set the fields that CERequirements requires."""
     if "CERequirements" not in translation.ad.ad:
         return
     node = translation.ad.ad["CERequirements"]
@@ -380,9 +333,9 @@ def _apply_requirements(translation: _Translation) -> None:
             node = parse_expression(node.value) if node.value.strip() else Literal(value=True)
         except ClassAdError as error:
             raise translation.ad.make_refusal("CERequirements", error.message) from None
-    demands, warnings = translate_requirements(node, translation.ad.evaluator)
+    values, warnings = translate_requirements(node, translation.ad.evaluator)
     translation.ad.warnings.extend(warnings)
-    for name, value in demands.items():
+    for name, value in values.items():
         if name not in translation.settable_fields:
             translation.add_warning(
                 f"CERequirements: the profile has no settable {name}; it is left out"
@@ -394,65 +347,51 @@ def _apply_requirements(translation: _Translation) -> None:
 # Files, proxy, key
 
 
-def _list_input_files(translation: _Translation) -> tuple[str, ...]:
-    names = translation.ad.get_file_names("TransferInput")
-    for name in names:
-        if _extract_base_name(translation, "TransferInput", name).startswith(OWN_FILE_PREFIX):
-            raise translation.ad.make_refusal(
-                "TransferInput", f"{quote_value(name)} has a name of osprofile's own"
-            )
-    return tuple(_resolve_path(translation, "TransferInput", name) for name in names)
+def _list_input_files(ad: SubmitAd) -> tuple[str, ...]:
+    name = "TransferInput"
+    paths = ad.get_file_names(name)
+    for path in paths:
+        if _extract_base_name(ad, name, path).startswith(OWN_FILE_PREFIX):
+            raise ad.make_refusal(name, f"{quote_value(path)} has a name of osprofile's own")
+    return tuple(ad.resolve_path(name, path) for path in paths)
 
 
-def _list_output_files(translation: _Translation) -> tuple[tuple[str, str], ...]:
-    remaps: Mapping[str, str] = (
-        translation.ad.parse_value("TransferOutputRemaps", attribute_syntax.parse_output_remaps)
-        or {}
-    )
-    found = []
-    for name in (
-        remaps
-        if _returns_new_files(translation)
-        else translation.ad.get_file_names("TransferOutput")
-    ):
-        last = _extract_base_name(translation, "TransferOutput", name)
-        target = remaps.get(name) or remaps.get(last) or last
-        _extract_base_name(translation, "TransferOutputRemaps", target)
-        found.append((name, _resolve_path(translation, "TransferOutput", target)))
-    return tuple(found)
+def _list_output_files(ad: SubmitAd) -> tuple[tuple[str, str], ...]:
+    remaps = ad.parse_value("TransferOutputRemaps", attribute_syntax.parse_output_remaps) or {}
+    outputs = []
+    for name in remaps if _returns_new_files(ad) else ad.get_file_names("TransferOutput"):
+        base_name = _extract_base_name(ad, "TransferOutput", name)
+        target = remaps.get(name) or remaps.get(base_name) or base_name
+        _extract_base_name(ad, "TransferOutputRemaps", target)
+        outputs.append((name, ad.resolve_path("TransferOutput", target)))
+    return tuple(outputs)
 
 
-def _returns_new_files(translation: _Translation) -> bool:
-    """Say whether no outputs are named; the empty text names that there are none."""
-    return translation.iwd is not None and translation.ad.get_value("TransferOutput") is None
+def _returns_new_files(ad: SubmitAd) -> bool:
+    """Return whether the ad has no list of outputs; an empty list means that there are none."""
+    return ad.iwd is not None and ad.get_value("TransferOutput") is None
 
 
-def _extract_base_name(translation: _Translation, attribute: str, path: str) -> str:
-    """Give the last name of a path; refuse what is no path of a file or directory."""
+def _extract_base_name(ad: SubmitAd, attribute: str, path: str) -> str:
+    """Return the last name of a path; refuse a path that cannot be that of a file or directory."""
     if _URL_SCHEME.match(path):
-        raise translation.ad.make_refusal(
-            attribute, f"{quote_value(path, 40)} is a URL: only files can be staged"
-        )
-    last = posixpath.basename(path.rstrip("/"))
-    if last in {"", ".", ".."}:
-        raise translation.ad.make_refusal(attribute, f"{quote_value(path, 40)} names no file")
-    return last
+        reason = f"{quote_value(path, 40)} is a URL: only files can be staged"
+        raise ad.make_refusal(attribute, reason)
+    base_name = posixpath.basename(path.rstrip("/"))
+    if base_name in {"", ".", ".."}:
+        raise ad.make_refusal(attribute, f"{quote_value(path, 40)} names no file")
+    return base_name
 
 
-def _read_proxy(translation: _Translation, *, required: bool) -> Proxy | None:
-    path = translation.ad.get_text("x509UserProxy")
-    if not path:
-        if required:
-            message = "attribute x509UserProxy is missing: this site runs no job without a proxy"
-            raise AttributeRefusedError(message, attribute="x509UserProxy")
+def _read_proxy(ad: SubmitAd) -> Proxy | None:
+    path = ad.get_path("x509UserProxy")
+    if path is None:
         return None
-    subject, fqan = (
-        translation.ad.get_text(f"x509UserProxy{what}") or "" for what in ("Subject", "FQAN")
-    )
-    return Proxy(_resolve_path(translation, "x509UserProxy", path), subject, fqan)
+    subject, fqan = (ad.get_text(f"x509UserProxy{part}") or "" for part in ("Subject", "FQAN"))
+    return Proxy(path, subject, fqan)
 
 
 def _build_job_key(ad: SubmitAd) -> str | None:
-    """Give what tells a job from others of its client: what HTCondor and CREAM call it."""
-    found = [(name, ad.get_text(name)) for name in _KEY_ATTRIBUTES]
-    return "; ".join(f"{name}={value}" for name, value in found if value) or None
+    """Return what identifies a job among those of its client: the names that the client gave it."""
+    values = [(name, ad.get_text(name)) for name in _KEY_ATTRIBUTES]
+    return "; ".join(f"{name}={value}" for name, value in values if value) or None

@@ -1,7 +1,7 @@
-"""Job ids as BLAH gives them: `<lrms>/<YYYYMMDD>/<native id>[@cluster]` (page, "Commands").
+"""Job ids of BLAH: `<lrms>/<YYYYMMDD>/<native id>[@cluster]` (docs/protocols/blah.md, 3).
 
-All that is needed to find a job stands in its id, so that it means the same to a later daemon
-(seed, BLAH_JOB_SUBMIT). The lrms names a profile, and nothing but a name passes for one.
+An id holds all that is needed to find the job, so that a later daemon understands it
+(docs/protocols/blah.md, 2.3). The lrms is the name of a profile, never a path.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import datetime as dt
 
 PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
-"""What a profile's name from a request may be (design, "Profile documents")."""
+"""A profile's name in a request (docs/security.md, Names)."""
 
 _JOB_ID: Final = re.compile(
     r"(?P<lrms>[A-Za-z0-9][A-Za-z0-9_.-]*)/(?P<date>[0-9]{8})/"
@@ -23,10 +23,12 @@ _JOB_ID: Final = re.compile(
     r"(?:@(?P<cluster>[A-Za-z0-9][A-Za-z0-9_.-]*))?\Z"
 )
 
+_MAX_LENGTH: Final = 1024
+
 
 @final
 class JobId(NamedTuple):
-    """A job's id. `native` is the batch system's; `date` (YYYYMMDD) is when it was submitted."""
+    """A job's id. `native` is the batch system's id; `date` (YYYYMMDD) that of the submission."""
 
     lrms: str
     date: str
@@ -39,8 +41,8 @@ class JobId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> JobId:
-        """Read an id. `JobIdError` for anything else: its result has the code `MALFORMED_ID`."""
-        found = _JOB_ID.match(text) if len(text) <= 1024 else None
+        """Parse a job id. Raises `JobIdError` for a malformed one."""
+        found = _JOB_ID.match(text) if len(text) <= _MAX_LENGTH else None
         if found is None:
             hint = "<lrms>/<YYYYMMDD>/<native id>, as in slurm/20261121/1406"
             message = f"Malformed job id {quote_value(text)}"
@@ -49,5 +51,5 @@ class JobId(NamedTuple):
 
     @classmethod
     def create(cls, lrms: str, date: dt.date, native: str, cluster: str | None = None) -> JobId:
-        """Make an id for a job. `JobIdError` where it could not be read again."""
+        """Return the id of a job. Raises `JobIdError` for one that `parse` would refuse."""
         return cls.parse(str(cls(lrms, f"{date:%Y%m%d}", native, cluster)))

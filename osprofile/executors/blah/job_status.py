@@ -1,14 +1,14 @@
-"""A job's status as BLAH tells it: a number and an ad (seed, BLAH_JOB_STATUS; page).
+"""A job's status in BLAH: a number and a status ad (docs/protocols/blah.md, 2.4 and 5).
 
 QUEUED    1
 RUNNING   2   with WorkerNode
 REMOVED   3
 DONE      4   with ExitCode
-FAILED    4   with ExitBySignal and ExitSignal, 9 where none is known: what a limit or the system
-ended was killed, and without them HTCondor takes it for a success
-HELD      5   with HoldReason; 1 where a site wants it so, because HTCondor cancels what is held
+FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: a job that a limit or
+              the system ended was killed, and without them HTCondor counts it as a success
+HELD      5   with HoldReason; 1 where a site has set `held_as_idle`, as HTCondor cancels held jobs
 LOST      an error
-UNKNOWN   1, or 2 once it was seen to run: the job is there, whatever the system's word means
+UNKNOWN   1, or 2 once it has run: the job exists, whatever the batch system's state means
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from osprofile.executors.blah.results import (
     IDLE,
     REMOVED,
     RUNNING,
-    StatusResult,
+    Result,
     join_lines,
 )
 from osprofile.jobs.state import JobState
@@ -41,11 +41,11 @@ _STATUS_NUMBERS: Final = {
     JobState.FAILED: COMPLETED,
     JobState.HELD: HELD,
 }
-_DEFAULT_EXIT_SIGNAL: Final = 9
+_DEFAULT_EXIT_SIGNAL: Final = 9  # SIGKILL
 
 
 def get_status_number(status: JobStatus, *, held_as_idle: bool = False) -> int:
-    """Give the number of a state, 0 for LOST."""
+    """Return the status number of a job; 0 for LOST."""
     if status.state is JobState.LOST:
         return 0
     if status.state is JobState.UNKNOWN:
@@ -55,42 +55,42 @@ def get_status_number(status: JobStatus, *, held_as_idle: bool = False) -> int:
 
 
 def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
-    """Give a job's status ad, with all that is known of it."""
+    """Return a job's status ad, with all attributes that are known."""
     number = get_status_number(status, held_as_idle=held_as_idle)
-    found: dict[str, Constant] = _describe_exit(status)
-    found["JobStatus"] = number
-    found["BatchJobId"] = status.job_id
+    ad: dict[str, Constant] = _describe_exit(status)
+    ad["JobStatus"] = number
+    ad["BatchJobId"] = status.job_id
     if status.hosts:
-        found["WorkerNode"] = ",".join(status.hosts)
+        ad["WorkerNode"] = ",".join(status.hosts)
     if number == HELD:
-        reason = join_lines(status.reason) or "held in the batch system"
-        found["HoldReason"] = reason
+        ad["HoldReason"] = join_lines(status.reason) or "held in the batch system"
     if status.started is not None and status.ended is not None:
-        found["RemoteWallClockTime"] = max(round(status.ended - status.started), 0)
-    return write_ad(found)
+        ad["RemoteWallClockTime"] = max(round(status.ended - status.started), 0)
+    return write_ad(ad)
 
 
-def make_status_result(status: JobStatus, *, held_as_idle: bool = False) -> StatusResult:
-    """Give the result of BLAH_JOB_STATUS for what the target system says of a job."""
+def make_status_result(status: JobStatus, *, held_as_idle: bool = False) -> Result:
+    """Return the result of BLAH_JOB_STATUS for a job's status."""
     if status.state is JobState.LOST:
         reason = join_lines(status.reason)
-        why = f": {reason}" if reason else ""
-        return StatusResult.failure(f"Job {status.job_id} vanished without a trace{why}")
+        suffix = f": {reason}" if reason else ""
+        return Result(1, f"Job {status.job_id} vanished without a trace{suffix}")
     number = get_status_number(status, held_as_idle=held_as_idle)
-    return StatusResult.success(number, format_status_ad(status, held_as_idle=held_as_idle))
+    ad = format_status_ad(status, held_as_idle=held_as_idle)
+    return Result(0, "No Error", (str(number), ad))  # not NO_ERROR: docs/protocols/blah.md, 2.4
 
 
 def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
-    """Give those ads of which an expression is true.
+    """Return the ads for which an expression is true.
 
-    `ClassAdError` for what is no expression: then nothing is selected, not everything.
+    Raises `ClassAdError` for a malformed expression, which thus selects nothing.
     """
     node = parse_expression(expression)
     return [ad for ad in ads if Evaluator(parse_ad(ad)).evaluate(node) is True]
 
 
 def _describe_exit(status: JobStatus) -> dict[str, Constant]:
-    """Give the attributes that say how a job ended."""
+    """Return the attributes that say how a job ended."""
     if status.state is JobState.FAILED:
         return {"ExitBySignal": True, "ExitSignal": status.signal or _DEFAULT_EXIT_SIGNAL}
     if status.state is JobState.DONE and status.exit_code is not None:

@@ -1,7 +1,7 @@
 """The executable `osprofile-blahpd`: BLAH's daemon over OS Profiles.
 
-HTCondor starts it without arguments as BATCH_GAHP, with pipes for stdin and stdout. Nothing but
-protocol may reach stdout: it is moved away, and what anything else writes there goes to stderr.
+HTCondor starts it without arguments as BATCH_GAHP, with pipes for stdin and stdout. Only the
+protocol may use stdout: it is moved away, and anything else that is printed goes to stderr.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 PROGRAM_NAME: Final = "osprofile-blahpd"
 _IGNORED_SIGNALS: Final = (signal.SIGUSR1, signal.SIGUSR2)
 _CONDOR_ANCESTOR_PREFIX: Final = "_CONDOR_ANCESTOR_"
-"""By such variables HTCondor finds the processes of its own that it kills when it restarts: a job of a
-machine without a batch system is none of them, and lives on."""
+"""At its restart HTCondor kills the processes with such variables. A job of the profile `linux`,
+which runs on this machine, must not have them."""
 HELP_EPILOG: Final = """\
 Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
-configuration directory, then from --config FILE; options go before them."""
+configuration directory, then from --config FILE. Later files override earlier ones, and options
+override all files."""
 
 
 def main() -> NoReturn:
@@ -35,7 +36,7 @@ def main() -> NoReturn:
 
     for name in [name for name in os.environ if name.startswith(_CONDOR_ANCESTOR_PREFIX)]:
         del os.environ[name]
-    for number in _IGNORED_SIGNALS:  # a handler, which no job inherits as it would "ignored"
+    for number in _IGNORED_SIGNALS:  # by a handler: jobs would inherit SIG_IGN
         signal.signal(number, lambda *_: None)
     try:
         settings, dry_run = _read_configuration(sys.argv[1:])
@@ -61,7 +62,7 @@ def main() -> NoReturn:
 
 
 def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
-    """Give the settings that files and the command line say, and whether to run nothing."""
+    """Return the settings from files and the command line, and whether to run nothing."""
     import argparse
 
     from osprofile import __version__
@@ -83,19 +84,19 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
         help="search DIR for profiles first",
     )
     add("--map", action="append", default=[], metavar="GRIDTYPE=PROFILE",
-        help="the profile of a GridType that is no profile's name itself")  # fmt: skip
+        help="the profile of a GridType that is not the name of one")  # fmt: skip
     add("--config", metavar="FILE", help="further settings")
     add("--log", metavar="FILE", help="append the log to FILE [default: standard error]")
     add("--dry-run", action="store_true", help="show each script on standard error, submit nothing")
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     settings = Settings()
     for path in list_config_files():
         if os.path.exists(path):
             settings = read_settings(path, settings)
-    if given.config:
-        settings = read_settings(given.config, settings)
-    pairs = dict(word.partition("=")[::2] for word in given.map)
+    if options.config:
+        settings = read_settings(options.config, settings)
+    pairs = dict(word.partition("=")[::2] for word in options.map)
     try:
         settings = settings.with_grid_types(pairs)
     except SettingError as error:
@@ -103,17 +104,17 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
         raise
     return replace(
         settings,
-        profiles=(*given.profiles, *settings.profiles),
-        log=given.log or settings.log,
-    ), given.dry_run
+        profiles=(*options.profiles, *settings.profiles),
+        log=options.log or settings.log,
+    ), options.dry_run
 
 
 def _configure_logging(settings: Settings) -> None:
-    """Have what is logged appended to the log file, or written to stderr."""
+    """Log to the settings' file, or to stderr."""
     from osprofile.errors import SettingError
 
     try:
-        if settings.log:  # it is about its owner's jobs
+        if settings.log:  # created with a mode for its owner only
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             os.close(os.open(settings.log, flags, 0o600))
         logging.basicConfig(
@@ -124,7 +125,7 @@ def _configure_logging(settings: Settings) -> None:
     except OSError as error:
         message = f"log = {settings.log!r}: {error.strerror}"
         raise SettingError(message, hint="its directory must exist, and be writable") from None
-    # it leaves exceptions of asyncio's to its own handler, which uses this log
+    # without asyncio's debug output; it logs unhandled exceptions as ERROR
     logging.getLogger("asyncio").setLevel(logging.WARNING)
 
 

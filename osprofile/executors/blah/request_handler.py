@@ -1,6 +1,6 @@
-"""The work of each request, on the target systems: one function for each command.
+"""What each command does on the batch systems.
 
-Each gives a result of its request's kind, whatever happens: what goes wrong is the result's text.
+Every request gets a result, whatever happens: an error becomes the result's text.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import logging
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import (
     AttributeRefusedError,
+    ClassAdError,
     IncarnationError,
     JobIdError,
     OSProfileError,
@@ -24,36 +25,38 @@ from osprofile.errors import (
     ScriptCutError,
     quote_name,
 )
-from osprofile.executors.blah import job_status as statuses
-from osprofile.executors.blah import requests as r
 from osprofile.executors.blah.attributes import Proxy, name_source_attribute, submission_from_ad
-from osprofile.executors.blah.batch_systems import PendingSubmission
 from osprofile.executors.blah.job_id import JobId
+from osprofile.executors.blah.job_status import (
+    format_status_ad,
+    get_status_number,
+    make_status_result,
+    select_status_ads,
+)
+from osprofile.executors.blah.requests import Reply
 from osprofile.executors.blah.results import (
     HELD,
     IDLE,
     MALFORMED_ID_CODE,
+    NO_ERROR,
     RUNNING,
-    AdsResult,
     Result,
-    SignalResult,
-    StatusResult,
-    SubmitResult,
     format_error,
     format_log_entry,
     make_state_result,
 )
 from osprofile.executors.blah.staging import PROXY_FILE_NAME, build_staged_job
 from osprofile.executors.blah.submit_ad import SubmitAd
+from osprofile.executors.failures import format_internal_error
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from osprofile.executors.blah.attributes import Submission
     from osprofile.executors.blah.batch_systems import BatchSystem, BatchSystems
-    from osprofile.executors.blah.results import AnyResult
+    from osprofile.executors.blah.requests import ImmediateRequest, Request
     from osprofile.executors.blah.settings import Settings
     from osprofile.jobs.state import JobStatus
 
@@ -63,7 +66,7 @@ _MAX_PROXY_SIZE: Final = 1024 * 1024
 
 @final
 class RequestHandler:
-    """Does what a client asks for; `dry_run`: scripts are shown instead of run."""
+    """Handles the requests of a client; `dry_run`: scripts are printed instead of run."""
 
     def __init__(
         self, batch_systems: BatchSystems, settings: Settings, *, dry_run: bool = False
@@ -71,205 +74,191 @@ class RequestHandler:
         self._batch_systems, self._settings, self._dry_run = batch_systems, settings, dry_run
         self._cached_proxies: dict[str, str] = {}
         self._selected_proxy: str | None = None
-        self._handlers: dict[type[Any], Callable[[Any], Awaitable[AnyResult]]] = {
-            r.Submit: self._submit_job,
-            r.Status: self._get_job_status,
-            r.Cancel: self._cancel_job,
-            r.Hold: self._hold_job,
-            r.Resume: self._resume_job,
-            r.Signal: self._signal_job,
-            r.RefreshProxy: self._refresh_proxy,
-            r.SendProxy: self._refresh_proxy,
-            r.Ping: self._ping_batch_system,
-            r.StatusAll: self._list_status_ads,
-            r.StatusSelect: self._select_status_ads,
+        self._handlers: dict[str, Callable[[Request], Awaitable[Result]]] = {
+            "BLAH_JOB_CANCEL": self._cancel_job,
+            "BLAH_JOB_HOLD": self._hold_job,
+            "BLAH_JOB_REFRESH_PROXY": self._refresh_proxy,
+            "BLAH_JOB_RESUME": self._resume_job,
+            "BLAH_JOB_SEND_PROXY_TO_WORKER_NODE": self._refresh_proxy,
+            "BLAH_JOB_SIGNAL": self._signal_job,
+            "BLAH_JOB_STATUS": self._get_job_status,
+            "BLAH_JOB_STATUS_ALL": self._list_status_ads,
+            "BLAH_JOB_STATUS_SELECT": self._select_status_ads,
+            "BLAH_JOB_SUBMIT": self._submit_job,
+            "BLAH_PING": self._ping_batch_system,
         }
 
-    async def handle_request(self, request: r.AnyRequest) -> AnyResult:
-        """Do the work of a request and give its result. It raises nothing but a cancellation."""
+    async def handle_request(self, request: Request) -> Result:
+        """Do what a request asks for and return its result. Raises nothing but a cancellation."""
         try:
-            return await self._handlers[type(request)](request)
+            return await self._handlers[request.command](request)
         except JobIdError as error:
-            return request.make_failure(format_error(error), MALFORMED_ID_CODE)
+            return Result(MALFORMED_ID_CODE, format_error(error))
         except OSProfileError as error:
-            log.info(
-                "%s %s: %s", type(request).__name__, request.request_id, format_log_entry(error)
-            )
-            return request.make_failure(format_error(error))
+            log.info("%s %s: %s", request.command, request.request_id, format_log_entry(error))
+            return Result(1, format_error(error))
         except Exception as error:  # a request must not end the daemon
-            log.exception(
-                "%s %s: a fault of osprofile's", type(request).__name__, request.request_id
-            )
-            return request.make_failure(f"internal error: {type(error).__name__}: {error}")
+            log.exception("%s %s: internal error", request.command, request.request_id)
+            return Result(1, format_internal_error(error))
 
-    # Submitting
+    # Submission
 
-    async def _submit_job(self, request: r.Submit) -> SubmitResult:
-        try:
-            ad = SubmitAd.parse(request.ad)
-            site = self._batch_systems[ad.grid_type]
-            submission = submission_from_ad(
-                ad, site.settable_fields, accepted_options=self._settings.extra_submit_args
-            )
-            proxy = submission.proxy or (
-                Proxy(self._selected_proxy) if self._selected_proxy else None
-            )
-            if proxy is None and self._settings.proxy_required:
-                message = "attribute x509UserProxy is missing: this site runs no job without one"
-                raise AttributeRefusedError(message, attribute="x509UserProxy")
-        except RequestError as error:
-            return _refuse_submission(request, error)
-        except ProfileNotFoundError as error:
-            error.message = f"attribute GridType: {error.message}"
-            return _refuse_submission(request, error)
+    async def _submit_job(self, request: Request) -> Result:
+        system, submission, proxy = self._parse_submission(request.arguments[0])
         for warning in submission.warnings:
-            log.warning("submit %s: %s", request.request_id, warning)
+            log.warning("%s %s: %s", request.command, request.request_id, warning)
         try:
+            # The user's own values are checked first: an error after staging may be about ours.
             build_request(submission.description)
         except IncarnationError as error:
-            return _refuse_submission(request, name_source_attribute(submission, error))
-        work = _StagedSubmission(site, submission, proxy)
+            raise name_source_attribute(submission, error) from None
+        staged = _StagedSubmission(system, submission, proxy)
         try:
             if self._dry_run:
-                sys.stderr.write(work.render_script())
-                return SubmitResult.failure("dry run: the script is shown, nothing was submitted")
-            return SubmitResult.success(await site.submit_once(submission.key, work))
+                sys.stderr.write(staged.render_script())
+                return Result(1, "dry run: the script is shown, nothing was submitted")
+            job_id = await system.submit_once(submission.key, staged.submit)
         except IncarnationError as error:
-            if (
-                error.field == FIELD_BY_ATTRIBUTE["arguments"]
-            ):  # staging put a script of ours into them
-                log.info("submit %s: %s", request.request_id, format_log_entry(error))
+            if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they have the staging script
+                log.info("%s %s: %s", request.command, request.request_id, format_log_entry(error))
                 error.message = "the program's arguments and the names of its files are refused"
-            return _refuse_submission(request, name_source_attribute(submission, error))
+            raise name_source_attribute(submission, error) from None
+        return Result(extras=(job_id,))
 
-    # Asking
+    def _parse_submission(self, text: str) -> tuple[BatchSystem, Submission, Proxy | None]:
+        try:
+            ad = SubmitAd.parse(text)
+            system = self._batch_systems[ad.grid_type]
+        except ClassAdError as error:
+            error.message = f"Error parsing classad: {error.message}"
+            raise
+        except ProfileNotFoundError as error:
+            error.message = f"attribute GridType: {error.message}"
+            raise
+        submission = submission_from_ad(
+            ad, system.settable_fields, accepted_options=self._settings.extra_submit_args
+        )
+        proxy = submission.proxy
+        if proxy is None and self._selected_proxy:
+            proxy = Proxy(self._selected_proxy)
+        if proxy is None and self._settings.proxy_required:
+            message = "attribute x509UserProxy is missing: this site runs no job without one"
+            raise AttributeRefusedError(message, attribute="x509UserProxy")
+        return system, submission, proxy
 
-    async def _get_job_status(self, request: r.Status) -> StatusResult:
-        job_id, site = self._locate_job(request.job_id)
-        found = await site.get_job_status(job_id.native, self._settings.max_age)
-        if found is None:
-            return StatusResult.failure(f"Job {job_id} is not known")
-        if found.state.is_terminal:
-            site.release_key(job_id.native)
-        return statuses.make_status_result(found, held_as_idle=self._settings.held_as_idle)
+    # Queries
 
-    async def _ping_batch_system(self, request: r.Ping) -> Result:
-        site = self._batch_systems[request.lrms]
-        await site.target.poll(self._settings.max_age)
+    async def _get_job_status(self, request: Request) -> Result:
+        job_id, system = self._locate_job(request)
+        status = await system.get_job_status(job_id.native, self._settings.max_age)
+        if status is None:
+            return Result(1, f"Job {job_id} is not known")
+        if status.state.is_terminal:
+            system.release_key(job_id.native)
+        return make_status_result(status, held_as_idle=self._settings.held_as_idle)
+
+    async def _ping_batch_system(self, request: Request) -> Result:
+        system = self._batch_systems[request.arguments[0]]
+        await system.target.poll(self._settings.max_age)
         return Result()
 
-    async def _list_status_ads(self, _request: r.StatusAll) -> AdsResult:
-        return AdsResult.success(await self._collect_status_ads())
+    async def _list_status_ads(self, _request: Request) -> Result:
+        return _make_ads_result(await self._collect_status_ads())
 
-    async def _select_status_ads(self, request: r.StatusSelect) -> AdsResult:
-        return AdsResult.success(
-            statuses.select_status_ads(await self._collect_status_ads(), request.expression)
-        )
+    async def _select_status_ads(self, request: Request) -> Result:
+        ads = await self._collect_status_ads()
+        return _make_ads_result(select_status_ads(ads, request.arguments[0]))
 
     async def _collect_status_ads(self) -> list[str]:
-        """Give the status ads of all jobs of the record, asked for now."""
+        """Return the status ads of all recorded jobs, queried now."""
         ads = []
-        for site in self._batch_systems.open_recorded_systems().values():
-            target = site.target
+        for system in self._batch_systems.open_recorded_systems().values():
+            target = system.target
             records = [rec for rec in target.store.list_all_jobs() if rec.target == target.name]
-            ids = [rec.status.job_id for rec in records if rec.is_submitted]
-            found = await target.statuses(ids, max_age=self._settings.max_age)
+            job_ids = [rec.status.job_id for rec in records if rec.is_submitted]
+            statuses = await target.statuses(job_ids, max_age=self._settings.max_age)
             ads += [
-                statuses.format_status_ad(status, held_as_idle=self._settings.held_as_idle)
-                for status in found.values()
-                if status.state is not JobState.LOST
+                format_status_ad(status, held_as_idle=self._settings.held_as_idle)
+                for status in statuses.values()
+                if status.state is not JobState.LOST  # BLAH has no status number for it
             ]
         return ads
 
-    # Acting
+    # Actions
 
-    def _locate_job(self, text: str) -> tuple[JobId, BatchSystem]:
-        job_id = JobId.parse(text)
+    def _locate_job(self, request: Request) -> tuple[JobId, BatchSystem]:
+        job_id = JobId.parse(request.arguments[0])
         return job_id, self._batch_systems[job_id.lrms]
 
-    async def _query_job(self, text: str) -> tuple[JobId, BatchSystem, JobStatus | None, int]:
-        """Give a job, its state as it is now, and that state's number (0: nobody knows it)."""
-        job_id, site = self._locate_job(text)
-        found = await site.get_job_status(job_id.native, 0.0)
-        return job_id, site, found, statuses.get_status_number(found) if found is not None else 0
+    async def _query_job(
+        self, request: Request
+    ) -> tuple[JobId, BatchSystem, JobStatus | None, int]:
+        """Return a job, its status as of now, and the status number (0 if it is not known)."""
+        job_id, system = self._locate_job(request)
+        status = await system.get_job_status(job_id.native, 0.0)
+        return job_id, system, status, get_status_number(status) if status is not None else 0
 
-    async def _cancel_job(self, request: r.Cancel) -> Result:
-        job_id, site = self._locate_job(request.job_id)
-        await site.cancel_job(job_id.native)
+    async def _cancel_job(self, request: Request) -> Result:
+        job_id, system = self._locate_job(request)
+        await system.cancel_job(job_id.native)
         return Result()
 
-    async def _hold_job(self, request: r.Hold) -> Result:
-        job_id, site, _, number = await self._query_job(request.job_id)
+    async def _hold_job(self, request: Request) -> Result:
+        job_id, system, _, number = await self._query_job(request)
         if number == HELD:
             return make_state_result(number, str(job_id), code=0)
-        return await self._act_if_allowed(job_id, site, number, site.target.hold, {IDLE, RUNNING})
-
-    async def _resume_job(self, request: r.Resume) -> Result:
-        job_id, site, _, number = await self._query_job(request.job_id)
-        return await self._act_if_allowed(job_id, site, number, site.target.resume, {HELD})
-
-    @staticmethod
-    async def _act_if_allowed(
-        job_id: JobId,
-        batch_system: BatchSystem,
-        number: int,
-        action: Callable[[str], Awaitable[None]],
-        allowed: set[int],
-    ) -> Result:
-        if not number:
-            return Result.failure(f"Job {job_id} is not known on {batch_system.name}")
-        if number not in allowed:
-            return make_state_result(number, str(job_id))
-        await action(job_id.native)
+        if number not in {IDLE, RUNNING}:
+            return _refuse_action(job_id, system, number)
+        await system.target.hold(job_id.native)
         return Result()
 
-    async def _signal_job(self, request: r.Signal) -> SignalResult:
-        job_id, site, _, number = await self._query_job(request.job_id)
-        if number != RUNNING:
-            why = (
-                make_state_result(number, str(job_id)).text
-                if number
-                else f"Job {job_id} is not known"
-            )
-            return SignalResult.failure(why)
-        await site.target.signal(job_id.native, request.signal)
-        return SignalResult.success(number)
+    async def _resume_job(self, request: Request) -> Result:
+        job_id, system, _, number = await self._query_job(request)
+        if number != HELD:
+            return _refuse_action(job_id, system, number)
+        await system.target.resume(job_id.native)
+        return Result()
 
-    async def _refresh_proxy(self, request: r.RefreshProxy | r.SendProxy) -> Result:
-        job_id, site, found, number = await self._query_job(request.job_id)
-        if found is None or found.state.is_terminal:
-            return await self._act_if_allowed(job_id, site, number, site.target.hold, set())
-        data = _read_proxy_file(request.path)
-        directory = await site.target.find_job_directory(job_id.native)
-        await site.target.upload_file(io.BytesIO(data), f"{directory}/{PROXY_FILE_NAME}")
+    async def _signal_job(self, request: Request) -> Result:
+        job_id, system, _, number = await self._query_job(request)
+        if number != RUNNING:
+            return _refuse_action(job_id, system, number)
+        await system.target.signal(job_id.native, int(request.arguments[1]))
+        return Result(extras=(str(number),))
+
+    async def _refresh_proxy(self, request: Request) -> Result:
+        job_id, system, status, number = await self._query_job(request)
+        if status is None or status.state.is_terminal:
+            return _refuse_action(job_id, system, number)
+        data = _read_proxy_file(request.arguments[1])
+        directory = await system.target.find_job_directory(job_id.native)
+        await system.target.upload_file(io.BytesIO(data), f"{directory}/{PROXY_FILE_NAME}")
         return Result(0, "Proxy renewed")
 
     # The proxy cache
 
-    def handle_immediate(self, request: r.ImmediateRequest) -> r.Reply:
-        """Answer what needs an answer at once."""
-        match request:
-            case r.CacheProxy(proxy_id, path):
+    def handle_immediate(self, request: ImmediateRequest) -> Reply:
+        """Return the reply to a command that is answered at once."""
+        match request.command, request.arguments:
+            case "CACHE_PROXY_FROM_FILE", (proxy_id, path):
                 try:
                     _read_proxy_file(path)
                 except RequestError as error:
-                    return r.Reply("F", format_error(error))
+                    return Reply("F", format_error(error))
                 self._cached_proxies[proxy_id] = path
-            case r.UseCachedProxy(proxy_id):
+            case "USE_CACHED_PROXY", (proxy_id,):
                 if proxy_id not in self._cached_proxies:
-                    return r.Reply("F", f"there is no cached proxy {quote_name(proxy_id)}")
+                    return Reply("F", f"there is no cached proxy {quote_name(proxy_id)}")
                 self._selected_proxy = self._cached_proxies[proxy_id]
-            case r.UncacheProxy(proxy_id):
+            case "UNCACHE_PROXY", (proxy_id,):
                 if self._cached_proxies.pop(proxy_id, None) == self._selected_proxy:
                     self._selected_proxy = None
-            case _:
-                return r.Reply("F", "this is not configured")
-        return r.Reply("S", "No error")
+        return Reply("S", NO_ERROR)
 
 
 @final
-class _StagedSubmission(PendingSubmission):
-    """One job's submission: its proxy first, then START."""
+class _StagedSubmission:
+    """The submission of one job: its proxy is uploaded first, then START is run."""
 
     def __init__(
         self, batch_system: BatchSystem, submission: Submission, proxy: Proxy | None
@@ -281,16 +270,15 @@ class _StagedSubmission(PendingSubmission):
         )
 
     def render_script(self) -> str:
-        """Give START's script."""
         return self._target.render_start_script(self._description)
 
     async def submit(self, key: str | None) -> str:
-        """Submit the job, and leave no proxy behind if it is refused."""
+        """Submit the job and return the batch system's id. A refused job leaves no proxy behind."""
         target = self._target
-        known = key is not None and target.store.find_by_key(target.name, key) is not None
-        if self._proxy is None or known:
+        is_recorded = key is not None and target.store.find_by_key(target.name, key) is not None
+        if self._proxy is None or is_recorded:
             return await target.submit(self._description, key=key)
-        self.render_script()  # what is refused is refused before anything is written
+        self.render_script()  # raises what is wrong before anything is written
         data = _read_proxy_file(self._proxy.path)
         await target.upload_file(io.BytesIO(data), f"{self._directory}/{PROXY_FILE_NAME}")
         try:
@@ -303,23 +291,28 @@ class _StagedSubmission(PendingSubmission):
             raise
 
 
-def _refuse_submission(request: r.Submit, error: OSProfileError) -> SubmitResult:
-    log.info("submit %s is refused: %s", request.request_id, format_log_entry(error))
-    return SubmitResult.from_error(error)
+def _make_ads_result(ads: Iterable[str]) -> Result:
+    return Result(extras=(f"[{';'.join(ads)}]",))
+
+
+def _refuse_action(job_id: JobId, system: BatchSystem, number: int) -> Result:
+    if not number:
+        return Result(1, f"Job {job_id} is not known on {system.name}")
+    return make_state_result(number, str(job_id))
 
 
 def _read_proxy_file(path: str) -> bytes:
-    """Read a proxy certificate of this machine; `AttributeRefusedError` for what cannot be one."""
+    """Return the content of a proxy certificate on this machine; raises `AttributeRefusedError`."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                why = "it is no regular file"
+                reason = "it is not a regular file"
             elif len(data := file.read(_MAX_PROXY_SIZE + 1)) > _MAX_PROXY_SIZE:
-                why = f"it is larger than {_MAX_PROXY_SIZE} bytes"
+                reason = f"it is larger than {_MAX_PROXY_SIZE} bytes"
             else:
                 return data
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it has a NUL"
-    message = f"the proxy {quote_name(path)} cannot be read: {why}"
+        reason = getattr(error, "strerror", None) or "its name has a NUL"
+    message = f"the proxy {quote_name(path)} cannot be read: {reason}"
     raise AttributeRefusedError(message, attribute="x509UserProxy")

@@ -1,8 +1,8 @@
-"""How many requests of a kind are worked on at a time; the others wait, first come, first served.
+"""A queue of requests with a limit for each command; requests over the limit wait their turn.
 
-A request that waits is some hundred bytes, one that is worked on some thousands, and the answer to
-BLAH_JOB_STATUS_ALL may be a megabyte. So what a client can make of the daemon's memory is bounded, and
-many submissions hold up no question.
+A waiting request takes some hundred bytes, a running one some thousands, and the answer to
+BLAH_JOB_STATUS_ALL may take a megabyte. The limits bound the daemon's memory, and many submissions
+do not delay status requests.
 """
 
 from __future__ import annotations
@@ -11,48 +11,47 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.blah import requests as r
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from osprofile.executors.blah.requests import Request
+
 _DEFAULT_CONCURRENCY: Final = 500
-_CONCURRENCY_LIMITS: Final[dict[type[object], int]] = {
-    r.Submit: 64,
-    r.StatusAll: 2,
-    r.StatusSelect: 2,
+_CONCURRENCY_LIMITS: Final = {
+    "BLAH_JOB_SUBMIT": 64,
+    "BLAH_JOB_STATUS_ALL": 2,
+    "BLAH_JOB_STATUS_SELECT": 2,
 }
 
 
 @final
 class RequestQueue:
-    """Works on requests by `handle_request`, so many of a kind at a time; `may_start` can hold up all new ones."""
+    """Runs `handle_request` for each request, as soon as its limit and `may_start()` allow it."""
 
     def __init__(
         self,
-        handle_request: Callable[[r.AnyRequest], Awaitable[None]],
+        handle_request: Callable[[Request], Awaitable[None]],
         may_start: Callable[[], bool],
     ) -> None:
         self._handle_request, self._may_start = handle_request, may_start
-        self._waiting: dict[type[object], deque[r.AnyRequest]] = {}
-        self._running: dict[type[object], set[asyncio.Task[None]]] = {}
+        self._waiting: dict[str, deque[Request]] = {}
+        self._running: dict[str, set[asyncio.Task[None]]] = {}
         self._is_open = True
 
-    def add_request(self, request: r.AnyRequest) -> None:
-        """Work on a request, now or when its turn comes."""
-        kind = type(request)
-        self._waiting.setdefault(kind, deque()).append(request)
-        self._start_requests(kind)
+    def add_request(self, request: Request) -> None:
+        """Start a request, now or when its turn comes."""
+        self._waiting.setdefault(request.command, deque()).append(request)
+        self._start_requests(request.command)
 
     def start_waiting(self) -> None:
-        """Start what may be started now: something was in the way."""
-        for kind in self._waiting:
-            self._start_requests(kind)
+        """Start the waiting requests that may start now."""
+        for command in self._waiting:
+            self._start_requests(command)
 
-    def _start_requests(self, kind: type[object]) -> None:
-        waiting, running = self._waiting[kind], self._running.setdefault(kind, set())
-        most = _CONCURRENCY_LIMITS.get(kind, _DEFAULT_CONCURRENCY)
-        while self._is_open and waiting and len(running) < most and self._may_start():
+    def _start_requests(self, command: str) -> None:
+        waiting, running = self._waiting[command], self._running.setdefault(command, set())
+        limit = _CONCURRENCY_LIMITS.get(command, _DEFAULT_CONCURRENCY)
+        while self._is_open and waiting and len(running) < limit and self._may_start():
             task = asyncio.ensure_future(self._handle_request(waiting.popleft()))
             running.add(task)
             task.add_done_callback(self._on_task_done)
@@ -62,23 +61,23 @@ class RequestQueue:
             running.discard(task)
         self.start_waiting()
 
-    # The end
+    # Shutdown
 
-    def cancel_all_except(self, kind: type[object]) -> None:
-        """Break off, and forget, the requests of all other kinds."""
+    def cancel_all_except(self, command: str) -> None:
+        """Cancel the running requests of all other commands, and drop the waiting ones."""
         for other, waiting in self._waiting.items():
-            if other is not kind:
+            if other != command:
                 waiting.clear()
                 for task in self._running[other]:
                     task.cancel()
 
     async def wait_until_idle(self) -> None:
-        """Wait until there is nothing more to do."""
+        """Wait until no request is running."""
         while tasks := [task for running in self._running.values() for task in running]:
             await asyncio.wait(tasks)
 
     def cancel_all(self) -> int:
-        """Break off all that is left, begin nothing more; give how many requests that were."""
+        """Cancel all requests, start no more, and return how many there were."""
         self._is_open = False
         tasks = [task for running in self._running.values() for task in running]
         for task in tasks:

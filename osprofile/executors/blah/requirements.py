@@ -1,7 +1,7 @@
-"""CERequirements: what a job demands of its place, translated to fields (page).
+"""CERequirements: what a job requires, translated to fields (docs/protocols/blah.md, 4.5).
 
-Of the conjuncts, `a == v` gives A, `a >= v` gives A_MIN and `a <= v` gives A_MAX. With whole numbers
-`>` and `<` are the next one. Any other conjunct is told as a warning, and is not kept.
+Of the conjuncts, `a == v` gives A, `a >= v` gives A_MIN and `a <= v` gives A_MAX; `>` and `<` of a
+whole number give the next one. Any other conjunct is left out, with a warning.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ _STRICT_BOUND_OFFSETS: Final = {">": 1, "<": -1}
 def translate_requirements(
     node: Expression, evaluator: Evaluator
 ) -> tuple[dict[str, str], list[str]]:
-    """Give what an expression demands, by the names of fields, and the warnings."""
-    found: dict[str, str] = {}
+    """Return the values that an expression requires, by field name, and the warnings."""
+    values: dict[str, str] = {}
     warnings = []
     for conjunct in _split_conjuncts(node):
-        demand = _translate_comparison(conjunct, evaluator)
-        if demand is None:
+        comparison = _translate_comparison(conjunct, evaluator)
+        if comparison is None:
             if conjunct != Literal(value=True):
                 warnings.append(f"CERequirements: {unparse(conjunct)!r} cannot be translated")
-        elif found.setdefault(demand[0], demand[1]) != demand[1]:
+            continue
+        name, value = comparison
+        if values.setdefault(name, value) != value:
             warnings.append(f"CERequirements: {unparse(conjunct)!r} contradicts what is before it")
-    return found, warnings
+    return values, warnings
 
 
 def _split_conjuncts(node: Expression) -> Iterator[Expression]:
@@ -59,7 +61,7 @@ def _split_conjuncts(node: Expression) -> Iterator[Expression]:
 
 
 def _translate_comparison(node: Expression, evaluator: Evaluator) -> tuple[str, str] | None:
-    """Give the field and the value of one comparison."""
+    """Return the field and the value of one comparison; None for any other expression."""
     if not isinstance(node, OperatorChain) or len(node.rest) != 1:
         return None
     left, (operator, right) = node.first, node.rest[0]
@@ -74,12 +76,9 @@ def _translate_comparison(node: Expression, evaluator: Evaluator) -> tuple[str, 
 def _evaluate_bound(operator: str, node: Expression, evaluator: Evaluator) -> str | None:
     value = evaluator.evaluate(node)
     if operator in _STRICT_BOUND_OFFSETS:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return (
-            str(value + _STRICT_BOUND_OFFSETS[operator])
-            if whole and isinstance(value, int)
-            else None
-        )
+        if isinstance(value, bool) or not isinstance(value, int):
+            return None
+        return str(value + _STRICT_BOUND_OFFSETS[operator])
     if isinstance(value, str):
         return value
     return format_constant(value) if isinstance(value, bool | int | float) else None

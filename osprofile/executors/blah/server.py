@@ -1,8 +1,8 @@
-"""The daemon: a client on stdin and stdout in front, the work of its requests behind.
+"""The daemon: it serves one client on stdin and stdout.
 
-What ends it: QUIT, the end of stdin, a client that is gone, a signal. Then its output is closed at once
-(seed, QUIT). The jobs go on; submissions that are under way have a moment to end, and what is cut off
-all the same is in the record, where the next daemon finds it.
+QUIT, the end of stdin, a client that is gone, or a signal ends it. It then closes its output at
+once (docs/protocols/blah.md, 2.2). The jobs go on. Running submissions get a moment to end; those
+that are cut off are in the record, where the next daemon finds them.
 """
 
 from __future__ import annotations
@@ -12,33 +12,35 @@ import logging
 import signal
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.executors.blah import requests as r
 from osprofile.executors.blah.batch_systems import BatchSystems
-from osprofile.executors.blah.protocol import DEFAULT_COMMANDS, Connection
+from osprofile.executors.blah.protocol import (
+    DEFAULT_COMMANDS,
+    PROXY_CACHE_COMMANDS,
+    Connection,
+)
 from osprofile.executors.blah.request_handler import RequestHandler
 from osprofile.executors.blah.request_queue import RequestQueue
+from osprofile.executors.blah.requests import Quit, Request
 from osprofile.executors.pipes import MAX_UNREAD_BYTES, PipeReader, PipeWriter
 
 if TYPE_CHECKING:
+    from osprofile.executors.blah.protocol import Event
     from osprofile.executors.blah.settings import Settings
 
 log: Final = logging.getLogger("osprofile.blah")
 _EXIT_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
-_PROXY_CACHE_COMMANDS: Final = frozenset(
-    {"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"}
-)
 
 
 @final
 class Server:
-    """One client's daemon; `stdin` and `stdout` are descriptors. `run` once."""
+    """The daemon of one client; `stdin` and `stdout` are file descriptors. Call `run` once."""
 
     def __init__(
         self, stdin: int, stdout: int, settings: Settings, *, dry_run: bool = False
     ) -> None:
         self._settings = settings
         self._connection = Connection(
-            DEFAULT_COMMANDS | (_PROXY_CACHE_COMMANDS if settings.proxy_cache else frozenset()),
+            DEFAULT_COMMANDS | (PROXY_CACHE_COMMANDS if settings.proxy_cache else frozenset()),
             window=settings.window,
         )
         self._batch_systems = BatchSystems(settings)
@@ -50,7 +52,7 @@ class Server:
         self._resume_task: asyncio.Task[None] | None = None
 
     async def run(self) -> int:
-        """Serve until QUIT, the end of stdin or a signal; give the exit code."""
+        """Serve until QUIT, the end of stdin or a signal, and return the exit code."""
         loop = asyncio.get_running_loop()
         for number in _EXIT_SIGNALS:
             loop.add_signal_handler(number, self._handle_signal, number)
@@ -67,8 +69,8 @@ class Server:
         return 0
 
     async def _shut_down(self) -> None:
-        """Close the pipe, then let submissions come to their end; what only asks is broken off."""
-        self._request_queue.cancel_all_except(r.Submit)
+        """Close the output, then wait for submissions; all other requests are cancelled."""
+        self._request_queue.cancel_all_except("BLAH_JOB_SUBMIT")
         try:
             async with asyncio.timeout(self._settings.linger):
                 await self._output.close()
@@ -80,12 +82,11 @@ class Server:
 
     def _handle_signal(self, number: int) -> None:
         log.info("received signal %d", number)
-        if self._stopping.is_set():  # once more: at once
+        if self._stopping.is_set():  # the second signal: do not wait
             self._request_queue.cancel_all()
         self._stopping.set()
 
     def _stop_serving(self) -> None:
-        """End: the client is gone."""
         self._stopping.set()
 
     # Requests and results
@@ -100,26 +101,26 @@ class Server:
             log.info("the end of stdin")
             self._stop_serving()
 
-    def _dispatch_event(self, event: r.AnyRequest | r.ImmediateRequest | r.Quit) -> None:
-        if isinstance(event, r.Request):
+    def _dispatch_event(self, event: Event) -> None:
+        if isinstance(event, Request):
             self._request_queue.add_request(event)
-        elif isinstance(event, r.Quit):
+        elif isinstance(event, Quit):
             log.info("QUIT")
             self._stop_serving()
         else:
             self._connection.answer_request(self._request_handler.handle_immediate(event))
 
-    async def _handle_request(self, request: r.AnyRequest) -> None:
+    async def _handle_request(self, request: Request) -> None:
         result = await self._request_handler.handle_request(request)
         self._connection.finish_request(request, result)
         self._send_output()
 
     def _has_result_room(self) -> bool:
-        """Say whether there is room for more results; at the end nobody fetches them."""
+        """Return whether there is room for more results; at the end nobody fetches them."""
         return self._connection.unfetched_bytes < MAX_UNREAD_BYTES or self._stopping.is_set()
 
     def _send_output(self) -> None:
-        """Send what there is; read no more as long as the client does not read."""
+        """Send what there is; stop reading as long as the client does not read."""
         self._output.send(self._connection.data_to_send())
         if self._output.unsent_bytes > MAX_UNREAD_BYTES and self._resume_task is None:
             self._input.pause_reading()

@@ -1,9 +1,9 @@
-"""What a site can set: by a TOML file, by options of the command line.
+"""The settings of a site, from TOML files and the command line.
 
     map = { pbs = "torque" }        # GridType pbs means the profile torque
-    held_as_idle = true             # a job held in the batch system is told as idle
+    held_as_idle = true             # a job held in the batch system is reported as idle
 
-HTCondor starts the daemon without arguments, so it reads the system's and the user's file by itself.
+HTCondor starts the daemon without arguments, so it finds the system's and the user's file itself.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ class Settings:
     """The settings, each with its default. Times are in seconds.
 
     `profiles` are directories that are searched for profiles first. `map` gives the profile of a
-    GridType that is no profile's name itself. `extra_submit_args` gives the options that
-    BatchExtraSubmitArgs may have, and the field of each (`options.py`). `context` holds special fields of all jobs, as
-    `"SSH:HOST" = "me@login"` for batch systems on another host. `store` is the record of jobs (empty: the user's).
-    `at_once` scripts of a batch system run at a time. Jobs are asked for every `fastest` to
-    `slowest`, and an answer is as old as `max_age` at the most; a job that nobody knows is lost
-    after `grace`. When the client has gone, submissions under way have `linger` to end.
+    GridType that is not itself the name of a profile. `extra_submit_args` gives the options that
+    BatchExtraSubmitArgs may have, and the field of each (`submit_options`). `context` holds special
+    fields of all jobs, such as `"SSH:HOST" = "me@login"` for batch systems on another host. `store`
+    is the file of the job record (empty: the user's). `at_once` scripts of a batch system run at a
+    time. Jobs are polled every `fastest` to `slowest`, and a status is at most `max_age` old; a job
+    that the batch system does not know is lost after `grace`. When the client has gone, running
+    submissions have `linger` to end.
     """
 
     profiles: tuple[str, ...] = ()
@@ -59,21 +60,21 @@ class Settings:
     linger: float = 2.0
 
     def with_grid_types(self, pairs: Mapping[str, str]) -> Settings:
-        """Give the settings with further GridTypes."""
+        """Return the settings with further GridTypes."""
         return replace(self, map=_validate_table("map", {**self.map, **pairs}))
 
 
 def list_config_files() -> list[str]:
-    """Give the files that are read if they exist, each going before the one in front of it."""
+    """Return the files that are read if they exist; a later one overrides an earlier one."""
     home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return [SYSTEM_CONFIG_FILE, os.path.join(home, "osprofile", "blahpd.toml")]
 
 
 def read_settings(path: str, settings: Settings) -> Settings:
-    """Give settings as a file changes them. `SettingError` says what is wrong in it."""
+    """Return settings as changed by a file. Raises `SettingError`."""
     try:
         with open(path, "rb") as file:
-            found = tomllib.load(file)
+            table = tomllib.load(file)
     except OSError as error:
         raise SettingError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -82,7 +83,7 @@ def read_settings(path: str, settings: Settings) -> Settings:
         ) from None
     names = [f.name for f in fields(Settings)]
     changes = {}
-    for name, value in found.items():
+    for name, value in table.items():
         if name not in names:
             hint = suggest_names(name, names) or f"known: {', '.join(names)}"
             raise SettingError(f"{path}: there is no setting {quote_value(name)}", hint=hint)
@@ -96,7 +97,7 @@ def read_settings(path: str, settings: Settings) -> Settings:
 
 def _validate_text(name: str, value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
-        raise SettingError(f"{name} = {value!r} is no text")
+        raise SettingError(f"{name} = {value!r} is not a text")
     if name == "log_level" and value not in LOG_LEVELS:
         raise SettingError(f"{name} = {value!r}", hint=f"one of {', '.join(LOG_LEVELS)}")
     return value
@@ -110,7 +111,7 @@ def _validate_flag(name: str, value: object) -> bool:
 
 def _validate_count(name: str, value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MAX_NUMBER:
-        raise SettingError(f"{name} = {value!r} is no number of 1 or more")
+        raise SettingError(f"{name} = {value!r} is not an integer from 1 to {_MAX_NUMBER}")
     return value
 
 
@@ -120,26 +121,26 @@ def _validate_seconds(name: str, value: object) -> float:
         or not isinstance(value, int | float)
         or not 0 <= value <= _MAX_NUMBER
     ):
-        raise SettingError(f"{name} = {value!r} is no number of seconds")
+        raise SettingError(f"{name} = {value!r} is not a number of seconds")
     return float(value)
 
 
 def _validate_text_list(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise SettingError(f"{name} = {value!r} is no list", hint=f'as in: {name} = ["a", "b"]')
+        raise SettingError(f"{name} = {value!r} is not a list", hint=f'as in: {name} = ["a", "b"]')
     return tuple(_validate_text(name, item) for item in value)
 
 
 def _validate_table(name: str, value: object) -> Mapping[str, str]:
     if not isinstance(value, dict):
         hint = f"as in: {name} = {_TABLE_EXAMPLES[name]}"
-        raise SettingError(f"{name} = {value!r} is no table", hint=hint)
+        raise SettingError(f"{name} = {value!r} is not a table", hint=hint)
     for key, item in value.items():
         _validate_text(f"{name}: {key}", item)
         for word in (key, item) if name == "map" else ():
             if not PROFILE_NAME.match(word):
                 hint = "a letter or digit, then letters, digits, _ . -"
-                raise SettingError(f"{name}: {word!r} is no name", hint=hint)
+                raise SettingError(f"{name}: {word!r} is not a name", hint=hint)
         if name == "extra_submit_args" and not _OPTION_ENTRY.match(f"{key} {item}"):
             hint = f"an option, and a field or FIELD=VALUE, as in: {name} = {_TABLE_EXAMPLES[name]}"
             raise SettingError(f"{name}: {key!r} = {item!r}", hint=hint)

@@ -1,12 +1,14 @@
-"""A submit ad, read and asked for the values of its attributes.
+"""A submit ad and the values of its attributes.
 
-What is wrong with an attribute is an `AttributeRefusedError` that names it: HTCondor shows its text
-to the user, as the reason why the job is held.
+A wrong attribute raises an `AttributeRefusedError` that names it: HTCondor shows its text to the
+user, as the reason why the job is held.
 """
 
 from __future__ import annotations
 
 import math
+import posixpath
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar, final
 
 from osprofile.errors import AttributeRefusedError, ClassAdError, quote_value
@@ -14,7 +16,6 @@ from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import UNDEFINED, Evaluator, Failure, Value, parse_ad_prefix
 from osprofile.executors.blah.classad.values import describe_type
 from osprofile.executors.blah.classad.writer import format_constant
-from osprofile.executors.blah.job_id import PROFILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,17 +25,18 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 MAX_AD_LENGTH: Final = 1024 * 1024
-"""Characters of a submit ad. The real daemon ends itself at a longer line (page, fault 1)."""
+"""Characters of a submit ad; blahpd ends itself at a longer one (docs/protocols/blah.md, 7.1)."""
 
 _MAX_INTEGER: Final = 2**63 - 1
+_MAX_PATH_SIZE: Final = 4096  # PATH_MAX of Linux
 _TRUE_WORDS, _FALSE_WORDS = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 
 
 @final
 class SubmitAd:
-    """The attributes of a submit ad, by their names in any case.
+    """The attributes of a submit ad; their names are case-insensitive.
 
-    Expressions are evaluated. An attribute that is missing, or undefined, is None.
+    Expressions are evaluated. An attribute that is missing or undefined is None.
     """
 
     def __init__(self, ad: Ad) -> None:
@@ -44,36 +46,49 @@ class SubmitAd:
 
     @classmethod
     def parse(cls, text: str) -> SubmitAd:
-        """Read the text of BLAH_JOB_SUBMIT. `ClassAdError` for what is no ad.
+        """Parse the argument of BLAH_JOB_SUBMIT. Raises `ClassAdError` for a malformed ad.
 
-        Text behind the ad is ignored, with a warning: the seed's own example has some.
+        Text after the ad is ignored, with a warning: the example of docs/protocols/blah.md, 2.3,
+        has some.
         """
         if len(text) > MAX_AD_LENGTH:
             message = f"the ad is longer than {MAX_AD_LENGTH} characters"
             raise ClassAdError(message, text, MAX_AD_LENGTH)
         ad, rest = parse_ad_prefix(text)
-        found = cls(ad)
+        submit_ad = cls(ad)
         if rest.strip():
-            found.warnings.append(f"text behind the ad is ignored: {quote_value(rest.strip(), 40)}")
-        return found
+            text = quote_value(rest.strip(), 40)
+            submit_ad.warnings.append(f"text after the ad is ignored: {text}")
+        return submit_ad
 
     @property
     def grid_type(self) -> str:
-        """GridType: it names a profile, and can be nothing but a name."""
+        """GridType, the name of the batch system; it is mandatory."""
         name = self.get_text("GridType")
         if not name:
             message = "attribute GridType is missing: it names the batch system"
             raise AttributeRefusedError(message, attribute="GridType")
-        if not PROFILE_NAME.match(name):
-            raise self.make_refusal("GridType", f"{quote_value(name)} is no name of a batch system")
         return name
 
+    @cached_property
+    def iwd(self) -> str | None:
+        """Iwd, the absolute path at which relative paths begin."""
+        path = self.get_text("Iwd") or None
+        if path is not None and not path.startswith("/"):
+            raise self.make_refusal("Iwd", f"{quote_value(path)} is not an absolute path")
+        return path
+
+    @property
+    def stages_executable(self) -> bool:
+        """StageCmd: whether the executable is to be copied to the job; it is the default."""
+        return self.get_flag("StageCmd") is not False
+
     def list_names(self) -> list[str]:
-        """Give the names of the attributes as they are written."""
+        """Return the names of the attributes as they are written."""
         return [attribute.name for attribute in self.ad.attributes.values()]
 
     def get_value(self, name: str) -> Value | None:
-        """Give an attribute's value."""
+        """Return an attribute's value."""
         value = self.evaluator.evaluate_attribute(name)
         if isinstance(value, Failure):
             raise self.make_refusal(name, value.reason or "its value is an error")
@@ -83,16 +98,16 @@ class SubmitAd:
         return None if value is UNDEFINED else value
 
     def get_text(self, name: str) -> str | None:
-        """Give an attribute as text; numbers and booleans as they are written."""
+        """Return an attribute as text; numbers and booleans as a ClassAd writes them."""
         value = self.get_value(name)
         if value is None or isinstance(value, str):
             return value
         if isinstance(value, bool | int | float):
             return format_constant(value)
-        raise self.make_refusal(name, f"its value is {describe_type(value)}, and no text")
+        raise self.make_refusal(name, f"its value is {describe_type(value)}, not a text")
 
     def get_flag(self, name: str) -> bool | None:
-        """Give an attribute as a boolean; the words "TRUE" and "FALSE" are two as well."""
+        """Return an attribute as a boolean; the words "TRUE" and "FALSE" are accepted as well."""
         value = self.get_value(name)
         if value is None or isinstance(value, bool):
             return value
@@ -102,18 +117,18 @@ class SubmitAd:
         raise self.make_refusal(name, f"{_format_value(value)} is neither true nor false")
 
     def get_count(self, name: str) -> int | None:
-        """Give an attribute as a number of things; 0 is None: as many as the site gives."""
+        """Return an attribute as an integer; None for 0, which means the site's default."""
         number = self._get_number(name)
         if number is not None and number != math.floor(number):
-            raise self.make_refusal(name, f"{number} is no whole number")
+            raise self.make_refusal(name, f"{number} is not an integer")
         return None if not number else int(number)
 
     def get_amount(self, name: str) -> int | None:
-        """Give an attribute as an amount, rounded up; 0 is None: as much as the site gives."""
+        """Return an attribute as an integer, rounded up; None for 0, which means the default."""
         return math.ceil(self._get_number(name) or 0) or None
 
     def parse_value(self, name: str, parse: Callable[[str], _T]) -> _T | None:
-        """Give an attribute's text as one of the functions in `splitting` reads it."""
+        """Return an attribute's text as parsed by one of the functions of `attribute_syntax`."""
         text = self.get_text(name)
         if text is None:
             return None
@@ -123,7 +138,7 @@ class SubmitAd:
             raise self.make_refusal(name, str(error)) from None
 
     def get_file_names(self, name: str) -> list[str]:
-        """Give an attribute as names of files: a text with commas, or a list."""
+        """Return an attribute as names of files; it may be a text with commas, or a list."""
         value = self.get_value(name)
         if isinstance(value, tuple):
             if all(isinstance(item, str) for item in value):
@@ -131,9 +146,21 @@ class SubmitAd:
             raise self.make_refusal(name, "its list has other elements than strings")
         return self.parse_value(name, attribute_syntax.split_file_list) or []
 
-    def make_refusal(self, name: str, why: str, hint: str = "") -> AttributeRefusedError:
-        """Make the error about an attribute."""
-        return AttributeRefusedError(f"attribute {name}: {why}", attribute=name, hint=hint)
+    def get_path(self, name: str) -> str | None:
+        """Return an attribute as a path that begins at Iwd."""
+        path = self.get_text(name)
+        return self.resolve_path(name, path) if path else None
+
+    def resolve_path(self, name: str, path: str) -> str:
+        """Return the path that an attribute gave as one that begins at Iwd."""
+        resolved = posixpath.join(self.iwd, path) if self.iwd else path
+        if len(resolved.encode()) >= _MAX_PATH_SIZE:
+            raise self.make_refusal(name, f"a path of {len(resolved)} characters is too long")
+        return resolved
+
+    def make_refusal(self, name: str, reason: str, hint: str = "") -> AttributeRefusedError:
+        """Return the error about an attribute."""
+        return AttributeRefusedError(f"attribute {name}: {reason}", attribute=name, hint=hint)
 
     def _get_number(self, name: str) -> int | float | None:
         value = self.get_value(name)
@@ -144,9 +171,9 @@ class SubmitAd:
         except ValueError:
             number = None
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise self.make_refusal(name, f"{_format_value(value)} is no number")
+            raise self.make_refusal(name, f"{_format_value(value)} is not a number")
         if not 0 <= number <= _MAX_INTEGER:
-            raise self.make_refusal(name, f"{number} is no number from 0 to {_MAX_INTEGER}")
+            raise self.make_refusal(name, f"{number} is not a number from 0 to {_MAX_INTEGER}")
         return number
 
 

@@ -1,10 +1,10 @@
-"""BatchExtraSubmitArgs: options of the batch system's command, those that a site takes.
+"""BatchExtraSubmitArgs: the options of the batch system's submit command that a site accepts.
 
     { "--qos" = "QOS", "-C" = "FEATURES", "--exclusive" = "SHARED=no" }
 
-is such a site's list: an option and the field of the profile that its value goes to, or an option without a
-value, and what the field gets. So a value is checked as any other, and where it stands in a script
-is the profile's business.
+is the list of such a site: an option and the profile's field that gets its value, or an option
+without a value and the value that the field gets. So a value is checked like any other, and the
+profile decides where it stands in a script.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 
 def parse_submit_options(text: str, accepted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return for each option of a text, whose words are a shell's, its field and its value.
+    """Return the field and the value of each option in a text, which is split as a shell does.
 
-    A value stands behind `=` or a blank, or at once behind an option of one letter. ValueError
-    for what is not among the accepted ones.
+    A value follows `=`, a blank, or an option of one letter directly. Raises ValueError for an
+    option that is not accepted.
     """
-    found = {}
+    options = {}
     words = iter(shlex.split(text))
     for word in words:
         option, value = _split_option(word, accepted)
         field, equals, fixed = accepted[option].partition("=")
         if equals and value is not None:
-            message = f"the option {option} has no value, and {quote_value(word, 40)} gives one"
+            message = f"the option {option} takes no value, but {quote_value(word, 40)} has one"
             raise ValueError(message)
         if not equals and value is None and (value := next(words, None)) is None:
             message = f"the option {option} needs a value"
             raise ValueError(message)
-        found[option] = (field, fixed if equals else str(value))
-    return found
+        options[option] = (field, fixed if equals else str(value))
+    return options
 
 
 def _split_option(word: str, accepted: Mapping[str, str]) -> tuple[str, str | None]:
-    """Return an option, and the value that stands in the same word."""
+    """Return an option, and the value in the same word (None: there is none)."""
     name, equals, value = word.partition("=")
     if name in accepted:
         return name, value if equals else None
     if word[:2] in accepted:
         return word[:2], word[2:]
-    message = f"{quote_value(word, 40)} is no option"
+    message = f"{quote_value(word, 40)} is not an option"
     if word.startswith("-"):
-        message = f"the option {name} is not taken here"
+        message = f"the option {name} is not accepted here"
     raise ValueError(message)

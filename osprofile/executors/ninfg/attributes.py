@@ -1,7 +1,7 @@
-"""What the attributes of JOB_CREATE mean: one table, from attribute to order (seed, 2.2.2.4).
+"""The attributes of JOB_CREATE: a table from attributes to a job request.
 
-An order is a `JobDescription`, where it goes, and which files travel. Unknown attributes are
-ignored; of one that is given twice the last counts, but arguments, variables and options add up.
+The attributes are those of docs/protocols/ninfg.md, 3. Unknown ones are ignored. If one is given
+twice the last one counts, but arguments, variables and options add up.
 """
 
 from __future__ import annotations
@@ -12,41 +12,46 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import AttributeRefusedError, OSProfileError, quote_value
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.errors import AttributeRefusedError, quote_value
+from osprofile.executors.digits import parse_digits
+from osprofile.jobs.description import (
+    FIELD_BY_ATTRIBUTE,
+    MULTI_PROCESS_APPLICATION,
+    JobDescription,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _RUN_IN_DIRECTORY: Final = 'cd && cd -- "$1" || exit 125; shift; exec "$@"'
-"""Runs a program in a directory below the home directory."""
+"""Runs a program in a directory below the home directory; its exit code is 125 if it cannot."""
 _MAX_NUMBER: Final = 999_999_999
+_MAX_PORT: Final = 65535
 _MAX_AUTH_NUMBER: Final = 2**31 - 1
 _DEFAULT_PROFILE: Final = "linux"
 
 _BACKEND_APPLICATIONS: Final[Mapping[str, str | None]] = MappingProxyType(
     {"NORMAL": None, "MPI": "MPI", "BLACS": "BLACS"}
 )
-"""By backend, the profile's application that starts it; None is its default one."""
-MULTI_PROCESS_APPLICATION: Final = "Processes"
-"""The application for several processes of backend NORMAL."""
+"""By backend, the profile's application that starts it; None is the profile's default."""
 
 
 def staged_path(executable: str, directory: str) -> str:
-    """Give where an executable of this machine is brought, in a job's working directory."""
+    """Return the path of a staged executable in a job's working directory."""
     return posixpath.join(directory, "bin", posixpath.basename(executable))
 
 
 def auth_number_path(directory: str) -> str:
-    """Return the file of the number by which an executable proves itself, in a working directory."""
+    """Return the path of the file with the executable's authentication number."""
     return posixpath.join(directory, "auth_number")
 
 
 @final
 class Destination(NamedTuple):
-    """Where a job goes: jobs of equal places share one target system.
+    """Where a job goes; jobs with equal destinations share a target system.
 
-    `hostname` as the client gave it; `port` 0 is the default; `polling` 0 leaves the interval to us.
+    `hostname` is as the client gave it. `port` 0 is ssh's default. `polling` is the poll interval
+    in seconds; 0 leaves it to us.
     """
 
     profile: str
@@ -59,13 +64,14 @@ class Destination(NamedTuple):
 @final
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """A job that was asked for.
+    """A job as a client requested it.
 
-    `executable` is a path here if it is `is_staged`, else on the target system. `run_directory` is where it
-    runs there, which other jobs may share: an absolute path, or one below the home directory; None:
-    in the job's own working directory. `stdout` and `stderr` are files here that
-    get its output; None: nobody wants it. `auth_number` is a secret that the executable finds in a
-    file; empty: there is none. `base_description` lacks what depends on the working directory.
+    `executable` is a path on this machine if `is_staged`, else on the target system. It runs in
+    `run_directory` there, which other jobs may share: an absolute path, or one below the home
+    directory; None: the job's own working directory. `stdout` and `stderr` are files on this
+    machine that get its output (None: the output is dropped). `auth_number` is a secret that the
+    executable reads from a file (empty: there is none). `base_description` lacks what depends on
+    the working directory.
     """
 
     destination: Destination
@@ -78,7 +84,7 @@ class JobRequest:
     auth_number: str = ""
 
     def build_description(self, directory: str) -> JobDescription:
-        """Give the job for a working directory of the target system."""
+        """Return the description of the job for a working directory on the target system."""
         executable = self.executable
         if self.is_staged:
             executable = staged_path(executable, directory)
@@ -106,7 +112,7 @@ class JobRequest:
 @final
 @dataclass(slots=True)
 class _ParsedAttributes:
-    """The attributes of one JOB_CREATE, read; by name, in the types that their readers give."""
+    """The values of the attributes of one JOB_CREATE, by name."""
 
     values: dict[str, object] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
@@ -114,16 +120,16 @@ class _ParsedAttributes:
     profile: str = ""
 
     def get_text(self, name: str) -> str:
-        """Give a text; empty if it is not there."""
+        """Return a text; empty if it is missing."""
         return str(self.values.get(name, ""))
 
     def get_number(self, name: str) -> int:
-        """Give a number; 0 if it is not there."""
+        """Return a number; 0 if it is missing."""
         value = self.values.get(name, 0)
         return value if isinstance(value, int) else 0
 
     def get_flag(self, name: str) -> bool:
-        """Give a flag; False if it is not there."""
+        """Return a flag; False if it is missing."""
         return bool(self.values.get(name, False))
 
 
@@ -132,9 +138,9 @@ _AttributeReader = Callable[[_ParsedAttributes, str, str], None]
 
 @final
 class Attribute(NamedTuple):
-    """A row of the table: how a value is read, and of what in a JobDescription it becomes a part.
+    """A row of the table: the reader of the value, and the attribute of `JobDescription` that it sets.
 
-    `description_field` is empty for what is no part of it.
+    `description_field` is empty if it sets none.
     """
 
     read_value: _AttributeReader
@@ -158,35 +164,30 @@ def _read_nonempty_text(parsed: _ParsedAttributes, name: str, value: str) -> Non
 
 def _read_path(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value.startswith("/") or value.endswith("/"):
-        raise _make_refusal(name, f"{quote_value(value)} is no absolute path of a file")
+        raise _make_refusal(name, f"{quote_value(value)} is not an absolute path of a file")
     parsed.values[name] = value
 
 
-def _read_number(parsed: _ParsedAttributes, name: str, value: str) -> None:
-    digits = value.strip()
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 18 or int(digits) > _MAX_NUMBER:
-        raise _make_refusal(name, f"{quote_value(value)} is no number from 0 to {_MAX_NUMBER}")
-    parsed.values[name] = int(digits)
+def _make_number_reader(minimum: int = 0, maximum: int = _MAX_NUMBER) -> _AttributeReader:
+    def read_number(parsed: _ParsedAttributes, name: str, value: str) -> None:
+        number = parse_digits(value.strip(), 18)
+        if number is None or not minimum <= number <= maximum:
+            message = f"{quote_value(value)} is not a number from {minimum} to {maximum}"
+            raise _make_refusal(name, message)
+        parsed.values[name] = number
+
+    return read_number
 
 
-def _read_count(parsed: _ParsedAttributes, name: str, value: str) -> None:
-    _read_number(parsed, name, value)
-    if parsed.values[name] == 0:
-        raise _make_refusal(name, "at least one process is needed")
-
-
-def _read_port(parsed: _ParsedAttributes, name: str, value: str) -> None:
-    _read_number(parsed, name, value)
-    if parsed.get_number(name) > 65535:
-        raise _make_refusal(name, f"{value} is no port: at most 65535, and 0 for the default")
+_read_number: Final = _make_number_reader()
 
 
 def _read_auth_number(parsed: _ParsedAttributes, name: str, value: str) -> None:
     digits = value.strip()
-    plain = digits.isascii() and digits.isdigit() and len(digits) <= 10
-    if not plain or int(digits) > _MAX_AUTH_NUMBER:
-        # the value is a secret, and an error is logged
-        raise _make_refusal(name, f"it is no number from 0 to {_MAX_AUTH_NUMBER}")
+    number = parse_digits(digits, 10)
+    if number is None or number > _MAX_AUTH_NUMBER:
+        # The message does not have the value: it is a secret, and errors are logged.
+        raise _make_refusal(name, f"it is not a number from 0 to {_MAX_AUTH_NUMBER}")
     parsed.values[name] = digits
 
 
@@ -200,7 +201,7 @@ def _read_flag(parsed: _ParsedAttributes, name: str, value: str) -> None:
 def _read_backend(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if value.strip().upper() not in _BACKEND_APPLICATIONS:
         raise _make_refusal(
-            name, f"{quote_value(value)} is none of {', '.join(_BACKEND_APPLICATIONS)}"
+            name, f"{quote_value(value)} is not one of {', '.join(_BACKEND_APPLICATIONS)}"
         )
     parsed.values[name] = value.strip().upper()
 
@@ -210,14 +211,14 @@ def _read_argument(parsed: _ParsedAttributes, name: str, value: str) -> None:
     parsed.arguments.append(value)
 
 
-def _read_variable(parsed: _ParsedAttributes, name: str, value: str) -> None:  # noqa: ARG001  # a reader as the others
+def _read_variable(parsed: _ParsedAttributes, name: str, value: str) -> None:  # noqa: ARG001  # the signature of a reader
     variable, _, content = value.partition("=")
     parsed.environment[variable] = content
 
 
 def _read_profile(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value.strip():
-        raise _make_refusal(name, "it names no profile")
+        raise _make_refusal(name, "it does not name a profile")
     parsed.profile = value.strip()
 
 
@@ -229,22 +230,24 @@ def _read_option(parsed: _ParsedAttributes, name: str, value: str) -> None:
 
 ATTRIBUTES: Final[Mapping[str, Attribute]] = MappingProxyType(
     {
-        # where
+        # destination
         "hostname": Attribute(_read_nonempty_text, mandatory=True),
-        "port": Attribute(_read_port, mandatory=True),
+        "port": Attribute(_make_number_reader(maximum=_MAX_PORT), mandatory=True),
         "jobmanager": Attribute(_read_text),
         "subject": Attribute(_read_text),
         "profile": Attribute(_read_profile),
         "option": Attribute(_read_option),
         "invoke_server_option": Attribute(_read_option),
         "status_polling": Attribute(_read_number, mandatory=True),
-        # what
+        # job
         "executable_path": Attribute(_read_path, mandatory=True, description_field="executable"),
         "argument": Attribute(_read_argument, mandatory=True, description_field="arguments"),
         "environment": Attribute(_read_variable, description_field="environment"),
         "tmp_dir": Attribute(_read_text, description_field="environment"),
         "backend": Attribute(_read_backend, mandatory=True, description_field="application"),
-        "count": Attribute(_read_count, mandatory=True, description_field="processes"),
+        "count": Attribute(
+            _make_number_reader(minimum=1), mandatory=True, description_field="processes"
+        ),
         "host_count": Attribute(_read_number, description_field="nodes"),
         "max_time": Attribute(_read_number, description_field="walltime"),
         "max_wall_time": Attribute(_read_number, description_field="walltime"),
@@ -260,7 +263,7 @@ ATTRIBUTES: Final[Mapping[str, Attribute]] = MappingProxyType(
         "redirect_enable": Attribute(_read_flag, mandatory=True),
         "stdout_file": Attribute(_read_text),
         "stderr_file": Attribute(_read_text),
-        # of no meaning here
+        # ignored
         "client_name": Attribute(_read_text, mandatory=True),
         "refresh_credential": Attribute(_read_text, mandatory=True),
     }
@@ -269,18 +272,18 @@ MANDATORY_ATTRIBUTES: Final = tuple(name for name, row in ATTRIBUTES.items() if 
 
 
 def parse_job_request(attributes: Iterable[tuple[str, str]]) -> JobRequest:
-    """Give what the attributes of a JOB_CREATE ask for; `AttributeRefusedError` names the wrong one."""
-    given = _ParsedAttributes()
+    """Return the job request of a JOB_CREATE. Raises `AttributeRefusedError` for a wrong attribute."""
+    parsed = _ParsedAttributes()
     for name, value in attributes:
         row = ATTRIBUTES.get(name)
         if row is not None:
             _validate_text(name, value)
-            row.read_value(given, name, value)
-    missing = [name for name in MANDATORY_ATTRIBUTES if name not in given.values]
+            row.read_value(parsed, name, value)
+    missing = [name for name in MANDATORY_ATTRIBUTES if name not in parsed.values]
     if missing:
-        message = f"mandatory, and missing{_format_others(missing[1:])}"
+        message = f"it is mandatory, and missing{_format_others(missing[1:])}"
         raise _make_refusal(missing[0], message)
-    return _build_job_request(given)
+    return _build_job_request(parsed)
 
 
 def _format_others(names: list[str]) -> str:
@@ -289,19 +292,19 @@ def _format_others(names: list[str]) -> str:
 
 def _validate_text(name: str, value: str) -> None:
     if "\0" in value:
-        raise _make_refusal(name, "it has a NUL byte in it")
+        raise _make_refusal(name, "it contains a NUL byte")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise _make_refusal(name, f"{quote_value(value)} is no UTF-8") from None
+        raise _make_refusal(name, f"{quote_value(value)} is not valid UTF-8") from None
 
 
 def _build_job_request(parsed: _ParsedAttributes) -> JobRequest:
     staged, redirected = parsed.get_flag("staging"), parsed.get_flag("redirect_enable")
     executable = parsed.get_text("executable_path")
-    run_in = parsed.get_text("work_directory") or None
-    if run_in is None and not staged:
-        run_in = posixpath.dirname(executable)
+    run_directory = parsed.get_text("work_directory") or None
+    if run_directory is None and not staged:
+        run_directory = posixpath.dirname(executable)
     return JobRequest(
         destination=Destination(
             parsed.get_text("jobmanager") or parsed.profile or _DEFAULT_PROFILE,
@@ -312,7 +315,7 @@ def _build_job_request(parsed: _ParsedAttributes) -> JobRequest:
         ),
         executable=executable,
         is_staged=staged,
-        run_directory=run_in,
+        run_directory=run_directory,
         stdout=(parsed.get_text("stdout_file") or None) if redirected else None,
         stderr=(parsed.get_text("stderr_file") or None) if redirected else None,
         base_description=_build_description(parsed),
@@ -344,19 +347,14 @@ def _build_description(parsed: _ParsedAttributes) -> JobDescription:
 
 
 def attributes_for_field(field_name: str) -> tuple[str, ...]:
-    """Give the attributes that a field of the profile comes from; none for any other field."""
+    """Return the attributes that a field of the profile gets its value from."""
     if field_name in {"SSH:HOST", "USER_NAME"}:
         return ("hostname",)
     if field_name == "SSH:PORT":
         return ("port",)
     if field_name == "DIRECTORY":
         return ("work_directory",)
-    becomes = next((a for a, name in FIELD_BY_ATTRIBUTE.items() if name == field_name), None)
+    attribute = next((a for a, name in FIELD_BY_ATTRIBUTE.items() if name == field_name), None)
     return tuple(
-        name for name, row in ATTRIBUTES.items() if becomes and row.description_field == becomes
+        name for name, row in ATTRIBUTES.items() if attribute and row.description_field == attribute
     )
-
-
-def format_error(error: OSProfileError) -> str:
-    """Give an error on one line, its hint behind it."""
-    return f"{error.message} ({error.hint})" if error.hint else error.message

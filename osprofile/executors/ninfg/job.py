@@ -1,7 +1,7 @@
-"""One job's way: staged, submitted, watched, its output fetched, its directory removed.
+"""The life of one job: it is staged, submitted and watched, its output fetched, its files removed.
 
-Whatever happens to it, its end is told once; and a job that is not wanted any more is followed
-until it is gone.
+Its end is reported exactly once, whatever happens. A job that is not wanted any more is removed, and
+followed until it is gone.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ import logging
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptCutError
-from osprofile.executors.ninfg.attributes import format_error
+from osprofile.executors.failures import (
+    describe_start_failure,
+    format_error,
+    format_internal_error,
+)
 from osprofile.executors.ninfg.protocol import Status
-from osprofile.executors.start_failure import describe_start_failure
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from osprofile.executors.ninfg.attributes import JobRequest
     from osprofile.executors.ninfg.job_target import JobTarget
@@ -26,9 +29,9 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.ninfg")
 MIN_RETRY_DELAY, MAX_RETRY_DELAY = 1.0, 30.0
-"""Seconds between two tries of what did not work; each is twice the one before."""
+"""Seconds between two tries; each delay is twice the one before."""
 MAX_TRIES: Final = 5
-"""After so many a submission that is cut off each time has failed, and output is lost."""
+"""After so many tries a submission that was cut off each time has failed, and output is lost."""
 _STATUS_BY_STATE: Final = {
     JobState.QUEUED: Status.PENDING,
     JobState.HELD: Status.PENDING,
@@ -36,29 +39,36 @@ _STATUS_BY_STATE: Final = {
 }
 
 
+def _retry_delays() -> Iterator[float]:
+    delay = MIN_RETRY_DELAY
+    while True:
+        yield delay
+        delay = min(delay * 2, MAX_RETRY_DELAY)
+
+
 def describe_end(status: JobStatus) -> tuple[Status, str]:
-    """Give how an ended job is told: DONE only for one that ended by itself with exit code 0."""
+    """Return how the end of a job is reported: DONE only if it exited by itself with code 0."""
     if status.state is JobState.DONE and status.exit_code in {0, None}:
         return Status.DONE, ""
     if status.state is JobState.DONE:
         return Status.FAILED, describe_start_failure(status) or f"exit code {status.exit_code}"
-    words = {
+    text = {
         JobState.REMOVED: "it was removed",
         JobState.LOST: "it vanished without a trace",
     }.get(status.state, "it failed")
     if status.limit_exceeded:
-        words = "it was ended by a limit of the system"
+        text = "it was ended by a limit of the system"
     elif status.signal:
-        words = f"it was ended by signal {status.signal}"
-    return Status.FAILED, f"{words}: {status.reason}" if status.reason else words
+        text = f"it was ended by signal {status.signal}"
+    return Status.FAILED, f"{text}: {status.reason}" if status.reason else text
 
 
 @final
 class Job:
-    """A job that the client was told the id of.
+    """A job whose id the client knows.
 
-    `tell(status, text)` tells the client a state; it is for the caller to suppress what must not be
-    told. `run_to_end` is its whole way.
+    `report_status(status, text)` reports a status to the client; the caller suppresses what the
+    client must not be told.
     """
 
     def __init__(
@@ -71,12 +81,8 @@ class Job:
     ) -> None:
         self.name = name
         self.job_id: str | None = None
-        self._request, self._target, self._directory, self._report_status = (
-            request,
-            target,
-            directory,
-            report_status,
-        )
+        self._request, self._target, self._directory = request, target, directory
+        self._report_status = report_status
         self._end_requested = asyncio.Event()
         self._end_status: asyncio.Future[JobStatus] = asyncio.get_running_loop().create_future()
         self._end_reported = False
@@ -84,17 +90,17 @@ class Job:
         self._wants_output = True
 
     def destroy(self) -> None:
-        """End it; the client is told DONE when it is gone."""
+        """Remove the job; DONE is reported when it is gone."""
         self._is_destroyed = True
         self._end_requested.set()
 
     def abandon(self) -> None:
-        """End it: nobody is interested in it any more."""
+        """Remove the job, without its output: nobody waits for it any more."""
         self._wants_output = False
         self._end_requested.set()
 
     def update_status(self, status: JobStatus) -> None:
-        """Take what the target system says about it."""
+        """Report a status of the job from the target system."""
         if status.state.is_terminal:
             if not self._end_status.done():
                 self._end_status.set_result(status)
@@ -102,14 +108,14 @@ class Job:
             self._report_status(_STATUS_BY_STATE[status.state], "")
 
     async def run_to_end(self, on_submitted: Callable[[str, Job], None]) -> None:
-        """Go all the way; `known(job_id, self)` is called when its id on the target is known."""
+        """Run the job from staging to its end; calls `on_submitted(job_id, self)` in between."""
         try:
             await self._run_stages(on_submitted)
         except (OSProfileError, OSError) as error:
             self._report_failure(error)
         except Exception as error:
-            log.exception("job %s: a fault of osprofile's", self.name)
-            self._report_end(Status.FAILED, f"{type(error).__name__}: {error}")
+            log.exception("job %s: internal error", self.name)
+            self._report_end(Status.FAILED, format_internal_error(error))
 
     async def _start_or_fail(self, on_submitted: Callable[[str, Job], None]) -> bool:
         try:
@@ -121,9 +127,9 @@ class Job:
         return False
 
     def _report_failure(self, error: OSProfileError | OSError) -> None:
-        words = format_error(error) if isinstance(error, OSProfileError) else str(error)
-        log.warning("job %s: %s", self.name, words)
-        self._report_end(Status.FAILED, words)
+        text = format_error(error) if isinstance(error, OSProfileError) else str(error)
+        log.warning("job %s: %s", self.name, text)
+        self._report_end(Status.FAILED, text)
 
     async def _run_stages(self, on_submitted: Callable[[str, Job], None]) -> None:
         if not await self._start_or_fail(on_submitted):
@@ -132,22 +138,22 @@ class Job:
             return
         status = await self._wait_for_end()
         log.info("job %s (%s): %s %s", self.name, self.job_id, status.state, status.reason)
-        lost = await self._fetch_outputs()
-        self._report_end(*((Status.FAILED, lost) if lost else describe_end(status)))
+        failure = await self._fetch_outputs()
+        self._report_end(*((Status.FAILED, failure) if failure else describe_end(status)))
         await self._target.remove_directory(self._directory)
 
     def _report_end(self, status: Status, text: str) -> None:
-        """Tell how it ended; one that the client destroyed is DONE."""
+        """Report the end of the job, once; DONE for one that the client destroyed."""
         if not self._end_reported:
             self._end_reported = True
             self._report_status(*((Status.DONE, "") if self._is_destroyed else (status, text)))
 
-    # Starting
+    # Start
 
     async def _stage_and_submit(self, on_submitted: Callable[[str, Job], None]) -> bool:
-        """Stage and submit it; False if it was not wanted any more before that."""
+        """Stage and submit the job; return False if its end was requested before the submission."""
         async with self._target.submit_slots:
-            if not await self._run_until_unwanted(self._stage_files()):
+            if not await self._run_unless_ended(self._stage_files()):
                 return False
             job_id = await self._submit_with_retries()
         self.job_id = job_id
@@ -160,8 +166,8 @@ class Job:
         self._directory_exists = True
         await self._target.stage_files(self._request, self._directory)
 
-    async def _run_until_unwanted(self, work: Coroutine[None, None, None]) -> bool:
-        """Do something as long as the job is wanted; say whether it was done."""
+    async def _run_unless_ended(self, work: Coroutine[None, None, None]) -> bool:
+        """Run `work` until the job's end is requested; return whether it was completed."""
         if self._end_requested.is_set():
             work.close()
             return False
@@ -178,73 +184,71 @@ class Job:
         return not doing.cancelled()
 
     async def _submit_with_retries(self) -> str:
-        """Submit it, once, whatever cuts the submission off.
+        """Submit the job and return its id; a submission that is cut off is repeated.
 
-        What is not known to have failed may have worked: it goes on until that is known. For the
-        client the job has failed after TRIES.
+        The job may have been submitted all the same, so that this goes on until it is known; the
+        key makes sure that it is submitted only once. After MAX_TRIES the client is told that the
+        job has failed.
         """
         description = self._request.build_description(self._directory)
-        tries, delay = 0, MIN_RETRY_DELAY
-        while True:
+        for number, delay in enumerate(_retry_delays(), 1):
             try:
                 return await self._target.system.submit(description, key=self.name)
             except ScriptCutError as error:
                 log.warning("job %s: %s", self.name, format_error(error))
-                tries += 1
-                if tries == MAX_TRIES:
+                if number == MAX_TRIES:
                     self._report_end(Status.FAILED, format_error(error))
                     self.abandon()
             await asyncio.sleep(delay)
-            delay = min(delay * 2, MAX_RETRY_DELAY)
+        raise AssertionError  # the delays do not end
 
-    # Ending
+    # End
 
     async def _wait_for_end(self) -> JobStatus:
-        """Wait for its end; once it is not wanted any more, bring that about."""
+        """Wait until the job has ended; remove it as soon as its end is requested."""
         waiting = asyncio.ensure_future(self._end_requested.wait())
         try:
             await asyncio.wait((self._end_status, waiting), return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
-        delay = MIN_RETRY_DELAY
+        delays = _retry_delays()
         while not self._end_status.done():
             await self._abort_job()
-            await asyncio.wait((self._end_status,), timeout=delay)
-            delay = min(delay * 2, MAX_RETRY_DELAY)
+            await asyncio.wait((self._end_status,), timeout=next(delays))
         return self._end_status.result()
 
     async def _abort_job(self) -> None:
-        """Have it removed; one that has ended meanwhile is found out by the poll behind it."""
+        """Run ABORT. If that fails because the job has ended, the poll after it will tell."""
         try:
             await self._target.system.abort(self.job_id or "")
         except OSProfileError as error:
             log.warning("job %s: %s", self.name, format_error(error))
 
     async def _fetch_outputs(self) -> str:
-        """Bring its output here, where the client wants it; say what went wrong, if anything did."""
+        """Fetch the output files that the client wants; return what went wrong (empty: nothing)."""
         description = self._request.build_description(self._directory)
-        wanted = {
+        names = {
             self._request.stdout: description.stdout,
             self._request.stderr: description.stderr,
         }
-        files = [(there, here) for here, there in wanted.items() if here and there]
-        done = await asyncio.gather(*(self._fetch_output(*pair) for pair in files))
-        return "; ".join(filter(None, done))
+        files = [(remote, local) for local, remote in names.items() if local and remote]
+        failures = await asyncio.gather(*(self._fetch_output(*pair) for pair in files))
+        return "; ".join(filter(None, failures))
 
     async def _fetch_output(self, remote_name: str, local_path: str) -> str:
-        words = ""
+        failure, delays = "", _retry_delays()
         for number in range(MAX_TRIES):
             if not self._wants_output:
                 return ""
             if number:
-                await asyncio.sleep(MIN_RETRY_DELAY * 2 ** (number - 1))
+                await asyncio.sleep(next(delays))
             try:
                 await self._target.fetch_file(self._directory, remote_name, local_path)
             except OSProfileError as error:
-                words = format_error(error)
-                log.warning("job %s: %s", self.name, words)
+                failure = format_error(error)
+                log.warning("job %s: %s", self.name, failure)
             except OSError as error:
                 return f"{local_path}: {error.strerror}"
             else:
                 return ""
-        return words
+        return failure

@@ -1,6 +1,6 @@
-"""A place for jobs: a target system, and the files that go there and come back.
+"""A target system for jobs, and their files there.
 
-Files travel as scripts do, so that they reach every place that a job can reach.
+Files are copied by scripts, so that they get everywhere that a job can get.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from osprofile.errors import (
     ScriptFailedError,
     StoreError,
 )
+from osprofile.executors.failures import format_error
 from osprofile.executors.ninfg.attributes import (
     attributes_for_field,
     auth_number_path,
-    format_error,
     staged_path,
 )
 from osprofile.jobs.profiles import load_profile
@@ -40,28 +40,28 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.ninfg")
 MIN_POLL_INTERVAL, MAX_POLL_INTERVAL = 0.2, 5.0
-"""Seconds between two polls where the client leaves that to us: it waits for a job's last state."""
+"""Seconds between two polls if the client leaves that to us; it waits for the last status."""
 MAX_CONCURRENT: Final = 8
-"""How many jobs are submitted, and how many files are fetched, at a time."""
+"""How many jobs are submitted at a time, and how many files are fetched."""
 
 
 def is_this_host(name: str) -> bool:
-    """Say whether a host's name, or address, is one of this machine's; may ask the name service."""
-    here = os.uname().nodename.lower()
-    plain = name.lower().rstrip(".")
-    if plain in {"localhost", "127.0.0.1", "::1", here, here.partition(".")[0]}:
+    """Return whether a host name or address is this machine's; may query the name service."""
+    own_name = os.uname().nodename.lower()
+    host = name.lower().rstrip(".")
+    if host in {"localhost", "127.0.0.1", "::1", own_name, own_name.partition(".")[0]}:
         return True
     if "@" in name:
         return False
     try:
-        found = socket.getaddrinfo(name, None, type=socket.SOCK_DGRAM)
+        addresses = socket.getaddrinfo(name, None, type=socket.SOCK_DGRAM)
     except (OSError, UnicodeError):  # a name that only ssh knows
         return False
-    return any(_is_local_address(family, address) for family, _, _, _, address in found)
+    return any(_is_local_address(family, address) for family, _, _, _, address in addresses)
 
 
 def _is_local_address(family: int, address: object) -> bool:
-    """Say whether an address can be bound to: nothing is sent."""
+    """Return whether an address can be bound to; nothing is sent."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.bind(address)  # type: ignore[arg-type]  # as getaddrinfo gave it
@@ -71,7 +71,7 @@ def _is_local_address(family: int, address: object) -> bool:
 
 
 def build_context(destination: Destination, *, is_local: bool) -> dict[str, str]:
-    """Give the context of a place's jobs; `is_local`: it is this machine."""
+    """Return the context of a destination's jobs; `is_local`: it is this machine."""
     context = {"SUBJECT": destination.subject} if destination.subject else {}
     if is_local:
         return context
@@ -83,10 +83,10 @@ def build_context(destination: Destination, *, is_local: bool) -> dict[str, str]
 
 @final
 class JobTarget:
-    """One place, open; `jobs` are those that it has, by their ids there."""
+    """The target system of a destination; `jobs` are its jobs, by the batch system's id."""
 
     def __init__(self, destination: Destination, *, is_local: bool) -> None:
-        """Raise `AttributeRefusedError` for a place that cannot be."""
+        """Raise `AttributeRefusedError` for a wrong destination."""
         context = build_context(destination, is_local=is_local)
         name = "jobmanager"
         try:
@@ -104,17 +104,11 @@ class JobTarget:
             raise refusal_from_error(error, name) from error
         self._is_connected = is_local
         self.jobs: dict[str, Job] = {}
-        self.submit_slots, self._fetch_slots = (
-            asyncio.Semaphore(MAX_CONCURRENT),
-            asyncio.Semaphore(MAX_CONCURRENT),
-        )
-
-    def new_directory(self) -> str:
-        """Give a path for the working directory of one more job."""
-        return self.system.new_job_directory()
+        self.submit_slots = asyncio.Semaphore(MAX_CONCURRENT)
+        self._fetch_slots = asyncio.Semaphore(MAX_CONCURRENT)
 
     def validate_request(self, request: JobRequest, directory: str) -> None:
-        """Raise `AttributeRefusedError` for an order that this profile cannot fulfil."""
+        """Raise `AttributeRefusedError` for a request that the profile cannot fulfil."""
         description = request.build_description(directory)
         try:
             self.system.render_start_script(description)
@@ -123,18 +117,15 @@ class JobTarget:
             raise refusal_from_error(error, name) from error
 
     async def connect_once(self) -> None:
-        """Connect once where that is needed, so that no later failure means a wrong address.
-
-        Raises `TargetError`.
-        """
+        """Connect to a remote host once, so that a wrong address fails early. Raises `TargetError`."""
         if not self._is_connected:
             await self.system.stat_file("/")
             self._is_connected = True
 
     async def stage_files(self, request: JobRequest, directory: str) -> None:
-        """Bring what an order takes there from this machine into a new working directory.
+        """Copy the files of a request into a new working directory.
 
-        Raises `TargetError`, and OSError where an executable cannot be read here.
+        Raises `TargetError`, and OSError if the executable cannot be read on this machine.
         """
         if request.is_staged:
             with open(request.executable, "rb") as file:  # noqa: ASYNC230  # a local file
@@ -146,14 +137,14 @@ class JobTarget:
             await self.system.upload_file(line, auth_number_path(directory), 0o600)
 
     async def fetch_file(self, directory: str, name: str, local_path: str) -> None:
-        """Write a file of a working directory into one here; one that is not there is empty.
+        """Copy a file of a working directory to this machine; a missing file gives an empty one.
 
-        Raises `TargetError`, and OSError for the file here.
+        Raises `TargetError`, and OSError for the local file.
         """
         async with self._fetch_slots:
-            with open_output_file(local_path) as here:
+            with open_output_file(local_path) as local_file:
                 try:
-                    await self.system.download_file(f"{directory}/{name}", here.fileno())
+                    await self.system.download_file(f"{directory}/{name}", local_file.fileno())
                 except ScriptFailedError:
                     if await self._has_file(directory, name):
                         raise
@@ -161,34 +152,34 @@ class JobTarget:
     async def _has_file(self, directory: str, name: str) -> bool:
         try:
             return any(entry.name == name for entry in await self.system.list_directory(directory))
-        except ScriptFailedError:  # it was never made
+        except ScriptFailedError:  # the directory was never created
             return False
 
     def forget_job(self, job_id: str | None) -> None:
-        """Keep nothing of a job that has ended: a server may have thousands, one by one."""
+        """Drop an ended job from memory and record: a server may run thousands, one by one."""
         if job_id is not None and self.jobs.pop(job_id, None) is not None:
             self.system.unwatch(job_id)
             with contextlib.suppress(StoreError):
                 self.system.store.prune_ended_jobs(time.time())
 
     async def remove_directory(self, directory: str) -> None:
-        """Remove a job's working directory; what fails is logged."""
+        """Remove a job's working directory; a failure is logged."""
         try:
             await self.system.delete_path(directory)
         except OSProfileError as error:
             log.warning("%s is left behind: %s", directory, format_error(error))
 
 
-def open_output_file(file: str) -> IO[bytes]:
-    """Open a file for output, empty; a pipe that nobody reads is an OSError."""
+def open_output_file(path: str) -> IO[bytes]:
+    """Open a file for output and empty it. Raises OSError, also for a pipe without a reader."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
-    handle = os.open(file, flags, 0o600)
+    handle = os.open(path, flags, 0o600)
     os.set_blocking(handle, True)
     return os.fdopen(handle, "wb", buffering=0)
 
 
 def refusal_from_error(error: OSProfileError, default_attribute: str) -> AttributeRefusedError:
-    """Give an error of a profile's field as one of the attributes that the field comes from."""
+    """Return an error about a field as one about the attributes that the field comes from."""
     name = default_attribute
     if isinstance(error, IncarnationError):
         name = " or ".join(attributes_for_field(error.field)) or default_attribute

@@ -1,7 +1,7 @@
 """The executable `ng_invoke_server.osprofile`: `ng_invoke_server.osprofile [-l LOGFILE]`.
 
-A client starts it with three pipes, and with whatever else it has open. Nothing but protocol may
-reach stdout and stderr: both are moved away, and what anything else writes there goes to the log.
+A client starts it with three pipes, and with whatever else it has open. Only the protocol may use
+stdout and stderr: both are moved away, and anything else that is printed goes to the log.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main() -> NoReturn:
 
 
 def _parse_log_file(argv: Sequence[str]) -> str | None:
-    """Give the value of -l; ends the process for anything else."""
+    """Return the value of -l (None: there is none); any other argument ends the process."""
     if argv in (["-h"], ["--help"]):
         sys.stdout.write(USAGE)
         sys.exit(0)
@@ -68,19 +68,19 @@ def _parse_log_file(argv: Sequence[str]) -> str | None:
 
 
 def _close_inherited_files() -> None:
-    """Close all that the client left open but the three pipes."""
+    """Close all file descriptors but those of the three pipes."""
     try:
         numbers = [int(name) for name in os.listdir("/dev/fd")]
     except OSError:
         numbers = [*range(1024)]
     for number in numbers:
         if number > 2:
-            with contextlib.suppress(OSError):  # the one that listed them
+            with contextlib.suppress(OSError):  # the one of os.listdir
                 os.close(number)
 
 
 def _move_standard_pipes(log_file: str | None) -> tuple[int, int, int]:
-    """Move the pipes to descriptors that no child gets; put a log, or nothing, in their places."""
+    """Return descriptors of the pipes that no child inherits; put the log in place of the pipes."""
     try:
         log = os.open(log_file or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         stdin, stdout, stderr = (os.dup(number) for number in range(3))

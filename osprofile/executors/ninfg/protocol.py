@@ -1,4 +1,4 @@
-r"""The Invoke Server's side of the protocol, as bytes; no pipe, no clock, no process.
+r"""The Invoke Server's side of the protocol, without input and output.
 
     stdin    request  = "QUERY_FEATURES" RET
                       | "JOB_CREATE" ReqID RET { key [value] RET } "JOB_CREATE_END" RET
@@ -9,9 +9,9 @@ r"""The Invoke Server's side of the protocol, as bytes; no pipe, no clock, no pr
                       | "STATUS_NOTIFY" JobID Status [text] RET
     Status            = "PENDING" | "ACTIVE" | "DONE" | "FAILED"
 
-RET is CR LF; from the client LF alone will do. Each request has one reply, in order. What the real
-client enforces by hanging stands in `Conversation` (protocol page, "What a server must do"): a
-job's states go forward only, its end is told once, and never after EXIT.
+RET is CR LF; the client may send LF alone. Each request has one reply, in order. `Conversation` has
+the rules that make the real client hang if they are broken (docs/protocols/ninfg.md, 4): a job's
+status only moves forward, its end is reported once, and nothing is reported after EXIT.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 MAX_LINE_SIZE: Final = 256 * 1024
-"""Bytes of a line; Linux passes no longer argument on to a program than half of that."""
+"""Bytes of a line; Linux limits an argument of a program to half of that."""
 MAX_ATTRIBUTES_SIZE: Final = 8 * 1024 * 1024
-"""Bytes of all attributes of a job; Linux takes 2 MiB of arguments and environment by default."""
+"""Bytes of all attributes of a job; Linux limits arguments and environment to 2 MiB by default."""
 MAX_TEXT_SIZE: Final = 800
-"""Bytes of an error's text: with its line it stays below the 1023 bytes that the client keeps."""
+"""Bytes of an error's text: its line stays below the 1023 bytes that the client keeps."""
 _REQUEST_ID_PATTERN: Final = re.compile(r"[0-9]{1,18}")
 _CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _CREATE_END_LINES: Final = frozenset({b"JOB_CREATE_END", b"JOB_CREATE_DONE"})
-"""The second is the seed's name for the first."""
+"""The manual has the second in one place (docs/protocols/ninfg.md, 2)."""
 
 
 @final
 class Status(StrEnum):
-    """A job's state in the protocol's words."""
+    """The status of a job in the protocol."""
 
     PENDING = "PENDING"
     ACTIVE = "ACTIVE"
@@ -54,19 +54,19 @@ _NEXT_STATUSES: Final[Mapping[Status | None, frozenset[Status]]] = {
     Status.DONE: frozenset(),
     Status.FAILED: frozenset(),
 }
-"""By the last state that was told, the states that may be told next."""
+"""By the last reported status, those that may be reported next."""
 
 
 @final
 class QueryFeatures(NamedTuple):
-    """Tell what the server can do. Clients of version 5 ask, before anything else."""
+    """A request for the server's features. Clients of version 5 send it first."""
 
 
 @final
 class JobCreate(NamedTuple):
-    """Start a job; `attributes` are key and value as sent, in order.
+    """A request for a new job; `attributes` are keys and values as sent, in order.
 
-    Bytes that are no UTF-8 are surrogates.
+    Bytes that are not valid UTF-8 are surrogates.
     """
 
     request_id: str
@@ -75,26 +75,26 @@ class JobCreate(NamedTuple):
 
 @final
 class JobStatus(NamedTuple):
-    """Tell in what state a job is."""
+    """A request for the status of a job."""
 
     job_id: str
 
 
 @final
 class JobDestroy(NamedTuple):
-    """End a job."""
+    """A request to end a job."""
 
     job_id: str
 
 
 @final
 class Exit(NamedTuple):
-    """End all jobs and yourself."""
+    """A request to end all jobs and the server."""
 
 
 @final
 class BadRequest(NamedTuple):
-    """What is no request; to be answered by F with this text."""
+    """A malformed request, to be answered by F with this text."""
 
     error: str
 
@@ -113,7 +113,7 @@ _REQUEST_NAMES: Final = "QUERY_FEATURES, JOB_CREATE, JOB_STATUS, JOB_DESTROY or 
 
 @final
 class _PartialJobCreate:
-    """A JOB_CREATE whose attributes arrive."""
+    """A JOB_CREATE of which more attributes will arrive."""
 
     def __init__(self, argument: bytes) -> None:
         self._id = _decode_text(argument)
@@ -126,12 +126,12 @@ class _PartialJobCreate:
             )
 
     def set_error(self, error: str) -> None:
-        """Have the request answered by F; of several errors the first counts."""
+        """Note an error, which the request will be answered with; the first one counts."""
         self._error = self._error or error
         self._attributes.clear()
 
     def add_attribute(self, line: bytes) -> None:
-        """Take the line of one attribute."""
+        """Add the line of an attribute."""
         self._size += len(line)
         if self._size > MAX_ATTRIBUTES_SIZE:
             self.set_error(f"the attributes of a job are longer than {MAX_ATTRIBUTES_SIZE} bytes")
@@ -140,13 +140,13 @@ class _PartialJobCreate:
             self._attributes.append((_decode_text(key), _decode_text(value)))
 
     def build_request(self) -> Request:
-        """Give the request, which is complete."""
+        """Return the complete request."""
         return BadRequest(self._error) if self._error else JobCreate(self._id, (*self._attributes,))
 
 
 @final
 class RequestReader:
-    """Turns what arrives on stdin into requests."""
+    """Parses requests from the bytes on stdin."""
 
     def __init__(self) -> None:
         self._partial_line = b""
@@ -154,12 +154,12 @@ class RequestReader:
         self._partial_create: _PartialJobCreate | None = None
 
     def receive_data(self, data: bytes) -> Iterator[Request]:
-        """Take bytes as they come, and give the requests that are complete with them."""
-        *lines, rest = data.split(b"\n")
-        for line in lines:
-            whole, self._partial_line = self._partial_line + line, b""
+        """Yield the requests that the next piece of data completes."""
+        *pieces, rest = data.split(b"\n")
+        for piece in pieces:
+            line, self._partial_line = self._partial_line + piece, b""
             request = (
-                self._reject_long_line() if self._is_too_long(whole) else self._handle_line(whole)
+                self._reject_long_line() if self._is_too_long(line) else self._handle_line(line)
             )
             self._skips_line = False
             if request is not None:
@@ -213,27 +213,27 @@ def _decode_text(data: bytes) -> str:
 
 
 def format_success() -> bytes:
-    """Give the reply to what was accepted."""
+    """Return the reply to an accepted request."""
     return b"S\r\n"
 
 
 def format_failure(text: str) -> bytes:
-    """Give the reply to what was not; the text is cut to a line of MOST_TEXT bytes."""
+    """Return the reply to a refused request; the text is cut to MAX_TEXT_SIZE bytes."""
     return b"F %s\r\n" % _sanitize_text(text)
 
 
 def format_status(status: Status) -> bytes:
-    """Give the reply to JOB_STATUS."""
+    """Return the reply to JOB_STATUS."""
     return b"S %s\r\n" % status.encode()
 
 
 def format_features() -> bytes:
-    """Give the reply to QUERY_FEATURES."""
+    """Return the reply to QUERY_FEATURES."""
     words = ("QUERY_FEATURES", "JOB_CREATE", "JOB_STATUS", "JOB_DESTROY", "EXIT")
     lines = (
         "SM",
         "protocol_version 2.0",
-        "feature STAGING_AUTH_NUMBER",  # it need not stand in the executable's command line
+        "feature STAGING_AUTH_NUMBER",  # a number in a file, not in the command line
         *(f"request {word}" for word in words),
         "REPLY_END",
     )
@@ -241,7 +241,7 @@ def format_features() -> bytes:
 
 
 def _sanitize_text(text: str) -> bytes:
-    """Give text that is safe in a line: no control characters, not too long."""
+    """Return a text that fits into a line: without control characters, and not too long."""
     data = _CONTROL_CHARACTERS.sub(" ", text).strip().encode("utf-8", "replace")
     if len(data) > MAX_TEXT_SIZE:
         data = data[: MAX_TEXT_SIZE - 3].decode("utf-8", "ignore").encode() + b"..."
@@ -250,9 +250,9 @@ def _sanitize_text(text: str) -> bytes:
 
 @final
 class Conversation:
-    """What the client has been told; each method gives the bytes of a notify for stderr.
+    """What the client has been told; each method returns the bytes of a notification for stderr.
 
-    They are empty where the client must not be told, or knows already.
+    They are empty if the client must not be told, or knows it already.
     """
 
     def __init__(self) -> None:
@@ -268,16 +268,16 @@ class Conversation:
         return self._is_over
 
     def end_notifications(self) -> None:
-        """Tell nothing any more."""
+        """Suppress all further notifications."""
         self._is_over = True
 
     def notify_created(self, request_id: str, job_id: str) -> bytes:
-        """Tell the id of a job; its states can be told from now on."""
+        """Notify the client of a job's id; its status can be reported from now on."""
         self._last_statuses[job_id] = None
         return b"" if self._is_over else f"CREATE_NOTIFY {request_id} S {job_id}\r\n".encode()
 
     def notify_status(self, job_id: str, status: Status, text: str = "") -> bytes:
-        """Tell a job's state; raises `JobNotFoundError` for one that was not created."""
+        """Notify the client of a job's status. Raises `JobNotFoundError`."""
         if status not in _NEXT_STATUSES[self._get_last_status(job_id)]:
             return b""
         self._last_statuses[job_id] = status
@@ -290,7 +290,7 @@ class Conversation:
         )
 
     def get_status(self, job_id: str) -> Status:
-        """Give the state that was told last; raises `JobNotFoundError`."""
+        """Return the last reported status. Raises `JobNotFoundError`."""
         return self._get_last_status(job_id) or Status.PENDING
 
     def _get_last_status(self, job_id: str) -> Status | None:

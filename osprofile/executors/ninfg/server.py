@@ -1,7 +1,7 @@
-"""The Invoke Server: a client on three pipes in front, target systems behind.
+"""The Invoke Server: it serves one client on three pipes.
 
-Requests are answered one after the other, in their order. A job goes its own way beside
-(`base_description.Job`); what it tells passes through the conversation, which knows what the client may hear.
+Requests are answered one after the other. Each job runs in a task of its own (`job.Job`); what it
+reports passes through the conversation, which knows what the client may be told.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import signal
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import AttributeRefusedError, OSProfileError
+from osprofile.executors.failures import format_error, format_internal_error
 from osprofile.executors.ninfg import protocol
-from osprofile.executors.ninfg.attributes import format_error, parse_job_request
+from osprofile.executors.ninfg.attributes import parse_job_request
 from osprofile.executors.ninfg.job import Job
 from osprofile.executors.ninfg.job_target import JobTarget, is_this_host, open_output_file
 from osprofile.executors.pipes import MAX_UNREAD_BYTES, PipeReader, PipeWriter
@@ -27,15 +28,15 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.ninfg")
 SHUTDOWN_TIMEOUT: Final = 3600.0
-"""Seconds after which a server that is to exit gives up jobs that it cannot end."""
+"""Seconds after which an exiting server gives up jobs that it cannot end."""
 MAX_QUEUED_REQUESTS: Final = 1000
-"""Requests that wait for their answers before no more are read."""
+"""So many requests may wait for their replies before the server stops reading."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @final
 class Server:
-    """One client's server; `stdin`, `stdout` and `stderr` are descriptors. `serve_client` once."""
+    """The server of one client; `stdin`, `stdout` and `stderr` are file descriptors."""
 
     def __init__(self, stdin: int, stdout: int, stderr: int) -> None:
         self._conversation = protocol.Conversation()
@@ -55,7 +56,7 @@ class Server:
         self._giving_up = asyncio.Event()
 
     async def serve_client(self) -> int:
-        """Serve until EXIT, the end of stdin or a signal; give the exit code.
+        """Serve until EXIT, the end of stdin or a signal, and return the exit code.
 
         It is 0 if all jobs have ended, 1 if some had to be given up.
         """
@@ -73,24 +74,24 @@ class Server:
             for task in (*self._event_tasks, answering):
                 task.cancel()
             await asyncio.gather(*self._event_tasks, answering, return_exceptions=True)
-            for site in self._targets.values():
-                await site.system.close()
+            for target in self._targets.values():
+                await target.system.close()
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
 
     async def _end_all_jobs(self) -> int:
-        """End all jobs and wait until they are gone."""
+        """End all jobs, wait until they are gone, and return the exit code."""
         log.info("ending %d jobs", len(self._jobs))
         for job in list(self._jobs.values()):
             job.abandon()
-        given_up = asyncio.ensure_future(self._giving_up.wait())
+        giving_up = asyncio.ensure_future(self._giving_up.wait())
         if self._job_tasks:
             going = asyncio.ensure_future(asyncio.wait(self._job_tasks))
             await asyncio.wait(
-                (going, given_up), timeout=SHUTDOWN_TIMEOUT, return_when=asyncio.FIRST_COMPLETED
+                (going, giving_up), timeout=SHUTDOWN_TIMEOUT, return_when=asyncio.FIRST_COMPLETED
             )
             going.cancel()
-        given_up.cancel()
+        giving_up.cancel()
         for job in self._jobs.values():
             log.error("job %s (%s) is left behind", job.name, job.job_id or "not submitted")
         for task in self._job_tasks:
@@ -101,17 +102,17 @@ class Server:
                 await self._notifies.flush()
         return 1 if self._jobs else 0
 
-    # What makes it end
+    # Shutdown
 
     def _handle_signal(self, number: int) -> None:
-        """End; the client, which is still there, hears what becomes of its jobs."""
+        """End all jobs; the client is still told how they end. A second signal gives them up."""
         log.info("received signal %d", number)
         if self._stopping.is_set():
             self._giving_up.set()
         self._stopping.set()
 
     def _stop_serving(self) -> None:
-        """End: the client is gone, or has sent EXIT."""
+        """Stop: the client is gone or has sent EXIT, and must not be told anything more."""
         self._conversation.end_notifications()
         self._stopping.set()
 
@@ -135,8 +136,8 @@ class Server:
             try:
                 await self._answer_request(request)
             except Exception as error:
-                log.exception("a fault of osprofile's")
-                self._reply_failure(f"internal error: {type(error).__name__}: {error}")
+                log.exception("internal error")
+                self._reply_failure(format_internal_error(error))
             while self._replies.unsent_bytes + self._notifies.unsent_bytes > MAX_UNREAD_BYTES:
                 await self._replies.flush()
                 await self._notifies.flush()
@@ -166,28 +167,34 @@ class Server:
 
     async def _create_job(self, request: protocol.JobCreate) -> None:
         try:
-            order = parse_job_request(request.attributes)
-            site = await self._get_target(order.destination)
+            job_request = parse_job_request(request.attributes)
+            target = await self._get_target(job_request.destination)
             if self._stopping.is_set():
                 self._reply_failure("the server is exiting")
                 return
-            directory = site.new_directory()
-            site.validate_request(order, directory)
-            _check_local_files(order)
+            directory = target.system.new_job_directory()
+            target.validate_request(job_request, directory)
+            _check_local_files(job_request)
         except OSProfileError as error:
             self._reply_failure(format_error(error))
             return
         name = f"{os.getpid()}.{next(self._job_numbers):08d}"
+        # The client waits for the reply, then for the id, then for statuses of that id.
         self._replies.send(protocol.format_success())
         self._notifies.send(self._conversation.notify_created(request.request_id, name))
-        job = Job(name, order, site, directory, lambda *told: self._notify_status(name, *told))
+        job = Job(
+            name,
+            job_request,
+            target,
+            directory,
+            lambda status, text: self._notify_status(name, status, text),
+        )
         self._jobs[name] = job
-        task = asyncio.ensure_future(self._run_job(job, site))
+        task = asyncio.ensure_future(self._run_job(job, target))
         self._job_tasks.add(task)
         task.add_done_callback(self._job_tasks.discard)
 
     async def _run_job(self, job: Job, target: JobTarget) -> None:
-        """Go a job's way with it."""
         await job.run_to_end(target.jobs.__setitem__)
         target.forget_job(job.job_id)
         self._jobs.pop(job.name, None)
@@ -212,44 +219,44 @@ class Server:
             log.info("notify %s", notify.decode().rstrip())
         self._notifies.send(notify)
 
-    # Places
+    # Target systems
 
     async def _get_target(self, destination: Destination) -> JobTarget:
-        """Give a place, opened when its first job comes; raises `AttributeRefusedError`."""
+        """Return the target system of a destination. Raises `AttributeRefusedError`."""
         if destination not in self._targets:
             if destination.hostname not in self._local_hosts:
                 self._local_hosts[destination.hostname] = await asyncio.to_thread(
                     is_this_host, destination.hostname
                 )
-            site = JobTarget(destination, is_local=self._local_hosts[destination.hostname])
-            self._targets[destination] = site
-            self._event_tasks.append(asyncio.ensure_future(_forward_events(site)))
+            target = JobTarget(destination, is_local=self._local_hosts[destination.hostname])
+            self._targets[destination] = target
+            self._event_tasks.append(asyncio.ensure_future(_forward_events(target)))
         return self._targets[destination]
 
 
 async def _forward_events(target: JobTarget) -> None:
-    """Hand on what a target system says about its jobs."""
+    """Forward a target system's events to its jobs."""
     async for event in target.system.events():
         if event.job_id in target.jobs:
             target.jobs[event.job_id].update_status(event.status)
 
 
 def _check_local_files(request: JobRequest) -> None:
-    """Refuse what cannot be read or written here, while it can still be said at once."""
+    """Raise `AttributeRefusedError` for files on this machine that cannot be read or written."""
     if request.is_staged and not os.access(request.executable, os.R_OK):
         message = f"attribute executable_path: {request.executable} cannot be read here"
         raise AttributeRefusedError(message, attribute="executable_path", hint="see staging")
-    for name, file in {"stdout_file": request.stdout, "stderr_file": request.stderr}.items():
+    for name, path in {"stdout_file": request.stdout, "stderr_file": request.stderr}.items():
         try:
-            if file:
-                open_output_file(file).close()
+            if path:
+                open_output_file(path).close()
         except (OSError, ValueError) as error:
-            message = f"attribute {name}: {file} cannot be written here: {error}"
+            message = f"attribute {name}: {path} cannot be written here: {error}"
             raise AttributeRefusedError(message, attribute=name) from None
 
 
 def _format_for_log(request: Request) -> str:
-    """Give a request for the log: of what may be a secret, only the name."""
+    """Return a request for the log, without values that may be secrets."""
     if not isinstance(request, protocol.JobCreate):
         return str(request)
     pairs = (

@@ -1,10 +1,10 @@
-"""The agent: a client in front, a target system behind.
+"""The agent: it serves one client for one target system.
 
-The conversation's rules are `protocol.Connection`'s, what the client knows is `model.Model`'s, what
-is there is `view.SystemView`'s. Commands are obeyed in their order; submissions and terminations go their
-own way beside, as many as the connection lets wait. What changes while the client is slow is told in
-one update when it has taken the last one, and no command is read as long as it leaves much unread:
-so memory has its bounds whatever the client does. Jobs live on when the agent ends.
+`protocol.Connection` has the rules of the session, `model.Model` what the client knows, and
+`system_view.SystemView` what the target system has. Commands are handled in their order; those
+about jobs run in tasks of their own. Changes that occur while the client is slow are sent as one
+update after the client has read the last one, and no command is read while the client leaves much
+unread, so that memory is bounded whatever the client does. Jobs go on when the agent ends.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import signal
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import OSProfileError
+from osprofile.executors.failures import format_error
 from osprofile.executors.ptp.commands import Command, CommandKind, DiscardedCommand, InputState
 from osprofile.executors.ptp.errors import LocalError, PTPError, RemoteError
 from osprofile.executors.ptp.events import (
@@ -30,7 +31,7 @@ from osprofile.executors.ptp.events import (
     Shutdown,
 )
 from osprofile.executors.ptp.filters import MATCH_TIME_LIMIT, Filter, parse_filter
-from osprofile.executors.ptp.job_commands import JobCommands, format_error, log_internal_error
+from osprofile.executors.ptp.job_commands import JobCommands, log_internal_error
 from osprofile.executors.ptp.job_output import OutputFollower
 from osprofile.executors.ptp.model import Model
 from osprofile.executors.ptp.protocol import Connection
@@ -47,22 +48,22 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.ptp")
 MAX_UNSENT_BYTES: Final = 1024 * 1024
-"""Bytes that the client may leave unread before no more commands are read."""
+"""Bytes that the client may leave unread before the agent stops reading commands."""
 FIRST_POLL_TIMEOUT: Final = 10.0
-"""Seconds for which the first events wait for all of the machine; then they tell what is known."""
+"""Seconds to wait for the first poll before the first events are sent with what is known."""
 FINAL_FLUSH_TIMEOUT: Final = 2.0
-"""Seconds that a client has at the end to take what is unsent."""
+"""Seconds that a client has at the end to read what is unsent."""
 FINISH_TIMEOUT: Final = 10.0
-"""Seconds that submissions and terminations have at the end."""
+"""Seconds that running submissions and terminations have at the end."""
 _OUTPUT_STREAMS: Final = frozenset({"stdout", "stderr"})
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @final
 class Agent:
-    """One client's agent; `serve_client` once.
+    """The agent of one client; call `serve_client` once.
 
-    `user` is whose jobs these are; `interval` (s) is that of `SystemView`. `seed_commands` is that of
+    `user` is the jobs' owner. `interval` (seconds) is passed to `SystemView`, `draft_commands` to
     `Connection`.
     """
 
@@ -74,15 +75,15 @@ class Agent:
         *,
         user: str = "",
         interval: float = POLL_INTERVAL,
-        seed_commands: bool = False,
+        draft_commands: bool = False,
     ) -> None:
         self._channel, self._target, self._form = channel, target, form
-        self._connection = Connection(seed_commands=seed_commands)
+        self._connection = Connection(draft_commands=draft_commands)
         self._view = SystemView(
             target,
             self._mark_changed,
             self._warn_client,
-            lambda record: jobs.follow_output(record),  # noqa: PLW0108  # which is made with the view
+            lambda record: jobs.follow_output(record),  # noqa: PLW0108  # `jobs` needs the view
             user=user,
             interval=interval,
         )
@@ -112,22 +113,24 @@ class Agent:
         self._background_tasks: set[asyncio.Task[None]] = set()
 
     async def serve_client(self) -> int:
-        """Serve until QUIT, the end of the input, or a signal; give the exit code.
+        """Serve until QUIT, the end of the input, or a signal, and return the exit code.
 
-        It is 1 where the connection broke, or the client broke the protocol.
+        It is 1 if the connection broke or the client violated the protocol, else 0.
         """
         loop = asyncio.get_running_loop()
         reading = asyncio.ensure_future(self._read_commands())
         for number in _SIGNALS:
             loop.add_signal_handler(number, reading.cancel)
-        lasting = [asyncio.ensure_future(self._keep_running(work)) for work in self._list_loops()]
+        loop_tasks = [
+            asyncio.ensure_future(self._keep_running(loop)) for loop in self._list_loops()
+        ]
         try:
             return await reading
         except asyncio.CancelledError:
             log.info("ended by a signal")
             return 0
         finally:
-            await self._end_session(lasting)
+            await self._end_session(loop_tasks)
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
 
@@ -141,7 +144,7 @@ class Agent:
         ]
 
     async def _keep_running(self, loop: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Keep something going, whatever happens to it."""
+        """Run a loop, and start it again after an error."""
         while True:
             try:
                 await loop()
@@ -154,7 +157,7 @@ class Agent:
             await asyncio.sleep(1)
 
     async def _end_session(self, loop_tasks: Sequence[asyncio.Task[None]]) -> None:
-        """Let the client have the last words, and what is under way come to its end."""
+        """Send what is unsent, close the channel, and wait for running commands."""
         for task in loop_tasks:
             task.cancel()
         await asyncio.gather(*loop_tasks, return_exceptions=True)
@@ -169,7 +172,7 @@ class Agent:
         await asyncio.gather(*self._background_tasks, return_exceptions=True)
         await self._target.close()
 
-    # In
+    # Input
 
     async def _read_commands(self) -> int:
         while True:
@@ -184,10 +187,10 @@ class Agent:
                 return int(self._channel.is_broken)
             while self._channel.unsent > MAX_UNSENT_BYTES:
                 await self._channel.flush()
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # other tasks run even if the client never stops sending
 
     def _handle_received(self) -> bool:
-        """Obey what came; say whether more may come."""
+        """Handle all complete commands; return False if there will be no more."""
         while True:
             event = self._connection.next_event()
             if event is InputState.NEED_DATA:
@@ -212,7 +215,7 @@ class Agent:
             self._events_wanted.clear()
 
     def _acknowledge_command(self, command: Command) -> None:
-        """Answer what asks for nothing that this agent does otherwise."""
+        """Answer a command that has no effect here."""
         self._send_answer(Ok(command.tid))
 
     def _handle_init(self, command: Command) -> None:
@@ -223,7 +226,7 @@ class Agent:
         try:
             self._send_event(AttributeDefinitions(command.tid, self._form.definitions))
         except LocalError as error:
-            log.error("the form cannot be told: %s", error)  # noqa: TRY400
+            log.error("the form cannot be sent: %s", error)  # noqa: TRY400
             self._send_answer(CommandError(command.tid, ErrorCode.INTERNAL, str(error)))
         else:
             self._send_answer(Ok(command.tid))
@@ -241,7 +244,7 @@ class Agent:
         self._apply_filter(command, None)
 
     def _handle_set_filters(self, command: Command) -> None:
-        """Mute outputs; what is a filter's holds for machines and queues if it names no element."""
+        """Mute outputs, and set a filter; by default it is for machines and queues."""
         streams = _OUTPUT_STREAMS.intersection(command.arguments)
         self._muted_streams |= streams
         if not command.attributes:
@@ -250,7 +253,7 @@ class Agent:
             self._apply_filter(command, Filter(self._model.base_id, children=True))
 
     def _handle_clear_filters(self, command: Command) -> None:
-        """Mute the named outputs no longer; without a name, let no filter hold any more."""
+        """Unmute the named outputs; without a name, unmute all and remove all filters."""
         streams = _OUTPUT_STREAMS.intersection(command.arguments)
         self._muted_streams -= streams or _OUTPUT_STREAMS
         if not streams:
@@ -259,24 +262,24 @@ class Agent:
         self._send_answer(Ok(command.tid))
 
     def _apply_filter(self, command: Command, default: Filter | None) -> None:
-        """Take a filter, or say what is wrong with it; the session goes on."""
+        """Set a filter, or answer what is wrong with it."""
         try:
             self._model.set_filter(parse_filter(command.arguments, default))
         except OSProfileError as error:
-            log.info("transaction %d: no filter: %s", command.tid, error)
+            log.info("transaction %d: filter refused: %s", command.tid, error)
             self._send_answer(CommandError(command.tid, ErrorCode.FILTER, format_error(error)))
         else:
             self._model_changed.set()
             self._send_answer(Ok(command.tid))
 
     def _start_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something beside; at the end of the session it is waited for."""
+        """Run something as a task that the end of the session waits for."""
         task = asyncio.ensure_future(work)
         self._background_tasks.add(task)
         task.add_done_callback(self._background_tasks.discard)
 
     async def _run_and_answer(self, work: Coroutine[Any, Any, Answer]) -> None:
-        """Do what takes a while, and answer; a new job is told of before its command is answered."""
+        """Run a job command and answer it; a new job is sent to the client before the answer."""
         answer = await work
         if self._model_was_sent and self._model_changed.is_set() and self._connection.wants_events:
             self._send_model_update()
@@ -285,20 +288,20 @@ class Agent:
     def _find_key(self, element: Element, id_: str) -> str | None:
         return self._model.find_key(element, id_)
 
-    # Out
+    # Output
 
     def _send_event(self, event: Event) -> None:
         self._channel.send(self._connection.send(event))
 
     def _send_answer(self, event: Event) -> None:
-        """Answer a command; where the session is over, nobody waits for that."""
+        """Answer a command; an answer after the end of the session is dropped."""
         try:
             self._send_event(event)
         except LocalError as error:
-            log.info("not told: %s", error)
+            log.info("not sent: %s", error)
 
     def _warn_client(self, text: str) -> None:
-        """Tell the client what it should know, if it listens."""
+        """Send a warning to the client, if it wants events."""
         if self._events_wanted.is_set():
             self._send_answer(Message(MessageLevel.WARNING, text))
 
@@ -306,7 +309,7 @@ class Agent:
         self._model_changed.set()
 
     async def _send_updates(self) -> None:
-        """Tell what changed, whenever the client has taken what it was told before."""
+        """Send an update after each change, when the client has read the last update."""
         while True:
             await self._events_wanted.wait()
             with contextlib.suppress(TimeoutError):
@@ -331,20 +334,18 @@ class Agent:
                 for event in events:
                     self._send_event(event)
         except PTPError as error:
-            log.error("not told: %s", error)  # noqa: TRY400
+            log.error("not sent: %s", error)  # noqa: TRY400
             return
         self._sent_nodes, self._model_was_sent = nodes, True
         if self._model.drop_slow_filters():
-            self._warn_client(
-                f"the filters take more than {MATCH_TIME_LIMIT:g} s: there are none any more"
-            )
+            self._warn_client(f"the filters take more than {MATCH_TIME_LIMIT:g} s: all are removed")
             self._model_changed.set()
         for job in jobs:
             if job.state == "COMPLETED":
                 self._outputs.mark_ended(job.key)
 
     async def _send_output(self, job_id: str, stream: str, text: str) -> bool:
-        """Tell what a job wrote; False where it cannot be told now."""
+        """Send what a job wrote; return False if it cannot be sent now."""
         await self._channel.flush()
         if not self._connection.wants_events or stream in self._muted_streams:
             return False
@@ -359,7 +360,7 @@ class Agent:
     async def _remove_files_after_flush(
         self, job_id: str, directory: str, paths: Collection[str]
     ) -> None:
-        """Remove what an ended job left, when the client has taken what was told of it."""
+        """Remove the files of an ended job after the client has read its output."""
         await self._channel.flush()
         if not self._channel.is_broken:
             await self._remove_job_files(job_id, directory, paths)

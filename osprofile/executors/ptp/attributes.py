@@ -1,9 +1,9 @@
-"""Attributes: what they are called, of which type they are, and which values they may have.
+"""Attributes: their ids, types and values.
 
-An attribute's value goes over the wire as `ID=value`. What the original client knows by itself is
-in PREDEFINED; an agent defines others by ATTR_DEF, and what nobody defined is a STRING. The client
-drops what has a value that its definition forbids: nothing of that kind is sent. Sources: seed,
-"Attributes"; the protocol page, "Predefined attributes" and "Events".
+An attribute is sent as `ID=value`. PREDEFINED has those that the original client knows; an agent
+defines others by ATTR_DEF, and an undefined one is a STRING. The client drops a value that the
+definition forbids, so that such values are never sent. Source: docs/protocols/ptp.md, 1.4, 4.2
+and 4.3.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 AttributeValue = str | int | float | bool
-"""What an attribute may have for a value; text stands for any of them."""
+"""The value of an attribute; any of them may be given as text."""
 
 MAX_INTEGER: Final = 2**31 - 1
-"""The client's INTEGER is signed and has 32 bits; BIGINTEGER has no end."""
+"""The client's INTEGER is signed and has 32 bits; BIGINTEGER has no limit."""
 
 _INTEGER_PATTERN: Final = re.compile(r"[+-]?[0-9]{1,4000}\Z")
 _ID_PATTERN: Final = re.compile(r"[^=\s]+\Z")
@@ -35,7 +35,7 @@ _ID_PATTERN: Final = re.compile(r"[^=\s]+\Z")
 
 @final
 class AttributeType(StrEnum):
-    """The types of attributes (seed, "Attribute Definition"; BIGINTEGER is the protocol page's)."""
+    """The types of attributes (docs/protocols/ptp.md, 4.2)."""
 
     ARRAY = "ARRAY"
     BIGINTEGER = "BIGINTEGER"
@@ -50,10 +50,10 @@ class AttributeType(StrEnum):
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeDefinition:
-    """What is known of an attribute, as ATTR_DEF tells it.
+    """The definition of an attribute, as sent by ATTR_DEF.
 
     `minimum` and `maximum` are for numbers, both or neither; `values` are those of an ENUMERATED.
-    `display`: whether the client shows it. Raises `LocalError` where the client would refuse it.
+    `display`: whether the client shows it.
     """
 
     id: str
@@ -67,26 +67,26 @@ class AttributeDefinition:
     values: tuple[str, ...] = ()
 
     def validate_value(self, value: AttributeValue) -> str:
-        """Give a value as text; raise `LocalError` where the definition forbids it."""
+        """Return a value as text. Raises `LocalError` if the definition forbids it."""
         text = escape_non_ascii(_format_value(value))
-        wrong = _VALUE_CHECKS[self.type](self, text)
-        if wrong:
-            raise LocalError(f"attribute {quote_name(self.id)}: {quote_value(text)} {wrong}")
+        problem = _VALUE_CHECKS[self.type](self, text)
+        if problem:
+            raise LocalError(f"attribute {quote_name(self.id)}: {quote_value(text)} {problem}")
         return text
 
     def format_arguments(self) -> list[str]:
-        """Give what ATTR_DEF says of it: how many arguments follow, and these.
+        """Return the arguments of ATTR_DEF for this definition, after their number.
 
-        Raises `LocalError` for a type that the original client refuses or reads by half, and for a
+        Raises `LocalError` for a type that the original client does not read properly, and for a
         default that the definition itself forbids.
         """
         if self.type in _UNDEFINABLE_TYPES:
             raise LocalError(
-                f"attribute {quote_name(self.id)}: the client reads no {self.type} here"
+                f"attribute {quote_name(self.id)}: the client cannot read the type {self.type} here"
             )
         if not _ID_PATTERN.match(self.id) or not self.id.isascii():
             raise LocalError(
-                f"{quote_value(self.id)} is no id of an attribute", hint="no '=', no blank"
+                f"{quote_value(self.id)} is not an id of an attribute", hint="no '=', no blank"
             )
         texts = [self.id, self.type.value, self.name or self.id, self.description]
         texts += ["true" if self.display else "false", self.validate_value(self.default)]
@@ -118,7 +118,11 @@ def _accept_any(_definition: AttributeDefinition, _text: str) -> str:
 
 
 def _check_big_integer(definition: AttributeDefinition, text: str) -> str:
-    return _check_limits(definition, int(text)) if _INTEGER_PATTERN.match(text) else "is no integer"
+    return (
+        _check_limits(definition, int(text))
+        if _INTEGER_PATTERN.match(text)
+        else "is not an integer"
+    )
 
 
 def _check_integer(definition: AttributeDefinition, text: str) -> str:
@@ -131,7 +135,7 @@ def _check_double(definition: AttributeDefinition, text: str) -> str:
     try:
         number = float(text)
     except ValueError:
-        return "is no number"
+        return "is not a number"
     return _check_limits(definition, number) if math.isfinite(number) else "is not finite"
 
 
@@ -140,7 +144,7 @@ def _check_boolean(_definition: AttributeDefinition, text: str) -> str:
 
 
 def _check_enumerated(definition: AttributeDefinition, text: str) -> str:
-    return "" if text in definition.values else f"is none of {' '.join(definition.values)}"
+    return "" if text in definition.values else f"is not one of {' '.join(definition.values)}"
 
 
 def _reject_always(_definition: AttributeDefinition, _text: str) -> str:
@@ -161,7 +165,7 @@ _VALUE_CHECKS: Final[Mapping[AttributeType, Callable[[AttributeDefinition, str],
         }
     )
 )
-"""By type, what is wrong with a value, or nothing."""
+"""By type, a function that returns what is wrong with a value (empty: nothing)."""
 _UNDEFINABLE_TYPES: Final = frozenset({AttributeType.ARRAY, AttributeType.DATE})
 
 _ENUMERATED_VALUES: Final = {
@@ -195,7 +199,7 @@ def _list_predefined() -> Iterable[AttributeDefinition]:
     for kind, ids in _IDS_BY_TYPE.items():
         for id_ in ids.split():
             yield AttributeDefinition(id=id_, type=kind)
-    # -1 would lose the event
+    # The client drops an event with a negative error code.
     kind, limit = AttributeType.INTEGER, MAX_INTEGER
     yield AttributeDefinition(id="errorCode", type=kind, minimum=0, maximum=limit)
 
@@ -203,27 +207,29 @@ def _list_predefined() -> Iterable[AttributeDefinition]:
 PREDEFINED: Final[Mapping[str, AttributeDefinition]] = MappingProxyType(
     {definition.id: definition for definition in _list_predefined()}
 )
-"""What the original client knows without ATTR_DEF; to define one of these has no effect on it."""
+"""What the original client knows without ATTR_DEF; it ignores a definition of one of these."""
 
 
 def encode_attribute(id_: str, value: AttributeValue) -> str:
-    """Give `ID=value` as the wire carries it.
+    """Return `ID=value`, with characters outside of US-ASCII escaped.
 
-    What is not US-ASCII is escaped. Raises `LocalError` for what the client would drop: a value
-    that a predefined attribute cannot have, an array, an id that is none.
+    Raises `LocalError` for what the client would drop: a value that a predefined attribute cannot
+    have, an array, a malformed id.
     """
     kind = _PREDEFINED_TYPES.get(id_)
-    if kind is AttributeType.STRING and isinstance(value, str):  # first, as it is the most
+    if kind is AttributeType.STRING and isinstance(value, str):  # first, as most are
         text = f"{id_}={value}"
         return text if text.isascii() else escape_non_ascii(text)
     if kind is AttributeType.ENUMERATED:
         return _encode_enumerated(id_, value)
     if kind is None and not _ID_PATTERN.match(id_):
-        raise LocalError(f"{quote_value(id_)} is no id of an attribute", hint="no '=', no blank")
+        raise LocalError(
+            f"{quote_value(id_)} is not an id of an attribute", hint="no '=', no blank"
+        )
     if kind is None or kind is AttributeType.STRING:
         return escape_non_ascii(f"{id_}={_format_value(value)}")
     if type(value) is int and 0 <= value <= MAX_INTEGER and kind is AttributeType.INTEGER:
-        return f"{id_}={value}"  # none of these has narrower limits
+        return f"{id_}={value}"  # no predefined one has narrower limits
     return f"{id_}={PREDEFINED[id_].validate_value(value)}"
 
 
@@ -232,11 +238,11 @@ _PREDEFINED_TYPES: Final = {id_: definition.type for id_, definition in PREDEFIN
 
 @lru_cache(maxsize=256)
 def _encode_enumerated(id_: str, value: AttributeValue) -> str:
-    """Remember the few words that there are: a model says each of them for thousands of nodes."""
+    """Encode a value, with a cache: there are few, and each is sent for thousands of nodes."""
     return f"{id_}={PREDEFINED[id_].validate_value(value)}"
 
 
 def decode_attribute(argument: str) -> tuple[str, str] | None:
-    """Give id and value of an argument `ID=value`; None for an argument that is no attribute."""
+    """Return id and value of an argument `ID=value`; None for any other argument."""
     id_, separator, value = argument.partition("=")
     return (id_, value) if separator and id_ else None

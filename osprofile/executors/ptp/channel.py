@@ -1,7 +1,7 @@
-"""The way to the client: a TCP connection that goes out, or this process's own stdin and stdout.
+"""The channel to the client: an outgoing TCP connection, or this process's stdin and stdout.
 
-No thread, no blocking, and no descriptor of others made non-blocking. Nothing is buffered beyond
-what `send` was given; whoever sends much waits with `flush`.
+There are no threads and no blocking calls, and descriptors that other processes may share are not
+made non-blocking. `send` buffers without a limit: a caller that sends much waits with `flush`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from osprofile.errors import TargetError
 from osprofile.executors.pipes import PipeReader, PipeWriter
 
 CONNECT_TIMEOUT: Final = 30.0
-"""Seconds that a connection may take."""
+"""Seconds to wait for a connection."""
 LINGER_TIMEOUT: Final = 2.0
-"""Seconds for which a closing connection waits for the client to take the last of it."""
+"""Seconds that a closing connection waits for the client to read the rest."""
 _BLOCK_SIZE: Final = 64 * 1024
 
 
@@ -27,64 +27,64 @@ class NoClientError(TargetError):
 
 
 async def connect_to_client(host: str, port: int) -> socket.socket:
-    """Connect to a client that listens; raises `NoClientError`."""
+    """Return a connection to a listening client. Raises `NoClientError`."""
     loop = asyncio.get_running_loop()
     reason: Exception | str = "it has no address"
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        found, reason = [], error
-    for family, kind, protocol, _, address in found:
+        addresses, reason = [], error
+    for family, kind, protocol, _, address in addresses:
         try:
-            opened = socket.socket(family, kind, protocol)
+            connection = socket.socket(family, kind, protocol)
         except OSError as error:  # IPv6 where there is none
             reason = error
             continue
-        opened.setblocking(False)
+        connection.setblocking(False)
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
-                await loop.sock_connect(opened, address)
+                await loop.sock_connect(connection, address)
         except OSError as error:  # TimeoutError is one
-            opened.close()
+            connection.close()
             reason = error if str(error) else "it does not answer"
             continue
         except BaseException:
-            opened.close()
+            connection.close()
             raise
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return opened
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
     message = f"cannot connect to {host} port {port}: {reason}"
     hint = "the client must listen there before it starts the agent: --host, --port"
     raise NoClientError(message, hint=hint) from None
 
 
 class Channel(Protocol):
-    """Bytes to the client and from it."""
+    """Sends bytes to the client and receives bytes from it."""
 
     @property
     def unsent(self) -> int:
-        """How many bytes the client has not taken yet."""
+        """How many bytes have not been sent yet."""
 
     @property
     def is_broken(self) -> bool:
-        """Whether the client has gone without taking all."""
+        """Whether the client is gone and bytes could not be sent."""
 
     async def receive(self) -> bytes:
-        """Wait for bytes; none at all mean that no more come."""
+        """Return the next bytes; empty at the end of the input."""
 
     def send(self, data: bytes) -> None:
-        """Send bytes, now or as soon as the client takes them; nothing where it is gone."""
+        """Send bytes, now or as soon as the client reads; do nothing if it is gone."""
 
     async def flush(self) -> None:
-        """Wait until all is sent, or the client gone."""
+        """Wait until all is sent or the client is gone."""
 
     async def close(self) -> None:
-        """End it; what is not sent is lost."""
+        """Close the channel; what is not sent is lost."""
 
 
 @final
 class PipeChannel:
-    """A channel over two descriptors, which may be anything that a process can be started with."""
+    """A channel over two file descriptors of any kind."""
 
     def __init__(self, stdin: int, stdout: int) -> None:
         self._handles = (stdin, stdout)
@@ -95,11 +95,11 @@ class PipeChannel:
 
     @property
     def unsent(self) -> int:
-        """How many bytes the client has not taken yet."""
+        """How many bytes have not been sent yet."""
         return self._output.unsent_bytes
 
     async def receive(self) -> bytes:
-        """Wait for bytes; none at all mean that no more come."""
+        """Return the next bytes; empty at the end of the input."""
         if self.is_broken:
             return b""
         if self._received.empty():
@@ -107,15 +107,15 @@ class PipeChannel:
         return await self._received.get()
 
     def send(self, data: bytes) -> None:
-        """Send bytes, now or as soon as the client takes them; nothing where it is gone."""
+        """Send bytes, now or as soon as the client reads; do nothing if it is gone."""
         self._output.send(data)
 
     async def flush(self) -> None:
-        """Wait until all is sent, or the client gone."""
+        """Wait until all is sent or the client is gone."""
         await self._output.flush()
 
     async def close(self) -> None:
-        """End it; what is not sent is lost."""
+        """Close the channel; what is not sent is lost."""
         self._input.pause_reading()
         loop = asyncio.get_running_loop()
         loop.remove_writer(self._handles[1])
@@ -135,7 +135,7 @@ class PipeChannel:
 
 @final
 class SocketChannel:
-    """A channel over a connected socket, which is made non-blocking: it is ours alone."""
+    """A channel over a connected socket, which is made non-blocking."""
 
     def __init__(self, connected: socket.socket) -> None:
         connected.setblocking(False)
@@ -149,11 +149,11 @@ class SocketChannel:
 
     @property
     def unsent(self) -> int:
-        """How many bytes the client has not taken yet."""
+        """How many bytes have not been sent yet."""
         return len(self._unsent)
 
     async def receive(self) -> bytes:
-        """Wait for bytes; none at all mean that no more come."""
+        """Return the next bytes; empty at the end of the input."""
         try:
             return await self._loop.sock_recv(self._socket, _BLOCK_SIZE)
         except OSError:
@@ -161,7 +161,7 @@ class SocketChannel:
             return b""
 
     def send(self, data: bytes) -> None:
-        """Send bytes, now or as soon as the client takes them; nothing where it is gone."""
+        """Send bytes, now or as soon as the client reads; do nothing if it is gone."""
         if data and not self.is_broken:
             self._unsent += data
             self._all_sent.clear()
@@ -169,14 +169,14 @@ class SocketChannel:
                 self._write_unsent()
 
     async def flush(self) -> None:
-        """Wait until all is sent, or the client gone."""
+        """Wait until all is sent or the client is gone."""
         await self._all_sent.wait()
 
     async def close(self) -> None:
-        """End it; what is not sent is lost.
+        """Close the channel; what is not sent is lost.
 
-        The client reads to the end first: a socket that is closed with something unread in it takes
-        back what the client has not read yet.
+        First it waits until the client closes its side: closing a socket with unread bytes resets
+        the connection, and the client would lose what it has not read yet.
         """
         self._watch_writable(enabled=False)
         with contextlib.suppress(OSError, TimeoutError):
@@ -202,7 +202,7 @@ class SocketChannel:
             self._all_sent.set()
 
     def _watch_writable(self, *, enabled: bool) -> None:
-        """Have `_write_unsent` called when the socket takes more, or no longer."""
+        """Call `_write_unsent` when the socket is writable, or no longer."""
         if enabled != self._is_waiting:
             self._is_waiting = enabled
             if enabled:

@@ -1,7 +1,7 @@
-"""What a client asks for, as objects.
+"""The commands of a client.
 
-The numbers are those of the protocol page ("Commands"); the seed gives three commands that it calls
-"not yet implemented" numbers which the later software gave to others.
+The numbers are those of docs/protocols/ptp.md, 3.1. The protocol's first draft gives three commands,
+which it calls not implemented, numbers that other commands have today (docs/protocols/ptp.md, 3.3).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @final
 class CommandKind(StrEnum):
-    """What a client can ask for."""
+    """The commands, by name."""
 
     QUIT = "QUIT"
     INIT = "INIT"
@@ -58,9 +58,9 @@ COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(
         13: CommandKind.QUERY_ATTRIBUTES,
     }
 )
-"""By number, the commands of the original software."""
+"""The commands of the original software by number."""
 
-SEED_COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(
+DRAFT_COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(
     {
         **COMMANDS,
         7: CommandKind.MOVE_JOB,
@@ -68,15 +68,15 @@ SEED_COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(
         9: CommandKind.LIST_FILTERS,
     }
 )
-"""By number, the commands of the seed, three of which have the numbers of others."""
+"""The commands of the draft by number; three of them have numbers of other commands."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What the client asks for, with its transaction and its arguments.
+    """A command with its transaction id and its arguments.
 
-    Each is to be answered once, with an event of the same `tid` (see `Connection.send`).
+    It must be answered once, by an event with the same `tid` (see `Connection.send`).
     """
 
     kind: CommandKind
@@ -85,21 +85,21 @@ class Command:
 
     @property
     def attributes(self) -> tuple[tuple[str, str], ...]:
-        """Ids and values, in order; what is no attribute is left out."""
+        """Ids and values of the arguments, in order; other arguments are left out."""
         return tuple(pair for pair in map(decode_attribute, self.arguments) if pair is not None)
 
     def get_value(self, id_: str) -> str:
-        """Give the value of an attribute, the first one's; empty if there is none."""
+        """Return the value of the first attribute with this id; empty if there is none."""
         return next((value for key, value in self.attributes if key == id_), "")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class DiscardedCommand:
-    """What the client sent and what is not obeyed: for the log.
+    """A command that is not executed; `reason` is for the log.
 
-    `reply` is to be sent as it is. It is empty but for INIT with a version that is not ours, and for a
-    command that is one too many.
+    `reply` must be sent as it is. It is empty, except for an INIT that is refused and for a command
+    over the limit of open commands.
     """
 
     reason: str
@@ -109,7 +109,7 @@ class DiscardedCommand:
 
 @final
 class InputState(Enum):
-    """What `next_event` gives where there is neither."""
+    """Why `next_event` returns no command."""
 
     NEED_DATA = "NEED_DATA"
     CLOSED = "CLOSED"

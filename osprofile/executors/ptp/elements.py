@@ -1,8 +1,7 @@
-"""The things of the model, as one looks at them at one moment, and their attributes on the wire.
+"""The elements of the model at one moment, and their attributes on the wire.
 
-They are plain values: two that are equal say the same. Job states are told in PTP's words, which
-know no queue and no end but one: `jobStatus` says which it is. Source: the protocol page,
-"Predefined attributes"; the design, "Jobs on a target system".
+PTP has no job state for a queued job and only one for an ended job; `jobStatus` tells which it is
+(docs/protocols/ptp.md, 4.3; docs/ptp.md, What a client sees).
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import signal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from osprofile.executors.failures import describe_start_failure
 from osprofile.executors.ptp.attributes import MAX_INTEGER, encode_attribute
-from osprofile.executors.start_failure import describe_start_failure
 from osprofile.jobs.state import JobState, JobStatus
 
 if TYPE_CHECKING:
@@ -33,8 +32,8 @@ PTP_STATES: Final[Mapping[JobState, str]] = MappingProxyType(
         JobState.LOST: COMPLETED,
     }
 )
-"""The values of jobState and processState; jobStatus has our own word. A job in an UNKNOWN state
-keeps the jobState that it had, and jobStatus has the batch system's word."""
+"""The values of jobState and processState; jobStatus has the name of our own state. A job in an
+UNKNOWN state keeps its jobState, and jobStatus has the batch system's own state."""
 
 
 @final
@@ -45,13 +44,13 @@ class Machine(NamedTuple):
     state: str = "UP"
 
     def encode_attributes(self) -> tuple[str, ...]:
-        """Give the attributes as the wire carries them."""
+        """Return the attributes in their wire format."""
         return _encode_pairs((("name", self.name), ("machineState", self.state)))
 
 
 @final
 class Node(NamedTuple):
-    """A node; `status` is the batch system's own word, `number` its place in the machine."""
+    """A node; `status` is the batch system's own state, `number` its index in the machine."""
 
     name: str
     state: str = "UP"
@@ -59,7 +58,7 @@ class Node(NamedTuple):
     number: int | None = None
 
     def encode_attributes(self) -> tuple[str, ...]:
-        """Give the attributes as the wire carries them."""
+        """Return the attributes in their wire format."""
         pairs = (
             ("name", self.name),
             ("nodeState", self.state),
@@ -71,48 +70,43 @@ class Node(NamedTuple):
 
 @final
 class Queue(NamedTuple):
-    """A queue; `status` is the batch system's own word."""
+    """A queue; `status` is the batch system's own state."""
 
     name: str
     state: str = "NORMAL"
     status: str = ""
 
     def encode_attributes(self) -> tuple[str, ...]:
-        """Give the attributes as the wire carries them."""
+        """Return the attributes in their wire format."""
         pairs = (("name", self.name), ("queueState", self.state), ("queueStatus", self.status))
         return _encode_pairs(pairs)
 
 
 @final
 class Process(NamedTuple):
-    """A process of a job, whose rank is its place in the job's `processes`.
+    """A process of a job; its rank is its index in the job's `processes`.
 
-    `node` is a node's name. `exit_code` and `signal` (a name) are known of those that have ended.
+    `node` is a node's name. `exit_code` and `signal` (a name) are those of an ended process.
     """
 
     state: str = STARTING
     node: str | None = None
     exit_code: int | None = None
     signal: str = ""
-    pid: int | None = None
-    status: str = ""
 
     def validate_attributes(self) -> None:
-        """Raise `LocalError` for what `encode_attributes` would raise it."""
+        """Raise the `LocalError` that `encode_attributes` would raise."""
         encode_attribute("processState", self.state)
-        for id_, number in (("processExitCode", self.exit_code), ("processPID", self.pid)):
-            if number is not None:
-                encode_attribute(id_, number)
+        if self.exit_code is not None:
+            encode_attribute("processExitCode", self.exit_code)
 
     def encode_attributes(self, node_id: int | None) -> tuple[str, ...]:
-        """Give the attributes as the wire carries them; the node by its element id."""
+        """Return the attributes in their wire format; `node_id` is the node's element id."""
         pairs = (
             ("processState", self.state),
             ("processNodeId", node_id),
-            ("processPID", self.pid),
             ("processExitCode", self.exit_code),
             ("processSignalName", self.signal),
-            ("processStatus", self.status),
         )
         return _encode_pairs(pairs)
 
@@ -121,9 +115,9 @@ class Process(NamedTuple):
 class Job(NamedTuple):
     """A job; `key` is the batch system's id, `queue` a queue's name, `sub_id` the client's jobSubId.
 
-    `status` is our word for the state (or the batch system's, where we know none), `message` the
-    system's explanation. `has_run` says that it runs, or has run: a client is told RUNNING before
-    anything that comes later, whether a poll saw that or not.
+    `status` is the name of our own state (the batch system's if UNKNOWN), `message` the system's
+    explanation. `has_run`: it runs or has run, whether a poll saw that or not; the client is told
+    RUNNING before any later state.
     """
 
     key: str
@@ -148,7 +142,7 @@ class Job(NamedTuple):
         )
 
     def encode_attributes(self) -> tuple[str, ...]:
-        """Give the attributes as the wire carries them; those of the processes are not among them."""
+        """Return the attributes in their wire format, without those of the processes."""
         pairs = (
             ("jobSubId", self.sub_id),
             ("name", self.name),
@@ -162,7 +156,7 @@ class Job(NamedTuple):
 
 
 def _encode_pairs(pairs: Iterable[tuple[str, AttributeValue | None]]) -> tuple[str, ...]:
-    """Encode what has a value: empty text and None are left out."""
+    """Encode pairs; those with None or an empty text are left out."""
     return tuple(
         [encode_attribute(id_, value) for id_, value in pairs if value is not None and value != ""]
     )
@@ -178,23 +172,23 @@ def job_from_status(
     process_count: int = 1,
     previous: Job | None = None,
 ) -> Job:
-    """Give the job that a status tells of, with `process_count` processes.
+    """Return the job with a status and `process_count` processes.
 
-    `previous` is the job as it was told last: an UNKNOWN state leaves its state as it was. The
-    processes are spread over the hosts in blocks, and end as the job does; before it runs, it has
-    none.
+    `previous` is the job as it was sent last: with an UNKNOWN state it keeps its state. The
+    processes are assigned to the hosts in blocks and end as the job does. A job that does not run
+    yet has none.
     """
     state = PTP_STATES.get(status.state) or (previous.state if previous else STARTING)
-    word = status.native_state if status.state is JobState.UNKNOWN else status.state.value
-    not_run = describe_start_failure(status)
+    status_text = status.native_state if status.state is JobState.UNKNOWN else status.state.value
+    start_failure = describe_start_failure(status)
     started = state in {RUNNING, COMPLETED} or bool(previous and previous.processes)
     return Job(
         key=status.job_id,
         queue=queue,
         name=name or status.job_id,
         state=state,
-        status=JobState.FAILED.value if not_run else word,
-        message=status.reason or not_run,
+        status=JobState.FAILED.value if start_failure else status_text,
+        message=status.reason or start_failure,
         sub_id=sub_id,
         user=user,
         processes=_build_processes(status, state, process_count) if started else (),
@@ -203,7 +197,7 @@ def job_from_status(
 
 
 def _has_ever_run(status: JobStatus) -> bool:
-    """Say whether a job runs or has run: one that was removed, or is lost, may have waited until then."""
+    """Return whether a job runs or has run; a removed or lost job may never have run."""
     ran = status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
     return ran or bool(status.started or status.exit_code is not None or status.signal)
 
@@ -218,7 +212,7 @@ def _build_processes(status: JobStatus, state: str, count: int) -> tuple[Process
 
 
 def format_signal_name(number: int) -> str:
-    """Give a signal's name, as in SIGKILL; SIG and the number where it has none here."""
+    """Return a signal's name, such as SIGKILL; SIG and its number if it has no name."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -1,11 +1,11 @@
-"""What can go wrong with the protocol itself.
+"""Violations of the protocol.
 
     OSProfileError
      +- PTPError
          +- RemoteError   the client sent what the protocol does not allow
-         +- LocalError    we were about to send what the protocol does not allow: our own mistake
+         +- LocalError    we were about to send what the protocol does not allow
 
-A job that is refused, or a batch system that fails, is no error of the protocol: it is an event.
+A refused job, or a batch system that fails, is not a violation: it is reported by an event.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class PTPError(OSProfileError):
 
 @final
 class RemoteError(PTPError):
-    """The client broke a rule; `offset` is the first wrong byte, counted from the session's begin.
+    """The client broke a rule; `offset` is the first wrong byte, from the start of the session.
 
-    After a `fatal` one nobody knows where the next frame begins: the session is over. After any
-    other the frame is dropped, and the next one can be read.
+    After a `fatal` error the start of the next frame is not known: the session is over. After any
+    other error the frame is dropped and the next one can be read.
     """
 
     def __init__(self, message: str, *, offset: int, fatal: bool, hint: str = "") -> None:
@@ -35,4 +35,4 @@ class RemoteError(PTPError):
 
 @final
 class LocalError(PTPError):
-    """We were about to break a rule: the original client would drop it, or drop the session."""
+    """We were about to break a rule: the client would drop the event or end the session."""

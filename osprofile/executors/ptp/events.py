@@ -1,7 +1,6 @@
-"""What the agent says, as objects, each with its number and its arguments on the wire.
+"""The events that an agent sends, with their numbers and their arguments (docs/protocols/ptp.md, 4).
 
-Source: the protocol page, "Events". A `LocalError` comes of what the original client would drop, or
-die of.
+An event that would make the original client drop it or end raises `LocalError`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 @final
 class Element(StrEnum):
-    """The kinds of things in the model."""
+    """The kinds of elements in the model."""
 
     JOB = "JOB"
     MACHINE = "MACHINE"
@@ -36,7 +35,7 @@ class Element(StrEnum):
 @final
 @dataclass(frozen=True, slots=True)
 class EventNumbers:
-    """An element's event numbers; None for an event that nobody implemented."""
+    """An element's event numbers; None for an event that no client implements."""
 
     new: int | None
     change: int
@@ -55,13 +54,13 @@ EVENT_NUMBERS: Final[Mapping[Element, EventNumbers]] = MappingProxyType(
 )
 OK, MESSAGE, ERROR, SHUTDOWN = 0, 1, 5, 6
 SUBMITJOB_ERROR, TERMINATEJOB_ERROR = 211, 212
-REMOVE_ALL, ATTR_DEF = 240, 251
+ATTR_DEF = 251
 """The numbers of the other events."""
 
 
 @final
 class ErrorCode:
-    """The codes that this agent gives (0 to 2^31-1; the client shows them and no more)."""
+    """The error codes of this agent. The client only shows them; they are 0 to 2^31-1."""
 
     VERSION = 1
     INTERNAL = 2
@@ -71,7 +70,7 @@ class ErrorCode:
 
 
 class MessageLevel(StrEnum):
-    """How grave a message is."""
+    """The severity of a message."""
 
     FATAL = "FATAL"
     ERROR = "ERROR"
@@ -82,9 +81,9 @@ class MessageLevel(StrEnum):
 
 @final
 class ElementGroup(NamedTuple):
-    """Elements that have the same attributes, each given as `encode_attribute` gives it.
+    """Elements with the same attributes, which are in their wire format (`encode_attribute`).
 
-    `ids` are element ids, of processes the ranks inside their job; a number is one of them.
+    `ids` are element ids, or the ranks of processes; a number is a single one.
     """
 
     ids: RangeSet | int
@@ -92,7 +91,7 @@ class ElementGroup(NamedTuple):
 
 
 class Event:
-    """What the agent says: `number`, and the arguments."""
+    """An event: a number and arguments."""
 
     __slots__ = ()
 
@@ -102,12 +101,12 @@ class Event:
         raise NotImplementedError
 
     def format_arguments(self) -> list[str]:
-        """Give the arguments; raise `LocalError` for what the client would not take."""
+        """Return the arguments. Raises `LocalError` for those that the client would refuse."""
         return []
 
 
 class Answer(Event):
-    """An event that belongs to the command of transaction `tid`."""
+    """An event that answers the command of transaction `tid`."""
 
     __slots__ = ()
 
@@ -117,7 +116,7 @@ class Answer(Event):
 @final
 @dataclass(frozen=True, slots=True)
 class Ok(Answer):
-    """The command was done."""
+    """The command succeeded."""
 
     tid: int
 
@@ -127,7 +126,7 @@ class Ok(Answer):
 @final
 @dataclass(frozen=True, slots=True)
 class Shutdown(Answer):
-    """The answer to QUIT: the agent closes the connection, and ends."""
+    """The answer to QUIT: the agent closes the connection and ends."""
 
     tid: int
 
@@ -137,7 +136,7 @@ class Shutdown(Answer):
 @final
 @dataclass(frozen=True, slots=True)
 class CommandError(Answer):
-    """INIT, MODEL_DEF or a filter could not be done; for a job's the client would give us up."""
+    """INIT, MODEL_DEF or a filter failed; as an answer about a job it would end the session."""
 
     tid: int
     code: int
@@ -146,7 +145,7 @@ class CommandError(Answer):
     number: ClassVar[int] = ERROR
 
     def format_arguments(self) -> list[str]:
-        """Give [count] errorCode= errorMsg=."""
+        """Return [count] errorCode= errorMsg=."""
         return _format_attributes(errorCode=self.code, errorMsg=self.text)
 
 
@@ -163,7 +162,7 @@ class SubmitJobError(Answer):
     number: ClassVar[int] = SUBMITJOB_ERROR
 
     def format_arguments(self) -> list[str]:
-        """Give [count] jobSubId= errorCode= errorMsg=."""
+        """Return [count] jobSubId= errorCode= errorMsg=."""
         return _format_attributes(jobSubId=self.sub_id, errorCode=self.code, errorMsg=self.text)
 
 
@@ -180,14 +179,14 @@ class TerminateJobError(Answer):
     number: ClassVar[int] = TERMINATEJOB_ERROR
 
     def format_arguments(self) -> list[str]:
-        """Give [count] jobId= errorCode= errorMsg=."""
+        """Return [count] jobId= errorCode= errorMsg=."""
         return _format_attributes(jobId=self.job_id, errorCode=self.code, errorMsg=self.text)
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class AttributeDefinitions(Answer):
-    """ATTR_DEF: what attributes mean; `tid` is that of MODEL_DEF."""
+    """ATTR_DEF: definitions of attributes; `tid` is that of MODEL_DEF."""
 
     tid: int
     definitions: Sequence[AttributeDefinition]
@@ -195,7 +194,7 @@ class AttributeDefinitions(Answer):
     number: ClassVar[int] = ATTR_DEF
 
     def format_arguments(self) -> list[str]:
-        """Give NUM_DEFS {NUM_ARGS ID TYPE NAME DESC DISPLAY DEFAULT extra...}."""
+        """Return NUM_DEFS {NUM_ARGS ID TYPE NAME DESC DISPLAY DEFAULT extra...}."""
         texts = [str(len(self.definitions))]
         for definition in self.definitions:
             texts += definition.format_arguments()
@@ -205,7 +204,7 @@ class AttributeDefinitions(Answer):
 @final
 @dataclass(frozen=True, slots=True)
 class Message(Event):
-    """Something for the client's log; `tid` is an open command's (None: that of START_EVENTS)."""
+    """A message for the client's log; `tid` is an open command's (None: that of START_EVENTS)."""
 
     level: MessageLevel
     text: str
@@ -215,14 +214,14 @@ class Message(Event):
     number: ClassVar[int] = MESSAGE
 
     def format_arguments(self) -> list[str]:
-        """Give [count] messageLevel= messageCode= messageText=."""
+        """Return [count] messageLevel= messageCode= messageText=."""
         return _format_attributes(
             messageLevel=self.level, messageCode=self.code, messageText=self.text
         )
 
 
 class ModelEvent(Event):
-    """What is said of the model, in the transaction of START_EVENTS."""
+    """An event about the model, in the transaction of START_EVENTS."""
 
     __slots__ = ()
 
@@ -230,7 +229,7 @@ class ModelEvent(Event):
 @final
 @dataclass(frozen=True, slots=True)
 class NewElements(ModelEvent):
-    """Elements that were not there; `parent` is an element id."""
+    """New elements; `parent` is an element id."""
 
     element: Element
     parent: int
@@ -242,14 +241,14 @@ class NewElements(ModelEvent):
         return _require_number(EVENT_NUMBERS[self.element].new, f"NEW_{self.element}")
 
     def format_arguments(self) -> list[str]:
-        """Give PARENT_ID NUM_RANGES {RANGE NUM_ATTRS k=v...}."""
+        """Return PARENT_ID NUM_RANGES {RANGE NUM_ATTRS k=v...}."""
         return [str(self.parent), *_format_groups(self.groups)]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class ChangedElements(ModelEvent):
-    """New values of elements' attributes; `job` is the element id of the processes' job."""
+    """Changed attributes of elements; `job` is the element id of the processes' job."""
 
     element: Element
     groups: Sequence[ElementGroup]
@@ -261,14 +260,14 @@ class ChangedElements(ModelEvent):
         return EVENT_NUMBERS[self.element].change
 
     def format_arguments(self) -> list[str]:
-        """Give NUM_RANGES {RANGE NUM_ATTRS k=v...}, of processes after JOB_ID."""
+        """Return NUM_RANGES {RANGE NUM_ATTRS k=v...}, for processes with JOB_ID before it."""
         return [*_format_job_id(self.element, self.job), *_format_groups(self.groups)]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class RemovedElements(ModelEvent):
-    """Elements that are there no more; `job` is the element id of the processes' job."""
+    """Elements that do not exist any more; `job` is the element id of the processes' job."""
 
     element: Element
     ids: RangeSet
@@ -280,20 +279,12 @@ class RemovedElements(ModelEvent):
         return _require_number(EVENT_NUMBERS[self.element].remove, f"REMOVE_{self.element}")
 
     def format_arguments(self) -> list[str]:
-        """Give RANGE, of processes after JOB_ID."""
+        """Return RANGE, for processes with JOB_ID before it."""
         return [*_format_job_id(self.element, self.job), _format_range(self.ids)]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class AllElementsRemoved(ModelEvent):
-    """The model is empty."""
-
-    number: ClassVar[int] = REMOVE_ALL
-
-
 def _format_attributes(**attributes: str | int) -> list[str]:
-    """Give attributes with their count before them, as the original C agents do."""
+    """Return attributes after their count, as the original C agents send them."""
     return [
         str(len(attributes)),
         *(encode_attribute(id_, value) for id_, value in attributes.items()),
@@ -311,7 +302,7 @@ def _format_groups(groups: Sequence[ElementGroup]) -> list[str]:
 
 def _format_range(ids: RangeSet) -> str:
     if not ids.spans:
-        raise LocalError("an empty range set: the client takes none")
+        raise LocalError("an empty range set: the client refuses it")
     return str(ids)
 
 

@@ -1,12 +1,12 @@
-"""Filters: which elements of the model a client wants to be told of.
+"""Filters: which elements of the model are sent to a client.
 
 A filter belongs to an element and has regular expressions for attributes: `<attr>Filter=<regex>`.
-The element passes where each of its attributes that has an expression matches it somewhere; an
-attribute that it does not have is not asked for. With `filterChildren=true` the elements right below
-it must pass as well: machines and queues below the resource manager, nodes below a machine, jobs
-below a queue, processes below a job. A new filter takes the place of the element's old one, and one
-without expressions takes it away. The expressions are Java's, as the clients are. Sources: the
-protocol page, "Commands", and what the original's PBS agent does, which reads expressions of POSIX.
+The element passes if each of its attributes that has an expression contains a match; attributes
+that it does not have are ignored. With `filterChildren=true` its children must pass as well:
+machines and queues of the resource manager, nodes of a machine, jobs of a queue, processes of a job.
+A new filter replaces the element's old one, and one without expressions removes it. Source:
+docs/protocols/ptp.md, 3.1; docs/ptp.md, Filters. The expressions are Java's because the clients are
+Java programs; the original agent for PBS uses those of POSIX.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from osprofile.errors import (
     quote_name,
     quote_value,
 )
+from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import decode_attribute
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ MAX_EXPRESSIONS: Final = 32
 MAX_EXPRESSION_LENGTH: Final = 1024
 """Characters of one expression."""
 MATCH_TIME_LIMIT: Final = 2.0
-"""How long all expressions may match while the model is brought up to date once. When they need
-more, all filters are given up: an agent that matches does nothing else."""
+"""Seconds that all expressions together may take in one update of the model. If they take longer, all
+filters are removed, because an agent that matches does nothing else."""
 _MATCH_CACHE_SIZE: Final = 16_384
 _FILTER_SUFFIX: Final = "Filter"
 
@@ -46,7 +47,7 @@ _FILTER_SUFFIX: Final = "Filter"
 @final
 @dataclass(slots=True)
 class _TimeBudget:
-    """The seconds that are left for matching."""
+    """The seconds that remain for matching."""
 
     remaining: float = MATCH_TIME_LIMIT
 
@@ -54,14 +55,14 @@ class _TimeBudget:
 @final
 @dataclass(slots=True)
 class FilterExpression:
-    """A regular expression for the values of one attribute; what it said of a value is remembered."""
+    """A regular expression for the values of one attribute, with a cache of its results."""
 
     attribute: str
     pattern: javaregex.Pattern
     _results: dict[str, bool] = field(default_factory=dict)
 
     def matches_value(self, value: str, time_budget: _TimeBudget) -> bool:
-        """Say whether it matches somewhere in a value; every value passes when the time is over."""
+        """Return whether a value contains a match; True if no time remains."""
         found = self._results.get(value)
         if found is None:
             if time_budget.remaining <= 0:
@@ -80,7 +81,7 @@ class FilterExpression:
         except JavaRegexTimeoutError:
             time_budget.remaining = 0.0
         except JavaRegexError as error:
-            log.warning("a filter cannot be asked, the value passes: %s", error)
+            log.warning("a filter cannot be applied, the value passes: %s", error)
         time_budget.remaining -= time.monotonic() - begun
         return found
 
@@ -88,18 +89,18 @@ class FilterExpression:
 @final
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a client wants to know of the element `id`, and of the elements below it."""
+    """The filter of the element `id`; `children`: it holds for the element's children, too."""
 
     id: int
     expressions: tuple[FilterExpression, ...] = ()
     children: bool = False
 
     def matches_attributes(self, attributes: Iterable[str], time_budget: _TimeBudget) -> bool:
-        """Say whether an element with these attributes, as on the wire, passes."""
+        """Return whether an element with these attributes, in wire format, passes."""
         for attribute in attributes:
             name, _, value = attribute.partition("=")
-            asked = [e for e in self.expressions if e.attribute == name]
-            if not all(expression.matches_value(value, time_budget) for expression in asked):
+            expressions = [e for e in self.expressions if e.attribute == name]
+            if not all(expression.matches_value(value, time_budget) for expression in expressions):
                 return False
         return True
 
@@ -116,7 +117,7 @@ class Filters:
         return len(self._by_id)
 
     def set_filter(self, new: Filter) -> None:
-        """Take a filter in place of the element's old one; `ValueRefusedError` for one too many."""
+        """Set an element's filter. Raises `ValueRefusedError` if there are too many."""
         if not new.expressions:
             self._by_id.pop(new.id, None)
             return
@@ -127,19 +128,19 @@ class Filters:
         self._by_id[new.id] = new
 
     def drop_filter(self, id_: int) -> None:
-        """Forget the filter of an element that is gone."""
+        """Remove the filter of an element that is gone."""
         self._by_id.pop(id_, None)
 
     def clear(self) -> None:
-        """Forget all filters."""
+        """Remove all filters."""
         self._by_id.clear()
 
     def start_time_limit(self) -> None:
-        """Give the expressions their time, SECONDS in all."""
+        """Start the time limit of an update, MATCH_TIME_LIMIT."""
         self._time_budget.remaining = MATCH_TIME_LIMIT
 
     def drop_all_if_overdue(self) -> bool:
-        """Say whether the time was not enough; there are no filters any more then."""
+        """Remove all filters if the last update took too long; return whether it did."""
         if self._time_budget.remaining > 0:
             return False
         self.clear()
@@ -147,20 +148,21 @@ class Filters:
         return True
 
     def get_child_filter(self, parent: int) -> Filter | None:
-        """Give the filter that the elements right below an element have to pass, if there is one."""
+        """Return the filter for the children of an element, if there is one."""
         found = self._by_id.get(parent)
         return found if found is not None and found.children else None
 
     def passes_filter(self, filter_: Filter, attributes: Iterable[str]) -> bool:
-        """Say whether an element with these attributes passes one filter."""
+        """Return whether an element with these attributes passes one filter."""
         return filter_.matches_attributes(attributes, self._time_budget)
 
     def accepts_element(
         self, id_: int | None, parent: int | None, attributes: Callable[[], Iterable[str]]
     ) -> bool:
-        """Say whether an element is to be told; None is the id of what was never told.
+        """Return whether an element passes its own filter and its parent's.
 
-        `attributes` gives the attributes as on the wire; it is called where there is a filter.
+        An id is None for an element that was never sent. `attributes` returns the attributes in
+        wire format; it is called only if there is a filter.
         """
         own = None if id_ is None else self._by_id.get(id_)
         above = None if parent is None else self.get_child_filter(parent)
@@ -172,12 +174,11 @@ class Filters:
 
 
 def parse_filter(arguments: Iterable[str], default: Filter | None = None) -> Filter:
-    """Give the filter that the arguments of FILTER_EVENTS describe.
+    """Return the filter that the arguments of FILTER_EVENTS describe.
 
-    `default` has the id and `children` of one that does not say them. What is neither `id`,
-    `filterChildren` nor an expression is passed over, as the original does. Raises
-    `ValueRefusedError` for a missing id, a word that is neither true nor false and what is over the
-    limits, and for an expression that is none.
+    `default` has the id and `children` for arguments without them. Unknown arguments are ignored,
+    as the original agent does. Raises `ValueRefusedError` for a missing id, a malformed value, a
+    malformed expression, and for what is over the limits.
     """
     id_ = None if default is None else default.id
     children = default is not None and default.children
@@ -198,10 +199,11 @@ def parse_filter(arguments: Iterable[str], default: Filter | None = None) -> Fil
 
 
 def _parse_element_id(value: str) -> int:
-    if not (value.isascii() and value.isdigit() and len(value) <= 10):
-        message = f"attribute id: {quote_value(value)} is no element id"
+    number = parse_digits(value, 10)
+    if number is None:
+        message = f"attribute id: {quote_value(value)} is not an element id"
         raise ValueRefusedError(message, field="id", hint="digits only")
-    return int(value)
+    return number
 
 
 def _parse_flag(value: str) -> bool:
@@ -217,7 +219,7 @@ def _parse_expression(name: str, value: str) -> FilterExpression:
         raise ValueRefusedError(message, field=name, hint=f"at most {MAX_EXPRESSION_LENGTH}")
     try:
         pattern = javaregex.compile(value)
-        pattern.find("")  # what Java itself takes, and we cannot honour, may be found out here
+        pattern.find("")  # an expression that we do not support may be found only here
     except JavaRegexError as error:
         message = f"attribute {quote_name(name)}: {error.message}"
         raise ValueRefusedError(message, field=name, hint=error.hint) from None

@@ -1,9 +1,9 @@
-"""From a profile to the client's form, and from what the client fills in to a job.
+"""From a profile to the client's form, and from a submission to a job.
 
-Each settable field of START is told as an attribute of the field's name, so that a client's form
-has what the profile allows. A job that arrives is described by attributes of the protocol's own,
-which the table OWN maps, and by those of the form; its values are checked by the engine, when the
-job is submitted. Sources: the protocol page, "Commands" and "Predefined attributes".
+Each settable field of START is defined as an attribute of that name, so that the client's form has
+what the profile allows. SUBMIT_JOB describes a job by the protocol's own attributes
+(PROTOCOL_ATTRIBUTES) and by those of the form. The values are checked when the job is submitted.
+Source: docs/protocols/ptp.md, 3.2 and 4.3.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.errors import NotFoundError, ValueRefusedError, quote_value
+from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import (
     MAX_INTEGER,
     PREDEFINED,
@@ -21,7 +22,11 @@ from osprofile.executors.ptp.attributes import (
     AttributeType,
     decode_attribute,
 )
-from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription
+from osprofile.jobs.description import (
+    FIELD_BY_ATTRIBUTE,
+    MULTI_PROCESS_APPLICATION,
+    JobDescription,
+)
 from osprofile.jobs.profiles import describe_job_fields
 
 if TYPE_CHECKING:
@@ -31,21 +36,17 @@ if TYPE_CHECKING:
     from osprofile.jobs.profiles import JobField
 
 RUN_IN_DIRECTORY: Final = ("-c", 'cd -- "$1" && shift && exec "$@"', "sh")
-"""How a program is run in the client's working directory where the profile has no field for that:
-arguments of `sh`, before the directory, the program and its arguments. A job's own directory is
-fresh for each job; the client's is not."""
+"""Arguments of `sh`, before the directory, the program and its arguments. They run a program in the
+client's working directory if the profile has no field for that."""
 
 DIRECTORY_FIELD: Final = "DIRECTORY"
-"""The field for where a program runs: an absolute path, which other jobs may share."""
-
-MULTI_PROCESS_APPLICATION: Final = "Processes"
-"""The application for several processes, where the one that jobs run by starts one."""
+"""The field for the directory where the program runs: an absolute path, which jobs may share."""
 
 _FORM_PREFERRED: Final = ("queue", "processes", "nodes", "walltime")
-"""What a client sends in the protocol's own attributes whether its user chose it or not."""
+"""The client sends these in the protocol's own attributes even if its user left them alone."""
 
 _FIELD_ID_PREFIX: Final = "profile_"
-"""Stands before a field's name that the protocol has for something else."""
+"""Stands before the name of a field that is also that of an attribute of the protocol."""
 
 
 @final
@@ -53,8 +54,8 @@ _FIELD_ID_PREFIX: Final = "profile_"
 class Submission:
     """A job as SUBMIT_JOB described it.
 
-    `sub_id` is the client's name for it (jobSubId; empty: it gave none), `debug` says that the
-    client wants to debug it. `ignored` are the ids of attributes that mean nothing here.
+    `sub_id` is the client's name for it (jobSubId; may be empty). `debug`: it is to be debugged.
+    `ignored` are the ids of unknown attributes.
     """
 
     sub_id: str
@@ -65,27 +66,27 @@ class Submission:
 
 @final
 class SubmissionForm:
-    """The attributes of one profile, in both directions."""
+    """The form of a profile: its attributes, and the jobs that they describe."""
 
     def __init__(self, profile: Profile, application: str | None = None) -> None:
-        """Take the fields of START with that application (default: the profile's).
+        """Use the fields of START with an application (default: the profile's own).
 
         Raises `NotFoundError`, `InvalidProfileError`.
         """
-        described = describe_job_fields(profile, application)
+        job_fields = describe_job_fields(profile, application)
         self._application = application
-        self._default_starts_several = described.starts_processes
+        self._default_starts_several = job_fields.starts_processes
         self._multi_process_application = None
         if application is None and not self._default_starts_several:
             with contextlib.suppress(NotFoundError):
-                several = describe_job_fields(profile, MULTI_PROCESS_APPLICATION)
-                if several.starts_processes:
+                multi_process = describe_job_fields(profile, MULTI_PROCESS_APPLICATION)
+                if multi_process.starts_processes:
                     self._multi_process_application = MULTI_PROCESS_APPLICATION
-        self._fields = {_choose_attribute_id(n): field for n, field in described.fields.items()}
+        self._fields = {_choose_attribute_id(n): field for n, field in job_fields.fields.items()}
         self.definitions: tuple[AttributeDefinition, ...] = tuple(
             build_definition(field, id_) for id_, field in self._fields.items()
         )
-        """What ATTR_DEF tells, one for each settable field."""
+        """The definitions that ATTR_DEF sends, one for each settable field."""
         self._empty_values = {
             d.id: {"", d.default} if _zero_means_unset(self._fields[d.id]) else {""}
             for d in self.definitions
@@ -94,12 +95,12 @@ class SubmissionForm:
     def parse_submission(
         self, arguments: Iterable[str], find_queue: Callable[[str], str | None]
     ) -> Submission:
-        """Give the job that the arguments of SUBMIT_JOB describe.
+        """Return the submission that the arguments of SUBMIT_JOB describe.
 
-        `find_queue` gives the queue's name for an element id, None for the profile's default queue.
-        Where the form and the protocol's own attribute differ about the queue, the time or a
-        number, the form is right. Raises `ValueRefusedError` for a number that is none and for a
-        variable without a value; whatever else is wrong, the engine finds at the submission.
+        `find_queue` returns the queue's name for an element id, None for the profile's default
+        queue. If the form and the protocol's own attribute differ, the form counts. Raises
+        `ValueRefusedError` for a malformed number or variable; everything else is checked when the
+        job is submitted.
         """
         pairs = [pair for pair in map(decode_attribute, arguments) if pair is not None]
         own = _ProtocolAttributes(find_queue)
@@ -114,20 +115,24 @@ class SubmissionForm:
                 ignored.append(id_)
         in_field = own.can_use_directory_field(field.name for field in self._fields.values())
         description = own.build_description(change_directory=not in_field)
-        given = {
-            FIELD_BY_ATTRIBUTE[name] for name in FIELD_BY_ATTRIBUTE if getattr(description, name)
+        protocol_fields = {
+            field for name, field in FIELD_BY_ATTRIBUTE.items() if getattr(description, name)
         }
-        chosen = {
-            self._fields[i].name: v for i, v in fields.items() if self._is_filled_in(i, v, given)
+        form_fields = {
+            self._fields[id_].name: value
+            for id_, value in fields.items()
+            if self._is_filled_in(id_, value, protocol_fields)
         }
-        before: dict[str, Any] = {
-            own: None for own in _FORM_PREFERRED if FIELD_BY_ATTRIBUTE[own] in chosen
+        changes: dict[str, Any] = {
+            name: None for name in _FORM_PREFERRED if FIELD_BY_ATTRIBUTE[name] in form_fields
         }
         if in_field:
-            chosen.setdefault(DIRECTORY_FIELD, own.texts["directory"])
-        if "JOB_NAME" in chosen:  # the record shows it
-            before["name"] = chosen.pop("JOB_NAME")
-        description = replace(description, application=self._application, fields=chosen, **before)
+            form_fields.setdefault(DIRECTORY_FIELD, own.texts["directory"])
+        if "JOB_NAME" in form_fields:  # the job record shows a description's name only
+            changes["name"] = form_fields.pop("JOB_NAME")
+        description = replace(
+            description, application=self._application, fields=form_fields, **changes
+        )
         if (
             self._multi_process_application is not None
             and self._parse_process_count(description) > 1
@@ -136,19 +141,18 @@ class SubmissionForm:
         return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
 
     def count_processes(self, description: JobDescription) -> int:
-        """Return how many processes a job will have: PROCESSES, or one if they are not started here."""
-        starts = (
+        """Return how many processes a job will have: PROCESSES if its application starts them, or 1."""
+        starts_several = (
             self._default_starts_several
             or description.application == self._multi_process_application is not None
         )
-        return self._parse_process_count(description) if starts else 1
+        return self._parse_process_count(description) if starts_several else 1
 
     def _parse_process_count(self, description: JobDescription) -> int:
-        text = self.get_field_value(description, "PROCESSES")
-        return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else 1
+        return parse_digits(self.get_field_value(description, "PROCESSES"), 18) or 1
 
     def get_field_value(self, description: JobDescription, name: str) -> str:
-        """Give the value that a field has for a job; empty where the profile has no such field."""
+        """Return the value of a field for a job; empty if the profile has no such field."""
         own = next(
             (getattr(description, a) for a, n in FIELD_BY_ATTRIBUTE.items() if n == name), None
         )
@@ -157,15 +161,15 @@ class SubmissionForm:
         return str(description.fields.get(name) or own or default or "")
 
     def _is_filled_in(self, id_: str, value: str, protocol_fields: set[str]) -> bool:
-        """Say whether a form's value means anything.
+        """Return whether the user has filled in a field of the form.
 
-        It does not where it was left empty, nor where the protocol's own attribute says the same
-        thing and the form only has what stood in it from the beginning.
+        A field is not filled in if it is empty, or if it has its default and the protocol's own
+        attribute sets the same field.
         """
         field = self._fields[id_]
         if value in self._empty_values[id_]:
             return False
-        return field.name not in protocol_fields or value != (field.default)
+        return field.name not in protocol_fields or value != field.default
 
 
 def _choose_attribute_id(name: str) -> str:
@@ -178,11 +182,11 @@ def _choose_attribute_id(name: str) -> str:
 
 
 def build_definition(field: JobField, id_: str | None = None) -> AttributeDefinition:
-    """Give the definition of a settable field: type, limits, default and description.
+    """Return the definition of a settable field: type, limits, default and description.
 
-    A number's attribute needs a number as its default. Where the field may stay empty and its Min
-    is above 0, 0 says "not given"; where it is not, the attribute is a STRING, whose description
-    has the limits.
+    An attribute that is a number needs a number as its default. For a field without a default, 0
+    stands for "not given" if its Min is above 0; else the attribute is a STRING, with the limits in
+    its description.
     """
     kind = _choose_type(field)
     description = [field.description]
@@ -239,12 +243,12 @@ def _choose_number_type(field: JobField) -> AttributeType:
 
 
 def _zero_means_unset(field: JobField) -> bool:
-    """Say whether 0 can stand for a number that is not given."""
+    """Return whether 0 can stand for a number that is not given."""
     return field.is_number and not field.tags and not field.default and (field.minimum or 0) > 0
 
 
 def _get_limits(field: JobField) -> dict[str, Any]:
-    """Give MIN and MAX, of which ATTR_DEF has both or neither."""
+    """Return MIN and MAX, of which ATTR_DEF has both or neither."""
     low, high = field.minimum, field.maximum
     if low is None or high is None:
         return {}
@@ -256,7 +260,7 @@ def _get_limits(field: JobField) -> dict[str, Any]:
 
 @final
 class _ProtocolAttributes:
-    """What the protocol's own attributes say of a job."""
+    """The values of the protocol's own attributes of a job."""
 
     def __init__(self, find_queue: Callable[[str], str | None]) -> None:
         self._find_queue = find_queue
@@ -275,34 +279,35 @@ class _ProtocolAttributes:
             self.texts[name] = value
 
     def set_number(self, name: str, id_: str, value: str, factor: int = 1) -> None:
-        """Take a number; an empty value and 0 are what a form has that was not filled in."""
+        """Set a number; an empty value and 0 mean that the form was not filled in."""
         if value.strip("0") == "":
             return
-        if not (value.isascii() and value.isdigit() and len(value) <= 18):
-            message = f"attribute {id_}: {quote_value(value)} is no number"
+        number = parse_digits(value, 18)
+        if number is None:
+            message = f"attribute {id_}: {quote_value(value)} is not a number"
             raise ValueRefusedError(message, field=FIELD_BY_ATTRIBUTE[name], hint="digits only")
-        self.numbers[name] = int(value) * factor
+        self.numbers[name] = number * factor
 
     def set_queue(self, value: str) -> None:
-        """Take a queue's element id."""
+        """Set the queue by its element id."""
         name = self._find_queue(value)
         if name:
             self.texts.setdefault("queue", name)
 
     def add_variable(self, value: str) -> None:
-        """Take one environment variable."""
+        """Add an environment variable, `NAME=value`."""
         name, separator, text = value.partition("=")
         if not separator:
-            message = f"attribute env: {quote_value(value)} is no environment variable"
+            message = f"attribute env: {quote_value(value)} is not an environment variable"
             raise ValueRefusedError(message, field="ENVIRONMENT", hint="NAME=value")
         self.environment[name] = text
 
     def can_use_directory_field(self, fields: Iterable[str]) -> bool:
-        """Say whether the directory can be the value of a field, being one of these."""
+        """Return whether one of these fields can have the directory as its value."""
         return self.texts.get("directory", "").startswith("/") and DIRECTORY_FIELD in fields
 
     def build_description(self, *, change_directory: bool) -> JobDescription:
-        """Give the job; `change_directory`: a shell goes to the directory first."""
+        """Return the job; `change_directory`: a shell changes to the directory first."""
         executable = self.texts.get("executable")
         path = self.texts.get("path")
         if executable and path and not executable.startswith("/"):
@@ -336,7 +341,7 @@ def _set_debug(own: _ProtocolAttributes, _id: str, value: str) -> None:
 
 
 def _ignore_value(_own: _ProtocolAttributes, _id: str, _value: str) -> None:
-    """Take what says nothing about how to run a job."""
+    """Ignore an attribute that has no effect on a job."""
 
 
 PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[_ProtocolAttributes, str, str], None]]] = (
@@ -359,4 +364,4 @@ PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[_ProtocolAttributes, str, str]
         }
     )
 )
-"""The attributes of SUBMIT_JOB that the protocol itself has, and what each says of the job."""
+"""The protocol's own attributes of SUBMIT_JOB, and the effect of each."""

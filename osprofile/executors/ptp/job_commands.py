@@ -1,4 +1,4 @@
-"""What a client asks for about jobs, done on the target system; each command gives its answer."""
+"""The commands about jobs; each returns its answer."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from osprofile.errors import (
     ValueRefusedError,
     quote_value,
 )
+from osprofile.executors.failures import format_error, format_internal_error
 from osprofile.executors.ptp.events import (
     Answer,
     CommandError,
@@ -39,12 +40,12 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.ptp")
 _KEY_PREFIX: Final = "ptp:"
-"""Begins the keys under which the record has the jobs of clients, which nobody else cares for."""
+"""Stands before the keys of the clients' jobs in the record."""
 
 
 @final
 class JobCommands:
-    """Submits, terminates and changes jobs; `find_key` is that of the client's model."""
+    """Submits, terminates and changes jobs; `find_key` is `Model.find_key`."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class JobCommands:
         self._find_key = find_key
 
     async def submit_job(self, command: Command) -> Answer:
-        """Submit a job; from then on the view has it."""
+        """Submit a job and add it to the view."""
         sub_id, directory = command.get_value("jobSubId"), self._target.new_job_directory()
         try:
             submission = self._parse_submission(command)
@@ -88,45 +89,45 @@ class JobCommands:
         name = self._find_key(Element.QUEUE, id_)
         if name is None:
             raise ValueRefusedError(
-                f"attribute queueId: {quote_value(id_)} is no queue", field="QUEUE"
+                f"attribute queueId: {quote_value(id_)} is not a queue", field="QUEUE"
             )
         return name if self._view.has_queue(name) else None
 
     def _add_to_view(self, job_id: str, submission: Submission) -> None:
-        description, value = submission.description, self._form.get_field_value
-        told = TrackedJob(
+        description, get_field_value = submission.description, self._form.get_field_value
+        tracked = TrackedJob(
             JobStatus(job_id, JobState.UNKNOWN),
-            queue=value(description, "QUEUE"),
-            name=value(description, "JOB_NAME"),
+            queue=get_field_value(description, "QUEUE"),
+            name=get_field_value(description, "JOB_NAME"),
             sub_id=submission.sub_id,
-            count=self._form.count_processes(description),
+            process_count=self._form.count_processes(description),
         )
-        self._view.add_job(told)
+        self._view.add_job(tracked)
         record = self._target.store.find_job(self._target.name, job_id)
         if record is not None:
             self.follow_output(record, description)
 
     def follow_output(self, record: JobRecord, description: JobDescription | None = None) -> None:
-        """Have a job's output told; without its description, its files are the profile's default ones."""
+        """Follow a job's output; without a description in the profile's default files."""
         if record.directory.startswith("/"):
-            described = description or JobDescription()
-            paths = [self._form.get_field_value(described, name) for name in ("STDOUT", "STDERR")]
+            description = description or JobDescription()
+            paths = [self._form.get_field_value(description, name) for name in ("STDOUT", "STDERR")]
             self._outputs.follow_job(record.status.job_id, record.directory, *paths)
 
     async def remove_job_files(
         self, job_id: str, directory: str, sent_paths: Collection[str]
     ) -> None:
-        """Remove what an ended job left, if a client submitted it: files of `sent_paths` are not needed.
+        """Remove the files of an ended job that a client submitted; `sent_paths` were sent whole.
 
-        A job that is lost may still run: its directory stays.
+        A lost job may still run: its directory is kept.
         """
         record = self._target.store.find_job(self._target.name, job_id)
-        ours = record is not None and (record.key or "").startswith(_KEY_PREFIX)
-        if ours and self._view.get_state(job_id) in TERMINAL_STATES - {JobState.LOST}:
+        is_clients = record is not None and (record.key or "").startswith(_KEY_PREFIX)
+        if is_clients and self._view.get_state(job_id) in TERMINAL_STATES - {JobState.LOST}:
             await self._remove_directory(directory, sent_paths)
 
     async def _remove_directory(self, directory: str, sent_paths: Collection[str]) -> None:
-        """Remove a job's directory unless there is something in it that only the directory has."""
+        """Remove a job's directory if the client has the content of all files in it."""
         try:
             names = [entry.name for entry in await self._target.list_directory(directory)]
             others = [name for name in names if not name.startswith(OWN_FILE_PREFIX)]
@@ -136,7 +137,7 @@ class JobCommands:
             log.warning("%s is left behind: %s", directory, error)
 
     async def terminate_job(self, command: Command) -> Answer:
-        """Remove a job."""
+        """Remove a job by ABORT."""
         id_ = command.get_value("jobId")
         try:
             job_id = self._find_job_id(id_)
@@ -149,15 +150,15 @@ class JobCommands:
         return Ok(command.tid)
 
     async def change_job(self, command: Command) -> Answer:
-        """Hold a job or let it go on, which is what the seed has CHANGE_JOB for."""
-        states = {"SUSPENDED": self._target.hold, "RUNNING": self._target.resume}
-        doing = states.get(command.get_value("jobState"))
+        """Hold or resume a job (docs/protocols/ptp.md, 3.3)."""
+        actions = {"SUSPENDED": self._target.hold, "RUNNING": self._target.resume}
+        action = actions.get(command.get_value("jobState"))
         try:
             job_id = self._find_job_id(command.get_value("jobId"))
-            if doing is None:
+            if action is None:
                 return refuse_unimplemented(command)
             with self._view.track_action(job_id):
-                await doing(job_id)
+                await action(job_id)
         except OSProfileError as error:
             return CommandError(command.tid, ErrorCode.INTERNAL, format_error(error))
         except Exception as error:  # noqa: BLE001  # the client waits for an answer
@@ -165,29 +166,24 @@ class JobCommands:
         return Ok(command.tid)
 
     async def move_job(self, command: Command) -> Answer:
-        """Refuse: no template of a profile says how a job gets into another queue."""
+        """Refuse: profiles have no template that moves a job to another queue."""
         return refuse_unimplemented(command)
 
     def _find_job_id(self, id_: str) -> str:
         job_id = self._find_key(Element.JOB, id_)
         if job_id is None:
-            raise JobNotFoundError(f"attribute jobId: {quote_value(id_)} is no job")
+            raise JobNotFoundError(f"attribute jobId: {quote_value(id_)} is not a job")
         return job_id
 
 
-def format_error(error: OSProfileError) -> str:
-    """Give an error as a client's user sees it: what is wrong and what to do, not where it says so."""
-    return f"{error.message} ({error.hint})" if error.hint else error.message
-
-
 def refuse_unimplemented(command: Command) -> Answer:
-    """Give the answer to what no template of a profile can do."""
-    text = f"{command.kind} of this kind is not implemented: no template of a profile says how"
+    """Return the answer to a command for which profiles have no template."""
+    text = f"{command.kind} of this kind is not implemented: profiles have no template for it"
     return CommandError(command.tid, ErrorCode.INTERNAL, text)
 
 
 def log_internal_error(error: Exception) -> str:
-    """Log a fault of our own, where it happened only if somebody debugs; give what to say of it."""
-    text = f"internal error: {type(error).__name__}: {error}"
-    log.error("a fault of osprofile's: %s", text, exc_info=log.isEnabledFor(logging.DEBUG))
+    """Log an exception that should not occur (with a traceback if debugging), and describe it."""
+    text = format_internal_error(error)
+    log.error("%s", text, exc_info=log.isEnabledFor(logging.DEBUG))
     return text

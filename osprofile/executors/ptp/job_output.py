@@ -1,7 +1,8 @@
-"""What the processes of jobs write, read from the job's files while it grows.
+"""The output of jobs, read from their files while these grow.
 
-A batch system has one file for all processes of a job: it is told as the first process's. No more
-than LIMIT of a file is told, a part at a time, so that neither a client nor this process is flooded.
+A job has one file for all of its processes: it is sent as the output of the first one. At most
+MAX_OUTPUT_SIZE of a file is sent, a part at a time, so that neither the client nor this process is
+flooded.
 """
 
 from __future__ import annotations
@@ -27,26 +28,27 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.ptp")
 MAX_OUTPUT_SIZE: Final = 1024 * 1024
-"""Bytes of one file that are told."""
+"""Bytes of one file that are sent."""
 READ_SIZE: Final = 32 * 1024
-"""Bytes that are told at a time."""
+"""Bytes that are sent at a time."""
 POLL_INTERVAL: Final = 2.0
-"""Seconds between two looks at the files of all jobs that run."""
+"""Seconds between two reads of the files of all running jobs."""
 _MAX_BUSY_SHARE: Final = 0.1
+"""The largest share of the time that reading may take."""
 
 
 @final
 @dataclass(slots=True)
 class _OutputFile:
-    """A job's output; `is_complete`: all of it was told, with nothing cut off and nothing unread.
+    """An output file of a job; `is_complete`: the client has all of it.
 
-    `quote_name` is the digest of what was told of it, `offset` its length.
+    `sent_hash` is the hash of what was sent, `offset` its length.
     """
 
     stream: str
     path: str
     offset: int = 0
-    told: HASH = field(default_factory=hashlib.sha256)
+    sent_hash: HASH = field(default_factory=hashlib.sha256)
     is_finished: bool = False
     is_complete: bool = False
 
@@ -61,11 +63,11 @@ class _FollowedJob:
 
 @final
 class OutputFollower:
-    """The outputs of jobs.
+    """Reads the outputs of jobs.
 
-    `tell(job_id, stream, text)` gets them, `stream` being `stdout` or `stderr`; where it gives
-    False the text is not told now, and comes again. `finished(job_id, directory, paths)` is called when
-    an ended job is followed no longer; `paths` are the files of which all was told.
+    `send_output(job_id, stream, text)` gets them; `stream` is `stdout` or `stderr`. If it returns
+    False, the text is passed again later. `on_finished(job_id, directory, paths)` is called when an
+    ended job is not followed any longer; `paths` are the files that were sent whole.
     """
 
     def __init__(
@@ -83,7 +85,7 @@ class OutputFollower:
     def follow_job(self, job_id: str, directory: str, stdout: str, stderr: str) -> None:
         """Follow a job's files; relative paths begin at its working directory.
 
-        An empty path is none; where both are the same, it is the standard output's.
+        An empty path is ignored. If both are the same, the file is the standard output.
         """
         paths = {"stdout": stdout, "stderr": "" if stderr == stdout else stderr}
         files = [
@@ -93,28 +95,28 @@ class OutputFollower:
             self._jobs[job_id] = _FollowedJob(directory, files)
 
     def mark_ended(self, job_id: str) -> None:
-        """Read the rest of a job's files soon, and follow them no longer."""
+        """Read the rest of a job's files soon, then stop following them."""
         if job_id in self._jobs and not self._jobs[job_id].has_ended:
             self._jobs[job_id].has_ended = True
             self._wake_up.set()
 
     def restart_all(self) -> None:
-        """Tell from the beginning what is followed: the client knows nothing any more."""
+        """Send all files from their beginning: the client has forgotten everything."""
         for followed in self._jobs.values():
-            # New ones: one of them may be being read just now.
+            # New objects: one of the old ones may be in use by a running read.
             followed.files = [_OutputFile(file.stream, file.path) for file in followed.files]
 
     async def read_repeatedly(self, events_wanted: asyncio.Event) -> None:
-        """Read, again and again while it is wanted, for ever."""
+        """Read all files at intervals while events are wanted; never returns."""
         while True:
             await events_wanted.wait()
             self._wake_up.clear()
-            begun = time.monotonic()
+            start = time.monotonic()
             more = False
             for job_id, followed in list(self._jobs.items()):
                 if events_wanted.is_set():
                     more = await self._read_job(job_id, followed) or more
-            took = time.monotonic() - begun
+            took = time.monotonic() - start
             await self._wait_for_wake_up(
                 0.0 if more else max(self._interval, took * (1 / _MAX_BUSY_SHARE - 1))
             )
@@ -127,7 +129,7 @@ class OutputFollower:
             return
 
     async def _read_job(self, job_id: str, followed: _FollowedJob) -> bool:
-        """Tell what is new in a job's files; say whether there is more."""
+        """Send what is new in a job's files; return whether there is more."""
         has_ended = followed.has_ended  # before the files are read for the last time
         more = False
         for file in followed.files:
@@ -135,14 +137,14 @@ class OutputFollower:
                 more = await self._read_file(job_id, file, has_ended=has_ended) or more
         if has_ended and not more and all(file.is_finished for file in followed.files):
             self._jobs.pop(job_id, None)
-            whole = [file.path for file in followed.files if file.is_complete]
-            self._on_finished(job_id, followed.directory, whole)
+            complete = [file.path for file in followed.files if file.is_complete]
+            self._on_finished(job_id, followed.directory, complete)
         return more
 
     async def _read_file(self, job_id: str, file: _OutputFile, *, has_ended: bool) -> bool:
         try:
             data = await self._read_part(file.path, file.offset, READ_SIZE)
-        except OSProfileError as error:  # it is not there yet, as a rule
+        except OSProfileError as error:  # usually it does not exist yet
             log.debug("job %s: %s", job_id, error)
             file.is_finished = has_ended or isinstance(error, ScriptTimeoutError)
             return False
@@ -153,30 +155,30 @@ class OutputFollower:
         if text and not await self._send_output(job_id, file.stream, text):
             return False
         was_read_at_once = file.offset == 0
-        file.told.update(data[:used])
+        file.sent_hash.update(data[:used])
         file.offset += used
-        file.is_complete = is_last and (was_read_at_once or await self._is_as_told(file))
+        file.is_complete = is_last and (was_read_at_once or await self._is_unchanged(file))
         file.is_finished = is_last or file.offset >= MAX_OUTPUT_SIZE
         return len(data) == READ_SIZE and not file.is_finished
 
-    async def _is_as_told(self, file: _OutputFile) -> bool:
-        """Read a file once more: its job may have emptied it and written it anew meanwhile."""
+    async def _is_unchanged(self, file: _OutputFile) -> bool:
+        """Return whether a file still begins with what was sent: its job may have rewritten it."""
         try:
             data = await self._read_part(file.path, 0, file.offset + 1)
         except OSProfileError as error:
             log.debug("%s", error)
             return False
-        return hashlib.sha256(data).digest() == file.told.digest()
+        return hashlib.sha256(data).digest() == file.sent_hash.digest()
 
     async def _read_part(self, path: str, begin: int, count: int) -> bytes:
-        with tempfile.TemporaryFile() as there:
-            await self._target.download_file(path, there.fileno(), begin, count)
-            there.seek(0, os.SEEK_SET)
-            return there.read()
+        with tempfile.TemporaryFile() as file:
+            await self._target.download_file(path, file.fileno(), begin, count)
+            file.seek(0, os.SEEK_SET)
+            return file.read()
 
 
 def _decode_part(data: bytes, *, final: bool) -> tuple[str, int]:
-    """Give text, and of how many bytes; a character's first bytes wait for the others."""
+    """Return the text of data, and its size; an incomplete character at the end is left out."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data, final)
     return text, len(data) - len(decoder.getstate()[0])

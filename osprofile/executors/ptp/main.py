@@ -1,8 +1,7 @@
 """The executable `osprofile-ptp-proxy`: the agent that Eclipse starts, and that connects back to it.
 
-Exit codes: 0 after QUIT, the end of the input or a signal; 1 for a connection that could not be made
-or broke, and for a client that broke the protocol; 2 for wrong usage and an unknown profile; 3 for
-a bad profile.
+Exit codes: 0 after QUIT, the end of the input or a signal; 1 if the connection failed or the client
+violated the protocol; 2 for wrong usage and an unknown profile; 3 for a wrong profile.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import sys
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from osprofile.errors import InvalidProfileError, NotFoundError, OSProfileError, StoreError
+from osprofile.executors.digits import parse_digits
+from osprofile.executors.failures import format_internal_error
 
 if TYPE_CHECKING:
     from osprofile.executors.ptp.channel import Channel
@@ -28,15 +29,15 @@ log: Final = logging.getLogger("osprofile.ptp")
 
 def main() -> NoReturn:
     """Run as this process, with its command line, and end it."""
-    given = _build_parser().parse_args()
+    options = _build_parser().parse_args()
     logging.basicConfig(
         stream=sys.stderr,
-        level=_LOG_LEVELS[min(max(given.debug, 0), len(_LOG_LEVELS) - 1)],
+        level=_LOG_LEVELS[min(max(options.debug, 0), len(_LOG_LEVELS) - 1)],
         format=f"{PROGRAM_NAME}: %(levelname)s: %(message)s",
     )
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
-        code = asyncio.run(_serve_client(given))
+        code = asyncio.run(_serve_client(options))
     except InvalidProfileError as error:
         code = _report_failure(error, 3)
     except NotFoundError as error:
@@ -46,7 +47,7 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = 130
     except Exception as error:  # noqa: BLE001  # no traceback ever reaches a user
-        code = _report_failure(f"internal error: {type(error).__name__}: {error}", 1)
+        code = _report_failure(format_internal_error(error), 1)
     sys.exit(code)
 
 
@@ -75,18 +76,18 @@ def _build_parser() -> argparse.ArgumentParser:
         "--interval",
         type=_parse_seconds,
         metavar="S",
-        help="seconds between two looks at the machine",
+        help="seconds between two polls of the machine",
     )
-    seed = "commands 7, 8, 9 are MOVE_JOB, CHANGE_JOB, LIST_FILTERS; no client has them so"
-    add("--seed-commands", action="store_true", help=seed)
+    draft = "commands 7, 8, 9 are MOVE_JOB, CHANGE_JOB, LIST_FILTERS; no client uses them so"
+    add("--draft-commands", action="store_true", help=draft)
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")
     return parser
 
 
 def _parse_port(text: str) -> int:
-    port = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
-    if not 0 < port < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port: 1 to 65535")
+    port = parse_digits(text, 8)
+    if port is None or not 0 < port < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 1 to 65535")
     return port
 
 
@@ -101,7 +102,6 @@ def _parse_seconds(text: str) -> float:
 
 
 async def _serve_client(options: argparse.Namespace) -> int:
-    """Serve one client to the end."""
     from osprofile.executors.ptp.agent import Agent
     from osprofile.executors.ptp.form import SubmissionForm
     from osprofile.executors.ptp.system_view import POLL_INTERVAL
@@ -125,7 +125,7 @@ async def _serve_client(options: argparse.Namespace) -> int:
             form,
             user=target.user_name,
             interval=interval,
-            seed_commands=options.seed_commands,
+            draft_commands=options.draft_commands,
         )
         return await agent.serve_client()
     finally:
@@ -133,7 +133,7 @@ async def _serve_client(options: argparse.Namespace) -> int:
 
 
 def _open_store() -> Store:
-    """Give the user's record, or one in memory where that cannot be used."""
+    """Return the user's job record, or one in memory if that cannot be used."""
     from osprofile.jobs.store import Store, default_store_path
 
     try:

@@ -1,9 +1,9 @@
-"""The model that a client was told, and the events that bring it up to date.
+"""The model that a client has, and the events that bring it up to date.
 
-`Model.update_elements` takes what is there now and gives the events for what differs from what was told, in
-an order that a client can follow: what is gone, then machine, nodes, queues, jobs, processes.
-What the client's filters let not pass is not told, nor what is below it; its ids stay its own.
-Sources: the protocol page, "Events" and "What the original client does".
+`Model.update_elements` compares the current elements with those that were sent and returns the
+events for the differences, in an order that a client can follow: first removals, then machine,
+nodes, queues, jobs, processes. Elements that do not pass the client's filters are not sent, nor are
+their children; they keep their ids. Source: docs/protocols/ptp.md, 2.2, 4.1 and 6.
 """
 
 from __future__ import annotations
@@ -12,15 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, final
 
 from osprofile.errors import ValueRefusedError
-from osprofile.executors.ptp.attributes import encode_attribute
-from osprofile.executors.ptp.differences import (
-    diff_processes,
-    encode_process,
-    get_process,
-    record_change,
-)
-from osprofile.executors.ptp.element_ids import ID_BLOCK_SIZES, IdAllocator
+from osprofile.executors.digits import parse_digits
+from osprofile.executors.ptp.attributes import PREDEFINED, AttributeType, encode_attribute
 from osprofile.executors.ptp.elements import RUNNING, Queue
+from osprofile.executors.ptp.errors import LocalError
 from osprofile.executors.ptp.events import (
     ChangedElements,
     Element,
@@ -30,7 +25,7 @@ from osprofile.executors.ptp.events import (
     RemovedElements,
 )
 from osprofile.executors.ptp.filters import Filters
-from osprofile.executors.ptp.ranges import RangeSet
+from osprofile.executors.ptp.ranges import MAX_ID, RangeSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,16 +36,53 @@ if TYPE_CHECKING:
     _AnyElement = TypeVar("_AnyElement", Job, Machine, Node, Queue)
 
 MAX_GROUPS_PER_EVENT: Final = 16_384
-"""The most elements that one NEW_ event tells one by one, so that a frame stays at about 2 MB: an
-agent writes whole frames, and a client reads each of them whole."""
+"""The most elements of a NEW_ event, so that a frame stays at about 2 MB: an agent writes whole frames,
+and a client reads each of them whole."""
+
+ID_SPACE_SIZE: Final = 2**24
+"""How many ids a resource manager has; its base id is a multiple of this."""
+
+ID_BLOCK_SIZES: Final = {
+    Element.MACHINE: 16,
+    Element.QUEUE: 256,
+    Element.NODE: 4096,
+    Element.JOB: 4096,
+}
+"""By kind, how many ids are reserved at a time."""
+
+_NEVER_EMPTIED: Final = "processNodeId"  # an unknown node ends the client
+
+
+@final
+class IdAllocator:
+    """Allocates element ids above a base id (docs/protocols/ptp.md, 2.2).
+
+    Each kind reserves blocks, so that its ids are adjacent and range sets are short.
+    """
+
+    def __init__(self, base_id: int) -> None:
+        self._next_id = base_id + 1
+        self._end_id = min(base_id + ID_SPACE_SIZE, MAX_ID)
+        self._reserved_ids: dict[Element, range] = {}
+
+    def allocate_ids(self, element: Element, count: int) -> range:
+        """Return `count` adjacent new ids. Raises `LocalError` when all ids are used up."""
+        ids = self._reserved_ids.get(element, range(0))
+        if len(ids) < count:
+            ids = range(self._next_id, self._next_id + max(ID_BLOCK_SIZES[element], count))
+            if ids.stop > self._end_id:
+                raise LocalError("the resource manager has used up its element ids")
+            self._next_id = ids.stop
+        self._reserved_ids[element] = ids[count:]
+        return ids[:count]
 
 
 @final
 @dataclass(slots=True)
 class _SentJob:
-    """A job's queue cannot change, so it is the one that it was told in.
+    """A job as it was sent; its queue cannot change and is the one that was sent first.
 
-    `processes` are those that were told by their ranks, None for one that does not pass a filter.
+    `processes` are those that were sent, by rank; None for one that does not pass a filter.
     """
 
     id: int
@@ -61,7 +93,7 @@ class _SentJob:
 
 @final
 class _ElementSet(NamedTuple):
-    """Machines (one at most), nodes and queues by their names, jobs by their keys."""
+    """Machines (at most one), nodes and queues by name, jobs by key."""
 
     machines: Mapping[str, Machine]
     nodes: Mapping[str, Node]
@@ -71,7 +103,7 @@ class _ElementSet(NamedTuple):
 
 @final
 class Model:
-    """What one client knows of machine, nodes, queues, jobs and processes."""
+    """The machine, nodes, queues, jobs and processes that one client knows."""
 
     def __init__(self, base_id: int) -> None:
         self._base_id = base_id
@@ -87,14 +119,14 @@ class Model:
         self._sent_jobs: dict[str, _SentJob] = {}
 
     def forget_sent_elements(self) -> None:
-        """Take it that the client knows nothing any more; ids stay (START_EVENTS once more)."""
+        """Send everything anew from now on, with the same ids: the client sent START_EVENTS again."""
         self._present = self._visible = _ElementSet({}, {}, {}, {})
         self._sent_attributes = {element: {} for element in ID_BLOCK_SIZES}
         self._hidden_keys = {element: set() for element in ID_BLOCK_SIZES}
         self._sent_jobs = {}
 
     def set_filter(self, new: Filter) -> None:
-        """Let a filter hold from the next update on; `ValueRefusedError` where no element has its id."""
+        """Apply a filter from the next update on. Raises `ValueRefusedError` for an unknown id."""
         if new.id != self._base_id and new.id not in self._key_by_id:
             message = f"attribute id: no element has the id {new.id}"
             raise ValueRefusedError(message, field="id")
@@ -102,23 +134,22 @@ class Model:
         self._filters_changed = True
 
     def clear_filters(self) -> None:
-        """Let no filter hold any more from the next update on."""
+        """Remove all filters from the next update on."""
         self._filters.clear()
         self._filters_changed = True
 
     @property
     def base_id(self) -> int:
-        """The id of the resource manager itself."""
+        """The element id of the resource manager."""
         return self._base_id
 
     def find_key(self, element: Element, id_: str) -> str | None:
-        """Give the name of a node or a queue, or the key of a job, by its element id."""
-        plain = id_.isascii() and id_.isdigit() and len(id_) <= 10
-        found = self._key_by_id.get(int(id_)) if plain else None
-        return found[1] if found is not None and found[0] is element else None
+        """Return the name of a node or queue, or the key of a job, by its element id."""
+        kind, key = self._key_by_id.get(parse_digits(id_, 10) or 0, (None, None))
+        return key if kind is element else None
 
     def find_id(self, element: Element, key: str) -> int | None:
-        """Give the element id of what was told, or was until `forget_sent_elements`."""
+        """Return the element id of an element, if it has one."""
         return self._id_by_key[element].get(key)
 
     def update_elements(
@@ -129,46 +160,46 @@ class Model:
         queues: Iterable[Queue] | None = None,
         jobs: Iterable[Job] | None = None,
     ) -> list[ModelEvent]:
-        """Give the events that tell what is there now; None: as before.
+        """Return the events that bring the client to these elements; None means no change.
 
-        Raises `LocalError`, and nothing has changed then, for a value that no client takes. Nodes
-        need a machine, whose name stays what it was at first. A queue that a job is in is told even where it is not among `queues`.
+        Raises `LocalError`, without a change of state, for a value that clients refuse. Nodes need
+        a machine, which keeps its first name. A job's queue is sent even if it is not in `queues`.
         """
-        there = self._collect_present(machine, nodes, queues, jobs)
+        present = self._collect_present(machine, nodes, queues, jobs)
         self._filters.start_time_limit()
-        shown, before = self._apply_filters(there), self._visible
-        fresh = {
-            Element.MACHINE: _encode_changed(shown.machines, {}),
-            Element.NODE: _encode_changed(shown.nodes, before.nodes),
-            Element.QUEUE: _encode_changed(shown.queues, before.queues),
-            Element.JOB: self._encode_changed_jobs(shown.jobs),
+        visible, before = self._apply_filters(present), self._visible
+        changed = {
+            Element.MACHINE: _encode_changed(visible.machines, {}),
+            Element.NODE: _encode_changed(visible.nodes, before.nodes),
+            Element.QUEUE: _encode_changed(visible.queues, before.queues),
+            Element.JOB: self._encode_changed_jobs(visible.jobs),
         }
-        again = self._filters_changed or shown.nodes.keys() != before.nodes.keys()
+        recheck = self._filters_changed or visible.nodes.keys() != before.nodes.keys()
         events = [
-            *self._remove_elements(Element.JOB, shown.jobs, there.jobs),
-            *self._remove_elements(Element.QUEUE, shown.queues, there.queues),
-            *self._remove_elements(Element.NODE, shown.nodes, there.nodes),
-            *self._remove_elements(Element.MACHINE, shown.machines, there.machines),
+            *self._remove_elements(Element.JOB, visible.jobs, present.jobs),
+            *self._remove_elements(Element.QUEUE, visible.queues, present.queues),
+            *self._remove_elements(Element.NODE, visible.nodes, present.nodes),
+            *self._remove_elements(Element.MACHINE, visible.machines, present.machines),
         ]
-        self._present, self._visible, self._filters_changed = there, shown, False
-        events += self._send_elements(Element.MACHINE, self._base_id, fresh[Element.MACHINE])
-        for name in shown.machines:
+        self._present, self._visible, self._filters_changed = present, visible, False
+        events += self._send_elements(Element.MACHINE, self._base_id, changed[Element.MACHINE])
+        for name in visible.machines:
             id_ = self._id_by_key[Element.MACHINE][name]
-            events += self._send_elements(Element.NODE, id_, fresh[Element.NODE])
-        events += self._send_elements(Element.QUEUE, self._base_id, fresh[Element.QUEUE])
-        events += self._send_jobs(shown.jobs, fresh[Element.JOB], recheck_processes=again)
+            events += self._send_elements(Element.NODE, id_, changed[Element.NODE])
+        events += self._send_elements(Element.QUEUE, self._base_id, changed[Element.QUEUE])
+        events += self._send_jobs(visible.jobs, changed[Element.JOB], recheck_processes=recheck)
         return events
 
     def plan_updates(self, jobs: Sequence[Job]) -> list[Sequence[Job]]:
-        """Return what `update_elements` is to be given as jobs, one after the other, to end at these.
+        """Return the job lists for consecutive calls of `update_elements`; the last one is `jobs`.
 
-        Of a job that ran and ended between two updates, the first one tells that it runs.
+        There are two if a job ran and ended since the last update: in the first one it is running.
         """
         running = {job.key: job.while_running() for job in jobs if self._missed_running(job)}
         return [[running.get(job.key, job) for job in jobs], jobs] if running else [jobs]
 
     def _missed_running(self, job: Job) -> bool:
-        """Say whether a job that the client waits for has run without the client having heard of it."""
+        """Return whether a job that the client waits for has run, and RUNNING was never sent."""
         if not job.has_run or job.state == RUNNING:
             return False
         known = self._sent_jobs.get(job.key)
@@ -177,7 +208,7 @@ class Model:
         return bool(job.sub_id) and job.key not in self._id_by_key[Element.JOB]
 
     def drop_slow_filters(self) -> bool:
-        """Say whether the filters took too long in the last update: there are none any more then."""
+        """Remove all filters if the last update took too long; return whether it did."""
         gave_up = self._filters.drop_all_if_overdue()
         self._filters_changed = self._filters_changed or gave_up
         return gave_up
@@ -185,17 +216,17 @@ class Model:
     def build_output_events(
         self, key: str, ranks: Iterable[int], *, stdout: str = "", stderr: str = ""
     ) -> list[ModelEvent]:
-        """Give the event that tells what processes have written; none where the client knows none."""
-        known = self._sent_jobs.get(key)
-        there = known.processes if known else ()
-        told = RangeSet.from_numbers(r for r in ranks if r < len(there) and there[r] is not None)
+        """Return the event with the output of processes; none for processes that were not sent."""
+        sent_job = self._sent_jobs.get(key)
+        processes = sent_job.processes if sent_job else ()
+        sent_ranks = RangeSet.from_numbers(
+            rank for rank in ranks if _get_process(processes, rank) is not None
+        )
         pairs = (("processStdout", stdout), ("processStderr", stderr))
         texts = tuple(encode_attribute(id_, text) for id_, text in pairs if text)
-        if known is None or not told.spans or not texts:
+        if sent_job is None or not sent_ranks.spans or not texts:
             return []
-        return [ChangedElements(Element.PROCESS, [ElementGroup(told, texts)], known.id)]
-
-    # Inside
+        return [ChangedElements(Element.PROCESS, [ElementGroup(sent_ranks, texts)], sent_job.id)]
 
     def _collect_present(
         self,
@@ -204,7 +235,7 @@ class Model:
         queues: Iterable[Queue] | None,
         jobs: Iterable[Job] | None,
     ) -> _ElementSet:
-        """Give all that is there now, told or not."""
+        """Return all current elements, whether they pass the filters or not."""
         before = self._present
         machines = before.machines
         if machine is not None:
@@ -220,7 +251,7 @@ class Model:
         )
 
     def _apply_filters(self, present: _ElementSet) -> _ElementSet:
-        """Give what passes the filters; what is below something that does not is not among it."""
+        """Return the elements that pass the filters, as do their parents."""
         machines, nodes, queues, jobs = present
         if self._filters:
             machines = self._filter_elements(Element.MACHINE, machines, lambda _: self._base_id)
@@ -238,13 +269,13 @@ class Model:
         self,
         element: Element,
         elements: Mapping[str, _AnyElement],
-        parent_of: Callable[[_AnyElement], int | None],
+        find_parent: Callable[[_AnyElement], int | None],
     ) -> dict[str, _AnyElement]:
         ids, accepts = self._id_by_key[element], self._filters.accepts_element
         return {
-            key: thing
-            for key, thing in elements.items()
-            if accepts(ids.get(key), parent_of(thing), thing.encode_attributes)
+            key: value
+            for key, value in elements.items()
+            if accepts(ids.get(key), find_parent(value), value.encode_attributes)
         }
 
     def _find_queue_name(self, job: Job) -> str:
@@ -264,20 +295,20 @@ class Model:
     def _remove_elements(
         self, element: Element, visible: Mapping[str, object], present: Mapping[str, object]
     ) -> list[ModelEvent]:
-        """Tell what is not shown any more; what is there no more loses its id, and its filter."""
-        told: dict[str, _SentJob] | dict[str, tuple[str, ...]] = (
+        """Return the removal of elements; those that do not exist any more lose id and filter."""
+        sent: dict[str, _SentJob] | dict[str, tuple[str, ...]] = (
             self._sent_jobs if element is Element.JOB else self._sent_attributes[element]
         )
-        id_of, hidden = self._id_by_key[element], self._hidden_keys[element]
-        gone = [key for key in told if key not in visible]
-        ids = [id_of[key] for key in gone]
+        id_by_key, hidden = self._id_by_key[element], self._hidden_keys[element]
+        gone = [key for key in sent if key not in visible]
+        ids = [id_by_key[key] for key in gone]
         for key in gone:
-            del told[key]
+            del sent[key]
         hidden.update(gone)
         for key in [key for key in hidden if key in visible or key not in present]:
             hidden.discard(key)
             if key not in present:
-                id_ = id_of.pop(key)
+                id_ = id_by_key.pop(key)
                 del self._key_by_id[id_]
                 self._filters.drop_filter(id_)
         return [RemovedElements(element, RangeSet.from_numbers(ids))] if ids else []
@@ -285,38 +316,38 @@ class Model:
     def _send_elements(
         self, element: Element, parent: int, changed: Mapping[str, tuple[str, ...]]
     ) -> Iterator[ModelEvent]:
-        """Give NEW_ and CHANGE_ for elements that have no parts, by their attributes now."""
-        told = self._sent_attributes[element]
+        """Yield NEW_ and CHANGE_ events for machines, nodes or queues with changed attributes."""
+        sent = self._sent_attributes[element]
         changes: dict[tuple[str, ...], list[int]] = {}
-        new = [key for key in changed if key not in told]
+        new = [key for key in changed if key not in sent]
         for key, attributes in changed.items():
-            if key in told:
-                record_change(changes, self._id_by_key[element][key], told[key], attributes)
+            if key in sent:
+                _record_change(changes, self._id_by_key[element][key], sent[key], attributes)
         ids = self._assign_ids(element, new)
         groups = [ElementGroup(id_, changed[key]) for key, id_ in zip(new, ids, strict=True)]
-        told.update(changed)
+        sent.update(changed)
         yield from _split_new_elements(element, parent, groups)
         if changes:
             yield ChangedElements(element, _group_changes(changes))
 
     def _encode_changed_jobs(self, jobs: Mapping[str, Job]) -> dict[str, tuple[str, ...]]:
         before = {key: known.job for key, known in self._sent_jobs.items()}
-        fresh = _encode_changed(jobs, before)
-        for key in fresh:
+        changed = _encode_changed(jobs, before)
+        for key in changed:
             for process in set(jobs[key].processes):
                 process.validate_attributes()
-        return fresh
+        return changed
 
     def _assign_ids(self, element: Element, keys: Sequence[str]) -> list[int]:
-        """Give the ids of elements, new ones where they have none."""
-        known = self._id_by_key[element]
-        missing = [key for key in keys if key not in known]
+        """Return the ids of elements, and assign new ones to those without."""
+        id_by_key = self._id_by_key[element]
+        missing = [key for key in keys if key not in id_by_key]
         for key, id_ in zip(
             missing, self._id_allocator.allocate_ids(element, len(missing)), strict=True
         ):
-            known[key] = id_
+            id_by_key[key] = id_
             self._key_by_id[id_] = (element, key)
-        return [known[key] for key in keys]
+        return [id_by_key[key] for key in keys]
 
     def _send_jobs(
         self,
@@ -325,13 +356,13 @@ class Model:
         *,
         recheck_processes: bool,
     ) -> Iterator[ModelEvent]:
-        """Give the events for jobs; `recheck_processes`: processes may be on nodes that are known just now."""
+        """Yield the events for jobs; `recheck_processes`: the nodes or filters have changed."""
         changes: dict[tuple[str, ...], list[int]] = {}
         new = [key for key in changed if key not in self._sent_jobs]
         for key, attributes in changed.items():
             if key in self._sent_jobs:
                 known = self._sent_jobs[key]
-                record_change(changes, known.id, known.attributes, attributes)
+                _record_change(changes, known.id, known.attributes, attributes)
                 known.attributes = attributes
                 known.job = jobs[key]._replace(queue=known.job.queue)
         yield from self._send_new_jobs(new, jobs, changed)
@@ -353,7 +384,7 @@ class Model:
             )
 
     def _send_processes(self, sent_job: _SentJob) -> Iterator[ModelEvent]:
-        """Give the events for the processes of a job; ranks are their ids."""
+        """Yield the events for the processes of a job; their ids are their ranks."""
         before, there = sent_job.processes, self._filter_processes(sent_job)
         sent_job.processes = there
         if before == there:
@@ -361,23 +392,23 @@ class Model:
         gone = [
             rank
             for rank, p in enumerate(before)
-            if p is not None and get_process(there, rank) is None
+            if p is not None and _get_process(there, rank) is None
         ]
         if gone:
             yield RemovedElements(Element.PROCESS, RangeSet.from_numbers(gone), sent_job.id)
         attributes = self._encode_processes((*before, *there))
         new = [
-            ElementGroup(rank, encode_process(rank, attributes[process]))
+            ElementGroup(rank, _encode_process(rank, attributes[process]))
             for rank, process in enumerate(there)
-            if process is not None and get_process(before, rank) is None
+            if process is not None and _get_process(before, rank) is None
         ]
         yield from _split_new_elements(Element.PROCESS, sent_job.id, new)
-        changes = diff_processes(before, there, attributes)
+        changes = _diff_processes(before, there, attributes)
         if changes:
             yield ChangedElements(Element.PROCESS, _group_changes(changes), sent_job.id)
 
     def _filter_processes(self, sent_job: _SentJob) -> tuple[Process | None, ...]:
-        """Give the processes as they are to be told, None for one that does not pass."""
+        """Return the processes of a job to be sent; None for one that does not pass the filters."""
         nodes = self._sent_attributes[Element.NODE]
         kinds = {process: process for process in set(sent_job.job.processes)}
         for process in [p for p in kinds if p.node is not None and p.node not in nodes]:
@@ -389,27 +420,30 @@ class Model:
         texts = self._encode_processes(there)
         passes = self._filters.passes_filter
         return tuple(
-            [p if passes(below, encode_process(r, texts[p])) else None for r, p in enumerate(there)]
+            [
+                p if passes(below, _encode_process(r, texts[p])) else None
+                for r, p in enumerate(there)
+            ]
         )
 
     def _encode_processes(
         self, processes: Iterable[Process | None]
     ) -> dict[Process, tuple[str, ...]]:
-        """Give the attributes of processes, by process: many are alike."""
+        """Return the attributes of each distinct process; many ranks are alike."""
         nodes, ids = self._sent_attributes[Element.NODE], self._id_by_key[Element.NODE]
-        found = {}
+        attributes = {}
         for process in set(filter(None, processes)):
-            known = process.node is not None and process.node in nodes
-            found[process] = process.encode_attributes(ids[process.node or ""] if known else None)
-        return found
+            node_id = ids[process.node] if process.node in nodes else None
+            attributes[process] = process.encode_attributes(node_id)
+        return attributes
 
 
 def _encode_changed(
     present: Mapping[str, _AnyElement], before: Mapping[str, _AnyElement]
 ) -> dict[str, tuple[str, ...]]:
-    """Give the attributes of what is not as it was."""
+    """Return the attributes of the elements that differ from before."""
     return {
-        key: thing.encode_attributes() for key, thing in present.items() if before.get(key) != thing
+        key: value.encode_attributes() for key, value in present.items() if before.get(key) != value
     }
 
 
@@ -424,3 +458,59 @@ def _group_changes(changes: Mapping[tuple[str, ...], Iterable[int]]) -> list[Ele
     return [
         ElementGroup(RangeSet.from_numbers(ids), attributes) for attributes, ids in changes.items()
     ]
+
+
+# Differences between an element as it was sent and as it is now, by attributes in wire format
+
+
+def _record_change(
+    changes: dict[tuple[str, ...], list[int]],
+    id_: int,
+    before: tuple[str, ...],
+    now: tuple[str, ...],
+) -> None:
+    """Add an element that has changed to those that changed in the same way."""
+    changed = _diff_attributes(before, now)
+    if changed:
+        changes.setdefault(changed, []).append(id_)
+
+
+def _diff_attributes(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the attributes with a new value; a missing text attribute becomes empty."""
+    known = set(before)
+    changed = [attribute for attribute in now if attribute not in known]
+    ids = {attribute.partition("=")[0] for attribute in now}
+    missing = [id_ for id_ in (a.partition("=")[0] for a in before) if id_ not in ids]
+    return (*changed, *(f"{id_}=" for id_ in missing if _can_be_emptied(id_)))
+
+
+def _can_be_emptied(id_: str) -> bool:
+    return id_ != _NEVER_EMPTIED and PREDEFINED[id_].type is AttributeType.STRING
+
+
+def _diff_processes(
+    before: tuple[Process | None, ...],
+    now: tuple[Process | None, ...],
+    attributes: Mapping[Process, tuple[str, ...]],
+) -> dict[tuple[str, ...], list[int]]:
+    """Return the ranks of processes by their changed attributes."""
+    pairs: dict[tuple[Process, Process], list[int]] = {}
+    for rank, (old, new) in enumerate(zip(before, now, strict=False)):
+        if old is not new and old is not None and new is not None:
+            pairs.setdefault((old, new), []).append(rank)
+    changes: dict[tuple[str, ...], list[int]] = {}
+    for (old, new), ranks in pairs.items():
+        changed = _diff_attributes(attributes[old], attributes[new])
+        if changed:
+            changes.setdefault(changed, []).extend(ranks)
+    return changes
+
+
+def _encode_process(rank: int, attributes: tuple[str, ...]) -> tuple[str, ...]:
+    """Return all attributes of a process; its name is its rank."""
+    state, *others = attributes
+    return (f"name={rank}", state, f"processIndex={rank}", *others)
+
+
+def _get_process(processes: Sequence[Process | None], rank: int) -> Process | None:
+    return processes[rank] if rank < len(processes) else None

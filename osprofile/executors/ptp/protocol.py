@@ -1,24 +1,24 @@
-"""A session with a client: phases and transactions, without any socket, clock or process.
+"""A session with a client: phases and transactions, without input and output.
 
     connection = Connection()
-    connection.receive_data(data)        # no bytes: the input has ended
-    match connection.next_event():       # until it gives Signal.NEED_DATA or Signal.CLOSED
-        case Command(kind, tid): ...     # to be answered once, by an event with its tid
-        case Discarded(reason): ...      # to be logged
+    connection.receive_data(data)          # empty: the input has ended
+    match connection.next_event():         # until it returns an InputState
+        case Command(kind, tid): ...       # to be answered once, by an event with its tid
+        case DiscardedCommand(reason): ... # to be logged
     writer.write(connection.send(Ok(tid)))
 
-A phase decides which commands are taken (LEGAL); a command that is taken may lead to the next
-phase, and so may its answer (ANSWERED). The seed's rule that a phase begins with the OK of its
-command does not hold for START_EVENTS, as its own example shows: that transaction stays open as
-long as events are sent, which all belong to it, and its OK is sent when they end.
+Each phase accepts certain commands (ALLOWED_COMMANDS). An accepted command may begin the next phase,
+and so may its answer (NEXT_PHASES). The rule of docs/protocols/ptp.md, 5.2, that a phase begins with
+the OK of its command does not hold for START_EVENTS (5.3): its transaction stays open while events
+are sent, which all belong to it, and its OK is sent when they end.
 
     CONNECTED -INIT-> INITIALIZE -OK-> INITIALIZED -MODEL_DEF-> DISCOVERY -OK-> SUSPENDED
     SUSPENDED -START_EVENTS-> NORMAL -STOP_EVENTS-> STOPPING -OK OK-> SUSPENDED
     any phase -QUIT-> QUITTING -SHUTDOWN-> CLOSED
 
-The original client ends its session at an event of no open transaction, and at a second answer;
-so `send` raises `LocalError` for these, and changes nothing then. Sources: seed, "Transaction
-IDs", "Protocol Phases"; the protocol page, "Session" and "What the original client does".
+The original client ends its session at an event that belongs to no open transaction, and at a
+second answer; `send` raises `LocalError` for these and changes nothing. Source:
+docs/protocols/ptp.md, 2.1, 5 and 6.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import quote_value
+from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.commands import (
     COMMANDS,
-    SEED_COMMANDS,
+    DRAFT_COMMANDS,
     Command,
     CommandKind,
     DiscardedCommand,
@@ -62,16 +63,16 @@ VERSION: Final = "2.0"
 """The version of the wire protocol (the first argument of INIT)."""
 
 MAX_OPEN_COMMANDS: Final = 1000
-"""How many commands may wait for their answers; more submissions and the like are refused. A client's
-user gives a command or two at a time; each waiting submission is a job's script in memory."""
+"""How many commands may be open; more commands about jobs are refused. A user gives a command or two
+at a time, and each waiting submission keeps a job's script in memory."""
 
 MAX_UNREADABLE_FRAMES: Final = 5
-"""How many frames that cannot be read a session may have: as many as the original client takes."""
+"""How many malformed frames end a session, as in the original client (docs/protocols/ptp.md, 6.4)."""
 
 
 @final
 class Phase(Enum):
-    """Where a session is (see the module)."""
+    """The phases of a session (see the module)."""
 
     CONNECTED = "CONNECTED"
     INITIALIZE = "INITIALIZE"
@@ -105,7 +106,7 @@ ALLOWED_COMMANDS: Final[Mapping[Phase, Mapping[CommandKind, Phase]]] = MappingPr
         Phase.CLOSED: {},
     }
 )
-"""By phase, the commands that are taken, and the phase that each leads to."""
+"""By phase, the accepted commands and the phase after each."""
 
 NEXT_PHASES: Final[Mapping[tuple[Phase, CommandKind, type[Answer]], Phase]] = MappingProxyType(
     {
@@ -117,7 +118,7 @@ NEXT_PHASES: Final[Mapping[tuple[Phase, CommandKind, type[Answer]], Phase]] = Ma
         (Phase.QUITTING, _Kind.QUIT, Shutdown): Phase.CLOSED,
     }
 )
-"""By phase, command and its answer, the next phase; any other answer changes none."""
+"""By phase, command and answer, the next phase; any other answer does not change the phase."""
 
 _OK_OR_ERROR: Final = frozenset({Ok, CommandError})
 _OK_ONLY: Final = frozenset({Ok})
@@ -127,7 +128,7 @@ ALLOWED_ANSWERS: Final[Mapping[CommandKind, frozenset[type[Answer]]]] = MappingP
         _Kind.QUIT: frozenset({Shutdown}),
         _Kind.INIT: _OK_OR_ERROR,
         _Kind.MODEL_DEF: _OK_OR_ERROR,
-        _Kind.START_EVENTS: frozenset(),  # its OK comes with that of STOP_EVENTS, or SHUTDOWN
+        _Kind.START_EVENTS: frozenset(),  # its OK is sent with that of STOP_EVENTS, or SHUTDOWN
         _Kind.SUBMIT_JOB: frozenset({Ok, SubmitJobError}),
         _Kind.TERMINATE_JOB: frozenset({Ok, TerminateJobError}),
         _Kind.FILTER_EVENTS: _OK_OR_ERROR,
@@ -136,25 +137,26 @@ ALLOWED_ANSWERS: Final[Mapping[CommandKind, frozenset[type[Answer]]]] = MappingP
         _Kind.CHANGE_JOB: _OK_OR_ERROR,
     }
 )
-"""By command, the events that complete it: one of them, once."""
+"""By command, the events that complete it; exactly one of them is sent."""
 
 
 @final
 class Connection:
     """The agent's side of one session.
 
-    `seed_commands`: 7, 8 and 9 are MOVE_JOB, CHANGE_JOB and LIST_FILTERS, as the seed has it,
-    instead of FILTER_EVENTS, SUSPEND_EVENTS and RESUME_EVENTS, as every client has it.
+    `draft_commands`: 7, 8 and 9 are MOVE_JOB, CHANGE_JOB and LIST_FILTERS, as in the protocol's first
+    draft (docs/protocols/ptp.md, 3.3), instead of FILTER_EVENTS, SUSPEND_EVENTS and RESUME_EVENTS,
+    as in every client.
     """
 
     def __init__(
         self,
         *,
-        seed_commands: bool = False,
+        draft_commands: bool = False,
         max_command: int = MAX_COMMAND_SIZE,
         max_open: int = MAX_OPEN_COMMANDS,
     ) -> None:
-        self._commands = SEED_COMMANDS if seed_commands else COMMANDS
+        self._commands = DRAFT_COMMANDS if draft_commands else COMMANDS
         self._reader = FrameReader(max_command)
         self._max_open = max_open
         self._phase = Phase.CONNECTED
@@ -164,34 +166,34 @@ class Connection:
         self._held_frames: list[bytes] = []
         self._unreadable_count = 0
         self.base_id: int | None = None
-        """The resource manager's own element id, from INIT: the model's ids are above it."""
+        """The resource manager's element id, from INIT: the ids of the model are above it."""
 
     @property
     def phase(self) -> Phase:
-        """Where the session is."""
+        """The phase of the session."""
         return self._phase
 
     @property
     def wants_events(self) -> bool:
-        """Whether events of the model may be sent, and the client has not asked for a pause."""
+        """Whether events of the model may be sent and are not paused by the client."""
         return self._phase is Phase.NORMAL and not self._events_paused
 
     @property
     def open_commands(self) -> Mapping[int, CommandKind]:
-        """The commands that have no answer yet, by transaction."""
+        """The kinds of the unanswered commands by transaction id."""
         return MappingProxyType(self._open_commands)
 
-    # In
+    # Input
 
     def receive_data(self, data: bytes) -> None:
-        """Take what came from the client; no bytes at all mean that it closed its side."""
+        """Add bytes from the client; empty ones mean that it closed its side."""
         if self._phase is not Phase.CLOSED:
             self._reader.receive_data(data)
 
     def next_event(self) -> Command | DiscardedCommand | InputState:
-        """Give what came next.
+        """Return the next command.
 
-        Raises `RemoteError` where the session cannot go on: the connection is to be closed.
+        Raises `RemoteError` if the session cannot go on: the connection must be closed.
         """
         if self._phase is Phase.CLOSED:
             return InputState.CLOSED
@@ -208,7 +210,7 @@ class Connection:
         return InputState.CLOSED if self._reader.has_ended else InputState.NEED_DATA
 
     def _accept_frame(self, frame: Frame) -> Command | DiscardedCommand:
-        """Take a command, or say why not."""
+        """Return the command in a frame, or why it is not executed."""
         kind = self._commands.get(frame.id)
         phase = ALLOWED_COMMANDS[self._phase].get(kind) if kind else None
         if kind is None:
@@ -232,15 +234,16 @@ class Connection:
         return command
 
     def _accept_init(self, command: Command) -> str:
-        """Take INIT's arguments, or say what is wrong with them."""
+        """Apply the arguments of INIT; return what is wrong with them (empty: nothing)."""
         version, base = command.get_value("version"), command.get_value("baseId")
         if version != VERSION:
             return (
                 f"INIT asks for version {quote_value(version)} of the protocol; this is {VERSION}"
             )
-        if not (base.isascii() and base.isdigit() and len(base) <= 10 and int(base) < MAX_ID):
-            return f"INIT gives the base id {quote_value(base)}, which is no number below {MAX_ID}"
-        self.base_id = int(base)
+        base_id = parse_digits(base, 10)
+        if base_id is None or base_id >= MAX_ID:
+            return f"INIT gives the base id {quote_value(base)}, not a number below {MAX_ID}"
+        self.base_id = base_id
         return ""
 
     def _open_transaction(self, command: Command, phase: Phase) -> None:
@@ -250,15 +253,15 @@ class Connection:
             self._start_tid = command.tid
         self._events_paused = _PAUSE_COMMANDS.get(command.kind, self._events_paused)
 
-    # Out
+    # Output
 
     def send(self, event: Event) -> bytes:
-        """Give the bytes that tell an event, whole frames.
+        """Return the frames of an event.
 
-        The answer to STOP_EVENTS comes after START_EVENTS's OK, as does that to QUIT. While events
-        are stopped nothing is sent: an answer to an earlier command gives no bytes then, and goes
-        out before whatever is sent next. Raises `LocalError`, and nothing has changed then, for
-        what the client would not take now.
+        The answers to STOP_EVENTS and QUIT come after the OK of START_EVENTS. Nothing may be sent
+        while events are stopped: an answer to an earlier command returns no bytes then, and is sent
+        before the next event. Raises `LocalError`, without a change of state, for an event that the
+        client would refuse now.
         """
         if isinstance(event, Answer):
             return self._send_answer(event)
@@ -266,7 +269,7 @@ class Connection:
         return self._release_frames(_encode_event(event, tid))
 
     def _find_transaction(self, event: Event) -> int:
-        """Give the transaction of an event that answers no command."""
+        """Return the transaction of an event that does not answer a command."""
         tid = event.tid if isinstance(event, Message) else None
         if isinstance(event, ModelEvent) and self._phase is not Phase.NORMAL:
             raise LocalError(f"{_event_name(event)} is out of phase in {self._phase.value}")
@@ -278,7 +281,7 @@ class Connection:
     def _send_answer(self, event: Answer) -> bytes:
         kind = self._open_commands.get(event.tid)
         if isinstance(event, Shutdown) and self._phase is Phase.QUITTING:
-            kind = CommandKind.QUIT  # whose transaction may be that of an older command
+            kind = CommandKind.QUIT  # its transaction id may be that of an older command
         if kind is None:
             raise LocalError(f"{_event_name(event)}: transaction {event.tid} is not open")
         frame = _encode_event(event, event.tid)
@@ -322,11 +325,11 @@ _BUSY_ANSWERS: Final[Mapping[CommandKind, Callable[[Command, str], Answer]]] = M
         _Kind.CHANGE_JOB: _make_error,
     }
 )
-"""The commands that take a while, and the answer to one that is not taken."""
+"""The commands that take a while, and the answer if there are too many of them."""
 _PAUSE_COMMANDS: Final = MappingProxyType(
     {_Kind.SUSPEND_EVENTS: True, _Kind.RESUME_EVENTS: False, _Kind.START_EVENTS: False}
 )
-"""Whether the client wants no events for a while, after a command."""
+"""Whether the client pauses events, after a command."""
 _EVENT_ENDING_COMMANDS: Final = frozenset({_Kind.STOP_EVENTS, _Kind.QUIT})
 
 

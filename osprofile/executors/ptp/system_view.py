@@ -1,9 +1,9 @@
-"""What is on the target system now, in the elements that a client knows.
+"""The current state of the target system, as elements of the model.
 
-Machine, nodes and queues are asked for at an interval, and only while the client wants events. The
-jobs are those that were submitted here, those of the record that have not ended, and those that
-others submitted and that the batch system shows to this user; the states of all come from one query.
-The jobs of others are known here alone: nothing of them is written to the record.
+Machine, nodes and queues are polled at an interval, while the client wants events. The jobs are
+those that were submitted here, live ones of the record, and jobs of others that the batch system
+shows to this user. One query gives the states of all. The jobs of others are not written to the
+record.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.ptp")
 POLL_INTERVAL: Final = 20.0
-"""Seconds between two looks at machine, nodes, queues and the jobs of others."""
+"""Seconds between two polls of machine, nodes, queues and the jobs of others."""
 MAX_ENDED_JOBS: Final = 1000
-"""Jobs that have ended and that a client is still told of: older ones are removed."""
+"""How many ended jobs stay in the model; older ones are removed."""
 MAX_PROCESSES: Final = 100_000
-"""Processes of one job that a client is told of."""
+"""How many processes of one job are in the model."""
 DEFAULT_QUEUE: Final = "default"
-"""The queue of jobs on a machine that has none, and of those whose queue is not known."""
+"""The queue of a machine without queues, and of jobs whose queue is not known."""
 _MAX_BUSY_SHARE: Final = 0.1
-"""Of its time, the batch system is asked this part at most."""
+"""The largest share of the time that queries to the batch system may take."""
 _QUEUE_STATES: Final = MappingProxyType({QueueState.STOPPED: "STOPPED"})
-"""What has no state here is NORMAL; queueStatus has the batch system's word."""
+"""Any other state is NORMAL; queueStatus has the batch system's own state."""
 
 
 @final
 @dataclass(slots=True)
 class TrackedJob:
-    """A job, and what of it no status tells; `job` is what a client is to know.
+    """A job with its status and what a status does not have; `job` is its element of the model.
 
     `grace` is used for the jobs of others; its `aborted_at` is when the removal was requested.
     """
@@ -58,17 +58,17 @@ class TrackedJob:
     queue: str = ""
     name: str = ""
     sub_id: str = ""
-    count: int = 1
+    process_count: int = 1
     job: Job | None = None
     grace: GraceTracker = field(default_factory=GraceTracker)
 
 
 @final
 class SystemView:
-    """One target system, as it is now; `on_changed` is called when it is not as it was.
+    """The state of a target system; `on_changed` is called after each change.
 
-    `warn` gets what could not be found out, once; `on_found` a job of the record that was not submitted
-    here, when it is told of. `user` is whose jobs these are.
+    `warn` gets each failure of a query once; `on_found` gets a job of the record that was not
+    submitted here, when it is first seen. `user` is the jobs' owner.
     """
 
     def __init__(
@@ -96,13 +96,13 @@ class SystemView:
         self._node_list: Sequence[NodeStatus] = ()
         self._queue_list: Sequence[QueueStatus] = ()
         self.nodes: Sequence[Node] = ()
-        """The nodes; the same object as long as they are the same."""
+        """The nodes; the same object as long as they do not change."""
         self.first_poll_done = asyncio.Event()
-        """Set when all has been asked for once."""
+        """Set after the first poll of everything."""
 
     @property
     def machine(self) -> Machine:
-        """The machine: ERROR where it does not answer, DOWN where all of its nodes are."""
+        """The machine: ERROR if a query failed, DOWN if all nodes are down."""
         state = "UP"
         if self._node_list and all(n.state is NodeState.DOWN for n in self._node_list):
             state = "DOWN"
@@ -110,7 +110,7 @@ class SystemView:
 
     @property
     def queues(self) -> list[Queue]:
-        """The queues; one of our own where the machine has none."""
+        """The queues; DEFAULT_QUEUE if the machine has none."""
         found = [
             Queue(queue.name, _QUEUE_STATES.get(queue.state, "NORMAL"), queue.native_state)
             for queue in self._queue_list
@@ -121,22 +121,22 @@ class SystemView:
     def jobs(self) -> list[Job]:
         """The jobs."""
         jobs = (*self._tracked_jobs.values(), *self._other_jobs.values())
-        return [told.job for told in jobs if told.job is not None]
+        return [tracked.job for tracked in jobs if tracked.job is not None]
 
     def has_queue(self, name: str) -> bool:
-        """Say whether the machine itself has a queue of this name."""
+        """Return whether the machine has a queue of this name."""
         return any(queue.name == name for queue in self._queue_list)
 
     # Jobs
 
     def get_state(self, job_id: str) -> JobState | None:
-        """Return the state of a job of the record; None where it is not told of any more."""
-        told = self._tracked_jobs.get(job_id)
-        return told.status.state if told is not None else None
+        """Return the state of a job of the record; None if it is not in the model any more."""
+        tracked = self._tracked_jobs.get(job_id)
+        return tracked.status.state if tracked is not None else None
 
     @contextlib.contextmanager
     def pause_discovery(self) -> Iterator[None]:
-        """Take no job for somebody else's while one is being submitted here."""
+        """Do not look for jobs of others during a submission: a new job may be the submitted one."""
         self._running_submissions += 1
         try:
             yield
@@ -146,31 +146,31 @@ class SystemView:
 
     def add_job(self, tracked: TrackedJob) -> None:
         """Add a job that was submitted here just now."""
-        self._other_jobs.pop(tracked.status.job_id, None)  # an id that came round again
+        self._other_jobs.pop(tracked.status.job_id, None)  # an id that is used again
         self._tracked_jobs[tracked.status.job_id] = tracked
         self._set_status(tracked, tracked.status)
 
     @contextlib.contextmanager
     def track_action(self, job_id: str, *, aborts: bool = False) -> Iterator[None]:
-        """Look soon at a job that something is done to now; `aborts`: it is being removed.
+        """Poll soon after an action on a job; `aborts`: the job is being removed.
 
-        It is for the jobs of others: those of the record are watched.
+        This is for the jobs of others: those of the record are watched.
         """
-        told = self._other_jobs.get(job_id)
-        if told is not None and aborts:
-            told.grace.aborted_at = time.time()  # before, lest the job end in between
+        tracked = self._other_jobs.get(job_id)
+        if tracked is not None and aborts:
+            tracked.grace.aborted_at = time.time()  # first, as the job may end at any time
         try:
             yield
-        except BaseException:  # a cut or cancelled ABORT is none, too
-            if told is not None and aborts:
-                told.grace.aborted_at = None
+        except BaseException:  # an ABORT that was cut off or cancelled does not count
+            if tracked is not None and aborts:
+                tracked.grace.aborted_at = None
             raise
         finally:
-            if told is not None:
+            if tracked is not None:
                 self._wake_up.set()
 
     async def follow_events(self) -> None:
-        """Take what the target system says of its jobs, for ever."""
+        """Follow the target system's events about its jobs; never returns."""
         for record in self._target.store.list_live_jobs(self._target.name):
             if record.is_submitted:
                 self._recorded_jobs[record.status.job_id] = record
@@ -182,7 +182,6 @@ class SystemView:
                 self._add_recorded_job(event.status)
 
     def _set_status(self, tracked: TrackedJob, status: JobStatus) -> None:
-        """Note a job's state."""
         tracked.status = status
         tracked.job = job_from_status(
             status,
@@ -190,7 +189,7 @@ class SystemView:
             name=tracked.name,
             sub_id=tracked.sub_id,
             user=self._user,
-            process_count=min(tracked.count, MAX_PROCESSES),
+            process_count=min(tracked.process_count, MAX_PROCESSES),
             previous=tracked.job,
         )
         if status.state.is_terminal:
@@ -206,7 +205,7 @@ class SystemView:
         self._on_found(record)
 
     def _guess_queue(self, status: JobStatus) -> str:
-        """Give the queue of a job that was not submitted here, as far as its state tells it."""
+        """Return the queue of a job that was not submitted here, as far as it is known."""
         only = self._queue_list[0].name if len(self._queue_list) == 1 else DEFAULT_QUEUE
         return status.queue or only
 
@@ -221,23 +220,23 @@ class SystemView:
             names = [self._queue_list[0].name]
         return names[0] if names else DEFAULT_QUEUE
 
-    # Looking
+    # Polling
 
     async def poll_repeatedly(self, events_wanted: asyncio.Event) -> None:
-        """Look at all that nobody tells, again and again while it is wanted, for ever."""
+        """Poll at intervals while events are wanted; never returns."""
         while True:
             await events_wanted.wait()
             self._wake_up.clear()
-            begun = time.monotonic()
+            start = time.monotonic()
             await self.poll_system()
             self.first_poll_done.set()
-            took = time.monotonic() - begun
+            took = time.monotonic() - start
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(self._interval, took * (1 / _MAX_BUSY_SHARE - 1))):
                     await self._wake_up.wait()
 
     async def poll_system(self) -> None:
-        """Look once; what cannot be found out stays as it was."""
+        """Poll everything once; what cannot be queried stays as it was."""
         await asyncio.gather(
             self._run_query("nodes", self._query_nodes),
             self._run_query("queues", self._query_queues),
@@ -279,11 +278,11 @@ class SystemView:
                 self._on_changed()
 
     async def _query_jobs(self) -> None:
-        """Look for the jobs that others submitted; those that had ended before are not told of."""
+        """Poll jobs, and find those of others that have not ended."""
         before = self._submission_count
         found = await self._target.poll(self._interval / 2)
         if self._running_submissions or self._submission_count != before:
-            return  # one of them may be that of a submission
+            return  # one of them may be the submitted one
         await self._update_other_jobs(found)
         for number, (job_id, status) in enumerate(found.items()):
             if not (
@@ -296,15 +295,14 @@ class SystemView:
                 await asyncio.sleep(0)
 
     async def _discover_job(self, status: JobStatus) -> None:
-        """Add a job that the batch system shows, as one of the record's or as one of others."""
+        """Add a job that the batch system lists, as one of the record's or as one of others."""
         job_id = status.job_id
         if job_id not in self._recorded_jobs:
             record = self._target.store.find_job(self._target.name, job_id)
             if record is None:
-                told = self._other_jobs[job_id] = TrackedJob(
-                    status, queue=self._guess_queue(status)
-                )
-                self._set_status(told, status)
+                tracked = TrackedJob(status, queue=self._guess_queue(status))
+                self._other_jobs[job_id] = tracked
+                self._set_status(tracked, status)
                 return
             self._recorded_jobs[job_id] = record
             await self._target.watch(job_id)
@@ -312,29 +310,31 @@ class SystemView:
             self._add_recorded_job(status)
 
     async def _update_other_jobs(self, found: Mapping[str, JobStatus]) -> None:
-        """Note the states of others' jobs; what became of those that are gone is asked for."""
+        """Update the jobs of others; those that are not listed any more are queried one by one."""
         live = {
-            j: told for j, told in self._other_jobs.items() if not told.status.state.is_terminal
+            job_id: tracked
+            for job_id, tracked in self._other_jobs.items()
+            if not tracked.status.state.is_terminal
         }
-        gone = []
-        for job_id, told in live.items():
+        missing = []
+        for job_id, tracked in live.items():
             status = found.get(job_id)
             if status is None or status.state is JobState.LOST:
-                gone.append(job_id)
-            elif status is not told.status:
-                self._update_job(told, status)
-        if gone:
-            known = await self._target.statuses(gone, max_age=self._interval)
-            for job_id in gone:
+                missing.append(job_id)
+            elif status is not tracked.status:
+                self._update_job(tracked, status)
+        if missing:
+            statuses = await self._target.statuses(missing, max_age=self._interval)
+            for job_id in missing:
                 if job_id in self._other_jobs:
-                    self._resolve_missing_job(self._other_jobs[job_id], known.get(job_id))
+                    self._resolve_missing_job(self._other_jobs[job_id], statuses.get(job_id))
 
     def _update_job(self, tracked: TrackedJob, status: JobStatus) -> None:
         tracked.grace.missing = None
         self._set_status(tracked, apply_removal(status) if tracked.grace.aborted_at else status)
 
     def _resolve_missing_job(self, tracked: TrackedJob, status: JobStatus | None) -> None:
-        """Judge a job of others that the batch system no longer lists, as the record's are."""
+        """Update a job of others that the batch system does not list, by the rule for recorded jobs."""
         if status is not None and status.state is not JobState.LOST:
             self._update_job(tracked, status)
             return

@@ -1,11 +1,10 @@
-"""Frames as bytes: what both directions share.
+"""Frames as bytes, in both directions.
 
     frame = LENGTH " " ID ":" TID ":" NUM_ARGS *( " " ARGLEN ":" bytes )
 
 All numbers are hexadecimal and of fixed length; LENGTH counts the bytes after it, the first space
 included. Everything is US-ASCII, and nothing stands between two frames. The reader and the writer
-are both made from the table below. Sources: seed, "Message Format", "String Format", "Commands";
-the protocol page, "Grammar".
+both use the table below. Source: docs/protocols/ptp.md, 1.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from osprofile.executors.ptp.errors import LocalError, RemoteError
 
 @final
 class HexNumber(NamedTuple):
-    """A hexadecimal number of fixed length, and what stands before it."""
+    """A hexadecimal number of fixed length, and the text before it."""
 
     name: str
     prefix: str
@@ -27,17 +26,17 @@ class HexNumber(NamedTuple):
 
     @property
     def max_value(self) -> int:
-        """The largest value that fits."""
+        """The largest value with so many digits."""
         return int(16**self.digits) - 1
 
     @property
     def size(self) -> int:
-        """How many bytes it takes with what stands before it."""
+        """The number of bytes, with the prefix."""
         return len(self.prefix) + self.digits
 
     @property
     def template(self) -> str:
-        """How it is written: lower-case digits, as the original software does."""
+        """The format: lower-case digits, as in the original software."""
         return f"{self.prefix}%0{self.digits}x"
 
 
@@ -55,9 +54,9 @@ _ARGUMENT_FORMAT: Final = f"{ARGUMENT.template}{AFTER_ARGLEN}%s"
 _HEX: Final = re.compile(rb"[0-9A-Fa-f]*")
 
 MAX_COMMAND_SIZE: Final = 4 * 1024 * 1024
-"""The longest frame that is read. Arguments and environment of a program fit into 2 MiB on Linux
-(ARG_MAX with the usual stack), and a client sends each with ten bytes around it and a few other
-attributes beside it; a client that means to send more than twice that has lost count."""
+"""The longest frame that is read. Linux limits arguments and environment of a program to 2 MiB
+(ARG_MAX with the usual stack). A client sends each of them with ten bytes around it, and a few other
+attributes: twice that limit is always enough."""
 
 
 @final
@@ -68,25 +67,24 @@ class Frame(NamedTuple):
     tid: int
     args: tuple[str, ...] = ()
 
-    def __bytes__(self) -> bytes:
-        return encode_frame(self.id, self.tid, self.args)
-
 
 def encode_frame(id_: int, tid: int, args: tuple[str, ...] | list[str] = ()) -> bytes:
-    """Give a frame's bytes.
+    """Return a frame's bytes.
 
-    Raises `LocalError` for what is not US-ASCII, and for a number that does not fit.
+    Raises `LocalError` for text that is not US-ASCII, and for a number with too many digits.
     """
     for number, value in zip(HEADER, (id_, tid, len(args)), strict=True):
         if not 0 <= value <= number.max_value:
-            raise LocalError(f"{number.name} {value} has no {number.digits} hexadecimal digits")
+            raise LocalError(
+                f"{number.name} {value} does not fit into {number.digits} hexadecimal digits"
+            )
     pieces = [_ARGUMENT_FORMAT % (len(text), text) for text in args]
     pieces.insert(0, _HEADER_FORMAT % (id_, tid, len(args)))
     try:
         body = "".join(pieces).encode("ascii")
     except UnicodeEncodeError:
         wrong = next(text for text in args if not text.isascii())
-        message = f"{quote_value(wrong)} is not US-ASCII: the client would drop the session"
+        message = f"{quote_value(wrong)} is not US-ASCII: the client would end the session"
         raise LocalError(message) from None
     if len(body) > LENGTH.max_value:
         raise LocalError(f"a frame of {len(body)} bytes is too long for its LENGTH")
@@ -94,20 +92,19 @@ def encode_frame(id_: int, tid: int, args: tuple[str, ...] | list[str] = ()) -> 
 
 
 def escape_non_ascii(text: str) -> str:
-    r"""Give a text as the wire can carry it: what is not US-ASCII as `\xe9` or `\u2019`."""
+    r"""Return a text with characters outside of US-ASCII escaped, as `\xe9` or `\u2019`."""
     return text if text.isascii() else text.encode("ascii", "backslashreplace").decode("ascii")
 
 
 @final
 class FrameReader:
-    """Bytes in, in any pieces; frames out.
+    """Parses frames from bytes that arrive in any pieces.
 
-    It holds no more than one frame that is not whole, at most `max_length` bytes, and what came after
-    it in the same piece.
+    It holds at most one incomplete frame, of up to `max_length` bytes, and the last piece.
     """
 
-    def __init__(self, limit: int = MAX_COMMAND_SIZE) -> None:
-        self._limit = limit
+    def __init__(self, max_length: int = MAX_COMMAND_SIZE) -> None:
+        self._max_length = max_length
         self._buffer = bytearray()
         self._offset = 0  # of the buffer's first byte
         self._length: int | None = None
@@ -116,19 +113,19 @@ class FrameReader:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the input has ended, and everything that came has been read."""
+        """Whether the input has ended and all of it has been parsed."""
         return self._input_ended and not self._buffer
 
     def receive_data(self, data: bytes) -> None:
-        """Take what came; no bytes at all mean the input's end."""
+        """Add received bytes; empty ones are the end of the input."""
         if self._fatal_error is None:
             self._buffer += data
         self._input_ended = self._input_ended or not data
 
     def next_frame(self) -> Frame | None:
-        """Give the next frame, or None where more data is needed.
+        """Return the next frame; None if more data is needed.
 
-        Raises `RemoteError`; after a fatal one the same again.
+        Raises `RemoteError`, and after a fatal one the same again.
         """
         if self._fatal_error is not None:
             raise self._fatal_error
@@ -163,9 +160,9 @@ class FrameReader:
             message = f"LENGTH {length} is too small for a frame"
             hint = f"at least {HEADER_SIZE}"
             raise RemoteError(message, offset=self._offset, fatal=True, hint=hint)
-        if length > self._limit:
+        if length > self._max_length:
             message = f"LENGTH {length} is too large"
-            hint = f"at most {self._limit} bytes are read as one command"
+            hint = f"at most {self._max_length} bytes are read as one command"
             raise RemoteError(message, offset=self._offset, fatal=True, hint=hint)
         return length
 
@@ -222,7 +219,7 @@ class _BodyParser:
 def _parse_hex_number(
     number: HexNumber, data: bytes | bytearray, at: int, offset: int, *, fatal: bool
 ) -> int:
-    """Read a number that begins at `at` with what stands before it; `offset` is that of `data`."""
+    """Return the number whose prefix begins at `at`; `offset` is that of `data` in the input."""
     begin = at + len(number.prefix)
     if bytes(data[at:begin]) != number.prefix.encode():
         message = f"{number.prefix!r} must stand before {number.name}"

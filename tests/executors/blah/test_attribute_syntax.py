@@ -78,16 +78,16 @@ def test_split(split: Callable[[str], Any], text: str, expected: object) -> None
 
 
 WRONG: list[tuple[Callable[[str], Any], str, str]] = [
-    (split_v2_arguments, "a 'b", 'the quote at character 3 has no end: "\'b"'),
-    (split_v2_arguments, "'", 'the quote at character 1 has no end: "\'"'),
-    (split_v2_arguments, "'''", "the quote at character 1 has no end: \"'''\""),
-    (parse_v2_environment, "A", "'A' is no NAME=value"),
-    (parse_v2_environment, "=1", "'=1' is no NAME=value"),
-    (parse_v1_environment, "a=1;b", "'b' is no NAME=value"),
-    (parse_v1_environment, " =1", "'=1' is no NAME=value"),
-    (parse_output_remaps, "a", "'a' is no NAME = NEW NAME"),
-    (parse_output_remaps, "a=", "'a=' is no NAME = NEW NAME"),
-    (parse_output_remaps, r"a\=b", r"'a\\=b' is no NAME = NEW NAME"),
+    (split_v2_arguments, "a 'b", 'the quote at character 3 is not closed: "\'b"'),
+    (split_v2_arguments, "'", 'the quote at character 1 is not closed: "\'"'),
+    (split_v2_arguments, "'''", "the quote at character 1 is not closed: \"'''\""),
+    (parse_v2_environment, "A", "'A' is not NAME=value"),
+    (parse_v2_environment, "=1", "'=1' is not NAME=value"),
+    (parse_v1_environment, "a=1;b", "'b' is not NAME=value"),
+    (parse_v1_environment, " =1", "'=1' is not NAME=value"),
+    (parse_output_remaps, "a", "'a' is not NAME = NEW NAME"),
+    (parse_output_remaps, "a=", "'a=' is not NAME = NEW NAME"),
+    (parse_output_remaps, r"a\=b", r"'a\\=b' is not NAME = NEW NAME"),
 ]
 
 

@@ -145,7 +145,7 @@ def test_a_session_cut_at_every_byte(living: Living) -> None:
     assert replies == [b"S " + BANNER, b"S\r\n", b"E Unknown\\ command\r\n", b"S\r\n", b"S\r\n"]
     codes = [(words[0], words[1], len(words)) for words in results]
     assert codes == [("2.0", "255", 5), ("2.1", "255", 5), ("3", "1", 3), ("4", "1", 4)]
-    assert "'a/b' is no name" in results[-1][2]
+    assert "'a/b' is not a name" in results[-1][2]
     for at in range(1, len(SESSION)):
         assert said_in(living, SESSION[:at], SESSION[at:]) == (replies, results), at
     assert said_in(living, *(SESSION[at : at + 1] for at in range(len(SESSION)))) == (
@@ -239,7 +239,7 @@ def test_ids_that_leave_their_place(home: Path, living: Living) -> None:
         assert living.answers(command("BLAH_JOB_SUBMIT", str(number), text)) == [b"S\r\n"]
     refused = living.results(2 * len(pings))
     assert {words[1] for words in refused} == {"1"}
-    assert all("is no name of a batch system" in words[2] for words in refused)
+    assert all("is not a name of a batch system" in words[2] for words in refused)
     assert sorted(home.rglob("*")) == before
 
 

@@ -14,96 +14,89 @@ from osprofile.executors.blah.job_status import (
     make_status_result,
     select_status_ads,
 )
-from osprofile.executors.blah.results import StatusResult
+from osprofile.executors.blah.results import Result
 from osprofile.jobs.state import JobState, JobStatus
 
-TOLD: dict[str, tuple[JobStatus, StatusResult]] = {
+TOLD: dict[str, tuple[JobStatus, Result]] = {
     "seed: 1 idle": (
         JobStatus("778241608", JobState.QUEUED),
-        StatusResult(0, "No Error", 1, '[ JobStatus = 1; BatchJobId = "778241608" ]'),
+        Result(0, "No Error", ("1", '[ JobStatus = 1; BatchJobId = "778241608" ]')),
     ),
     "seed: 2 running": (
         JobStatus("1406", JobState.RUNNING),
-        StatusResult(0, "No Error", 2, '[ JobStatus = 2; BatchJobId = "1406" ]'),
+        Result(0, "No Error", ("2", '[ JobStatus = 2; BatchJobId = "1406" ]')),
     ),
     "page: WorkerNode": (
         JobStatus("1", JobState.RUNNING, hosts=("n1", "n2"), started=5.0),
-        StatusResult(0, "No Error", 2, '[ JobStatus = 2; BatchJobId = "1"; WorkerNode = "n1,n2" ]'),
+        Result(0, "No Error", ("2", '[ JobStatus = 2; BatchJobId = "1"; WorkerNode = "n1,n2" ]')),
     ),
     "seed: 3 removed": (
         JobStatus("1", JobState.REMOVED),
-        StatusResult(0, "No Error", 3, '[ JobStatus = 3; BatchJobId = "1" ]'),
+        Result(0, "No Error", ("3", '[ JobStatus = 3; BatchJobId = "1" ]')),
     ),
     "page: finished": (
         JobStatus("1078850800", JobState.DONE, exit_code=0),
-        StatusResult(
-            0, "No Error", 4, '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]'
-        ),
+        Result(0, "No Error", ("4", '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]')),
     ),
     "finished, no code known": (
         JobStatus("1", JobState.DONE),
-        StatusResult(0, "No Error", 4, '[ JobStatus = 4; BatchJobId = "1" ]'),
+        Result(0, "No Error", ("4", '[ JobStatus = 4; BatchJobId = "1" ]')),
     ),
     "finished with another code": (
         JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
-        StatusResult(
+        Result(
             0,
             "No Error",
-            4,
-            '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; RemoteWallClockTime = 8 ]',
+            ("4", '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; RemoteWallClockTime = 8 ]'),
         ),
     ),
     "page: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
-        StatusResult(
+        Result(
             0,
             "No Error",
-            4,
-            '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1" ]',
+            ("4", '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1" ]'),
         ),
     ),
     "page: ended by a limit is no success": (
         JobStatus("1", JobState.FAILED, limit_exceeded=True, reason="TIMEOUT"),
-        StatusResult(
+        Result(
             0,
             "No Error",
-            4,
-            '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]',
+            ("4", '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]'),
         ),
     ),
     "seed: 5 held": (
         JobStatus("1", JobState.HELD, reason='by "root"\nfor a\\b'),
-        StatusResult(
+        Result(
             0,
             "No Error",
-            5,
-            '[ JobStatus = 5; BatchJobId = "1"; HoldReason = "by \\"root\\"; for a\\\\b" ]',
+            ("5", '[ JobStatus = 5; BatchJobId = "1"; HoldReason = "by \\"root\\"; for a\\\\b" ]'),
         ),
     ),
     "held without a reason": (
         JobStatus("1", JobState.HELD),
-        StatusResult(
+        Result(
             0,
             "No Error",
-            5,
-            '[ JobStatus = 5; BatchJobId = "1"; HoldReason = "held in the batch system" ]',
+            ("5", '[ JobStatus = 5; BatchJobId = "1"; HoldReason = "held in the batch system" ]'),
         ),
     ),
     "design: LOST is an error": (
         JobStatus("1", JobState.LOST, reason="no word of it\nsince 5 minutes"),
-        StatusResult(1, "Job 1 vanished without a trace: no word of it; since 5 minutes"),
+        Result(1, "Job 1 vanished without a trace: no word of it; since 5 minutes"),
     ),
     "LOST without a reason": (
         JobStatus("1", JobState.LOST),
-        StatusResult(1, "Job 1 vanished without a trace"),
+        Result(1, "Job 1 vanished without a trace"),
     ),
     "submitted, nothing heard": (
         JobStatus("1", JobState.UNKNOWN, submitted=1.0),
-        StatusResult(0, "No Error", 1, '[ JobStatus = 1; BatchJobId = "1" ]'),
+        Result(0, "No Error", ("1", '[ JobStatus = 1; BatchJobId = "1" ]')),
     ),
     "a word that no profile knows": (
         JobStatus("1", JobState.UNKNOWN, native_state="REVOKED", submitted=1.0, started=2.0),
-        StatusResult(0, "No Error", 2, '[ JobStatus = 2; BatchJobId = "1" ]'),
+        Result(0, "No Error", ("2", '[ JobStatus = 2; BatchJobId = "1" ]')),
     ),
 }
 
@@ -117,8 +110,8 @@ def test_told(name: str) -> None:
 def test_an_outside_hold_as_idle() -> None:
     # Page: 5 makes HTCondor cancel the job, so let a site choose to report it as 1
     status = JobStatus("1", JobState.HELD, reason="operator")
-    assert make_status_result(status, held_as_idle=True) == StatusResult(
-        0, "No Error", 1, '[ JobStatus = 1; BatchJobId = "1" ]'
+    assert make_status_result(status, held_as_idle=True) == Result(
+        0, "No Error", ("1", '[ JobStatus = 1; BatchJobId = "1" ]')
     )
     assert get_status_number(JobStatus("1", JobState.LOST), held_as_idle=True) == 0
     assert get_status_number(JobStatus("1", JobState.RUNNING), held_as_idle=True) == 2

@@ -5,32 +5,40 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
-from osprofile.executors.blah import requests as r
 from osprofile.executors.blah.request_queue import RequestQueue
+from osprofile.executors.blah.requests import Request
 
 
 class Works:
     """Work that goes on until it is let go."""
 
     def __init__(self) -> None:
-        self.going = list[r.AnyRequest]()
-        self.done = list[r.AnyRequest]()
+        self.going = list[Request]()
+        self.done = list[Request]()
         self.room = True
         self.gate = asyncio.Event()
-        self.lanes = RequestQueue(self.work, lambda: self.room)
+        self.queue = RequestQueue(self.work, lambda: self.room)
 
-    async def work(self, request: r.AnyRequest) -> None:
+    async def work(self, request: Request) -> None:
         self.going.append(request)
         await self.gate.wait()
         self.done.append(request)
 
     @property
     def kinds(self) -> Counter[str]:
-        return Counter(type(request).__name__ for request in self.going)
+        return Counter(request.command for request in self.going)
 
 
-def submit(number: int) -> r.Submit:
-    return r.Submit(str(number), "")
+def submit(number: int) -> Request:
+    return Request("BLAH_JOB_SUBMIT", str(number), ("",))
+
+
+def status(number: int) -> Request:
+    return Request("BLAH_JOB_STATUS", str(number), ("x",))
+
+
+def status_all(number: int) -> Request:
+    return Request("BLAH_JOB_STATUS_ALL", str(number))
 
 
 def test_so_many_of_a_kind_and_no_kind_holds_up_another() -> None:
@@ -38,15 +46,19 @@ def test_so_many_of_a_kind_and_no_kind_holds_up_another() -> None:
         works = Works()
         submissions = [submit(n) for n in range(1, 201)]
         for request in submissions:
-            works.lanes.add_request(request)
+            works.queue.add_request(request)
         for number in range(1, 10):
-            works.lanes.add_request(r.StatusAll(str(number)))
-            works.lanes.add_request(r.Status(str(number), "x"))
+            works.queue.add_request(status_all(number))
+            works.queue.add_request(status(number))
         await asyncio.sleep(0)
-        assert works.kinds == {"Submit": 64, "StatusAll": 2, "Status": 9}
+        assert works.kinds == {
+            "BLAH_JOB_SUBMIT": 64,
+            "BLAH_JOB_STATUS_ALL": 2,
+            "BLAH_JOB_STATUS": 9,
+        }
         works.gate.set()
-        await works.lanes.wait_until_idle()
-        assert [x for x in works.done if isinstance(x, r.Submit)] == submissions
+        await works.queue.wait_until_idle()
+        assert [x for x in works.done if x.command == "BLAH_JOB_SUBMIT"] == submissions
         assert len(works.done) == 218
 
     asyncio.run(main())
@@ -57,12 +69,12 @@ def test_nothing_is_begun_without_room() -> None:
         works = Works()
         works.room = False
         works.gate.set()
-        works.lanes.add_request(submit(1))
-        await works.lanes.wait_until_idle()
+        works.queue.add_request(submit(1))
+        await works.queue.wait_until_idle()
         assert works.going == []
         works.room = True
-        works.lanes.start_waiting()
-        await works.lanes.wait_until_idle()
+        works.queue.start_waiting()
+        await works.queue.wait_until_idle()
         assert len(works.done) == 1
 
     asyncio.run(main())
@@ -72,14 +84,14 @@ def test_the_end() -> None:
     async def main() -> None:
         works = Works()
         for number in range(1, 101):
-            works.lanes.add_request(submit(number))
-            works.lanes.add_request(r.Status(str(number), "x"))
-            works.lanes.add_request(r.StatusAll(str(number)))
+            works.queue.add_request(submit(number))
+            works.queue.add_request(status(number))
+            works.queue.add_request(status_all(number))
         await asyncio.sleep(0)
-        works.lanes.cancel_all_except(r.Submit)
+        works.queue.cancel_all_except("BLAH_JOB_SUBMIT")
         works.gate.set()
-        await works.lanes.wait_until_idle()
-        assert {type(request) for request in works.done} == {r.Submit}
+        await works.queue.wait_until_idle()
+        assert {request.command for request in works.done} == {"BLAH_JOB_SUBMIT"}
         assert len(works.done) == 100
 
     asyncio.run(main())
@@ -89,13 +101,13 @@ def test_what_is_cut_off() -> None:
     async def main() -> None:
         works = Works()
         for number in range(1, 101):
-            works.lanes.add_request(submit(number))
+            works.queue.add_request(submit(number))
         await asyncio.sleep(0)
-        assert works.lanes.cancel_all() == 100
-        await works.lanes.wait_until_idle()
-        works.lanes.start_waiting()
-        works.lanes.add_request(submit(101))
-        await works.lanes.wait_until_idle()
+        assert works.queue.cancel_all() == 100
+        await works.queue.wait_until_idle()
+        works.queue.start_waiting()
+        works.queue.add_request(submit(101))
+        await works.queue.wait_until_idle()
         assert (len(works.going), works.done) == (64, [])
 
     asyncio.run(main())

@@ -210,7 +210,7 @@ def test_what_cannot_be_brought_ends_the_job(place: Place, name: str) -> None:
     place.write(file="x")
     done = place.run("echo ran", TransferInput=name)
     assert (done.returncode, done.stdout) == (-9, "")
-    assert f"{place.iwd}/{name} cannot be brought" in done.stderr
+    assert f"{place.iwd}/{name} cannot be copied" in done.stderr
 
 
 def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
@@ -219,7 +219,7 @@ def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
     (place.iwd / "new" / "new").mkdir()  # no file can be written there, by root neither
     done = place.run("echo x > new", TransferInput="a")
     assert done.returncode == -9
-    assert "the job cannot go on: ./new cannot be brought back to " in done.stderr
+    assert "the job cannot go on: ./new cannot be copied back to " in done.stderr
 
 
 SIGNALLED = {

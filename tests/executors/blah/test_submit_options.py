@@ -30,14 +30,14 @@ READ = {
     "-q a -q b": {"-q": ("QUEUE", "b")},
 }
 REFUSED = {
-    "--qo=1": "the option --qo is not taken here",
-    "--qosfast": "the option --qosfast is not taken here",
-    "--wrap=id": "the option --wrap is not taken here",
-    "--alone=1": "the option --alone has no value, and '--alone=1' gives one",
-    "-xy": "the option -x has no value, and '-xy' gives one",
+    "--qo=1": "the option --qo is not accepted here",
+    "--qosfast": "the option --qosfast is not accepted here",
+    "--wrap=id": "the option --wrap is not accepted here",
+    "--alone=1": "the option --alone takes no value, but '--alone=1' has one",
+    "-xy": "the option -x takes no value, but '-xy' has one",
     "--qos": "the option --qos needs a value",
-    "--qos fast slow": "'slow' is no option",
-    "-- id": "the option -- is not taken here",
+    "--qos fast slow": "'slow' is not an option",
+    "-- id": "the option -- is not accepted here",
     "'": "No closing quotation",
 }
 

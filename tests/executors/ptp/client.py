@@ -6,6 +6,7 @@ socket: `command` gives bytes for the agent, `receive` takes what the agent said
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from osprofile.executors.ptp.ranges import RangeSet
@@ -35,6 +36,16 @@ COMPLETIONS = {
     10: {0, 5},
 }
 Attributes = dict[str, str]
+
+
+def parse_range_set(text: str) -> RangeSet:
+    """Return the set in a text; AssertionError for a malformed one (docs/protocols/ptp.md, 1.3)."""
+    numbers = set[int]()
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,10})(?:-([0-9]{1,10}))?", part)
+        assert match, f"{text!r} is not a range set"
+        numbers.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return RangeSet.from_numbers(numbers)
 
 
 @dataclass
@@ -136,7 +147,7 @@ class Client:
         else:
             job = int(args.pop(0)) if REMOVE[number] == PROCESS else None
             (text,) = args
-            for id_ in RangeSet.parse(text):
+            for id_ in parse_range_set(text):
                 del self._known(REMOVE[number], job)[id_]
                 if REMOVE[number] == JOB:
                     self.processes.pop(id_, None)
@@ -172,7 +183,7 @@ class Client:
         count = int(args.pop(0))
         at, found = 0, []
         for _ in range(count):
-            ids, size = RangeSet.parse(args[at]), int(args[at + 1])
+            ids, size = parse_range_set(args[at]), int(args[at + 1])
             assert ids.spans
             found.append((ids, self._attributes(args[at + 2 : at + 2 + size])))
             at += 2 + size

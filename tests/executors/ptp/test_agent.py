@@ -162,7 +162,7 @@ def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
         assert live.process_of(first)["processStderr"] == "err\n"
         assert live.do(SUBMIT, "jobSubId=x", "execName=true", "queueId=5") == (
             211,
-            ["3", "jobSubId=x", "errorCode=1202", "errorMsg=attribute queueId: '5' is no queue"],
+            ["3", "jobSubId=x", "errorCode=1202", "errorMsg=attribute queueId: '5' is not a queue"],
         )
         live.stop()
         silent(live)
@@ -730,7 +730,7 @@ def test_output_is_told_in_order_and_has_an_end(place: Place) -> None:
 
 def test_commands_of_the_seed(place: Place) -> None:
     """Issue, 2: MOVE_JOB, CHANGE_JOB and LIST_FILTERS, behind an option."""
-    with place.live("here", "--seed-commands") as live:
+    with place.live("here", "--draft-commands") as live:
         live.begin()
         job = live.submit(*shell("sleep 600"))
         live.wait(job, "RUNNING")

@@ -172,8 +172,8 @@ def test_no_client_there(place: Place) -> None:
     [
         ((), 2, "--profile"),
         (("--profile", "linux", "--proxy=ssh"), 2, "--proxy"),
-        (("--profile", "linux", "--port=0"), 2, "'0' is no port: 1 to 65535"),
-        (("--profile", "linux", "--port=x"), 2, "'x' is no port"),
+        (("--profile", "linux", "--port=0"), 2, "'0' is not a port: 1 to 65535"),
+        (("--profile", "linux", "--port=x"), 2, "'x' is not a port"),
         (("--profile", "linux", "--interval=0"), 2, "0.01 to 86400 seconds"),
         (("--profile", "linux", "--interval=nan"), 2, "0.01 to 86400 seconds"),
         (("--profile", "linus"), 2, "linux"),

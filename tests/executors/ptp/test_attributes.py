@@ -71,7 +71,7 @@ def test_enumerations_are_enforced(id_: str, words: str, wrong: str) -> None:
     for word in words.split():
         assert encode_attribute(id_, word) == f"{id_}={word}"
     for word in (wrong, "", "UP DOWN"):
-        with pytest.raises(LocalError, match=f"attribute {id_}: .* is none of {words}"):
+        with pytest.raises(LocalError, match=f"attribute {id_}: .* is not one of {words}"):
             encode_attribute(id_, word)
 
 
@@ -81,17 +81,17 @@ def test_enumerations_are_enforced(id_: str, words: str, wrong: str) -> None:
         ("errorCode", -1, "attribute errorCode: '-1' is outside 0 to 2147483647"),
         ("errorCode", 2**31, "attribute errorCode: '2147483648' does not fit into 32 bits"),
         ("nodeNumber", 2**31, "attribute nodeNumber: '2147483648' does not fit into 32 bits"),
-        ("nodeNumber", "one", "attribute nodeNumber: 'one' is no integer"),
-        ("nodeNumber", "", "attribute nodeNumber: '' is no integer"),
-        ("nodeNumber", "1\n", r"attribute nodeNumber: '1\\n' is no integer"),
-        ("nodeNumber", "\u0661", r"attribute nodeNumber: .* is no integer"),
+        ("nodeNumber", "one", "attribute nodeNumber: 'one' is not an integer"),
+        ("nodeNumber", "", "attribute nodeNumber: '' is not an integer"),
+        ("nodeNumber", "1\n", r"attribute nodeNumber: '1\\n' is not an integer"),
+        ("nodeNumber", "\u0661", r"attribute nodeNumber: .* is not an integer"),
         ("debug", "yes", "attribute debug: 'yes' is neither true nor false"),
         ("debug", 1, "attribute debug: '1' is neither true nor false"),
         ("progArgs", "-a", "attribute progArgs: '-a' would be split into characters"),
         ("env", "A=b", "attribute env: 'A=b' would be split into characters"),
-        ("a=b", "c", "'a=b' is no id of an attribute"),
-        ("a b", "c", "'a b' is no id of an attribute"),
-        ("", "c", "'' is no id of an attribute"),
+        ("a=b", "c", "'a=b' is not an id of an attribute"),
+        ("a b", "c", "'a b' is not an id of an attribute"),
+        ("", "c", "'' is not an id of an attribute"),
     ],
 )
 def test_what_is_never_sent(id_: str, value: AttributeValue, text: str) -> None:
@@ -163,19 +163,19 @@ def test_definitions(section: str, definition: AttributeDefinition, texts: list[
 @pytest.mark.parametrize(
     ("definition", "text"),
     [
-        (AttributeDefinition(id="A", type=T.DATE), "the client reads no DATE here"),
-        (AttributeDefinition(id="A", type=T.ARRAY), "the client reads no ARRAY here"),
-        (AttributeDefinition(id="A", type=T.INTEGER), "'' is no integer"),
+        (AttributeDefinition(id="A", type=T.DATE), "the client cannot read the type DATE here"),
+        (AttributeDefinition(id="A", type=T.ARRAY), "the client cannot read the type ARRAY here"),
+        (AttributeDefinition(id="A", type=T.INTEGER), "'' is not an integer"),
         (AttributeDefinition(id="A", type=T.DOUBLE, default="nan"), "is not finite"),
-        (AttributeDefinition(id="A", type=T.DOUBLE, default="x"), "is no number"),
-        (AttributeDefinition(id="A", type=T.ENUMERATED, values=("x",)), "is none of x"),
+        (AttributeDefinition(id="A", type=T.DOUBLE, default="x"), "is not a number"),
+        (AttributeDefinition(id="A", type=T.ENUMERATED, values=("x",)), "is not one of x"),
         (AttributeDefinition(id="A", type=T.BOOLEAN), "is neither true nor false"),
         (
             AttributeDefinition(id="A", type=T.INTEGER, default="9", minimum=1, maximum=8),
             "is outside 1 to 8",
         ),
-        (AttributeDefinition(id="a=b"), "is no id"),
-        (AttributeDefinition(id="caf\u00e9"), "is no id"),
+        (AttributeDefinition(id="a=b"), "is not an id"),
+        (AttributeDefinition(id="caf\u00e9"), "is not an id"),
     ],
 )
 def test_definitions_that_the_client_would_not_take(

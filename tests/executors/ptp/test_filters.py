@@ -20,7 +20,7 @@ from osprofile.executors.ptp.events import (
 )
 from osprofile.executors.ptp.filters import Filter, Filters, parse_filter
 from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import Frame
+from osprofile.executors.ptp.wire import encode_frame
 from tests.executors.ptp.client import JOB, MACHINE, NODE, QUEUE, Client
 from tests.executors.ptp.test_model import BASE, VM, Session, Update, updates
 
@@ -57,9 +57,9 @@ def test_a_filter(what: str, arguments: list[str], passing: bool) -> None:
     ("arguments", "text"),
     [
         (["nameFilter=x"], "no element is given"),
-        (["id="], "attribute id: '' is no element id"),
-        (["id=-1"], "'-1' is no element id"),
-        (["id=\u0661"], "is no element id"),
+        (["id="], "attribute id: '' is not an element id"),
+        (["id=-1"], "'-1' is not an element id"),
+        (["id=\u0661"], "is not an element id"),
         (["id=1", "filterChildren=TRUE"], "'TRUE' is neither true nor false"),
         (["id=1", "nameFilter=(x"], "attribute nameFilter: "),
         (["id=1", "nameFilter=" + "x" * 1025], "attribute nameFilter: an expression of 1025"),
@@ -113,22 +113,22 @@ def test_jobs_below_a_queue() -> None:
     session.model.set_filter(
         parse_filter([f"id={queue}", "filterChildren=true", "jobStateFilter=RUNNING|SUSPENDED"])
     )
-    assert told(session) == [bytes(Frame(0xF1, 0, (f"{first}-{first + 2}",)))]
+    assert told(session) == [encode_frame(*(0xF1, 0, (f"{first}-{first + 2}",)))]
     running = jobs[1]._replace(state="RUNNING", processes=(Process("RUNNING"),))
     attributes = ("name=j1", "jobState=RUNNING", "jobStatus=QUEUED", "jobNumProcs=1")
     process = ("name=0", "processState=RUNNING", "processIndex=0")
     assert told(session, jobs=[jobs[0], running, jobs[2]]) == [
-        bytes(Frame(0xDC, 0, (queue, "1", str(first + 1), "4", *attributes))),
-        bytes(Frame(0xDF, 0, (str(first + 1), "1", "0", "3", *process))),
+        encode_frame(*(0xDC, 0, (queue, "1", str(first + 1), "4", *attributes))),
+        encode_frame(*(0xDF, 0, (str(first + 1), "1", "0", "3", *process))),
     ]
     held = running._replace(state="SUSPENDED")
     assert told(session, jobs=[jobs[0], held]) == [
-        bytes(Frame(0xE6, 0, ("1", str(first + 1), "1", "jobState=SUSPENDED")))
+        encode_frame(*(0xE6, 0, ("1", str(first + 1), "1", "jobState=SUSPENDED")))
     ]
     assert session.model.find_key(Element.JOB, str(first)) == "0"  # it can be terminated still
     assert session.model.find_key(Element.JOB, str(first + 2)) is None  # it is gone, untold
     done = held._replace(state="COMPLETED")
-    assert told(session, jobs=[jobs[0], done]) == [bytes(Frame(0xF1, 0, (str(first + 1),)))]
+    assert told(session, jobs=[jobs[0], done]) == [encode_frame(*(0xF1, 0, (str(first + 1),)))]
     assert told(session, jobs=[]) == []
     assert session.model.find_key(Element.JOB, str(first)) is None
 

@@ -372,10 +372,10 @@ def test_what_is_not_about_the_job(linux: SubmissionForm) -> None:
 @pytest.mark.parametrize(
     ("arguments", "name", "text"),
     [
-        (["jobNumProcs=many"], "PROCESSES", "attribute jobNumProcs: 'many' is no number"),
-        (["jobNumNodes=-1"], "NODES", "attribute jobNumNodes: '-1' is no number"),
-        (["jobTimeLimit=" + "9" * 19], "WALLTIME", "is no number"),
-        (["env=A"], "ENVIRONMENT", "attribute env: 'A' is no environment variable"),
+        (["jobNumProcs=many"], "PROCESSES", "attribute jobNumProcs: 'many' is not a number"),
+        (["jobNumNodes=-1"], "NODES", "attribute jobNumNodes: '-1' is not a number"),
+        (["jobTimeLimit=" + "9" * 19], "WALLTIME", "is not a number"),
+        (["env=A"], "ENVIRONMENT", "attribute env: 'A' is not an environment variable"),
         (["env=A-B=c"], "ENVIRONMENT", "A-B is no name of an environment variable"),
         (["execName=a", "EXECUTABLE=b"], "EXECUTABLE", "field EXECUTABLE is given twice"),
         (["progArgs=a", "ARGUMENTS=b"], "ARGUMENTS", "field ARGUMENTS is given twice"),

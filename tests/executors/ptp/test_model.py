@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osprofile.executors.ptp.commands import InputState
-from osprofile.executors.ptp.element_ids import ID_SPACE_SIZE, IdAllocator
 from osprofile.executors.ptp.elements import (
     PTP_STATES,
     Job,
@@ -29,10 +28,10 @@ from osprofile.executors.ptp.events import (
     Ok,
     RemovedElements,
 )
-from osprofile.executors.ptp.model import MAX_GROUPS_PER_EVENT, Model
+from osprofile.executors.ptp.model import ID_SPACE_SIZE, MAX_GROUPS_PER_EVENT, IdAllocator, Model
 from osprofile.executors.ptp.protocol import Connection
 from osprofile.executors.ptp.ranges import MAX_ID
-from osprofile.executors.ptp.wire import Frame
+from osprofile.executors.ptp.wire import encode_frame
 from osprofile.jobs.state import JobState, JobStatus
 from tests.executors.ptp import client as strict
 
@@ -108,7 +107,7 @@ def test_the_order_of_a_first_update() -> None:
     }
     for frame, (number, args) in zip(frames, expected, strict=True):
         texts = [_with_ids(text, mapping) for text in args]
-        assert frame == bytes(Frame(number, 0, tuple(texts)))
+        assert frame == encode_frame(*(number, 0, tuple(texts)))
 
 
 def _with_ids(text: str, mapping: dict[str, int]) -> str:
@@ -129,9 +128,9 @@ def test_ten_thousand_nodes_are_one_frame() -> None:
     down = [node._replace(state="DOWN") for node in nodes]
     (frame,) = session.tell(session.model.update_elements(nodes=down))
     args = ("1", f"{ids[0]}-{ids[-1]}", "1", "nodeState=DOWN")
-    assert frame == bytes(Frame(0xE8, 0, args))
+    assert frame == encode_frame(*(0xE8, 0, args))
     (frame,) = session.tell(session.model.update_elements(nodes=[]))
-    assert frame == bytes(Frame(0xF3, 0, (f"{ids[0]}-{ids[-1]}",)))
+    assert frame == encode_frame(*(0xF3, 0, (f"{ids[0]}-{ids[-1]}",)))
 
 
 def test_a_hundred_thousand_processes_are_one_frame() -> None:
@@ -146,7 +145,7 @@ def test_a_hundred_thousand_processes_are_one_frame() -> None:
     done = job._replace(processes=(Process("COMPLETED", exit_code=0),) * count)
     (frame,) = session.tell(session.model.update_elements(jobs=[done]))
     args = (str(id_), "1", "0-99999", "2", "processState=COMPLETED", "processExitCode=0")
-    assert frame == bytes(Frame(0xE9, 0, args))
+    assert frame == encode_frame(*(0xE9, 0, args))
 
 
 def test_nothing_new_is_nothing_said() -> None:
@@ -174,12 +173,12 @@ def test_only_what_changed_is_said() -> None:
         "2", f"{first}-{first + 2}", "2", "jobState=RUNNING", "jobStatus=RUNNING",
         str(first + 5), "3", "jobState=SUSPENDED", "jobStatus=HELD", "jobStatusMessage=by user",
     )  # fmt: skip
-    assert frame == bytes(Frame(0xE6, 0, args))
+    assert frame == encode_frame(*(0xE6, 0, args))
     now[5] = now[5]._replace(message="")
     (frame,) = session.tell(model.update_elements(jobs=now))
-    assert frame == bytes(Frame(0xE6, 0, ("1", str(first + 5), "1", "jobStatusMessage=")))
+    assert frame == encode_frame(*(0xE6, 0, ("1", str(first + 5), "1", "jobStatusMessage=")))
     (frame,) = session.tell(model.update_elements(jobs=now[3:]))
-    assert frame == bytes(Frame(0xF1, 0, (f"{first}-{first + 2}",)))
+    assert frame == encode_frame(*(0xF1, 0, (f"{first}-{first + 2}",)))
 
 
 def test_processes_come_and_go() -> None:
@@ -190,10 +189,10 @@ def test_processes_come_and_go() -> None:
     fewer = job._replace(processes=(Process("RUNNING"), Process("COMPLETED", signal="SIGKILL")))
     frames = session.tell(session.model.update_elements(jobs=[fewer]))
     assert frames == [
-        bytes(Frame(0xE6, 0, ("1", str(id_), "1", "jobNumProcs=2"))),
-        bytes(Frame(0xF4, 0, (str(id_), "2-3"))),
-        bytes(
-            Frame(
+        encode_frame(*(0xE6, 0, ("1", str(id_), "1", "jobNumProcs=2"))),
+        encode_frame(*(0xF4, 0, (str(id_), "2-3"))),
+        encode_frame(
+            *(
                 0xE9,
                 0,
                 (str(id_), "1", "1", "2", "processState=COMPLETED", "processSignalName=SIGKILL"),
@@ -285,7 +284,7 @@ def test_output() -> None:
             model.build_output_events("1", range(9), stdout="caf\u00e9\n", stderr="e")
         )
         args = (id_, "1", "0-3", "2", "processStdout=caf\\xe9\n", "processStderr=e")
-        assert frame == bytes(Frame(0xE9, 0, args))
+        assert frame == encode_frame(*(0xE9, 0, args))
     assert model.build_output_events("1", [7], stdout="x") == []
     assert model.build_output_events("2", [0], stdout="x") == []
     assert model.build_output_events("1", [0]) == []
@@ -311,7 +310,7 @@ def test_the_machine_keeps_its_name() -> None:
 )
 def test_enumerations_are_enforced(update: dict[str, object]) -> None:
     """Page, What the original client does: an illegal enum value is dropped."""
-    with pytest.raises(LocalError, match="is none of"):
+    with pytest.raises(LocalError, match="is not one of"):
         list(Model(BASE).update_elements(**update))  # type: ignore[arg-type]
 
 
@@ -408,7 +407,6 @@ queues = st.builds(
 )
 processes = st.builds(
     Process, states, st.none() | names, st.none() | st.integers(0, 255), st.sampled_from(["", "S"]),
-    st.none(), st.just(""),
 )  # fmt: skip
 jobs = st.builds(
     Job,

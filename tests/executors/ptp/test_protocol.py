@@ -10,7 +10,7 @@ from osprofile.executors.ptp import protocol
 from osprofile.executors.ptp.attributes import AttributeDefinition, AttributeType, encode_attribute
 from osprofile.executors.ptp.commands import (
     COMMANDS,
-    SEED_COMMANDS,
+    DRAFT_COMMANDS,
     Command,
     CommandKind,
     DiscardedCommand,
@@ -18,7 +18,6 @@ from osprofile.executors.ptp.commands import (
 )
 from osprofile.executors.ptp.errors import LocalError, RemoteError
 from osprofile.executors.ptp.events import (
-    AllElementsRemoved,
     Answer,
     AttributeDefinitions,
     ChangedElements,
@@ -38,9 +37,9 @@ from osprofile.executors.ptp.events import (
 )
 from osprofile.executors.ptp.protocol import ALLOWED_ANSWERS, ALLOWED_COMMANDS, Connection, Phase
 from osprofile.executors.ptp.ranges import RangeSet
-from osprofile.executors.ptp.wire import Frame
-from osprofile.executors.ptp.wire import encode_frame as frame
+from osprofile.executors.ptp.wire import encode_frame
 from tests.executors.ptp import client as strict
+from tests.executors.ptp.client import parse_range_set
 
 K = CommandKind
 NUMBERS = {kind: number for number, kind in COMMANDS.items()}
@@ -50,7 +49,7 @@ INIT = ("version=2.0", "baseId=16777216")
 def ask(connection: Connection, kind: K | int, tid: int, *arguments: str) -> object:
     """Have the client say something; give what the connection makes of it."""
     number = kind if isinstance(kind, int) else NUMBERS[kind]
-    connection.receive_data(frame(number, tid, arguments))
+    connection.receive_data(encode_frame(number, tid, arguments))
     found = connection.next_event()
     assert connection.next_event() is InputState.NEED_DATA
     return found
@@ -90,11 +89,13 @@ def wants(connection: Connection) -> bool:
 # The wire of events
 
 ONE = RangeSet(((16777217, 16777217),))
+GONE = RemovedElements(Element.JOB, ONE)
+GONE_FRAME = encode_frame(241, 0, ("16777217",))
 
 
 def group(ids: str, **attributes: str | int) -> ElementGroup:
     return ElementGroup(
-        RangeSet.parse(ids), tuple(encode_attribute(k, v) for k, v in attributes.items())
+        parse_range_set(ids), tuple(encode_attribute(k, v) for k, v in attributes.items())
     )
 
 
@@ -143,13 +144,12 @@ def test_the_bytes_of_events(section: str, event: Event, data: bytes) -> None:
 
 # (section, event, number in hexadecimal, arguments)
 ARGUMENTS: list[tuple[str, Event, str, list[str]]] = [
-    ("page, Events: 240", AllElementsRemoved(), "00f0", []),
     ("page, Events: 241", RemovedElements(Element.JOB, ONE), "00f1", ["16777217"]),
     ("page, Events: 242", RemovedElements(Element.MACHINE, ONE), "00f2", ["16777217"]),
     ("page, Events: 243", RemovedElements(Element.NODE, ONE), "00f3", ["16777217"]),
     (
         "page, Events: 244",
-        RemovedElements(Element.PROCESS, RangeSet.parse("0-9"), 5),
+        RemovedElements(Element.PROCESS, RangeSet(((0, 9),)), 5),
         "00f4",
         ["5", "0-9"],
     ),
@@ -209,7 +209,7 @@ ARGUMENTS: list[tuple[str, Event, str, list[str]]] = [
 def test_the_arguments_of_events(
     section: str, event: Event, number: str, arguments: list[str]
 ) -> None:
-    expected = bytes(Frame(int(number, 16), 0, tuple(arguments)))
+    expected = encode_frame(int(number, 16), 0, tuple(arguments))
     assert connected().send(event) == expected, section
 
 
@@ -255,7 +255,7 @@ def test_answers(section: str, kind: K, answer: Answer, number: str, arguments: 
     connection = connected()
     assert ask(connection, kind, 1, "a=b") == Command(kind, 1, ("a=b",))
     assert connection.open_commands == {0: K.START_EVENTS, 1: kind}
-    expected = bytes(Frame(int(number, 16), 1, tuple(arguments)))
+    expected = encode_frame(int(number, 16), 1, tuple(arguments))
     assert connection.send(answer) == expected, section
     assert connection.open_commands == {0: K.START_EVENTS}
     with pytest.raises(LocalError, match="transaction 1 is not open"):
@@ -277,7 +277,7 @@ def test_the_seeds_phase_example() -> None:
     expected = ["1", "8", "NODES", "INTEGER", "Nodes", "", "true", "1", "1", "64"]
     for _ in range(2):
         sent = connection.send(AttributeDefinitions(2, [DEFINITION]))
-        assert sent == bytes(Frame(0xFB, 2, tuple(expected)))
+        assert sent == encode_frame(0xFB, 2, tuple(expected))
     assert connection.send(Ok(2)) == b"00000017 0000:00000002:00000000"
     assert ask(connection, K.START_EVENTS, 3) == Command(K.START_EVENTS, 3)
     assert phase_of(connection) is Phase.NORMAL
@@ -367,9 +367,9 @@ def test_the_seeds_numbers_of_three_commands() -> None:
         (9, K.RESUME_EVENTS, K.LIST_FILTERS),
     ]:
         assert COMMANDS[number] is ours
-        assert SEED_COMMANDS[number] is seeds
+        assert DRAFT_COMMANDS[number] is seeds
         for option, kind in ((False, ours), (True, seeds)):
-            connection = Connection(seed_commands=option)
+            connection = Connection(draft_commands=option)
             for asked in (K.INIT, K.MODEL_DEF):
                 ask(connection, asked, 0, *INIT)
                 connection.send(Ok(0))
@@ -393,8 +393,8 @@ def test_an_unknown_command(number: int) -> None:
         (("version=2.1", "baseId=16777216"), "version '2.1' of the protocol; this is 2.0"),
         (("baseId=16777216",), "version '' of the protocol"),
         (("2.0", "16777216"), "version '' of the protocol"),
-        (("version=2.0",), "the base id '', which is no number"),
-        (("version=2.0", "baseId=x"), "the base id 'x', which is no number"),
+        (("version=2.0",), "the base id '', not a number"),
+        (("version=2.0", "baseId=x"), "the base id 'x', not a number"),
         (("version=2.0", "baseId=-1"), "the base id '-1'"),
         (("version=2.0", "baseId=2147483647"), "the base id '2147483647'"),
         (("version=2.0", "baseId=" + "9" * 5000), "characters"),
@@ -418,7 +418,7 @@ def test_a_wrong_init(arguments: tuple[str, ...], text: str) -> None:
 def test_init_and_model_def_that_fail() -> None:
     """Page, A good agent: ERROR only in INIT and MODEL_DEF."""
     connection = connected(Phase.INITIALIZE)
-    expected = bytes(Frame(5, 0, ("2", "errorCode=2", "errorMsg=no")))
+    expected = encode_frame(5, 0, ("2", "errorCode=2", "errorMsg=no"))
     assert connection.send(CommandError(0, 2, "no")) == expected
     assert connection.phase is Phase.CONNECTED
     connection = connected(Phase.DISCOVERY)
@@ -464,10 +464,10 @@ WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
     (
         "model events after QUIT",
         K.QUIT,
-        AllElementsRemoved(),
-        "AllElementsRemoved is out of phase in QUITTING",
+        GONE,
+        "RemovedElements is out of phase in QUITTING",
     ),
-    ("model events after STOP", K.STOP_EVENTS, AllElementsRemoved(), "out of phase in STOPPING"),
+    ("model events after STOP", K.STOP_EVENTS, GONE, "out of phase in STOPPING"),
     ("no RANGE", K.SUBMIT_JOB, RemovedElements(Element.NODE, RangeSet()), "an empty range set"),
     (
         "REMOVE_PROCESS with one argument",
@@ -511,17 +511,17 @@ def test_nothing_after_shutdown() -> None:
     ask(connection, K.QUIT, 2)
     assert connection.send(Ok(1)) == b"00000017 0000:00000001:00000000"
     connection.send(Shutdown(2))
-    for event in (Ok(1), Shutdown(2), AllElementsRemoved(), Message(MessageLevel.INFO, "x")):
+    for event in (Ok(1), Shutdown(2), GONE, Message(MessageLevel.INFO, "x")):
         with pytest.raises(LocalError):
             connection.send(event)
-    connection.receive_data(frame(5, 3))
+    connection.receive_data(encode_frame(5, 3))
     assert connection.next_event() is InputState.CLOSED
 
 
 @pytest.mark.parametrize("phase", [p for p in Phase if p not in {Phase.QUITTING, Phase.CLOSED}])
 def test_quit_in_any_phase(phase: Phase) -> None:
     connection = in_phase(phase)
-    start = b"" if K.START_EVENTS not in connection.open_commands.values() else bytes(Frame(0, 0))
+    start = b"" if K.START_EVENTS not in connection.open_commands.values() else encode_frame(0, 0)
     ask(connection, K.QUIT, 5)
     assert connection.send(Shutdown(5)) == start + b"00000017 0006:00000005:00000000"
     assert connection.phase is Phase.CLOSED
@@ -546,13 +546,13 @@ def test_silence_while_stopped() -> None:
     assert connection.send(Ok(3)) == both
     assert connection.send(SubmitJobError(1, "J", "late")) == b""
     with pytest.raises(LocalError):
-        connection.send(AllElementsRemoved())
+        connection.send(GONE)
     assert not connection.wants_events
     ask(connection, K.START_EVENTS, 0)
-    data = connection.send(AllElementsRemoved())
+    data = connection.send(GONE)
     assert data[9:22] == b"00d3:00000001"
-    assert data.endswith(b"00000017 00f0:00000000:00000000")
-    assert connection.send(AllElementsRemoved()) == b"00000017 00f0:00000000:00000000"
+    assert data.endswith(GONE_FRAME)
+    assert connection.send(GONE) == GONE_FRAME
 
 
 def test_a_late_answer_comes_before_shutdown() -> None:
@@ -573,7 +573,7 @@ def test_a_pause() -> None:
     ask(connection, K.SUSPEND_EVENTS, 1)
     connection.send(Ok(1))
     assert not wants(connection)
-    assert connection.send(AllElementsRemoved())
+    assert connection.send(GONE)
     ask(connection, K.RESUME_EVENTS, 1)
     assert wants(connection)
     connection.send(Ok(1))
@@ -597,7 +597,7 @@ def test_a_transaction_that_is_open_already() -> None:
 
 def test_too_many_commands_wait() -> None:
     """Each is answered: what is one too many by its own error, what is done at once as ever."""
-    connection = Connection(max_open=3, seed_commands=True)
+    connection = Connection(max_open=3, draft_commands=True)
     for kind in (K.INIT, K.MODEL_DEF):
         ask(connection, kind, 0, *INIT)
         connection.send(Ok(0))
@@ -611,10 +611,10 @@ def test_too_many_commands_wait() -> None:
         (K.CHANGE_JOB, "jobId=7", CommandError(3, ErrorCode.INTERNAL, f"CHANGE_JOB: {text}")),
         (K.MOVE_JOB, "jobId=7", CommandError(3, ErrorCode.INTERNAL, f"MOVE_JOB: {text}")),
     ]
-    numbers = {kind: number for number, kind in SEED_COMMANDS.items()}
+    numbers = {kind: number for number, kind in DRAFT_COMMANDS.items()}
     for kind, argument, answer in cases:
         found = ask(connection, numbers[kind], 3, argument)
-        reply = frame(answer.number, 3, answer.format_arguments())
+        reply = encode_frame(answer.number, 3, answer.format_arguments())
         assert found == DiscardedCommand(f"{kind}: {text}", 3, reply)
     assert isinstance(ask(connection, K.SET_FILTERS, 3, "stdout"), Command)
     assert isinstance(ask(connection, K.QUIT, 3), Command)
@@ -632,7 +632,7 @@ def test_messages() -> None:
 
 def test_a_bad_frame_is_discarded() -> None:
     connection = connected()
-    connection.receive_data(b"00000017 0005:0000000x:00000000" + frame(5, 1))
+    connection.receive_data(b"00000017 0005:0000000x:00000000" + encode_frame(5, 1))
     found = connection.next_event()
     assert isinstance(found, DiscardedCommand)
     assert found.reason.endswith("TID must have 8 hexadecimal digits")
@@ -642,7 +642,7 @@ def test_a_bad_frame_is_discarded() -> None:
 def test_five_bad_frames_end_the_session() -> None:
     """Page, What the original client does: 5 undecodable events close the session; so do we."""
     connection = connected()
-    connection.receive_data(b"00000017 0005:0000000x:00000000" * 5 + frame(5, 1))
+    connection.receive_data(b"00000017 0005:0000000x:00000000" * 5 + encode_frame(5, 1))
     for _ in range(protocol.MAX_UNREADABLE_FRAMES - 1):
         assert isinstance(connection.next_event(), DiscardedCommand)
     with pytest.raises(RemoteError, match="TID must have"):
@@ -661,7 +661,7 @@ def test_a_bad_length_ends_the_session() -> None:
 
 def test_the_client_goes_away() -> None:
     connection = connected()
-    connection.receive_data(frame(5, 1))
+    connection.receive_data(encode_frame(5, 1))
     connection.receive_data(b"")
     assert connection.next_event() == Command(K.SUBMIT_JOB, 1)
     assert connection.next_event() is InputState.CLOSED
@@ -669,7 +669,7 @@ def test_the_client_goes_away() -> None:
 
 def test_a_command_in_pieces() -> None:
     connection = Connection()
-    data = frame(1, 0, INIT)
+    data = encode_frame(1, 0, INIT)
     for at in range(len(data)):
         assert connection.next_event() is InputState.NEED_DATA
         connection.receive_data(data[at : at + 1])
@@ -693,7 +693,7 @@ def test_attributes_of_a_command() -> None:
 steps = st.lists(
     st.one_of(
         st.builds(
-            frame,
+            encode_frame,
             st.integers(0, 14),
             st.integers(0, 3),
             st.lists(st.sampled_from([*INIT, "jobId=1", "x"]), max_size=3).map(tuple)
@@ -716,7 +716,7 @@ def test_any_client(sent: list[bytes]) -> None:
         if step == b"answer":
             answer_all(connection, client)
         elif step == b"events" and connection.wants_events:
-            client.receive(connection.send(AllElementsRemoved()))
+            client.receive(connection.send(GONE))
         else:
             connection.receive_data(step)
         try:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from osprofile.executors.failures import describe_start_failure
 from osprofile.executors.ninfg.job import describe_end
 from osprofile.executors.ninfg.protocol import Status
 from osprofile.executors.ptp.elements import job_from_status
-from osprofile.executors.start_failure import describe_start_failure
 from osprofile.jobs.state import JobState, JobStatus
 
 DOCS = Path(__file__).parents[2] / "docs"
