@@ -1,4 +1,4 @@
-"""The client's side of BLAH, as the page tells it of HTCondor's: what is written, what is read."""
+"""The client's side of BLAH, as docs/protocols/blah.md, 6, tells it of HTCondor's: what is written, what is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from osprofile.executors.blah.protocol import Connection, Event
 
 
 def escaped(text: str) -> bytes:
-    r"""Escape an argument: blank, backslash, CR and LF get a backslash (page, "Framing")."""
+    r"""Escape an argument: blank, backslash, CR and LF get a backslash (docs/protocols/blah.md, 1.2)."""
     return "".join(f"\\{c}" if c in " \\\r\n" else c for c in text).encode(
         "utf-8", "surrogateescape"
     )

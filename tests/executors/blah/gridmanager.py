@@ -1,6 +1,6 @@
 """A client that behaves as HTCondor's gridmanager does, and is as unforgiving.
 
-As the page's section "HTCondor's gridmanager" has it: it skips all in front of the banner's first
+As docs/protocols/blah.md, 6, has it: it skips all in front of the banner's first
 `$`, writes a command and its CRLF in two writes, keeps at most 50 requests in flight, wants each
 reply within 20 s and each result with exactly its number of fields, polls RESULTS when it reads
 `R`, and takes any reply but S for the end of the world.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SPLIT: list[tuple[Callable[[str], Any], str, Any]] = [
-    # Page, "Submit attributes": new style, blanks separate, single quotes group, '' is a quote
+    # docs/protocols/blah.md, 4.3: new style, blanks separate, single quotes group, '' is a quote
     (split_v2_arguments, "", []),
     (split_v2_arguments, "  \t\n ", []),
     (split_v2_arguments, "a b", ["a", "b"]),
@@ -42,18 +42,18 @@ SPLIT: list[tuple[Callable[[str], Any], str, Any]] = [
     (split_v2_arguments, "$HOME * `id` $(id) ;&|", ["$HOME", "*", "`id`", "$(id)", ";&|"]),
     (split_v2_arguments, "a\u00a0b \u2003", ["a\u00a0b", "\u2003"]),
     (split_v2_arguments, "a\x0bb", ["a\x0bb"]),
-    # Page: Args, old style
+    # docs/protocols/blah.md, 4.3: Args, old style
     (split_v1_arguments, "a b  c", ["a", "b", "c"]),
     (split_v1_arguments, "'X=3:Y=2'", ["'X=3:Y=2'"]),
     (split_v1_arguments, "'a b' \"c", ["'a", "b'", '"c']),
     (split_v1_arguments, " \t\n", []),
-    # Page: Environment, new style
+    # docs/protocols/blah.md, 4.3: Environment, new style
     (parse_v2_environment, "X=1", {"X": "1"}),
     (parse_v2_environment, "E1=sp' 'ace E2=q''''uote", {"E1": "sp ace", "E2": "q'uote"}),
     (parse_v2_environment, "A= B=a=b", {"A": "", "B": "a=b"}),
     (parse_v2_environment, "A=1 A=2", {"A": "2"}),
     (parse_v2_environment, "", {}),
-    # Seed, BLAH_JOB_SUBMIT: Env, of the form <parameter> = <value>
+    # docs/protocols/blah.md, 4.3: Env, of the form <parameter> = <value>
     (parse_v1_environment, "VAR1=56568", {"VAR1": "56568"}),
     (parse_v1_environment, "a=1;b=2", {"a": "1", "b": "2"}),
     (parse_v1_environment, " a = 1 ; b = 2 ;; ", {"a": "1", "b": "2"}),

@@ -1,4 +1,4 @@
-"""From submit ads to jobs. Sections are those of seed 003 and of the page on BLAH."""
+"""From submit ads to jobs. Sections are those of docs/protocols/blah.md."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def job(attributes: str) -> JobDescription:
     return submission(f'[ Cmd = "/c"; GridType = "pbs"; {attributes} ]').description
 
 
-# Page, "HTCondor's gridmanager (25.x), from its wire".
+# docs/protocols/blah.md, 6.3.
 def test_the_pages_submission() -> None:
     ad = split_line(SUBMIT)[2]
     assert ad == SUBMIT_AD
@@ -82,7 +82,7 @@ def test_the_pages_arguments_and_environment() -> None:
     }
 
 
-# Seed 2.5, BLAH_JOB_SUBMIT, as it stands there: folded, and with a quote behind it.
+# The draft's example of BLAH_JOB_SUBMIT (docs/protocols/blah.md, 2.3), as it stands there: folded, and with a quote behind it.
 SEED = r"""[\ Cmd\ =\ "/usr/bin/test.sh";\ Args\ =\ "'X=3:Y=2'";\ Env\ =\ "VAR1=56568";\ In\ =\ "/dev/null";\ Out\ =\ "/home/StdOutput";\ Err\ =\ "/home/error";\ x509userproxy\ =\ "/home/123.proxy";\ Stagecmd\ =\ TRUE;\ Queue\ =\ "short";\ GridType\ =\ "pbs";\ ]'"""  # noqa: E501
 
 
@@ -106,7 +106,7 @@ def test_the_seeds_submission() -> None:
 
 
 def test_the_seeds_smallest_submission() -> None:
-    # Seed 3.0
+    # docs/protocols/blah.md, 4.2
     ad = '[ Cmd = "/usr/bin/test.sh"; x509userproxy = "/home/123.proxy"; GridType = "pbs"; ]'
     found = submission(ad)
     assert found.proxy == Proxy("/home/123.proxy")
@@ -114,7 +114,7 @@ def test_the_seeds_smallest_submission() -> None:
 
 
 JOBS: dict[str, dict[str, Any]] = {
-    # Page, "Submit attributes"
+    # docs/protocols/blah.md, 4.2
     'Arguments = "a\' \'b"; Args = "c d"': {"arguments": ("a b",)},
     'Arguments = ""; Args = "c d"': {"arguments": ()},
     'Args = "a  \'b c\' $HOME *"': {"arguments": ("a", "'b", "c'", "$HOME", "*")},
@@ -319,7 +319,7 @@ def test_what_cannot_be_honoured_is_an_error_that_names_the_attribute(attributes
 
 
 def test_a_proxy_is_optional() -> None:
-    # Page: optional in the real daemon, mandatory in the seed
+    # docs/protocols/blah.md, 4.2: optional in the real daemon, mandatory in the draft
     ad = '[ Cmd = "/c"; GridType = "pbs"; x509UserProxy = undefined ]'
     assert submission(ad).proxy is None
     more = ad.replace(
@@ -377,7 +377,7 @@ FILES: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {
     'TransferInput = { "a", "b,c" }': (("/w/a", "/w/b,c"), ()),
     'TransferInput = ""': ((), ()),
     'TransferOutput = "a,d/b,e/"': ((), (("a", "/w/a"), ("d/b", "/w/b"), ("e/", "/w/e"))),
-    # Page: TransferOutputRemaps can be an unquoted undefined
+    # docs/protocols/blah.md, 4.4: TransferOutputRemaps can be an unquoted undefined
     'TransferOutput = "a"; TransferOutputRemaps = undefined': ((), (("a", "/w/a"),)),
     'TransferOutput = "a,b"; TransferOutputRemaps = "a=x/y;b=/z"': (
         (), (("a", "/w/x/y"), ("b", "/z")),
@@ -393,7 +393,7 @@ def test_files(attributes: str) -> None:
 
 
 def test_the_key_is_what_the_client_calls_the_job() -> None:
-    # Page: "A submit with the same ad (JobDirectory) ... should be recognised"
+    # docs/protocols/blah.md, 6.3: a submission with the same JobDirectory is recognised
     ad = '[ Cmd = "/c"; GridType = "pbs"; ClientJobId = 7; JobDirectory = "d" ]'
     assert submission(ad).key == "JobDirectory=d; ClientJobId=7"
     assert submission(ad.replace("ClientJobId", "X").replace("JobDirectory", "Y")).key is None
@@ -413,7 +413,7 @@ def test_the_table_gives_attributes_of_a_job() -> None:
     assert len(set(names)) == len(names)
 
 
-# Page, faults 3, 5 and 6: nothing of an ad is run or expanded by a shell of the submit host.
+# docs/protocols/blah.md, 7.3, 7.5 and 7.6: nothing of an ad is run or expanded by a shell of the submit host.
 HOSTILE = [
     "a'b", 'a"b', "`touch x`", "$(touch x)", "$HOME", "*", "a\nb", "a\\b", "; touch x", "a b", "",
     "&", "|", "#", "~", "{a,b}", "\t", "'; touch x; '", "%s", "!", "\x01", "\x7f", "é", "-rf",

@@ -80,7 +80,7 @@ def talk(*data: bytes, words: tuple[str, ...] = ()) -> subprocess.CompletedProce
 
 
 def test_a_short_session() -> None:
-    """Page, "Replies, byte for byte"."""
+    """docs/protocols/blah.md, 2."""
     done = talk(b"VERSION\r\nnosuch\r\nVERSION extra\r\nResults\nASYNC_MODE_ON\nQUIT\nVERSION\n")
     assert done.returncode == 0
     assert done.stdout == (
@@ -406,7 +406,7 @@ def test_unknown_and_malformed_ids() -> None:
 
 
 def test_another_daemon_without_the_record(home: Path) -> None:
-    """Seed, BLAH_JOB_SUBMIT: an id is not bound to a daemon; issue: nor to the record."""
+    """docs/protocols/blah.md, 2.3: an id is not bound to a daemon, nor to the record."""
     ids = dict[str, str]()
 
     async def first(client: GridManager) -> None:
@@ -464,7 +464,7 @@ def test_a_held_job_told_as_idle(home: Path) -> None:
 
 
 def test_a_job_submitted_again_after_its_removal(home: Path) -> None:
-    """Page: condor_hold is CANCEL, and a release is a new SUBMIT."""
+    """docs/protocols/blah.md, 6.1: condor_hold is CANCEL, and a release is a new SUBMIT."""
 
     async def work(client: GridManager) -> None:
         text = job(home, "exec sleep 600", JobDirectory="home_bl_x")
@@ -530,7 +530,7 @@ def test_a_dry_run(home: Path) -> None:
 
 
 def test_files_are_brought_and_left(home: Path) -> None:
-    """Page: the daemon stages TransferInput and TransferOutput, with the remaps."""
+    """docs/protocols/blah.md, 4.4: the daemon stages TransferInput and TransferOutput, with the remaps."""
     for name in ("in put", "-n", "it's", "$(id)"):
         (home / name).write_text(name)
     (home / "tree" / "below").mkdir(parents=True)

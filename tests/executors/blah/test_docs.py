@@ -106,7 +106,7 @@ def test_the_five_steps() -> None:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a directory with the page's profile, and commands that note how they are called."""
+    """Give a directory with the profile of docs/htcondor.md, and commands that note how they are called."""
     (text,) = blocks("xml")
     (tmp_path / "profiles" / "slurm").mkdir(parents=True)
     (tmp_path / "profiles" / "slurm" / "profile.xml").write_text(text)
@@ -131,7 +131,7 @@ def test_the_profile_has_no_errors(site: Path) -> None:
 
 
 def test_one_attribute_more(site: Path) -> None:
-    """Issue: a site adds an attribute by adding a field to its profile (page, fault 10)."""
+    """A site adds an attribute by adding a field to its profile (docs/protocols/blah.md, 7.10)."""
 
     async def main() -> None:
         async with GridManager(

@@ -1,6 +1,6 @@
 """What is wrong with the real daemon, and what HTCondor needs: each told of ours, over real pipes.
 
-The page's list "What is wrong with the real daemon", by its numbers:
+docs/protocols/blah.md, 7, by its sections (1 is 7.1):
 
  1  test_two_submissions_right_at_the_start, test_eleven_ids_in_one_status, test_lines_of_nothing;
     long lines: test_hostile.test_lines_of_ten_megabytes
@@ -15,7 +15,7 @@ The page's list "What is wrong with the real daemon", by its numbers:
     test_all_that_was_answered_s_is_submitted
 10  test_daemon.test_a_map_and_profiles_of_the_sites; the example of docs/htcondor.md: test_docs
 
-The page's section "HTCondor's gridmanager", by what it says there:
+docs/protocols/blah.md, 6, by what it says:
 
  the wire's own lines        test_attributes.test_the_pages_submission, _arguments_and_environment
  undefined remaps, StageCmd, CERequirements    test_what_the_gridmanager_sends
@@ -120,7 +120,7 @@ def replace_tool(toy: Toy, name: str, text: str) -> None:
 
 @pytest.mark.parametrize("attempt", range(4))
 def test_two_submissions_right_at_the_start(words: list[str], toy: Toy, attempt: int) -> None:
-    """Page, fault 1: a quarter of the runs. Nothing is read in between, not even the banner."""
+    """docs/protocols/blah.md, 7.1: a quarter of the runs. Nothing is read in between, not even the banner."""
     del attempt
     sent = b"".join(command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in (1, 2))
     with subprocess.Popen(
@@ -133,7 +133,7 @@ def test_two_submissions_right_at_the_start(words: list[str], toy: Toy, attempt:
 
 
 def test_eleven_ids_in_one_status(words: list[str]) -> None:
-    """Page, fault 1: more than 10 were a SIGSEGV."""
+    """docs/protocols/blah.md, 7.1: more than 10 were a SIGSEGV."""
 
     async def submit(client: GridManager) -> None:
         ids.extend(await asyncio.gather(*(client.submit(job(f"exit {n}")) for n in range(11))))
@@ -155,7 +155,7 @@ def test_eleven_ids_in_one_status(words: list[str]) -> None:
 
 
 def test_lines_of_nothing(words: list[str]) -> None:
-    """Page, fault 1: a line of blanks was a SIGSEGV."""
+    """docs/protocols/blah.md, 7.1: a line of blanks was a SIGSEGV."""
     with Living(*words) as daemon:
         for line in (b"", b" ", b" " * 1000, b"\t", b"\0\0", b"\\ ", b"\\", b"\r\r"):
             said = daemon.answers(line + b"\r\n")
@@ -168,7 +168,7 @@ def test_lines_of_nothing(words: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["exit 0", "exit 1", "kill -s KILL $$", "echo", "echo x; exit 0"])
 def test_a_site_script_that_prints_nothing(words: list[str], toy: Toy, text: str) -> None:
-    """Page, fault 2: the request never got a result."""
+    """docs/protocols/blah.md, 7.2: the request never got a result."""
 
     async def work(client: GridManager) -> None:
         replace_tool(toy, "toysub", text)
@@ -185,7 +185,7 @@ def test_a_site_script_that_prints_nothing(words: list[str], toy: Toy, text: str
 
 
 def test_what_a_site_script_says_is_one_field(words: list[str], toy: Toy) -> None:
-    r"""Page, fault 2: errors of HOLD and RESUME were not escaped; 9 fields, and an abort."""
+    r"""docs/protocols/blah.md, 7.2: errors of HOLD and RESUME were not escaped; 9 fields, and an abort."""
     noise = "printf 'it is  \\\\ so: \\t \"quoted\"\\r\\n\\n two lines \\033[31m\\n' >&2; exit 3"
 
     async def work(client: GridManager) -> None:
@@ -235,7 +235,7 @@ def test_a_query_that_failed_is_no_unknown_job(words: list[str], toy: Toy) -> No
 
 
 def test_states_are_true(words: list[str], toy: Toy) -> None:
-    """Page, fault 7: an unknown job was 4 with ExitCode 0, and a held one never 5."""
+    """docs/protocols/blah.md, 7.7: an unknown job was 4 with ExitCode 0, and a held one never 5."""
 
     async def work(client: GridManager) -> None:
         (toy.path / "stopped").touch()
@@ -290,7 +290,7 @@ def test_states_come_from_a_log(words: list[str], toy: Toy) -> None:
 
 
 def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
-    """Page, fault 7: a cache of 60 s showed a cancelled job as running, then as 4 with 255."""
+    """docs/protocols/blah.md, 7.7: a cache of 60 s showed a cancelled job as running, then as 4 with 255."""
     (toy.path.parent / "old.toml").write_text("max_age = 60\nfastest = 60\n")
 
     async def work(client: GridManager) -> None:
@@ -307,7 +307,7 @@ def test_an_answer_after_a_cancel(words: list[str], toy: Toy) -> None:
 
 
 def test_a_bad_expression_selects_nothing(words: list[str], toy: Toy) -> None:
-    """Page, fault 8: it selected everything."""
+    """docs/protocols/blah.md, 7.8: it selected everything."""
 
     async def work(client: GridManager) -> None:
         (toy.path / "stopped").touch()
@@ -325,7 +325,7 @@ def test_a_bad_expression_selects_nothing(words: list[str], toy: Toy) -> None:
 
 
 def test_long_status_lines(words: list[str], toy: Toy) -> None:
-    """Page, fault 8: what was over 1023 bytes was cut."""
+    """docs/protocols/blah.md, 7.8: what was over 1023 bytes was cut."""
     reason = "because " * 600 + "it is so"
     pattern = (
         '<idb:Field name="STATUS_PATTERN" isSettable="false"><idb:Value>'
@@ -362,7 +362,7 @@ def processes_of(toy: Toy) -> list[int]:
 
 @pytest.mark.parametrize("how", ["the end of stdin", "QUIT", "SIGTERM", "a client that is gone"])
 def test_nothing_is_left_behind(words: list[str], toy: Toy, how: str) -> None:
-    """Page, fault 9: orphans for ever. Here each question takes for ever."""
+    """docs/protocols/blah.md, 7.9: orphans for ever. Here each question takes for ever."""
     replace_tool(toy, "toystat", 'trap : TERM; echo >> "$TOY"/began; sleep 600; sleep 600')
     pipe = subprocess.PIPE
     with subprocess.Popen([*DAEMON, *words], stdin=pipe, stdout=pipe) as process:
@@ -390,7 +390,7 @@ def test_nothing_is_left_behind(words: list[str], toy: Toy, how: str) -> None:
 
 
 def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: Toy) -> None:
-    """Page, fault 9: it is neither an orphan nor lost: the next daemon knows its job."""
+    """docs/protocols/blah.md, 7.9: it is neither an orphan nor lost: the next daemon knows its job."""
     text = (toy.path / "bin" / "toysub").read_text().replace("#!/bin/sh", "sleep 1")
     replace_tool(toy, "toysub", text)
     sent = command("BLAH_JOB_SUBMIT", "1", job(JobDirectory="home_bl_1"))
@@ -419,7 +419,7 @@ def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> Non
 
 
 def test_two_daemons_and_one_submission(words: list[str], toy: Toy) -> None:
-    """Page: the next job starts a new daemon; that of the job before may not have ended yet."""
+    """docs/protocols/blah.md, 6.1: the next job starts a new daemon; that of the job before may not have ended yet."""
     text = (
         (toy.path / "bin" / "toysub")
         .read_text()
@@ -477,7 +477,7 @@ def test_one_ad_submitted_twice_at_a_time(words: list[str], toy: Toy) -> None:
 
 
 def test_what_the_gridmanager_sends(words: list[str], toy: Toy) -> None:
-    """Page: undefined remaps, an expression as CERequirements, StageCmd; Out is Err."""
+    """docs/protocols/blah.md, 4: undefined remaps, an expression as CERequirements, StageCmd; Out is Err."""
     home = toy.path.parent
     (home / "input").write_text("in")
     text = job(
@@ -501,7 +501,7 @@ def test_what_the_gridmanager_sends(words: list[str], toy: Toy) -> None:
 
 
 def test_commands(words: list[str]) -> None:
-    """Page: HTCondor would use CONDOR_VERSION, RESPONSE_PREFIX and the proxy cache if listed."""
+    """docs/protocols/blah.md, 6.1: HTCondor would use CONDOR_VERSION, RESPONSE_PREFIX and the proxy cache if listed."""
     (Path("cache.toml")).write_text("proxy_cache = true")
     cache = {"CACHE_PROXY_FROM_FILE", "UNCACHE_PROXY", "USE_CACHED_PROXY"}
     seen = []
@@ -523,7 +523,7 @@ def test_commands(words: list[str]) -> None:
 
 
 def test_started_as_htcondor_does(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Page: no arguments, a bare environment, the log's directory; settings from the user's file."""
+    """docs/protocols/blah.md, 6.1: no arguments, a bare environment, the log's directory; settings from the user's file."""
     home = toy.path.parent
     (home / ".config" / "osprofile").mkdir(parents=True)
     (home / "logs").mkdir()

@@ -16,7 +16,7 @@ from osprofile.executors.blah.framing import (
 )
 from tests.executors.blah.client import command, escaped, fields
 
-# Page, "Framing and escaping": CR, LF and NUL each end a line; any `\c` is c.
+# docs/protocols/blah.md, 1.1 and 1.2: CR, LF and NUL each end a line; any `\c` is c.
 LINES: dict[str, tuple[bytes, list[bytes]]] = {
     "CR LF": (b"a b\r\nc\r\n", [b"a b", b"c"]),
     "LF": (b"a\nb\n", [b"a", b"b"]),
@@ -104,7 +104,7 @@ def test_a_line_that_is_too_long_is_thrown_away(name: str) -> None:
         assert [found for piece in pieces for found in lines.feed_data(piece)] == expected
 
 
-# Page, the client escapes blank, backslash, CR and LF; a tab it leaves.
+# docs/protocols/blah.md, 1.2: the client escapes blank, backslash, CR and LF; a tab it leaves.
 WORDS = {
     "blanks separate": (b"a  b ", ["a", "b"]),
     "an escaped blank does not": (b"a\\ b c", ["a b", "c"]),
@@ -165,7 +165,7 @@ FIELDS = [
 
 @pytest.mark.parametrize(("text", "expected"), FIELDS)
 def test_fields_to_the_byte(text: str, expected: bytes) -> None:
-    # Page: the server escapes blank and tab as `\ `, turns LF into `-`, drops CR.
+    # docs/protocols/blah.md, 1.2: the server escapes blank and tab as `\ `, turns LF into `-`, drops CR.
     assert encode_field(text) == expected
 
 

@@ -1,4 +1,4 @@
-"""Hostile input through real pipes: the daemon answers or refuses, and lives (issue; page, faults 1-6).
+"""Hostile input through real pipes: the daemon answers or refuses, and lives (docs/protocols/blah.md, 7.1 to 7.6).
 
 Nothing of an ad is ever run by a shell: each hostile value holds a command that would leave a file
 named CANARY, and there is none anywhere below the directory in which all of it happens.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_MEMORY = 80 * 1024
-"""KiB (issue: memory under 80 MB)."""
+"""KiB: 80 MB."""
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
   <osp:UspaceRoot>{root}</osp:UspaceRoot>
@@ -140,7 +140,7 @@ def said_in(living: Living, *pieces: bytes) -> tuple[list[bytes], list[list[str]
 
 
 def test_a_session_cut_at_every_byte(living: Living) -> None:
-    """Issue: split writes at every byte."""
+    """Split writes at every byte."""
     replies, results = said_in(living, SESSION)
     assert replies == [b"S " + BANNER, b"S\r\n", b"E Unknown\\ command\r\n", b"S\r\n", b"S\r\n"]
     codes = [(words[0], words[1], len(words)) for words in results]
@@ -174,7 +174,7 @@ MANY = 10_000_000
     ids=lambda value: f"{value[:24]!r}" if isinstance(value, bytes) else "",
 )  # fmt: skip
 def test_lines_of_ten_megabytes(home: Path, sent: bytes, reply: bytes, result: str) -> None:
-    """Issue; page, fault 1: over 1 MiB, the real daemon is gone."""
+    """docs/protocols/blah.md, 7.1: over 1 MiB, the real daemon is gone."""
     with Living("--config", str(home / "quick.toml")) as daemon:
         assert daemon.answers(b"VERSION\r\n") == [b"S " + BANNER]
         (said,) = daemon.answers(sent + b"\r\n")
@@ -210,7 +210,7 @@ ABOUT_A_JOB = {
 
 
 def test_ids_that_leave_their_place(home: Path, living: Living) -> None:
-    """Page, fault 6: an lrms of `../../tmp/evil` ran a script anywhere."""
+    """docs/protocols/blah.md, 7.6: an lrms of `../../tmp/evil` ran a script anywhere."""
     for name in ("evil", "x"):
         (home / name).write_text("#!/bin/sh\ntouch CANARY\n")
         (home / name).chmod(0o755)
@@ -326,7 +326,7 @@ def case(home: Path, number: int, value: str, *, transfers: bool) -> Case:
 
 @pytest.mark.parametrize("transfers", [False, True])
 def test_a_value_wherever_it_can_stand(home: Path, *, transfers: bool) -> None:
-    """Page, faults 3, 5 and 6; issue: nothing of an ad is ever run by a shell."""
+    """docs/protocols/blah.md, 7.3, 7.5 and 7.6: nothing of an ad is ever run by a shell."""
     cases = [case(home, number, value, transfers=transfers) for number, value in enumerate(HOSTILE)]
 
     async def one(client: GridManager, wanted: Case) -> str:

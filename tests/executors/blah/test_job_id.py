@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from osprofile.errors import JobIdError
 from osprofile.executors.blah.job_id import JobId
 
-# Page, "Commands" and "Replies"; seed, the examples of each command.
+# docs/protocols/blah.md, 2 and 3.
 IDS = {
     "pbs/20250101/1560225288": JobId("pbs", "20250101", "1560225288"),
     "pbs/20051012/2957.grid001.mi.infn.it": JobId("pbs", "20051012", "2957.grid001.mi.infn.it"),

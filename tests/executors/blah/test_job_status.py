@@ -1,4 +1,4 @@
-"""Status ads: each state of a job, to the byte (seed, BLAH_JOB_STATUS; page, "Replies")."""
+"""Status ads: each state of a job, to the byte (docs/protocols/blah.md, 2.4 and 5)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from osprofile.executors.blah.results import Result
 from osprofile.jobs.state import JobState, JobStatus
 
 TOLD: dict[str, tuple[JobStatus, Result]] = {
-    "seed: 1 idle": (
+    "2.4: 1 idle": (
         JobStatus("778241608", JobState.QUEUED),
         Result(0, "No Error", ("1", '[ JobStatus = 1; BatchJobId = "778241608" ]')),
     ),
-    "seed: 2 running": (
+    "2.4: 2 running": (
         JobStatus("1406", JobState.RUNNING),
         Result(0, "No Error", ("2", '[ JobStatus = 2; BatchJobId = "1406" ]')),
     ),
-    "page: WorkerNode": (
+    "5: WorkerNode": (
         JobStatus("1", JobState.RUNNING, hosts=("n1", "n2"), started=5.0),
         Result(0, "No Error", ("2", '[ JobStatus = 2; BatchJobId = "1"; WorkerNode = "n1,n2" ]')),
     ),
-    "seed: 3 removed": (
+    "2.4: 3 removed": (
         JobStatus("1", JobState.REMOVED),
         Result(0, "No Error", ("3", '[ JobStatus = 3; BatchJobId = "1" ]')),
     ),
-    "page: finished": (
+    "2.4: finished": (
         JobStatus("1078850800", JobState.DONE, exit_code=0),
         Result(0, "No Error", ("4", '[ ExitCode = 0; JobStatus = 4; BatchJobId = "1078850800" ]')),
     ),
@@ -50,7 +50,7 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
             ("4", '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; RemoteWallClockTime = 8 ]'),
         ),
     ),
-    "page: ended by a signal": (
+    "5: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
         Result(
             0,
@@ -58,7 +58,7 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
             ("4", '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1" ]'),
         ),
     ),
-    "page: ended by a limit is no success": (
+    "5: ended by a limit is no success": (
         JobStatus("1", JobState.FAILED, limit_exceeded=True, reason="TIMEOUT"),
         Result(
             0,
@@ -66,7 +66,7 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
             ("4", '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]'),
         ),
     ),
-    "seed: 5 held": (
+    "2.4: 5 held": (
         JobStatus("1", JobState.HELD, reason='by "root"\nfor a\\b'),
         Result(
             0,
@@ -82,7 +82,7 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
             ("5", '[ JobStatus = 5; BatchJobId = "1"; HoldReason = "held in the batch system" ]'),
         ),
     ),
-    "design: LOST is an error": (
+    " LOST is an error": (
         JobStatus("1", JobState.LOST, reason="no word of it\nsince 5 minutes"),
         Result(1, "Job 1 vanished without a trace: no word of it; since 5 minutes"),
     ),
@@ -108,7 +108,7 @@ def test_told(name: str) -> None:
 
 
 def test_an_outside_hold_as_idle() -> None:
-    # Page: 5 makes HTCondor cancel the job, so let a site choose to report it as 1
+    # docs/protocols/blah.md, 6.4: 5 makes HTCondor cancel the job, so let a site choose to report it as 1
     status = JobStatus("1", JobState.HELD, reason="operator")
     assert make_status_result(status, held_as_idle=True) == Result(
         0, "No Error", ("1", '[ JobStatus = 1; BatchJobId = "1" ]')
@@ -167,6 +167,6 @@ def test_selected(expression: str) -> None:
 
 
 def test_a_bad_expression_selects_nothing() -> None:
-    # Page, fault 8: the real daemon returns everything
+    # docs/protocols/blah.md, 7.8: the real daemon returns everything
     with pytest.raises(ClassAdError, match="an expression was expected"):
         select_status_ads(ADS, "JobStatus ==")

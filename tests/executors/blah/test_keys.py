@@ -261,7 +261,7 @@ def test_a_lost_job_is_another_when_the_client_knows(site: Site) -> None:
     assert site.submit() != first
 
 
-# The daemon ended while it submits (seed, QUIT)
+# The daemon ended while it submits (docs/protocols/blah.md, 2.2)
 
 
 WAYS = ["QUIT", "the end of stdin", "SIGTERM"]
@@ -284,7 +284,7 @@ def end(process: subprocess.Popen[bytes], how: str) -> None:
 
 @pytest.mark.parametrize("how", WAYS)
 def test_its_output_is_closed_at_once(site: Site, how: str) -> None:
-    """Seed: the pipe is closed immediately afterwards; a submission under way need not have ended."""
+    """docs/protocols/blah.md, 2.2: the pipe is closed immediately afterwards; a submission under way need not have ended."""
     (site.home / "long.toml").write_text("linger = 600")
     site.block("toysub")
     with site.submitting("--config", "long.toml") as process:
@@ -298,7 +298,7 @@ def test_its_output_is_closed_at_once(site: Site, how: str) -> None:
 
 @pytest.mark.parametrize("how", WAYS)
 def test_what_is_cut_off_is_found(site: Site, how: str) -> None:
-    """Seed: the server terminates; the batch system has not answered yet."""
+    """docs/protocols/blah.md, 2.2: the server terminates; the batch system has not answered yet."""
     (site.home / "short.toml").write_text("linger = 0")
     site.block("toysub")
     with site.submitting("--config", "short.toml") as process:

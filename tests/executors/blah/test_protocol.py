@@ -1,4 +1,4 @@
-"""The protocol to the byte. Sections are those of seed 003 and of the page on BLAH."""
+"""The protocol to the byte. Sections are those of docs/protocols/blah.md."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LISTED = (
 
 # What is sent, what is answered.
 SAID: dict[str, tuple[bytes, list[bytes]]] = {
-    "page, Replies: VERSION": (b"VERSION\r\n", [b"S " + BANNER]),
-    "page, Replies: COMMANDS": (b"COMMANDS\r\n", [LISTED]),
-    "page, Replies: RESULTS": (b"RESULTS\r\n", [b"S 0"]),
-    "page, Replies: ASYNC_MODE_ON": (b"ASYNC_MODE_ON\r\n", [b"S Async\\ mode\\ on"]),
-    "page, Replies: ASYNC_MODE_OFF": (b"ASYNC_MODE_OFF\r\n", [b"S Async\\ mode\\ off"]),
-    "page, Replies: QUIT": (b"QUIT\r\n", [b"S Server\\ exiting"]),
-    "page, Replies: unknown": (b"NOSUCH\r\n", [b"E Unknown\\ command"]),
-    "page, Replies: argument count": (b"VERSION extra\n", [b"E expected\\ 0\\ parameters,\\ 1\\ found"]),
+    "2.2: VERSION": (b"VERSION\r\n", [b"S " + BANNER]),
+    "2.2: COMMANDS": (b"COMMANDS\r\n", [LISTED]),
+    "2.2: RESULTS": (b"RESULTS\r\n", [b"S 0"]),
+    "2.2: ASYNC_MODE_ON": (b"ASYNC_MODE_ON\r\n", [b"S Async\\ mode\\ on"]),
+    "2.2: ASYNC_MODE_OFF": (b"ASYNC_MODE_OFF\r\n", [b"S Async\\ mode\\ off"]),
+    "2.2: QUIT": (b"QUIT\r\n", [b"S Server\\ exiting"]),
+    "1.3: unknown": (b"NOSUCH\r\n", [b"E Unknown\\ command"]),
+    "1.3: argument count": (b"VERSION extra\n", [b"E expected\\ 0\\ parameters,\\ 1\\ found"]),
     "2.2: too few arguments": (b"BLAH_JOB_STATUS 1\n", [b"E expected\\ 2\\ parameters,\\ 1\\ found"]),
     "2.2: no arguments": (b"BLAH_JOB_SUBMIT\n", [b"E expected\\ 2\\ parameters,\\ 0\\ found"]),
     "2.2: commands in any case": (b"vErSiOn\n", [b"S " + BANNER]),
@@ -45,16 +45,16 @@ SAID: dict[str, tuple[bytes, list[bytes]]] = {
     "2.5: request id 00": (b"BLAH_PING 00 slurm\n", [b"E request\\ id\\ '00'\\ is\\ not\\ an\\ integer\\ other\\ than\\ 0"]),
     "2.5: request id x": (b"BLAH_PING x slurm\n", [b"E request\\ id\\ 'x'\\ is\\ not\\ an\\ integer\\ other\\ than\\ 0"]),
     "2.5: request ids": (b"BLAH_PING 00001 s\nBLAH_PING -7 s\nBLAH_PING 2147483647 s\n", [b"S", b"S", b"S"]),
-    "page, fault 1: a line of blanks": (b"  \r\n", [b"E Unknown\\ command"]),
+    "7.1: a line of blanks": (b"  \r\n", [b"E Unknown\\ command"]),
     "an empty line": (b"\r\n\r\n", []),
-    "page, Commands: what is not configured": (
+    "2.1: what is not configured": (
         b"CACHE_PROXY_FROM_FILE a b\nUSE_CACHED_PROXY a\nBLAH_SET_SUDO_ID u\nBLAH_GET_HOSTPORT 1\n",
         [b"E Unknown\\ command"] * 4,
     ),
-    "issue: not listed, and unknown": (b"CONDOR_VERSION x\nRESPONSE_PREFIX G:\n", [b"E Unknown\\ command"] * 2),
+    "6.1: not listed, and unknown": (b"CONDOR_VERSION x\nRESPONSE_PREFIX G:\n", [b"E Unknown\\ command"] * 2),
     "a word that is no text": (b"\xff\n", [b"E Unknown\\ command"]),
     "a letter that another one is in capitals": ("\u017fersion\n".encode(), [b"E Unknown\\ command"]),
-    "seed, BLAH_JOB_SIGNAL: no number": (b"BLAH_JOB_SIGNAL 1 a KILL\n", [b"E 'KILL'\\ is\\ not\\ a\\ signal\\ number"]),
+    "2.7: no number": (b"BLAH_JOB_SIGNAL 1 a KILL\n", [b"E 'KILL'\\ is\\ not\\ a\\ signal\\ number"]),
     "nothing behind QUIT": (b"QUIT\nVERSION\n", [b"S Server\\ exiting"]),
 }  # fmt: skip
 
@@ -113,7 +113,7 @@ def test_asked(sent: tuple[str, ...]) -> None:
 
 
 def test_several_jobs_in_one_argument() -> None:
-    # Page, "Commands": one result each, reqid.0, reqid.1; fault 1: more than 10 are none too many.
+    # docs/protocols/blah.md, 2.1: one result each, reqid.0, reqid.1; fault 1: more than 10 are none too many.
     for name in ("STATUS", "CANCEL", "HOLD", "RESUME"):
         client = Client()
         ids = [f"pbs/20250101/{n}" for n in range(12)]
@@ -128,7 +128,7 @@ def test_several_jobs_in_one_argument() -> None:
     ]
 
 
-# Page, "Replies": the results to the byte, and how many fields the client counts.
+# docs/protocols/blah.md, 1.4: the results to the byte, and how many fields the client counts.
 RESULTS: list[tuple[tuple[str, ...], Result, bytes, int]] = [
     (("BLAH_JOB_SUBMIT", "1", AD), Result(extras=("pbs/20250101/778241608",)),
      b"1 0 No\\ error pbs/20250101/778241608", 4),
@@ -176,7 +176,7 @@ KINDS = {"SUBMIT": 4, "STATUS": 5, "CANCEL": 3, "HOLD": 3, "RESUME": 3}
 def test_a_result_has_as_many_fields_whatever_it_says(
     kind: str, text: str, more: str, number: int
 ) -> None:
-    # Page, faults 2 and 3: HTCondor's gridmanager aborts at any other number of fields.
+    # docs/protocols/blah.md, 7.2 and 7.3: HTCondor's gridmanager aborts at any other number of fields.
     client = Client()
     (request,) = client.events(command(f"BLAH_JOB_{kind}", "1", "x"))
     assert isinstance(request, Request)
@@ -260,7 +260,7 @@ def test_r_is_told_once_though_the_mode_is_switched() -> None:
 
 
 def test_the_window() -> None:
-    # Page, "Commands": F Threads\ limit\ reached, in the extreme, while a request is outstanding
+    # docs/protocols/blah.md, 1.3 and 6.2: F Threads\ limit\ reached, in the extreme, while a request is outstanding
     client = Client(Connection(window=3))
     requests = pings(client, "1", "2", "3", "4")
     assert len(requests) == 3
@@ -318,7 +318,7 @@ IMMEDIATE: list[tuple[str, ...]] = [
 
 @pytest.mark.parametrize("sent", IMMEDIATE)
 def test_what_is_answered_at_once_keeps_the_order(sent: tuple[str, ...]) -> None:
-    # Page, "Commands": what is configured is listed
+    # docs/protocols/blah.md, 2.1: what is configured is listed
     connection = Connection(ALL_COMMANDS)
     client = Client(connection)
     assert sent[0].encode() in client.say(b"COMMANDS\n")[0].split()
@@ -343,7 +343,7 @@ def test_quit_is_told_once() -> None:
 
 
 def test_a_line_without_end() -> None:
-    # Page, fault 1: a line over 1 MiB ends the real daemon
+    # docs/protocols/blah.md, 7.1: a line over 1 MiB ends the real daemon
     client = Client(Connection(max_line_length=1000))
     assert client.say(b"BLAH_JOB_SUBMIT 1 " + b"x" * 5000) == []
     assert client.say(b"x" * 5000 + b"\r\nVERSION\r\n") == [b"E Line\\ too\\ long", b"S " + BANNER]
@@ -362,7 +362,7 @@ def test_ten_thousand_in_one_write() -> None:
     assert len(client.say(b"RESULTS\n")) == 10_001
 
 
-# Page, "HTCondor's gridmanager, from its wire": byte for byte.
+# docs/protocols/blah.md, 6.3: byte for byte.
 SUBMIT = rb"""BLAH_JOB_SUBMIT 3 [\ In\ =\ "stdin.txt";\ Cmd\ =\ "/home/u/job.sh";\ Err\ =\ "job.err";\ Iwd\ =\ "/home/u";\ Out\ =\ "job.out";\ Args\ =\ "a\ b\ c";\ gridtype\ =\ "slurm";\ Environment\ =\ "X=1";\ GridResource\ =\ "batch\ slurm";\ JobDirectory\ =\ "home_bl_...";\ TransferInput\ =\ "in1.txt";\ TransferOutput\ =\ "out1.txt,out2.txt"\ ]"""  # noqa: E501
 SUBMIT_AD = """[ In = "stdin.txt"; Cmd = "/home/u/job.sh"; Err = "job.err"; Iwd = "/home/u"; Out = "job.out"; Args = "a b c"; gridtype = "slurm"; Environment = "X=1"; GridResource = "batch slurm"; JobDirectory = "home_bl_..."; TransferInput = "in1.txt"; TransferOutput = "out1.txt,out2.txt" ]"""  # noqa: E501
 

@@ -1,4 +1,4 @@
-"""The table of attributes: seed 2.2.2.4, and the page's "Attributes as sent"."""
+"""The table of attributes: docs/protocols/ninfg.md, 3."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_variable_goes_before_tmp_dir() -> None:
     ],
 )
 def test_profiles(more: list[tuple[str, str]], changed: dict[str, str], profile: str) -> None:
-    """Issue, 1: jobmanager, else an option, else linux."""
+    """docs/ninfg.md, Setting it up: jobmanager, else an option, else linux."""
     assert order(*more, **changed).destination.profile == profile
 
 
@@ -119,7 +119,7 @@ def test_an_auth_number_is_a_file_and_no_argument() -> None:
 
 
 def test_where_it_runs() -> None:
-    """Page: the executable's directory, when staging is false."""
+    """docs/protocols/ninfg.md, 3: the executable's directory, when staging is false."""
     assert order(work_directory=None).run_directory == "/bin"
     assert order(work_directory="").run_directory == "/bin"
     assert order(work_directory=None, staging="true").run_directory is None

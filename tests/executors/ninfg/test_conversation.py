@@ -1,6 +1,6 @@
 """Conformance over three real pipes, byte for byte.
 
-Each case names the rule of the protocol page ("What a server must do") or the section of the seed.
+Each case names the section of docs/protocols/ninfg.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def bytes_of(client: Client) -> tuple[bytes, bytes]:
 
 
 def test_a_whole_conversation(machine: Machine) -> None:
-    """Grammar, and the page's transcript: every byte of both pipes."""
+    """docs/protocols/ninfg.md, 2: every byte of both pipes."""
     with machine.client() as client:
         job = client.create(attributes(**HERE))
         client.wait(job)
@@ -46,7 +46,7 @@ def test_a_whole_conversation(machine: Machine) -> None:
 
 
 def test_the_seen_states_come_in_order(machine: Machine) -> None:
-    """Rule 4 and seed 2.2.3: CREATE_NOTIFY first, then ACTIVE, then the end, each once."""
+    """docs/protocols/ninfg.md, 4.2: CREATE_NOTIFY first, then ACTIVE, then the end, each once."""
     with machine.client() as client:
         job = client.create(shell("sleep 1", **HERE))
         client.wait(job)
@@ -57,7 +57,7 @@ def test_the_seen_states_come_in_order(machine: Machine) -> None:
 
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_line_ends(machine: Machine, end: bytes) -> None:
-    """Rule 1: CR LF on both pipes; from the client LF alone will do."""
+    """docs/protocols/ninfg.md, 2: CR LF on both pipes; from the client LF alone will do."""
     with machine.client() as client:
         client.send(block("1", attributes(**HERE)).replace(b"\r\n", end))
         assert client.reply() == "S"
@@ -71,7 +71,7 @@ def test_line_ends(machine: Machine, end: bytes) -> None:
 
 
 def test_nothing_but_protocol(machine: Machine) -> None:
-    """Rule 2: what the profile's scripts, Python or the logging say stays off the pipes."""
+    """docs/protocols/ninfg.md, 1.2: what the profile's scripts, Python or the logging say stays off the pipes."""
     machine.add(
         "noisy",
         '<idb:Template name="SHELL"><idb:Invocation name=""><idb:Body>'
@@ -86,7 +86,7 @@ def test_nothing_but_protocol(machine: Machine) -> None:
 
 
 def test_the_reply_comes_before_the_notify(machine: Machine) -> None:
-    """Rule 3: at no time has the server said CREATE_NOTIFY more often than S."""
+    """docs/protocols/ninfg.md, 4.2: at no time has the server said CREATE_NOTIFY more often than S."""
     with machine.client() as client:
         client.send(b"".join(block(str(n), attributes(**HERE)) for n in range(1, 6)))
         assert [client.reply() for _ in range(5)] == ["S"] * 5
@@ -109,7 +109,7 @@ def test_a_job_id_is_no_prefix_of_another(machine: Machine) -> None:
 
 @pytest.mark.parametrize("text", ["exit 0", "exit 3", "kill -s KILL $$", "exec /no/such/program"])
 def test_one_end_of_each_job(machine: Machine, text: str) -> None:
-    """Rule 5: exactly one DONE or FAILED, however it ends, also after JOB_DESTROY."""
+    """docs/protocols/ninfg.md, 4.3: exactly one DONE or FAILED, however it ends, also after JOB_DESTROY."""
     with machine.client() as client:
         job = client.create(shell(text, **HERE))
         end = client.wait(job)
@@ -122,7 +122,7 @@ def test_one_end_of_each_job(machine: Machine, text: str) -> None:
 
 
 def test_no_end_after_exit(machine: Machine) -> None:
-    """Rules 6 and 7: S to EXIT, all jobs ended, exit code 0, and not a word about them."""
+    """docs/protocols/ninfg.md, 1.3 and 4.4: S to EXIT, all jobs ended, exit code 0, and not a word about them."""
     with machine.client() as client:
         jobs = [client.create(shell("sleep 600", **HERE)) for _ in range(3)]
         for job in jobs:
@@ -135,7 +135,7 @@ def test_no_end_after_exit(machine: Machine) -> None:
 
 
 def test_exit_while_jobs_are_being_submitted(machine: Machine) -> None:
-    """Rule 7: what is under way is neither lost nor left."""
+    """docs/protocols/ninfg.md, 1.3: what is under way is neither lost nor left."""
     with machine.client() as client:
         client.send(b"".join(block(str(n), shell("sleep 600", **HERE)) for n in range(1, 31)))
         client.send(b"EXIT\r\n")
@@ -148,7 +148,7 @@ def test_exit_while_jobs_are_being_submitted(machine: Machine) -> None:
 
 @pytest.mark.parametrize("how", ["hang_up", "kill", "terminate"])
 def test_the_client_is_gone(machine: Machine, how: str) -> None:
-    """Rule 7: end of stdin, a killed client, SIGTERM: no process is left, and the exit code is 0."""
+    """docs/protocols/ninfg.md, 1.3: end of stdin, a killed client, SIGTERM: no process is left, and the exit code is 0."""
     with machine.client() as client:
         job = client.create(shell("trap '' TERM; sleep 600 & wait; wait", **HERE))
         client.wait(job, "ACTIVE")
@@ -162,7 +162,7 @@ def test_the_client_is_gone(machine: Machine, how: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_before_any_request(machine: Machine, number: signal.Signals) -> None:
-    """Rule 7."""
+    """docs/protocols/ninfg.md, 1.3."""
     with machine.client() as client:
         assert client.ask("JOB_STATUS x").startswith("F ")
         client.process.send_signal(number)
@@ -170,7 +170,7 @@ def test_signals_before_any_request(machine: Machine, number: signal.Signals) ->
 
 
 def test_destroy_of_a_live_job(machine: Machine, tmp_path: Path) -> None:
-    """Rule 8 and seed 2.1 (14): S at once, DONE when it is gone."""
+    """docs/protocols/ninfg.md, 2.4: S at once, DONE when it is gone."""
     with machine.client() as client:
         job = client.create(shell(f"trap '' TERM; touch {tmp_path}/up; sleep 600 & wait", **HERE))
         client.wait(job, "ACTIVE")
@@ -186,7 +186,7 @@ def test_destroy_of_a_live_job(machine: Machine, tmp_path: Path) -> None:
 
 
 def test_destroy_before_it_runs(machine: Machine) -> None:
-    """Rule 8: destroyed right behind its creation, and twice."""
+    """docs/protocols/ninfg.md, 2.4: destroyed right behind its creation, and twice."""
     with machine.client() as client:
         jobs = [client.create(shell("sleep 600", **HERE)) for _ in range(20)]
         for job in jobs * 2:
@@ -198,7 +198,7 @@ def test_destroy_before_it_runs(machine: Machine) -> None:
 
 @pytest.mark.parametrize("request_", ["JOB_DESTROY", "JOB_STATUS"])
 def test_an_unknown_job(machine: Machine, request_: str) -> None:
-    """Rule 8: F."""
+    """docs/protocols/ninfg.md, 2.4: F."""
     with machine.client() as client:
         assert client.ask(f"{request_} 12321") == "F there is no job 12321"
         assert client.ask(request_) == f"F {request_} needs a job id"
@@ -206,7 +206,7 @@ def test_an_unknown_job(machine: Machine, request_: str) -> None:
 
 
 def test_job_status(machine: Machine) -> None:
-    """Seed 2.2.2.2: the client of today does not send it, but it is protocol."""
+    """docs/protocols/ninfg.md, 2.3: the client of today does not send it, but it is protocol."""
     with machine.client() as client:
         job = client.create(shell("sleep 600", **HERE))
         client.wait(job, "ACTIVE")
@@ -218,7 +218,7 @@ def test_job_status(machine: Machine) -> None:
 
 
 def test_an_array_is_one_job(machine: Machine, tmp_path: Path) -> None:
-    """Rule 9: count N with backend NORMAL is N processes under one id."""
+    """docs/protocols/ninfg.md, 3: count N with backend NORMAL is N processes under one id."""
     with machine.client() as client:
         text = f"echo $$ > {tmp_path}/p.$$; until [ -e {tmp_path}/go ]; do sleep 0.02; done"
         job = client.create(shell(text, count="5", **HERE))
@@ -231,7 +231,7 @@ def test_an_array_is_one_job(machine: Machine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["MPI", "BLACS"])
 def test_mpirun(machine: Machine, tmp_path: Path, backend: str) -> None:
-    """Rule 9: MPI and BLACS go through mpirun, also a single process."""
+    """docs/protocols/ninfg.md, 3: MPI and BLACS go through mpirun, also a single process."""
     machine.program("mpirun", f'#!/bin/sh\necho "$1 $2" >> {tmp_path}/ran\nshift 2\nexec "$@"\n')
     out = tmp_path / "out"
     with machine.client() as client:
@@ -251,7 +251,7 @@ def test_mpirun(machine: Machine, tmp_path: Path, backend: str) -> None:
 
 
 def test_files_are_complete_before_the_end(machine: Machine, tmp_path: Path) -> None:
-    """Rule 10: the client copies them right after DONE; 10 MB each."""
+    """docs/protocols/ninfg.md, 4.5: the client copies them right after DONE; 10 MB each."""
     out, err = tmp_path / "out", tmp_path / "err"
     text = "head -c 10000000 /dev/zero | tr '\\0' o; head -c 10000000 /dev/zero | tr '\\0' e >&2"
     with machine.client() as client:
@@ -272,7 +272,7 @@ def test_files_are_complete_before_the_end(machine: Machine, tmp_path: Path) -> 
 
 
 def test_query_features(machine: Machine) -> None:
-    """Rule 11, grammar."""
+    """docs/protocols/ninfg.md, 2.1."""
     with machine.client() as client:
         lines = client.query_features()
         assert lines[:2] == ["SM", "protocol_version 2.0"]
@@ -285,7 +285,7 @@ def test_query_features(machine: Machine) -> None:
 
 
 def test_descriptors_of_the_client(machine: Machine, tmp_path: Path) -> None:
-    """Rule 12: what the client left open is closed, and reaches no job."""
+    """docs/protocols/ninfg.md, 1.1: what the client left open is closed, and reaches no job."""
     reading, writing = os.pipe()
     with machine.client(fds=[reading, writing]) as client:
         assert client.ask("JOB_STATUS x").startswith("F ")
@@ -301,7 +301,7 @@ def test_descriptors_of_the_client(machine: Machine, tmp_path: Path) -> None:
 
 
 def test_the_log(machine: Machine) -> None:
-    """Rule 13 and seed 2.1.3: -l FILE; the values of variables are no one's business."""
+    """docs/protocols/ninfg.md, 1.1: -l FILE; the values of variables are no one's business."""
     with machine.client() as client:
         job = client.create(attributes(("environment", "KEY=secret"), **HERE))
         client.wait(job)
@@ -320,7 +320,7 @@ def test_without_a_log(machine: Machine) -> None:
 
 
 def test_unknown_attributes_are_ignored(machine: Machine) -> None:
-    """Rule 13 and seed 2.2.2.4; rsl_extensions and the proxy's among them."""
+    """docs/protocols/ninfg.md, 2.2 and 3; rsl_extensions and the proxy's among them."""
     more = [("rsl_extensions", "<x/>"), ("communication_proxy_staging", "true"), ("gass_url", "")]
     with machine.client() as client:
         assert client.run(attributes(*more, ("", ""), ("what", "\u00e9"), **HERE)) == "DONE"
@@ -332,14 +332,14 @@ def test_unknown_attributes_are_ignored(machine: Machine) -> None:
     ["HELLO", "", " ", "JOB_STATUSX 1", "exit", "EXIT now", "QUERY_FEATURES 2", "JOB_CREATE_END"],
 )
 def test_unknown_requests(machine: Machine, line: str) -> None:
-    """Rule 13: F, and the server goes on."""
+    """docs/protocols/ninfg.md, 2.6: F, and the server goes on."""
     with machine.client() as client:
         assert client.ask(line).startswith("F unknown request ")
         assert client.exit() == 0
 
 
 def test_pipelined_requests(machine: Machine) -> None:
-    """Rule 13: answered in order."""
+    """docs/protocols/ninfg.md, 2.6: answered in order."""
     with machine.client() as client:
         client.send(
             b"JOB_STATUS a\r\n" + block("7", attributes(**HERE)) + b"NO\r\nJOB_DESTROY b\r\n"
@@ -360,7 +360,7 @@ def test_pipelined_requests(machine: Machine) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name != "work_directory"])
 def test_a_mandatory_attribute_is_missing(machine: Machine, name: str) -> None:
-    """Rule 14, seed 2.2.2.4's table; no `argument` at all is an error too."""
+    """docs/protocols/ninfg.md, 2.2 and 3; no `argument` at all is an error too."""
     with machine.client() as client:
         client.send(block("1", attributes(**{**HERE, name: None})))
         assert client.reply() == f"F attribute {name}: mandatory, and missing"
@@ -369,7 +369,7 @@ def test_a_mandatory_attribute_is_missing(machine: Machine, name: str) -> None:
 
 
 def test_all_are_missing(machine: Machine) -> None:
-    """Rule 14."""
+    """docs/protocols/ninfg.md, 2.2."""
     with machine.client() as client:
         client.send(block("1", []))
         reply = client.reply()

@@ -1,4 +1,4 @@
-"""Bytes to requests, replies and notifies to bytes: each case by the grammar of the protocol page."""
+"""Bytes to requests, replies and notifies to bytes: each case by docs/protocols/ninfg.md, 2."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ ORDER = {None: 0, Status.PENDING: 1, Status.ACTIVE: 2, Status.DONE: 3, Status.FA
 
 @pytest.mark.parametrize("steps", list(itertools.product(Status, repeat=4)))
 def test_states_go_forward(steps: tuple[Status, ...]) -> None:
-    """Rules 4 and 5: every sequence of four states; what is told rises, and ends at the first end."""
+    """docs/protocols/ninfg.md, 4.2 and 4.3: every sequence of four states; what is told rises, and ends at the first end."""
     conversation = Conversation()
     assert conversation.notify_created("1", "7.1") == b"CREATE_NOTIFY 1 S 7.1\r\n"
     told: list[Status] = []
@@ -178,7 +178,7 @@ def test_states_go_forward(steps: tuple[Status, ...]) -> None:
 
 
 def test_nothing_after_exit() -> None:
-    """Rule 6; what became of the job is known all the same."""
+    """docs/protocols/ninfg.md, 4.4; what became of the job is known all the same."""
     conversation = Conversation()
     conversation.notify_created("1", "a")
     conversation.end_notifications()

@@ -354,7 +354,7 @@ def test_this_host(machine: Machine) -> None:
 
 
 def test_another_host(machine: Machine, tmp_path: Path) -> None:
-    """Issue, 3: through SHELL's variation SSH, files too, and with the port."""
+    """docs/ninfg.md, Attributes: through SHELL's variation SSH, files too, and with the port."""
     program, out = tmp_path / "program", tmp_path / "out"
     program.write_text('#!/bin/sh\necho "$@"\n')
     with machine.client() as client:

@@ -1,6 +1,6 @@
 """A client as strict as the original: what that one drops, or dies of, is an AssertionError here.
 
-Protocol page, "Events" and "What the original client does with bad or late replies". It has no
+docs/protocols/ptp.md, 4 and 6. It has no
 socket: `command` gives bytes for the agent, `receive` takes what the agent said.
 """
 

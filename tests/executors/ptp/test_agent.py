@@ -1,6 +1,6 @@
 """The agent as a process, by a client as strict as the original: the whole cycle, byte for byte.
 
-Protocol page, "Session", "Events", "A good agent"; seed, "Protocol Phases".
+docs/protocols/ptp.md, 4 to 6.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def silent(live: Live, seconds: float = 0.8) -> None:
 
 @pytest.mark.parametrize("proxy", PROXIES)
 def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
-    """Page, "Grammar" and "Session": every byte of the agent's, from INIT to the end."""
+    """docs/protocols/ptp.md, 1 and 5: every byte of the agent's, from INIT to the end."""
     host = f"name={os.uname().nodename}"
 
     def frame(number: int, *args: str) -> bytes:
@@ -130,7 +130,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
 
 @pytest.mark.parametrize("proxy", PROXIES)
 def test_the_whole_cycle_on_this_machine(place: Place, proxy: str) -> None:
-    """Submit, states, terminate, bad submit, stop, start, quit; page, "A good agent"."""
+    """Submit, states, terminate, bad submit, stop, start, quit; docs/protocols/ptp.md, 5.3 and 6."""
     os.mkfifo(place.root / "fifo")
     with place.live("here", proxy=proxy) as live:
         live.begin()
@@ -306,7 +306,7 @@ BAD = [
     ("arguments", "words"), [case[1:] for case in BAD], ids=[c[0] for c in BAD]
 )
 def test_what_the_engine_refuses(place: Place, arguments: tuple[str, ...], words: str) -> None:
-    """Issue, 4: refused with SUBMITJOB_ERROR and the engine's own message; the session goes on."""
+    """Refused with SUBMITJOB_ERROR and the engine's own message; the session goes on."""
     with place.live("here") as live:
         live.begin()
         number, args = live.do(SUBMIT, "jobSubId=JOB_1", *arguments)
@@ -348,7 +348,7 @@ def test_what_the_batch_system_refuses(place: Place) -> None:
 
 
 def test_unknown_jobs_cannot_be_terminated(place: Place) -> None:
-    """Seed, "TERMINATE_JOB"; page: 212 with jobId."""
+    """docs/protocols/ptp.md, 3.1 and 4.1: 212 with jobId."""
     with place.live("here") as live:
         live.begin()
         for id_ in ("", "1", str(live.client.id_of(NODE, os.uname().nodename)), "x"):
@@ -469,7 +469,7 @@ def test_the_directory_of_a_job_of_another_tool_stays(place: Place) -> None:
 
 
 def test_the_machine_changes_live(place: Place) -> None:
-    """Issue, 3: machine, nodes and queues with states, changing live; the jobs of others."""
+    """docs/ptp.md, What a client sees: machine, nodes and queues with states, changing live; the jobs of others."""
     place.simulate(jobs="a1 F exit=0\na2 R host=n1 queue=old\na3 Q\na4 W\n")
     with place.live("sim") as live:
         live.begin()
@@ -513,7 +513,7 @@ def test_the_machine_changes_live(place: Place) -> None:
 
 
 def test_a_profile_of_old_templates_only(place: Place) -> None:
-    """Issue, 3: one node, the machine, and a default queue."""
+    """docs/ptp.md, What a profile says: one node, the machine, and a default queue."""
     text = (Path(__file__).parents[3] / "profiles/linux/profile.xml").read_text()
     text, count = re.subn(
         r'<idb:Template name="LIST_[NQ].*?</idb:Template>', "", text, flags=re.DOTALL
@@ -593,7 +593,7 @@ def test_a_job_of_the_record_stays_in_it(place: Place) -> None:
 
 
 def test_filters_byte_for_byte(place: Place) -> None:
-    """Page, "Commands": FILTER_EVENTS id= filterChildren= <attr>Filter=<regex>."""
+    """docs/protocols/ptp.md, 3.1: FILTER_EVENTS id= filterChildren= <attr>Filter=<regex>."""
     place.simulate(nodes="n1 idle\nn2 down\n")
     machine, n2 = "16777217", "16777234"
     new = encode_frame(
@@ -674,7 +674,7 @@ def test_filters_of_any_bytes_end_no_session(place: Place) -> None:
 
 
 def test_suspending_and_filtering(place: Place) -> None:
-    """Page, "Commands": 7, 8 and 9 are answered with OK; between 8 and 9 nothing is told."""
+    """docs/protocols/ptp.md, 3.1: 7, 8 and 9 are answered with OK; between 8 and 9 nothing is told."""
     with place.live("sim") as live:
         live.begin()
         assert live.do(FILTER, "id=16777217", "filterChildren=true") == (0, [])
@@ -687,7 +687,7 @@ def test_suspending_and_filtering(place: Place) -> None:
 
 
 def test_muted_output_comes_later(place: Place) -> None:
-    """Page, "Commands": SET_FILTERS and CLEAR_FILTERS "stdout", "stderr"."""
+    """docs/protocols/ptp.md, 3.1: SET_FILTERS and CLEAR_FILTERS "stdout", "stderr"."""
     with place.live("here") as live:
         live.begin()
         assert live.do(SET_FILTERS, "stdout") == (0, [])
@@ -701,7 +701,7 @@ def test_muted_output_comes_later(place: Place) -> None:
 
 
 def test_output_is_told_in_order_and_has_an_end(place: Place) -> None:
-    """Issue, 5: bounded. All of a short one, at every cut of its characters."""
+    """docs/ptp.md, What a client sees. All of a short one, at every cut of its characters."""
     texts: list[str] = []
     with place.live("here") as live:
         live.begin()
@@ -729,7 +729,7 @@ def test_output_is_told_in_order_and_has_an_end(place: Place) -> None:
 
 
 def test_commands_of_the_seed(place: Place) -> None:
-    """Issue, 2: MOVE_JOB, CHANGE_JOB and LIST_FILTERS, behind an option."""
+    """docs/protocols/ptp.md, 3.3: MOVE_JOB, CHANGE_JOB and LIST_FILTERS, behind an option."""
     with place.live("here", "--draft-commands") as live:
         live.begin()
         job = live.submit(*shell("sleep 600"))
@@ -753,7 +753,7 @@ def test_commands_of_the_seed(place: Place) -> None:
 
 
 def strict(take: Callable[..., None]) -> Callable[..., None]:
-    """Let ERROR complete the seed's commands, which have no answer of their own."""
+    """Let ERROR complete the design's commands (docs/protocols/ptp.md, 3.3), which have no answer of their own."""
 
     def taken(number: int, tid: int, kind: int, args: list[str]) -> None:
         take(number, tid, 1 if number == 5 and kind in {7, 8} else kind, args)

@@ -1,6 +1,6 @@
 """How an agent ends, what it does with clients that break, stall or flood, and how much it holds.
 
-Issue, "What it must show": fuzzed frames, cut connections, a stalled reader.
+fuzzed frames, cut connections, a stalled reader.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def test_a_cut_connection_with_much_unread(place: Place) -> None:
 
 
 def test_quit_in_every_phase(place: Place) -> None:
-    """Seed, "QUIT": as soon as possible; page: SHUTDOWN, close, exit 0."""
+    """docs/protocols/ptp.md, 5.3: SHUTDOWN, close, exit 0."""
     commands = [
         encode_frame(1, 0, ["version=2.0", "baseId=16777216"]),
         encode_frame(2, 0),
@@ -204,7 +204,7 @@ def test_a_record_that_cannot_be_used(place: Place) -> None:
 
 
 def test_another_version_is_refused_and_the_right_one_taken(place: Place) -> None:
-    """Page, "A good agent": refuses version != 2.0 with ERROR, which has errorCode and errorMsg."""
+    """docs/protocols/ptp.md, 5.3 and 6.2: refuses version != 2.0 with ERROR, which has errorCode and errorMsg."""
     with place.live("here") as live:
         live.write(live.client.command(1, "version=5.0", "baseId=16777216"))
         live.until(lambda: live.client.answers)
@@ -238,7 +238,7 @@ FRAMES = [
     seed=st.integers(0, 2**32),
 )
 def test_any_input_has_a_clean_end(place: Place, pieces: list[bytes], seed: int) -> None:
-    """Issue: fuzzed frames; no crash, a clean end, no traceback."""
+    """Fuzzed frames; no crash, a clean end, no traceback."""
     source = random.Random(seed)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         words = ("--profile", "sim", "--host=127.0.0.1", f"--port={listener.getsockname()[1]}")
@@ -334,7 +334,7 @@ def test_a_flood_of_submissions(place: Place) -> None:
 
 
 def test_a_thousand_jobs_and_ten_thousand_nodes(place: Place) -> None:
-    """Issue: the agent stays under 100 MB, while the states of all of them change."""
+    """The agent stays under 100 MB, while the states of all of them change."""
     nodes, jobs = 10_000, 1_000
     place.simulate(
         nodes="".join(f"node{n} idle\n" for n in range(nodes)),

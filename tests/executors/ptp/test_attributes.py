@@ -1,4 +1,4 @@
-"""Attributes: definitions, values, what is never sent (seed, "Attributes"; protocol page)."""
+"""Attributes: definitions, values, what is never sent (docs/protocols/ptp.md, 1.4, 4.2 and 4.3)."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ class Word(StrEnum):
 
 # (section, id, value, what goes over the wire)
 VALUES: list[tuple[str, str, AttributeValue, str]] = [
-    ("seed, Attribute Value", "machineState", "ALERT", "machineState=ALERT"),
-    ("seed, Attribute Value", "execName", "-a 2 -b 4", "execName=-a 2 -b 4"),
-    ("page, Predefined: any", "name", "vm", "name=vm"),
-    ("page, Predefined: any", "id", 16777217, "id=16777217"),
-    ("page, Predefined: node", "nodeState", Word.UP, "nodeState=UP"),
-    ("page, Predefined: node", "nodeNumber", 0, "nodeNumber=0"),
-    ("page, Predefined: job booleans", "debug", True, "debug=true"),
-    ("page, Predefined: job booleans", "debug", "false", "debug=false"),
-    ("page, Predefined: process", "processExitCode", -1, "processExitCode=-1"),
-    ("page, Predefined: process", "processNodeId", 16777218, "processNodeId=16777218"),
-    ("page, Predefined: error", "errorCode", 2**31 - 1, "errorCode=2147483647"),
-    ("page, Predefined: message", "messageLevel", "INFO", "messageLevel=INFO"),
-    ("page, Events: undefined ids become STRING", "WALLTIME", 60, "WALLTIME=60"),
-    ("page, Events: undefined ids become STRING", "X", False, "X=false"),
-    ("page, Events: undefined ids become STRING", "X", 1.5, "X=1.5"),
-    ("page, Grammar: values may hold spaces, '=', newlines", "name", "a=b\nc d", "name=a=b\nc d"),
-    ("page, Grammar: US-ASCII only", "name", "caf\u00e9", r"name=caf\xe9"),
-    ("page, Grammar: US-ASCII only", "X", "\u2019", r"X=\u2019"),
+    ("1.4", "machineState", "ALERT", "machineState=ALERT"),
+    ("1.4", "execName", "-a 2 -b 4", "execName=-a 2 -b 4"),
+    ("4.3", "name", "vm", "name=vm"),
+    ("4.3", "id", 16777217, "id=16777217"),
+    ("4.3", "nodeState", Word.UP, "nodeState=UP"),
+    ("4.3", "nodeNumber", 0, "nodeNumber=0"),
+    ("4.3", "debug", True, "debug=true"),
+    ("4.3", "debug", "false", "debug=false"),
+    ("4.3", "processExitCode", -1, "processExitCode=-1"),
+    ("4.3", "processNodeId", 16777218, "processNodeId=16777218"),
+    ("4.3", "errorCode", 2**31 - 1, "errorCode=2147483647"),
+    ("4.3", "messageLevel", "INFO", "messageLevel=INFO"),
+    ("4.2: undefined ids become STRING", "WALLTIME", 60, "WALLTIME=60"),
+    ("4.2: undefined ids become STRING", "X", False, "X=false"),
+    ("4.2: undefined ids become STRING", "X", 1.5, "X=1.5"),
+    ("1.2: values may hold spaces, '=', newlines", "name", "a=b\nc d", "name=a=b\nc d"),
+    ("1.2: US-ASCII only", "name", "caf\u00e9", r"name=caf\xe9"),
+    ("1.2: US-ASCII only", "X", "\u2019", r"X=\u2019"),
 ]
 
 
@@ -67,7 +67,7 @@ ENUMERATIONS = [
 
 @pytest.mark.parametrize(("id_", "words", "wrong"), ENUMERATIONS)
 def test_enumerations_are_enforced(id_: str, words: str, wrong: str) -> None:
-    """Protocol page, Predefined attributes; an illegal enum value would be dropped."""
+    """docs/protocols/ptp.md, 4.3; an illegal enum value would be dropped."""
     for word in words.split():
         assert encode_attribute(id_, word) == f"{id_}={word}"
     for word in (wrong, "", "UP DOWN"):
@@ -113,42 +113,42 @@ def test_all_that_the_page_names_is_known() -> None:
 # (section, definition, what ATTR_DEF says)
 DEFINITIONS: list[tuple[str, AttributeDefinition, list[str]]] = [
     (
-        "page, Events: STRING has 6",
+        "4.2: STRING has 6",
         AttributeDefinition(id="A", name="The A", description="What A is.", default="x"),
         ["6", "A", "STRING", "The A", "What A is.", "true", "x"],
     ),
     (
-        "page, Events: BOOLEAN has 6; DISPLAY is true or false",
+        "4.2: BOOLEAN has 6; DISPLAY is true or false",
         AttributeDefinition(id="A", type=T.BOOLEAN, display=False, default="true"),
         ["6", "A", "BOOLEAN", "A", "", "false", "true"],
     ),
     (
-        "page, Events: INTEGER has 6",
+        "4.2: INTEGER has 6",
         AttributeDefinition(id="A", type=T.INTEGER, default="5"),
         ["6", "A", "INTEGER", "A", "", "true", "5"],
     ),
     (
-        "page, Events: INTEGER has 8 with MIN MAX",
+        "4.2: INTEGER has 8 with MIN MAX",
         AttributeDefinition(id="A", type=T.INTEGER, default="5", minimum=1.0, maximum=64.0),
         ["8", "A", "INTEGER", "A", "", "true", "5", "1", "64"],
     ),
     (
-        "page, Events: BIGINTEGER has 8 with MIN MAX",
+        "4.2: BIGINTEGER has 8 with MIN MAX",
         AttributeDefinition(id="A", type=T.BIGINTEGER, default="0", minimum=0, maximum=2**40),
         ["8", "A", "BIGINTEGER", "A", "", "true", "0", "0", "1099511627776"],
     ),
     (
-        "page, Events: DOUBLE has 8 with MIN MAX",
+        "4.2: DOUBLE has 8 with MIN MAX",
         AttributeDefinition(id="A", type=T.DOUBLE, default="1.5", minimum=1, maximum=2.25),
         ["8", "A", "DOUBLE", "A", "", "true", "1.5", "1.0", "2.25"],
     ),
     (
-        "page, Events: ENUMERATED has 6+n",
+        "4.2: ENUMERATED has 6+n",
         AttributeDefinition(id="A", type=T.ENUMERATED, default="y", values=("x", "y", "z")),
         ["9", "A", "ENUMERATED", "A", "", "true", "y", "x", "y", "z"],
     ),
     (
-        "page, Grammar: US-ASCII only",
+        "1.2: US-ASCII only",
         AttributeDefinition(id="A", description="caf\u00e9"),
         ["6", "A", "STRING", "A", r"caf\xe9", "true", ""],
     ),
@@ -191,7 +191,7 @@ def test_a_date_has_any_text() -> None:
 
 @pytest.mark.parametrize("argument", ["", "3", "=x", "=", "no attribute"])
 def test_what_is_no_attribute(argument: str) -> None:
-    """Protocol page, Events: arguments without '=' are skipped."""
+    """docs/protocols/ptp.md, 4.1: arguments without '=' are skipped."""
     assert decode_attribute(argument) is None
 
 

@@ -157,7 +157,7 @@ FIELDS: list[tuple[str, str, str, list[str]]] = [
 
 @pytest.mark.parametrize(("what", "content", "attributes", "texts"), FIELDS)
 def test_a_field_is_told(what: str, content: str, attributes: str, texts: list[str]) -> None:
-    """Protocol page, Events: ATTR_DEF; issue: type, limits, default and description."""
+    """docs/protocols/ptp.md, 4.2: ATTR_DEF;: type, limits, default and description."""
     assert describes(content, attributes) == [str(len(texts) + 1), "X", *texts], what
 
 
@@ -167,7 +167,7 @@ def test_the_name_is_for_people() -> None:
 
 @pytest.mark.parametrize("name", ["name", "jobId", "execName", "queueId"])
 def test_a_field_whose_name_the_protocol_has(name: str) -> None:
-    """Protocol page, Events: redefining a predefined id has no effect."""
+    """docs/protocols/ptp.md, 4.2: redefining a predefined id has no effect."""
     assert describes(EMPTY, name=name)[1] == f"profile_{name}"
     start = template("START", invocation(f"<{name}>"), field(name, EMPTY))
     found = describe(SubmissionForm(profile(start)), f"profile_{name}=v")
@@ -209,34 +209,34 @@ def test_a_form_left_as_it_was_is_an_ordinary_job(name: str) -> None:
 
 # (section, arguments, attributes of the description)
 JOBS: list[tuple[str, list[str], dict[str, object]]] = [
-    ("page, Commands: execName", ["execName=a.out"], {"executable": "a.out"}),
+    ("3.2: execName", ["execName=a.out"], {"executable": "a.out"}),
     (
-        "page, Commands: execPath is a directory",
+        "3.2: execPath is a directory",
         ["execPath=/home/u/", "execName=a.out"],
         {"executable": "/home/u/a.out"},
     ),
     ("execName with a path", ["execName=/b/a", "execPath=/home/u"], {"executable": "/b/a"}),
     ("execPath alone", ["execPath=/home/u"], {}),
     (
-        "page, Commands: progArgs, one per argument",
+        "3.2: progArgs, one per argument",
         ["progArgs=-a 2 -b 4", "execName=a", "progArgs=", "progArgs=x=y"],
         {"executable": "a", "arguments": ("-a 2 -b 4", "", "x=y")},
     ),
     (
-        "page, Commands: env=NAME=value, one per variable",
+        "3.2: env=NAME=value, one per variable",
         ["env=A=b=c d", "env=B="],
         {"environment": {"A": "b=c d", "B": ""}},
     ),
-    ("page, Commands: queueId is an element id", ["queueId=16777218"], {"queue": "batch"}),
+    ("3.2: queueId is an element id", ["queueId=16777218"], {"queue": "batch"}),
     ("the default queue", ["queueId=16777219"], {}),
     ("a queue that is gone", ["queueId=99"], {}),
-    ("page, Commands: jobPartition", ["jobPartition=long", "queueId=16777218"], {"queue": "long"}),
-    ("page, Commands: jobPartition", ["queueId=16777218", "jobPartition=long"], {"queue": "long"}),
-    ("page, Commands: jobNumProcs", ["jobNumProcs=8"],
+    ("3.2: jobPartition", ["jobPartition=long", "queueId=16777218"], {"queue": "long"}),
+    ("3.2: jobPartition", ["queueId=16777218", "jobPartition=long"], {"queue": "long"}),
+    ("3.2: jobNumProcs", ["jobNumProcs=8"],
      {"processes": 8, "application": "Processes"}),
     ("one process", ["jobNumProcs=1"], {"processes": 1}),
-    ("page, Commands: jobNumNodes", ["jobNumNodes=2"], {"nodes": 2}),
-    ("page, Commands: jobTimeLimit, in minutes", ["jobTimeLimit=5"], {"walltime": 300}),
+    ("3.2: jobNumNodes", ["jobNumNodes=2"], {"nodes": 2}),
+    ("3.2: jobTimeLimit, in minutes", ["jobTimeLimit=5"], {"walltime": 300}),
     ("a number that was not filled in", ["jobNumProcs=0", "jobNumNodes="], {}),
     ("a field of the form", ["MEMORY=100"], {"fields": {"MEMORY": "100"}}),
     ("an empty field of the form", ["MEMORY=", "NODES=0"], {}),
@@ -255,7 +255,7 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
     ("a form's default", ["EXECUTABLE=hostname"], {"fields": {"EXECUTABLE": "hostname"}}),
     ("beside execName", ["EXECUTABLE=hostname", "execName=a"], {"executable": "a"}),
     (
-        "page, Commands: workingDir",
+        "3.2: workingDir",
         ["workingDir=/home/u/w", "execName=a.out", "execPath=/b", "progArgs=x"],
         {"executable": "/b/a.out", "arguments": ("x",), "fields": {"DIRECTORY": "/home/u/w"}},
     ),
@@ -388,7 +388,7 @@ def test_what_is_refused(linux: SubmissionForm, arguments: list[str], name: str,
 
 
 def test_what_the_engine_refuses() -> None:
-    """Issue: values that arrive are checked by the engine."""
+    """Values that arrive are checked by the engine."""
     linux = osprofile.load("linux")
     request = build_request(describe(SubmissionForm(linux), "NODES=x; rm -rf /"))
     with pytest.raises(ValueRefusedError, match="field NODES"):

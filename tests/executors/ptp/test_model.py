@@ -64,7 +64,7 @@ class Session:
 
 
 def test_the_order_of_a_first_update() -> None:
-    """Page, A good agent: machine, then nodes; queue, then jobs, then processes."""
+    """docs/protocols/ptp.md, 6.5: machine, then nodes; queue, then jobs, then processes."""
     session = Session()
     process = Process("RUNNING", "n1")
     job = Job("1.srv", "batch", "job01", "RUNNING", processes=(process, process))
@@ -116,7 +116,7 @@ def _with_ids(text: str, mapping: dict[str, int]) -> str:
 
 
 def test_ten_thousand_nodes_are_one_frame() -> None:
-    """Issue: 10,000 nodes in one NEW_NODE; their ids follow each other."""
+    """10,000 nodes in one NEW_NODE; their ids follow each other."""
     session = Session()
     nodes = [Node(f"n{number:05}", number=number) for number in range(10_000)]
     events = session.model.update_elements(machine=VM, nodes=nodes)
@@ -134,7 +134,7 @@ def test_ten_thousand_nodes_are_one_frame() -> None:
 
 
 def test_a_hundred_thousand_processes_are_one_frame() -> None:
-    """Issue: 100,000 processes of one state in one CHANGE_PROCESS; RANGE is ranks (page)."""
+    """100,000 processes of one state in one CHANGE_PROCESS; RANGE is ranks (docs/protocols/ptp.md, 4.1)."""
     session = Session()
     count = 100_000
     job = Job("1", "q", "big", "RUNNING", processes=(Process("RUNNING"),) * count)
@@ -204,7 +204,7 @@ def test_processes_come_and_go() -> None:
 
 
 def test_a_process_on_an_unknown_node() -> None:
-    """Page, What the original client does: an unknown processNodeId is fatal."""
+    """docs/protocols/ptp.md, 6.5: an unknown processNodeId is fatal."""
     session = Session()
     job = Job("1", "q", "j", "RUNNING", processes=(Process("RUNNING", "late"),))
     session.tell(session.model.update_elements(machine=VM, nodes=[Node("n")], jobs=[job]))
@@ -218,7 +218,7 @@ def test_a_process_on_an_unknown_node() -> None:
 
 
 def test_a_queue_that_nobody_lists() -> None:
-    """Page, What the original client does: NEW_JOB in an unknown queue is dropped."""
+    """docs/protocols/ptp.md, 6.5: NEW_JOB in an unknown queue is dropped."""
     session = Session()
     session.tell(session.model.update_elements(queues=[Queue("a")], jobs=[Job("1", "hidden", "j")]))
     assert session.client.by_name("queue").keys() == {"a", "hidden"}
@@ -242,7 +242,7 @@ def test_a_job_that_moves_stays_where_it_was_told() -> None:
 
 
 def test_start_again_tells_all_again() -> None:
-    """Page, Session: START again: the model is sent again. Ids stay, so that commands find them."""
+    """docs/protocols/ptp.md, 5.3: START again: the model is sent again. Ids stay, so that commands find them."""
     model = Model(BASE)
     there = {
         "machine": VM,
@@ -258,7 +258,7 @@ def test_start_again_tells_all_again() -> None:
 
 
 def test_names_by_id() -> None:
-    """Page, Commands: jobId and queueId are element ids."""
+    """docs/protocols/ptp.md, 3.1 and 3.2: jobId and queueId are element ids."""
     model = Model(BASE)
     model.update_elements(queues=[Queue("q")], jobs=[Job("1.srv", "q", "j")])
     job, queue = model.find_id(Element.JOB, "1.srv"), model.find_id(Element.QUEUE, "q")
@@ -272,7 +272,7 @@ def test_names_by_id() -> None:
 
 
 def test_output() -> None:
-    """Issue 5: where the original agents put it, processStdout and processStderr."""
+    """docs/protocols/ptp.md, 4.3: where the original agents put it, processStdout and processStderr."""
     session = Session()
     model = session.model
     session.tell(
@@ -309,7 +309,7 @@ def test_the_machine_keeps_its_name() -> None:
     ],
 )
 def test_enumerations_are_enforced(update: dict[str, object]) -> None:
-    """Page, What the original client does: an illegal enum value is dropped."""
+    """docs/protocols/ptp.md, 6.5: an illegal enum value is dropped."""
     with pytest.raises(LocalError, match="is not one of"):
         list(Model(BASE).update_elements(**update))  # type: ignore[arg-type]
 
@@ -329,7 +329,7 @@ def test_ids_are_above_the_base_and_in_blocks() -> None:
 
 
 def test_ids_are_used_up() -> None:
-    """Page, Session: baseId = n<<24, and no id of the next resource manager is taken."""
+    """docs/protocols/ptp.md, 2.2: baseId = n<<24, and no id of the next resource manager is taken."""
     ids = IdAllocator(BASE)
     assert ids.allocate_ids(Element.NODE, ID_SPACE_SIZE - 1)[-1] == BASE + ID_SPACE_SIZE - 1
     with pytest.raises(LocalError, match="used up"):
@@ -355,7 +355,7 @@ def test_ids_are_used_up() -> None:
     ],
 )
 def test_states(state: JobState, told: str, status: str) -> None:
-    """Page, Predefined: there is no QUEUED, STARTING plus jobStatus; design: LOST is COMPLETED."""
+    """docs/protocols/ptp.md, 4.3: there is no QUEUED, STARTING plus jobStatus; docs/ptp.md: LOST is COMPLETED."""
     job = job_from_status(
         JobStatus("1", state, native_state="XX", reason="why"), queue="q", process_count=2
     )

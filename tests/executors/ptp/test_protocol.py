@@ -102,13 +102,13 @@ def group(ids: str, **attributes: str | int) -> ElementGroup:
 # (section, event, its bytes in a session whose START_EVENTS has transaction 0)
 EVENTS: list[tuple[str, Event, bytes]] = [
     (
-        "page, Grammar: NEW_MACHINE",
+        "4.1: NEW_MACHINE",
         NewElements(Element.MACHINE, 16777216, [group("16777217", name="vm", machineState="UP")]),
         (b"0000007b 00dd:00000000:00000006 00000008:16777216 00000001:1 00000008:16777217 "
         b"00000001:2 00000007:name=vm 0000000f:machineState=UP"),
     ),
     (
-        "page, Grammar: NEW_JOB",
+        "4.1: NEW_JOB",
         NewElements(
             Element.JOB,
             16777221,
@@ -119,7 +119,7 @@ EVENTS: list[tuple[str, Event, bytes]] = [
         b"00000011:jobState=STARTING"),
     ),
     (
-        "page, Grammar: NEW_PROCESS",
+        "4.1: NEW_PROCESS",
         NewElements(
             Element.PROCESS,
             16777222,
@@ -129,7 +129,7 @@ EVENTS: list[tuple[str, Event, bytes]] = [
         b"00000006:name=0 00000015:processState=STARTING 0000000e:processIndex=0"),
     ),
     (
-        "page, Grammar: CHANGE_NODE",
+        "4.1: CHANGE_NODE",
         ChangedElements(Element.NODE, [group("16777218-16777219", nodeState="UP", nodeStatus="IDLE")]),
         (b"00000077 00e8:00000000:00000005 00000001:1 00000011:16777218-16777219 00000001:2 "
         b"0000000c:nodeState=UP 0000000f:nodeStatus=IDLE"),
@@ -144,60 +144,60 @@ def test_the_bytes_of_events(section: str, event: Event, data: bytes) -> None:
 
 # (section, event, number in hexadecimal, arguments)
 ARGUMENTS: list[tuple[str, Event, str, list[str]]] = [
-    ("page, Events: 241", RemovedElements(Element.JOB, ONE), "00f1", ["16777217"]),
-    ("page, Events: 242", RemovedElements(Element.MACHINE, ONE), "00f2", ["16777217"]),
-    ("page, Events: 243", RemovedElements(Element.NODE, ONE), "00f3", ["16777217"]),
+    ("4.1: 241", RemovedElements(Element.JOB, ONE), "00f1", ["16777217"]),
+    ("4.1: 242", RemovedElements(Element.MACHINE, ONE), "00f2", ["16777217"]),
+    ("4.1: 243", RemovedElements(Element.NODE, ONE), "00f3", ["16777217"]),
     (
         "page, Events: 244",
         RemovedElements(Element.PROCESS, RangeSet(((0, 9),)), 5),
         "00f4",
         ["5", "0-9"],
     ),
-    ("page, Events: 245", RemovedElements(Element.QUEUE, ONE), "00f5", ["16777217"]),
+    ("4.1: 245", RemovedElements(Element.QUEUE, ONE), "00f5", ["16777217"]),
     (
-        "page, Events: 222",
+        "4.1: 222",
         NewElements(Element.NODE, 7, [group("8", nodeState="UP"), group("9-10", nodeState="DOWN")]),
         "00de",
         ["7", "2", "8", "1", "nodeState=UP", "9-10", "1", "nodeState=DOWN"],
     ),
     (
-        "page, Events: 224",
+        "4.1: 224",
         NewElements(Element.QUEUE, 7, [group("8", queueState="NORMAL")]),
         "00e0",
         ["7", "1", "8", "1", "queueState=NORMAL"],
     ),
     (
-        "page, Events: 230",
+        "4.1: 230",
         ChangedElements(Element.JOB, [group("8", jobState="COMPLETED")]),
         "00e6",
         ["1", "8", "1", "jobState=COMPLETED"],
     ),
     (
-        "page, Events: 231",
+        "4.1: 231",
         ChangedElements(Element.MACHINE, [group("8", machineState="ALERT")]),
         "00e7",
         ["1", "8", "1", "machineState=ALERT"],
     ),
     (
-        "page, Events: 233; RANGE is ranks",
+        "4.1: 233; RANGE is ranks",
         ChangedElements(Element.PROCESS, [group("0-99999", processState="RUNNING")], 16777222),
         "00e9",
         ["16777222", "1", "0-99999", "1", "processState=RUNNING"],
     ),
     (
-        "page, Events: 234",
+        "4.1: 234",
         ChangedElements(Element.QUEUE, [group("8", queueState="STOPPED")]),
         "00ea",
         ["1", "8", "1", "queueState=STOPPED"],
     ),
     (
-        "page, Events: 235",
+        "4.1: 235",
         ChangedElements(Element.RM, [group("16777216", rmState="STARTED")]),
         "00eb",
         ["1", "16777216", "1", "rmState=STARTED"],
     ),
     (
-        "page, Events: 1",
+        "4.1: 1",
         Message(MessageLevel.WARNING, "What?", 3),
         "0001",
         ["3", "messageLevel=WARNING", "messageCode=3", "messageText=What?"],
@@ -219,24 +219,24 @@ DEFINITION = AttributeDefinition(
 
 # (section, command, its number, answer to its transaction 1, number, arguments)
 REPLIES: list[tuple[str, K, Answer, str, list[str]]] = [
-    ("page, Events: 0", K.SUBMIT_JOB, Ok(1), "0000", []),
+    ("4.1: 0", K.SUBMIT_JOB, Ok(1), "0000", []),
     (
-        "page, Events: 211",
+        "4.1: 211",
         K.SUBMIT_JOB,
         SubmitJobError(1, "JOB_1", "Invalid job configuration"),
         "00d3",
         ["3", "jobSubId=JOB_1", "errorCode=1202", "errorMsg=Invalid job configuration"],
     ),
-    ("page, Events: 0", K.TERMINATE_JOB, Ok(1), "0000", []),
+    ("4.1: 0", K.TERMINATE_JOB, Ok(1), "0000", []),
     (
-        "page, Events: 212",
+        "4.1: 212",
         K.TERMINATE_JOB,
         TerminateJobError(1, "16777222", "No such job", 4),
         "00d4",
         ["3", "jobId=16777222", "errorCode=4", "errorMsg=No such job"],
     ),
     *[
-        ("page, Commands: answer them with OK", kind, Ok(1), "0000", [])
+        ("3.1: answer them with OK", kind, Ok(1), "0000", [])
         for kind in (
             K.FILTER_EVENTS,
             K.SUSPEND_EVENTS,
@@ -266,7 +266,7 @@ def test_answers(section: str, kind: K, answer: Answer, number: str, arguments: 
 
 
 def test_the_seeds_phase_example() -> None:
-    """Seed, Phase Example, with START_EVENTS's OK where the page has it (Differences 4)."""
+    """docs/protocols/ptp.md, 5.2, with START_EVENTS's OK as in 5.3."""
     connection = Connection()
     new = [group("16777217", name="vm", machineState="UP")]
     assert ask(connection, K.INIT, 1, *INIT) == Command(K.INIT, 1, INIT)
@@ -297,7 +297,7 @@ def test_the_seeds_phase_example() -> None:
 
 
 def test_transaction_0_and_reuse() -> None:
-    """Page, Commands: INIT 0, MODEL_DEF 0, START_EVENTS 0, then 1, 1, 1; TID 0 is valid."""
+    """docs/protocols/ptp.md, 2.1: INIT 0, MODEL_DEF 0, START_EVENTS 0, then 1, 1, 1; TID 0 is valid."""
     connection = connected()
     for number in range(3):
         ask(connection, K.SUBMIT_JOB, 1, f"jobSubId={number}")
@@ -307,7 +307,7 @@ def test_transaction_0_and_reuse() -> None:
 
 
 def test_several_commands_wait() -> None:
-    """Seed, Transaction IDs: no order is assumed."""
+    """docs/protocols/ptp.md, 2.1: no order is assumed."""
     connection = connected(start=9)
     for tid in (0xFFFFFFFF, 0, 5):
         ask(connection, K.SUBMIT_JOB, tid)
@@ -319,7 +319,7 @@ def test_several_commands_wait() -> None:
 @pytest.mark.parametrize("phase", [p for p in Phase if p is not Phase.CLOSED])
 @pytest.mark.parametrize("kind", list(COMMANDS.values()))
 def test_every_command_in_every_phase(phase: Phase, kind: K) -> None:
-    """Seed, Protocol Phases: illegal commands are discarded, and change nothing."""
+    """docs/protocols/ptp.md, 5.2: illegal commands are discarded, and change nothing."""
     connection = in_phase(phase)
     before = dict(connection.open_commands)
     found = ask(connection, kind, 77, *(INIT if kind is K.INIT else ()))
@@ -346,7 +346,7 @@ def in_phase(phase: Phase) -> Connection:
 
 
 def test_which_commands_the_phases_take() -> None:
-    """Seed, Protocol Phases: the order is INIT, MODEL_DEF, {START_EVENTS, STOP_EVENTS}."""
+    """docs/protocols/ptp.md, 5.2: the order is INIT, MODEL_DEF, {START_EVENTS, STOP_EVENTS}."""
     taken = {phase: sorted(set(ALLOWED_COMMANDS[phase]) - {K.QUIT}) for phase in Phase}
     assert taken[Phase.CONNECTED] == [K.INIT]
     assert taken[Phase.INITIALIZED] == [K.MODEL_DEF]
@@ -360,7 +360,7 @@ def test_which_commands_the_phases_take() -> None:
 
 
 def test_the_seeds_numbers_of_three_commands() -> None:
-    """Page, Differences 1: 7, 8 and 9 collide; the default is the page's."""
+    """docs/protocols/ptp.md, 3.3: 7, 8 and 9 collide; the default is 3.1."""
     for number, ours, seeds in [
         (7, K.FILTER_EVENTS, K.MOVE_JOB),
         (8, K.SUSPEND_EVENTS, K.CHANGE_JOB),
@@ -401,7 +401,7 @@ def test_an_unknown_command(number: int) -> None:
     ],
 )
 def test_a_wrong_init(arguments: tuple[str, ...], text: str) -> None:
-    """Page, A good agent: refuses version != 2.0 with ERROR, which has errorCode and errorMsg."""
+    """docs/protocols/ptp.md, 5.3 and 6.2: refuses version != 2.0 with ERROR, which has errorCode and errorMsg."""
     connection = Connection()
     found = ask(connection, K.INIT, 0, *arguments)
     assert isinstance(found, DiscardedCommand)
@@ -416,7 +416,7 @@ def test_a_wrong_init(arguments: tuple[str, ...], text: str) -> None:
 
 
 def test_init_and_model_def_that_fail() -> None:
-    """Page, A good agent: ERROR only in INIT and MODEL_DEF."""
+    """docs/protocols/ptp.md, 3.1 and 6.2: ERROR only in INIT and MODEL_DEF."""
     connection = connected(Phase.INITIALIZE)
     expected = encode_frame(5, 0, ("2", "errorCode=2", "errorMsg=no"))
     assert connection.send(CommandError(0, 2, "no")) == expected
@@ -494,7 +494,7 @@ WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
 
 @pytest.mark.parametrize(("what", "kind", "event", "text"), WRONG_ANSWERS)
 def test_what_is_never_sent(what: str, kind: K, event: Event, text: str) -> None:
-    """Page, What the original client does with bad or late replies."""
+    """docs/protocols/ptp.md, 6."""
     connection = connected()
     ask(connection, kind, 1)
     before = connection.phase, dict(connection.open_commands)
@@ -536,7 +536,7 @@ def test_quit_with_the_transaction_of_another_command(phase: Phase) -> None:
 
 
 def test_silence_while_stopped() -> None:
-    """Page, A good agent: sends nothing while stopped. A late answer waits for START_EVENTS."""
+    """docs/protocols/ptp.md, 5.3: sends nothing while stopped. A late answer waits for START_EVENTS."""
     connection = connected()
     ask(connection, K.SUBMIT_JOB, 1)
     ask(connection, K.TERMINATE_JOB, 2)
@@ -567,7 +567,7 @@ def test_a_late_answer_comes_before_shutdown() -> None:
 
 
 def test_a_pause() -> None:
-    """Page, Commands: clients of July send SUSPEND_EVENTS and RESUME_EVENTS."""
+    """docs/protocols/ptp.md, 3.1: clients of July send SUSPEND_EVENTS and RESUME_EVENTS."""
     connection = connected()
     assert wants(connection)
     ask(connection, K.SUSPEND_EVENTS, 1)
@@ -586,7 +586,7 @@ def test_a_pause() -> None:
 
 
 def test_a_transaction_that_is_open_already() -> None:
-    """Seed, Transaction IDs: TIDs are unique for uncompleted commands."""
+    """docs/protocols/ptp.md, 2.1: TIDs are unique for uncompleted commands."""
     connection = connected()
     ask(connection, K.SUBMIT_JOB, 1)
     found = ask(connection, K.TERMINATE_JOB, 1, "jobId=5")
@@ -640,7 +640,7 @@ def test_a_bad_frame_is_discarded() -> None:
 
 
 def test_five_bad_frames_end_the_session() -> None:
-    """Page, What the original client does: 5 undecodable events close the session; so do we."""
+    """docs/protocols/ptp.md, 6.4: 5 undecodable events close the session; so do we."""
     connection = connected()
     connection.receive_data(b"00000017 0005:0000000x:00000000" * 5 + encode_frame(5, 1))
     for _ in range(protocol.MAX_UNREADABLE_FRAMES - 1):

@@ -1,4 +1,4 @@
-"""The range set notation (seed, "Range Set Notation"; protocol page, "Grammar")."""
+"""The range set notation (docs/protocols/ptp.md, 1.3)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tests.executors.ptp.client import parse_range_set
 
 # (text as it may come, its numbers, the shortest text)
 SETS: list[tuple[str, list[int], str]] = [
-    # The seed's example; its text drops 41 (protocol page, Differences 2).
+    # The design's example, with the 41 that its text leaves out (docs/protocols/ptp.md, 1.3).
     (
         "1,2,3,4,5,6,7,34,35,36,37,38,41,55,56,57",
         [1, 2, 3, 4, 5, 6, 7, 34, 35, 36, 37, 38, 41, 55, 56, 57],
         "1-7,34-38,41,55-57",
     ),
-    # The seed's second example: overlapping and unsorted, the numbers 1 to 12.
+    # docs/protocols/ptp.md, 1.3, the second example: overlapping and unsorted, the numbers 1 to 12.
     ("1-10,4-12,3", list(range(1, 13)), "1-12"),
-    # Protocol page, Grammar.
+    # docs/protocols/ptp.md, 1.3.
     ("16777218-16777219", [16777218, 16777219], "16777218-16777219"),
     ("7", [7], "7"),
     ("9-3", [], ""),

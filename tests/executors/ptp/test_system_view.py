@@ -65,7 +65,7 @@ def words(view: SystemView) -> dict[str, str]:
 
 
 async def case_a_job_that_vanished_is_asked_for_and_lost_after_the_grace_period() -> None:
-    """Design: a job that vanished is judged by what is known of its end, else it is LOST."""
+    """docs/ptp.md: a job that vanished is judged by what is known of its end, else it is LOST."""
     target = Target()
     view = of(target)
     target.show(a=S.RUNNING, b=S.QUEUED, c=S.DONE, d=S.RUNNING)

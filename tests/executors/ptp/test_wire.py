@@ -1,6 +1,6 @@
 """Frames: byte exact in both directions, cut anywhere, and what is wrong told with its offset.
 
-Each case names its section: of the seed (the PTP page), or of the protocol page.
+Each case names its section: of docs/protocols/ptp.md.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from osprofile.executors.ptp.wire import Frame, FrameReader, encode_frame, escap
 # (section, frame, bytes): the writer gives the bytes, and the reader gives the frame.
 FRAMES: list[tuple[str, Frame, bytes]] = [
     (
-        "page, Grammar: INIT",
+        "1: INIT",
         Frame(1, 0, ("version=2.0", "baseId=16777216")),
         b"00000045 0001:00000000:00000002 0000000b:version=2.0 0000000f:baseId=16777216",
     ),
-    ("page, Grammar: OK, no arguments is 0x17", Frame(0, 0), b"00000017 0000:00000000:00000000"),
+    ("1: OK, no arguments is 0x17", Frame(0, 0), b"00000017 0000:00000000:00000000"),
     (
-        "page, Grammar: NEW_MACHINE",
+        "4.1: NEW_MACHINE",
         Frame(0xDD, 0, ("16777216", "1", "16777217", "2", "name=vm", "machineState=UP")),
         (
             b"0000007b 00dd:00000000:00000006 00000008:16777216 00000001:1 00000008:16777217 "
@@ -30,7 +30,7 @@ FRAMES: list[tuple[str, Frame, bytes]] = [
         ),
     ),
     (
-        "page, Grammar: NEW_JOB",
+        "4.1: NEW_JOB",
         Frame(
             0xDC,
             0,
@@ -51,7 +51,7 @@ FRAMES: list[tuple[str, Frame, bytes]] = [
         ),
     ),
     (
-        "page, Grammar: SUBMITJOB_ERROR",
+        "4.1: SUBMITJOB_ERROR",
         Frame(
             0xD3,
             1,
@@ -68,27 +68,27 @@ FRAMES: list[tuple[str, Frame, bytes]] = [
         ),
     ),
     (
-        "seed, String Format: A String",
+        "1.2: A String",
         Frame(1, 2, ("A String",)),
         b"00000029 0001:00000002:00000001 00000008:A String",
     ),
     (
-        "seed, String Format: a zero length string",
+        "1.2: a zero length string",
         Frame(1, 2, ("",)),
         b"00000021 0001:00000002:00000001 00000000:",
     ),
     (
-        "seed, Attribute Value: progArgs=-a 2 -b 4 has 0x12 characters (page, Differences 2)",
+        "1.4: progArgs=-a 2 -b 4 has 0x12 characters",
         Frame(5, 7, ("progArgs=-a 2 -b 4",)),
         b"00000033 0005:00000007:00000001 00000012:progArgs=-a 2 -b 4",
     ),
     (
-        "page, Grammar: values may hold spaces, '=' and newlines",
+        "1.2: values may hold spaces, '=' and newlines",
         Frame(5, 1, ("env=A=b c\nd", " ", "=")),
         b"00000042 0005:00000001:00000003 0000000b:env=A=b c\nd 00000001:  00000001:=",
     ),
     (
-        "seed, Commands: a TID has eight digits",
+        "1.1: a TID has eight digits",
         Frame(0xFFFF, 0xFFFFFFFF),
         b"00000017 ffff:ffffffff:00000000",
     ),
@@ -110,7 +110,7 @@ def test_a_frame_is_written_and_read(_section: str, frame: Frame, data: bytes) -
 
 @pytest.mark.parametrize(("_section", "frame", "data"), FRAMES, ids=IDS)
 def test_upper_case_digits_are_read(_section: str, frame: Frame, data: bytes) -> None:
-    """Protocol page, Grammar: lower-case hex is sent, upper case accepted."""
+    """docs/protocols/ptp.md, 1.1: lower-case hex is sent, upper case accepted."""
     head = data[:31].upper()
     assert read(head + data[31:]) == [frame]
 
