@@ -304,7 +304,7 @@ def test_the_output_of_a_destroyed_job(machine: Machine, tmp_path: Path) -> None
         ({"jobmanager": "heer"}, "attribute jobmanager: there is no profile 'heer' (did you mean here?"),
         ({"jobmanager": "../here"}, "attribute jobmanager: there is no profile '../here' (a name begins"),
         ({"queue_name": "a b"}, "attribute queue_name: field QUEUE"),
-        ({"environment": "1A=b"}, "attribute environment or tmp_dir: field ENVIRONMENT: 1A is no name"),
+        ({"environment": "1A=b"}, "attribute environment or tmp_dir: field ENVIRONMENT: 1A is not a name"),
         ({"argument": "x" * 140_000}, "attribute argument: field ARGUMENTS: "),
         ({"hostname": "-oProxyCommand=id"}, "attribute hostname: field SSH:HOST"),
         ({"executable_path": "/no/such", "staging": "true"}, "attribute executable_path: /no/such cannot be read here"),

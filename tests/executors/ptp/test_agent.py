@@ -297,7 +297,7 @@ BAD = [
     ("an option for a program", ("execName=-x",), "field EXECUTABLE: '-x' does not match"),
     ("no number", ("execName=true", "jobNumProcs=two"), "attribute jobNumProcs: 'two' is no"),
     ("over a limit", ("execName=true", "WALLTIME=9999999999"), "field WALLTIME"),
-    ("no variable", ("execName=true", "env=1=2"), "field ENVIRONMENT: 1 is no name"),
+    ("no variable", ("execName=true", "env=1=2"), "field ENVIRONMENT: 1 is not a name"),
     ("a debugger", ("execName=true", "debug=true"), "attribute debug: jobs are run"),
 ]
 

@@ -310,7 +310,9 @@ def by_names(session: Session) -> dict[str, object]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(updates, st.lists(st.tuples(PLACES, st.lists(EXPRESSIONS, min_size=1, max_size=32)), max_size=3))
+@given(
+    updates, st.lists(st.tuples(PLACES, st.lists(EXPRESSIONS, min_size=1, max_size=32)), max_size=3)
+)
 def test_filters_before_and_after_say_the_same(
     update: Update, places: list[tuple[tuple[str, int, bool], list[str]]]
 ) -> None:

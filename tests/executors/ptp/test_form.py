@@ -376,7 +376,7 @@ def test_what_is_not_about_the_job(linux: SubmissionForm) -> None:
         (["jobNumNodes=-1"], "NODES", "attribute jobNumNodes: '-1' is not a number"),
         (["jobTimeLimit=" + "9" * 19], "WALLTIME", "is not a number"),
         (["env=A"], "ENVIRONMENT", "attribute env: 'A' is not an environment variable"),
-        (["env=A-B=c"], "ENVIRONMENT", "A-B is no name of an environment variable"),
+        (["env=A-B=c"], "ENVIRONMENT", "A-B is not a name of an environment variable"),
         (["execName=a", "EXECUTABLE=b"], "EXECUTABLE", "field EXECUTABLE is given twice"),
         (["progArgs=a", "ARGUMENTS=b"], "ARGUMENTS", "field ARGUMENTS is given twice"),
     ],
