@@ -175,10 +175,7 @@ def starting(root: Path, jobs: int) -> float:
             profile,
             "START",
             fields={"QUEUE": PARTITION, "EXECUTABLE": "/bin/sleep", "ARGUMENTS": "'600'"},
-            context={
-                **osprofile.new_context(profile),
-                "WORKING_DIRECTORY": f"{scripts}/{number}.d",
-            },
+            context={**osprofile.new_context(profile), "WORKING_DIRECTORY": f"{scripts}/{number}.d"},
         )
         (scripts / f"{number}.sh").write_bytes(wrap_script(start.text))
     text = f"for f in {scripts}/*.sh; do sh -s < $f > /dev/null || exit; done"
@@ -196,7 +193,9 @@ def submitting(root: Path, config: Path, jobs: int, pairs: int) -> bool:
     """
     job = root / "job.sh"
     job.write_text("#!/bin/sh\n#SBATCH --output=/dev/null\nX=1; export X; exec /bin/sleep 600\n")
-    text = f"i=0; while [ $i -lt {jobs} ]; do sbatch --parsable -p {PARTITION} {job} || exit; i=$((i + 1)); done"
+    text = (
+        f"i=0; while [ $i -lt {jobs} ]; do sbatch --parsable -p {PARTITION} {job} || exit; i=$((i + 1)); done"
+    )
 
     def loop() -> float:
         begin = time.perf_counter()
@@ -213,17 +212,11 @@ def submitting(root: Path, config: Path, jobs: int, pairs: int) -> bool:
                         raise RuntimeError(result)
             return time.perf_counter() - begin
 
-        each, flight = (
-            f"{jobs} submissions, {how}" for how in ("one by one", f"{WINDOW} in flight")
-        )
+        each, flight = (f"{jobs} submissions, {how}" for how in ("one by one", f"{WINDOW} in flight"))
         peer = "a loop of sh -s < START's script"
         held = [
-            compare(
-                Promise(each, peer, 1 / 0.6), lambda: ours(1), lambda: starting(root, jobs), pairs
-            ),
-            compare(
-                Promise(flight, peer, 1), lambda: ours(WINDOW), lambda: starting(root, jobs), pairs
-            ),
+            compare(Promise(each, peer, 1 / 0.6), lambda: ours(1), lambda: starting(root, jobs), pairs),
+            compare(Promise(flight, peer, 1), lambda: ours(WINDOW), lambda: starting(root, jobs), pairs),
         ]
         print("to be known, and not promised:")
         compare(Promise(each, "a loop of sbatch", 1 / 0.6), lambda: ours(1), loop, pairs)
@@ -237,10 +230,7 @@ def talking(config: Path, lines: int, pairs: int) -> bool:
         promise = Promise(f"{lines} VERSIONs without a pause", "a bare asyncio echo", 2)
         line = b"VERSION\r\n"
         return compare(
-            promise,
-            lambda: client.pipelined(line, lines),
-            lambda: echo.pipelined(line, lines),
-            pairs,
+            promise, lambda: client.pipelined(line, lines), lambda: echo.pipelined(line, lines), pairs
         )
 
 
@@ -312,8 +302,7 @@ def main() -> int:
         os.environ["OSPROFILE_PATH"] = str(root / "profiles")
         config.write_text("")
         subprocess.run(
-            ["scontrol", "create", f"PartitionName={PARTITION}", "Nodes=ALL", "State=DOWN"],
-            check=True,
+            ["scontrol", "create", f"PartitionName={PARTITION}", "Nodes=ALL", "State=DOWN"], check=True
         )
         try:
             held = [

@@ -145,9 +145,7 @@ def condor_xml(jobs: int, odd: bool) -> Iterator[str]:
     yield '<?xml version="1.0"?>\n<!DOCTYPE classads SYSTEM "classads.dtd">\n<classads>\n'
     host = '<a n="ExecuteHost"><s>&lt;10.0.0.2:9618?addrs=10.0.0.2-9618&gt;</s></a>'
     for n in range(1, jobs + 1):
-        ended = (
-            f'<a n="TerminatedNormally"><b v="t"/></a>\n    <a n="ReturnValue"><i>{n % 5}</i></a>'
-        )
+        ended = f'<a n="TerminatedNormally"><b v="t"/></a>\n    <a n="ReturnValue"><i>{n % 5}</i></a>'
         for number, kind, rest in (
             (0, "SubmitEvent", '<a n="SubmitHost"><s>&lt;10.0.0.1:9618&gt;</s></a>'),
             (1, "ExecuteEvent", host),
@@ -173,9 +171,7 @@ CASES = (
     Case("sge", "sge", "reporting", sge, 1 / 0.7, events=400_000),
     Case("sge, one line in seven odd", "sge", "reporting", sge, 2 / 0.7, odd=True, events=400_000),
     Case("fork", "fork", "fork.log", fork, 1 / 0.7, events=600_000),
-    Case(
-        "fork, one line in eleven odd", "fork", "fork.log", fork, 2 / 0.7, odd=True, events=600_000
-    ),
+    Case("fork, one line in eleven odd", "fork", "fork.log", fork, 2 / 0.7, odd=True, events=600_000),
     Case("condor", "condor", "user.log", condor, None),
     Case("condor, XML", "condor", "user.log", condor_xml, None),
 )
@@ -220,9 +216,7 @@ class Replay:
         program.stdin.close()
         rest = program.stdout.read()
         if program.wait() > 0 or left or rest:
-            message = (
-                f"{self.words}: {left} events too few, {len(rest)} bytes more, {program.returncode}"
-            )
+            message = f"{self.words}: {left} events too few, {len(rest)} bytes more, {program.returncode}"
             raise RuntimeError(message)
         self.digest = digest.hexdigest()
         return took if self.wall else _processor() - spent

@@ -67,9 +67,7 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
     async def ours(at_once: int) -> float:
         with tempfile.TemporaryDirectory(dir=root) as directory:
             store = Store(f"{directory}/jobs.db")
-            async with osprofile.TargetSystem(
-                profile, store=store, max_parallel_scripts=at_once
-            ) as target:
+            async with osprofile.TargetSystem(profile, store=store, max_parallel_scripts=at_once) as target:
                 begin = time.perf_counter()
                 if at_once == 1:
                     for job in descriptions():
@@ -128,11 +126,7 @@ async def watch(polls: int) -> bool:
         return all(held)
 
 
-async def _polls(
-    target: osprofile.TargetSystem,
-    changing: list[str],
-    polls: int,
-) -> tuple[list[float], int]:
+async def _polls(target: osprofile.TargetSystem, changing: list[str], polls: int) -> tuple[list[float], int]:
     """Poll so many times; return the ratios of our time to the queries', and the queries."""
     ratios = []
     queries = target.query_count
@@ -142,8 +136,7 @@ async def _polls(
         mine, query = (processor_time(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
         await target.poll()
         ratios.append(
-            (processor_time(resource.RUSAGE_SELF) - mine)
-            / (processor_time(resource.RUSAGE_CHILDREN) - query)
+            (processor_time(resource.RUSAGE_SELF) - mine) / (processor_time(resource.RUSAGE_CHILDREN) - query)
         )
     return ratios, target.query_count - queries
 

@@ -114,9 +114,7 @@ def kept(
         seconds.append(measure())
         return seconds[-1]
 
-    held = compare(
-        Promise(what, "the same render from the command line", limit), noted, peer, count
-    )
+    held = compare(Promise(what, "the same render from the command line", limit), noted, peer, count)
     median = statistics.median(seconds)
     word = "under" if median < AT_ONCE else "NOT under"
     print(
@@ -135,9 +133,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = write_profile(folder)
         serve = [sys.executable, "-m", "osprofile", "page", "--serve", "--profile", file]
-        server = subprocess.Popen(
-            serve, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
+        server = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             url = server.stdout.readline().strip() if server.stdout else ""
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)

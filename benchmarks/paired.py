@@ -38,9 +38,7 @@ def rounds() -> int:
     return given.rounds or (7 if given.quick else 31)
 
 
-def compare(
-    promise: Promise, ours: Callable[[], float], peer: Callable[[], float], count: int
-) -> bool:
+def compare(promise: Promise, ours: Callable[[], float], peer: Callable[[], float], count: int) -> bool:
     """Measure in turn, print one line, and say whether the promise holds."""
     ours(), peer()
     pairs = []

@@ -62,8 +62,7 @@ def as_json(nodes: list[Node], jobs: list[Job]) -> Callable[[], str]:
     data = {
         "nodes": [node._asdict() for node in nodes],
         "jobs": [
-            {**job._asdict(), "processes": [process._asdict() for process in job.processes]}
-            for job in jobs
+            {**job._asdict(), "processes": [process._asdict() for process in job.processes]} for job in jobs
         ],
     }
     return lambda: json.dumps(data)
@@ -96,9 +95,7 @@ def main() -> int:
 
     def whole() -> int:
         model.forget_sent_elements()
-        events = model.update_elements(
-            machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1]
-        )
+        events = model.update_elements(machine=MACHINE, queues=QUEUES, nodes=states[0][0], jobs=states[0][1])
         return sum(len(connection.send(event)) for event in events)
 
     changing = Model(BASE)

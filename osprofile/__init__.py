@@ -68,11 +68,7 @@ if TYPE_CHECKING:
         deployment_script as deployment_script,
     )
     from osprofile.jobs.description import JobDescription as JobDescription
-    from osprofile.jobs.state import (
-        JobEvent as JobEvent,
-        JobState as JobState,
-        JobStatus as JobStatus,
-    )
+    from osprofile.jobs.state import JobEvent as JobEvent, JobState as JobState, JobStatus as JobStatus
     from osprofile.jobs.store import Store as Store
     from osprofile.jobs.target_system import TargetSystem as TargetSystem
     from osprofile.profile.model import Profile as Profile
@@ -101,9 +97,7 @@ _NAMES_BY_MODULE = {
     "profile.repository": "Repository",
 }
 _MODULE_BY_NAME = {
-    name: f"osprofile.{module}"
-    for module, names in _NAMES_BY_MODULE.items()
-    for name in names.split()
+    name: f"osprofile.{module}" for module, names in _NAMES_BY_MODULE.items() for name in names.split()
 }
 
 

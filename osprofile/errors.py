@@ -67,9 +67,7 @@ class Problem(NamedTuple):
     severity: Severity = "error"
 
     def __str__(self) -> str:
-        return format_message(
-            f"{self.severity} {self.code} {self.message}", self.location, self.hint
-        )
+        return format_message(f"{self.severity} {self.code} {self.message}", self.location, self.hint)
 
 
 def format_message(message: str, location: Location | None = None, hint: str = "") -> str:
@@ -100,20 +98,12 @@ def escape_unprintable(text: str, keep: str = "") -> str:
 
 def quote_value(value: str, max_length: int = 80) -> str:
     """Return a value quoted for a message: on one line, escaped, and cut if it is long."""
-    return (
-        repr(value)
-        if len(value) <= max_length
-        else f"{value[:max_length]!r}... ({len(value)} characters)"
-    )
+    return repr(value) if len(value) <= max_length else f"{value[:max_length]!r}... ({len(value)} characters)"
 
 
 def quote_name(name: str) -> str:
     """Return a name for a message: as it is if it is printable and has no blanks, else quoted."""
-    return (
-        name
-        if name.isprintable() and " " not in name and 0 < len(name) <= 80
-        else quote_value(name)
-    )
+    return name if name.isprintable() and " " not in name and 0 < len(name) <= 80 else quote_value(name)
 
 
 def suggest_names(name: str, candidates: Iterable[str]) -> str:

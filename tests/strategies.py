@@ -45,12 +45,7 @@ def calls(function: Callable[[], object]) -> int:
 
 
 def document(
-    content: str = "",
-    *,
-    name: str = "p",
-    extends: str | None = None,
-    root: str = "/u",
-    delimiter: str = "/",
+    content: str = "", *, name: str = "p", extends: str | None = None, root: str = "/u", delimiter: str = "/"
 ) -> str:
     """Return a profile document; the content begins on its fourth line, in the first column."""
     parent = "" if extends is None else f" extends={quoteattr(extends)}"
@@ -125,29 +120,10 @@ XML_CHARACTERS = st.characters(
 xml_texts = st.text(XML_CHARACTERS, max_size=40)
 
 # What a request can set without being refused: anything but NUL and lone surrogates.
-values = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0"), max_size=30
-) | st.sampled_from(
-    [
-        "",
-        "<A>",
-        "<A/x/y>",
-        "'",
-        "\\",
-        "$HOME",
-        "`id`",
-        "-rf",
-        "a b",
-        "\n",
-        "\r",
-        "\x85",
-        "\u2028",
-        "%s",
-    ]
+values = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=30) | st.sampled_from(
+    ["", "<A>", "<A/x/y>", "'", "\\", "$HOME", "`id`", "-rf", "a b", "\n", "\r", "\x85", "\u2028", "%s"]
 )
-names = st.from_regex(
-    re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}(:[A-Za-z0-9_.-]{1,4})?"), fullmatch=True
-)
+names = st.from_regex(re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,8}(:[A-Za-z0-9_.-]{1,4})?"), fullmatch=True)
 
 _PIECES = [
     "<",

@@ -121,10 +121,7 @@ TOLD = {
         str(Problem("OSP9", "no", PLACE, "do", "warning")),
         "f.xml:2:3: warning OSP9 no\n      <b/>\n      ^\n    hint: do",
     ),
-    "error": (
-        str(OSProfileError("no", location=PLACE, hint="do")),
-        format_message("no", PLACE, "do"),
-    ),
+    "error": (str(OSProfileError("no", location=PLACE, hint="do")), format_message("no", PLACE, "do")),
     "all that is wrong": (
         str(InvalidProfileError([Problem("OSP1", "a"), Problem("OSP2", "b")])),
         "error OSP1 a\nerror OSP2 b",
@@ -137,10 +134,7 @@ TOLD = {
         str(JavaRegexError("bad", text="a(b", index=1, hint="do")),
         "bad\n    a(b\n     ^\n    hint: do",
     ),
-    "pattern without hint": (
-        str(JavaRegexError("bad", text="a(b", index=1)),
-        "bad\n    a(b\n     ^",
-    ),
+    "pattern without hint": (str(JavaRegexError("bad", text="a(b", index=1)), "bad\n    a(b\n     ^"),
     "pattern that no line can show": (
         str(JavaRegexError("bad", text="a\n(", index=2, hint="do")),
         "bad\n    hint: do",

@@ -19,9 +19,7 @@ NOT_LOADED = [
 
 
 def in_python(code: str, *options: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *options, "-c", code], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr == ""
     return done.stdout
 

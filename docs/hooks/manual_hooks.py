@@ -26,8 +26,7 @@ def generate_pages() -> dict[str, str]:
     """Return the generated pages by their paths in docs/."""
     pages = {"rules.md": rules.format_rules_page(), "errors.md": rules.format_errors_page()}
     return pages | {
-        f"profiles/{name}.md": profiles.format_profile_page(name)
-        for name in profiles.list_profiles()
+        f"profiles/{name}.md": profiles.format_profile_page(name) for name in profiles.list_profiles()
     }
 
 
@@ -40,6 +39,4 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Return a page with its tables, and without the comments for the tests."""
-    return TABLE_MARKS.sub(
-        lambda match: options.format_options_table(match[1]), TEST_MARKS.sub("", markdown)
-    )
+    return TABLE_MARKS.sub(lambda match: options.format_options_table(match[1]), TEST_MARKS.sub("", markdown))

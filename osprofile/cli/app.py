@@ -9,22 +9,13 @@ from typer.core import TyperGroup
 
 from osprofile.cli import completion
 from osprofile.cli.common import GROUPS, run_verb, usage_exit_code
-from osprofile.cli.options import (
-    REQUIRED,
-    Option,
-    Parameter,
-    Verb,
-    has_rest_argument,
-    read_parameters,
-)
+from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, has_rest_argument, read_parameters
 
 HELP = """Turn OS Profiles (GPE XML) into scripts for a batch system; check, compare and show profiles.
 
 The command render is the default: incarnate START --profile pbs.
 """
-GROUP_HELP = {
-    "job": "Run jobs on a target system: submit, query, control and wait for them.",
-}
+GROUP_HELP = {"job": "Run jobs on a target system: submit, query, control and wait for them."}
 
 
 class CommandGroup(TyperGroup):
@@ -75,10 +66,7 @@ def build_app(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
     def command(
         *,
         version: Annotated[
-            bool,
-            typer.Option(
-                "--version", callback=show_version, is_eager=True, help="Print the version."
-            ),
+            bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
         ] = False,
     ) -> None:
         pass
@@ -141,17 +129,13 @@ def _make_typer_parameter(parameter: Parameter) -> Any:
             envvar=spec.environment or None,
             show_default=is_pair,
         )
-    return typer.Argument(
-        help=spec.help, metavar=spec.metavar, autocompletion=complete, show_default=False
-    )
+    return typer.Argument(help=spec.help, metavar=spec.metavar, autocompletion=complete, show_default=False)
 
 
 def _make_completer(name: str) -> Callable[..., Any]:
     def complete(ctx: typer.Context, incomplete: str) -> Any:
         params = dict(ctx.params)
-        arguments = [
-            p.name for p in ctx.command.params if p.param_type_name == "argument" and p.name
-        ]
+        arguments = [p.name for p in ctx.command.params if p.param_type_name == "argument" and p.name]
         if "template" in arguments:
             # While an option's value is being completed, click has not assigned the arguments yet.
             for argument, word in zip(arguments, ctx.args, strict=False):

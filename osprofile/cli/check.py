@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, final
 from osprofile.cli import common
 from osprofile.cli.options import Argument, JsonOption, Option, ProfilesOption
 from osprofile.cli.terminal import Report, format_diff, format_location, format_path, pluralize
-from osprofile.errors import (
-    CasesError,
-    InvalidProfileError,
-    escape_unprintable,
-    quote_name,
-    suggest_names,
-)
+from osprofile.errors import CasesError, InvalidProfileError, escape_unprintable, quote_name, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,16 +17,7 @@ if TYPE_CHECKING:
     from osprofile.profile.repository import Repository
 
 _UPDATABLE = frozenset({"different", "missing", "stale"})
-_SUMMARY_ORDER = (
-    "same",
-    "different",
-    "missing",
-    "refused",
-    "accepted",
-    "stale",
-    "written",
-    "removed",
-)
+_SUMMARY_ORDER = ("same", "different", "missing", "refused", "accepted", "stale", "written", "removed")
 _ACTION_WORDS = {"different": "written", "missing": "written", "stale": "removed"}
 _NEW_SIDE = "what the profile gives"
 _OUTCOME_SENTENCES = {
@@ -97,11 +82,7 @@ def check(
         bool, Option(("--update",), "Write the golden files from the scripts as they are now.")
     ] = False,
     add: Annotated[
-        bool,
-        Option(
-            ("--add",),
-            "Add a default and a hostile case for each template without cases.",
-        ),
+        bool, Option(("--add",), "Add a default and a hostile case for each template without cases.")
     ] = False,
     profiles: ProfilesOption = [],
     json: JsonOption = False,
@@ -165,9 +146,7 @@ def list_case_names(words: list[str], profiles: list[str]) -> list[str]:
     return sorted({name for folder in folders for name in cases.load_cases(folder.folder).cases})
 
 
-def _expand_folder(
-    word: str, profiles: list[str], repository: "Repository"
-) -> "Iterator[ProfileFolder]":
+def _expand_folder(word: str, profiles: list[str], repository: "Repository") -> "Iterator[ProfileFolder]":
     from os import path
 
     if not common.is_profile_path(word) and not path.exists(word):
@@ -249,9 +228,7 @@ def _check_folders(
     return reports, any_invalid
 
 
-def _check_folder(
-    folder: ProfileFolder, case_filter: _CaseFilter, *, update: bool, add: bool
-) -> CheckReport:
+def _check_folder(folder: ProfileFolder, case_filter: _CaseFilter, *, update: bool, add: bool) -> CheckReport:
     from osprofile.golden import checker, writer
     from osprofile.golden.cases import load_cases
     from osprofile.golden.generator import generate_cases
@@ -271,9 +248,7 @@ def _check_folder(
     return CheckReport(folder.folder, profile, suite, results, fixed_files, added, skipped)
 
 
-def _should_write(
-    result: "CaseResult", added: tuple[str, ...], *, update: bool, is_new: bool
-) -> bool:
+def _should_write(result: "CaseResult", added: tuple[str, ...], *, update: bool, is_new: bool) -> bool:
     """Return whether the golden file of a result that differs is to be written or removed."""
     if result.outcome == "stale":
         return update and not is_new  # before the first case, such files are not golden files
@@ -334,9 +309,7 @@ def _add_result(report: "Report", result: "CaseResult") -> None:
     )
     error = result.output.error
     if error is not None:
-        report.add_row(
-            "!", escape_unprintable(error.message), format_location(error.location), "removed"
-        )
+        report.add_row("!", escape_unprintable(error.message), format_location(error.location), "removed")
         if error.hint:
             report.add_row("", f"hint: {escape_unprintable(error.hint)}")
     if result.outcome == "different" and result.golden_data is not None:
@@ -359,9 +332,7 @@ def _encode_report(report: CheckReport) -> dict[str, Any]:
         "different": bool(report.open_results),
         "added": list(report.added),
         "not_added": dict(report.skipped),
-        "cases": [
-            _encode_result(result, result.file in report.fixed_files) for result in report.results
-        ],
+        "cases": [_encode_result(result, result.file in report.fixed_files) for result in report.results],
     }
 
 

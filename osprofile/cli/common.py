@@ -6,13 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from osprofile.errors import (
-    CasesError,
-    InvalidProfileError,
-    NotFoundError,
-    OSProfileError,
-    quote_value,
-)
+from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,9 +30,7 @@ VERBS = (
     "profiles",
     "deploy",
 )
-GROUPS = {
-    "job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget"),
-}
+GROUPS = {"job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget")}
 """The verbs of two words, by their first word."""
 
 # Exit codes; those of errors are their attribute `exit_code`.
@@ -105,9 +97,7 @@ def parse_assignments(words: Iterable[str], option: str) -> dict[str, str]:
     return values
 
 
-def build_context(
-    profile: Profile, words: Iterable[str], job_name: str | None = None
-) -> dict[str, str]:
+def build_context(profile: Profile, words: Iterable[str], job_name: str | None = None) -> dict[str, str]:
     """Return the context of a new job: this user, the working directory, and `--context`.
 
     The directory's name is `job_name`, or a unique one.

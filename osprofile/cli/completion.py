@@ -75,9 +75,7 @@ def suggest_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
     path = params.get("store") or default_store_path()
     if not os.path.exists(path):
         return []
-    records = [
-        r for r in Store(path).list_all_jobs() if r.is_submitted and not r.status.state.is_terminal
-    ]
+    records = [r for r in Store(path).list_all_jobs() if r.is_submitted and not r.status.state.is_terminal]
     return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
 
 
@@ -132,9 +130,7 @@ COMPLETERS: Final[Mapping[str, Callable[[Mapping[str, Any]], list[Suggestion]]]]
 """The functions by the name that an option or argument gives as its `completer`."""
 
 
-def list_suggestions(
-    completer: str, params: Mapping[str, Any], incomplete: str
-) -> Iterable[Suggestion]:
+def list_suggestions(completer: str, params: Mapping[str, Any], incomplete: str) -> Iterable[Suggestion]:
     """Return the suggestions of a completer that begin with the incomplete word."""
     try:
         suggestions = COMPLETERS[completer](params)

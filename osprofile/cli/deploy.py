@@ -13,8 +13,7 @@ def deploy(
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     run: Annotated[
-        bool,
-        Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code."),
+        bool, Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code.")
     ] = False,
     json: JsonOption = False,
 ) -> int:
@@ -40,9 +39,7 @@ def deploy(
         words = shell.get_shell_command(resolved, special)
         code = shell.run_script(words, deployment_script(scripts)).exit_code
     if json:
-        common.print_json(
-            [{"path": s.path, "mode": f"{s.mode:o}", "sha256": s.digest} for s in scripts]
-        )
+        common.print_json([{"path": s.path, "mode": f"{s.mode:o}", "sha256": s.digest} for s in scripts])
     elif not run:
         common.print_result(deployment_script(scripts))
     elif not code:

@@ -15,14 +15,7 @@ from osprofile.cli.options import (
     SetFileOption,
     SetOption,
 )
-from osprofile.cli.terminal import (
-    Report,
-    format_diff,
-    format_location,
-    pluralize,
-    quote_value,
-    truncate_text,
-)
+from osprofile.cli.terminal import Report, format_diff, format_location, pluralize, quote_value, truncate_text
 from osprofile.errors import MissingValueError, escape_unprintable, quote_name
 
 if TYPE_CHECKING:
@@ -42,8 +35,7 @@ def diff(
     first: Annotated[str, Argument("The first profile: a name or a path.", "A", "profiles")],
     second: Annotated[str, Argument("The second profile.", "B", "profiles")],
     template: Annotated[
-        str | None,
-        Argument("Compare only this template, and what it uses.", "[TEMPLATE]", "templates"),
+        str | None, Argument("Compare only this template, and what it uses.", "[TEMPLATE]", "templates")
     ] = None,
     set: SetOption = [],  # noqa: A002  # the option's name
     set_file: SetFileOption = [],
@@ -51,12 +43,7 @@ def diff(
     context: ContextOption = [],
     variation: Annotated[
         str | None,
-        Option(
-            ("--variation", "-v"),
-            "Compare only the scripts of this variation.",
-            "NAME",
-            "variations",
-        ),
+        Option(("--variation", "-v"), "Compare only the scripts of this variation.", "NAME", "variations"),
     ] = None,
     application: ApplicationOption = None,
     profiles: ProfilesOption = [],
@@ -84,9 +71,7 @@ def diff(
     request = comparison.ComparisonRequest(read_request(fields, set_file, set), application)
     variations = comparison.find_common_variations(old, new, template, variation)
     # The same name in both contexts: a unique one would differ in every script.
-    sides = [
-        comparison.ProfileInContext(p, common.build_context(p, context, "JOB")) for p in (old, new)
-    ]
+    sides = [comparison.ProfileInContext(p, common.build_context(p, context, "JOB")) for p in (old, new)]
     pairs = comparison.compare_scripts(sides[0], sides[1], variations, request)
     _raise_refusal(pairs if template is not None else ())
     if template is None:
@@ -142,11 +127,7 @@ def _format_report(
 
 
 def _add_change(report: "Report", change: "ProfileChange") -> None:
-    heading, old, new = (
-        f"{_CHANGE_SIGNS[change.kind]} {_format_path(change.path)}",
-        change.old,
-        change.new,
-    )
+    heading, old, new = (f"{_CHANGE_SIGNS[change.kind]} {_format_path(change.path)}", change.old, change.new)
     kind = change.path[-1].kind
     if old is None or new is None:
         item = old or new
@@ -234,10 +215,7 @@ def _add_refused(report: "Report", refused: "Sequence[ScriptPair]") -> None:
 
 
 def _encode_comparison(
-    old: "Profile",
-    new: "Profile",
-    changes: "Sequence[ProfileChange]",
-    pairs: "Sequence[ScriptPair]",
+    old: "Profile", new: "Profile", changes: "Sequence[ProfileChange]", pairs: "Sequence[ScriptPair]"
 ) -> dict[str, Any]:
     return {
         "old": _encode_profile(old),
@@ -273,7 +251,5 @@ def _encode_pair(pair: "ScriptPair", names: tuple[str, str]) -> dict[str, Any]:
         "different": pair.differs,
         "old_error": errors[0] and errors[0].message,
         "new_error": errors[1] and errors[1].message,
-        "difference": list(format_diff(pair.old.text, pair.new.text, names))
-        if pair.differs
-        else [],
+        "difference": list(format_diff(pair.old.text, pair.new.text, names)) if pair.differs else [],
     }

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 def fields(
     *,
-    template: Annotated[
-        str, Argument("The template [default: START].", "[TEMPLATE]", "templates")
-    ] = "START",
+    template: Annotated[str, Argument("The template [default: START].", "[TEMPLATE]", "templates")] = "START",
     profile: ProfileOption = None,
     variation: Annotated[
         str, Option(("--variation", "-v"), "The variation of the template.", "NAME", "variations")

@@ -17,9 +17,7 @@ FORMATS = ("text", "json", "github", "sarif")
 
 def lint(
     *,
-    files: Annotated[
-        list[str], Argument("Profiles: files, folders, or names.", "FILE...", "profiles")
-    ],
+    files: Annotated[list[str], Argument("Profiles: files, folders, or names.", "FILE...", "profiles")],
     profiles: ProfilesOption = [],
     format: Annotated[  # noqa: A002  # the option's name
         str | None,
@@ -42,15 +40,11 @@ def lint(
     ignore: Annotated[
         list[str],
         Option(
-            ("--ignore",),
-            "Do not report codes that begin with these; may be repeated.",
-            "CODES",
-            "codes",
+            ("--ignore",), "Do not report codes that begin with these; may be repeated.", "CODES", "codes"
         ),
     ] = [],
     shellcheck: Annotated[
-        bool,
-        Option(("--shellcheck",), "Run shellcheck on the scripts, rendered with default values."),
+        bool, Option(("--shellcheck",), "Run shellcheck on the scripts, rendered with default values.")
     ] = False,
     json: JsonOption = False,
 ) -> int:

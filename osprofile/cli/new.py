@@ -10,15 +10,12 @@ def new(
     *,
     name: Annotated[str, Argument("The new profile's name.", "NAME")],
     extends: Annotated[
-        str,
-        Option(("--extends", "-e"), "The profile that it inherits from.", "NAME", "profiles"),
+        str, Option(("--extends", "-e"), "The profile that it inherits from.", "NAME", "profiles")
     ],
     directory: Annotated[
         str | None,
         Option(
-            ("--directory", "-o"),
-            "Write DIR/NAME/profile.xml, unless it exists [default: stdout].",
-            "DIR",
+            ("--directory", "-o"), "Write DIR/NAME/profile.xml, unless it exists [default: stdout].", "DIR"
         ),
     ] = None,
     profiles: ProfilesOption = [],

@@ -49,8 +49,7 @@ ProfileOption = Annotated[
     ),
 ]
 ProfilesOption = Annotated[
-    list[str],
-    Option(("--profiles",), "Search this directory for profiles first; may be repeated.", "DIR"),
+    list[str], Option(("--profiles",), "Search this directory for profiles first; may be repeated.", "DIR")
 ]
 ContextOption = Annotated[
     list[str],
@@ -61,25 +60,19 @@ ContextOption = Annotated[
     ),
 ]
 SetOption = Annotated[
-    list[str],
-    Option(("--set", "-s"), "Set a field of the request.", "NAME=VALUE", "assignments"),
+    list[str], Option(("--set", "-s"), "Set a field of the request.", "NAME=VALUE", "assignments")
 ]
 SetFileOption = Annotated[
-    list[str],
-    Option(("--set-file",), "Set a field to the content of a file.", "NAME=PATH", "assignments"),
+    list[str], Option(("--set-file",), "Set a field to the content of a file.", "NAME=PATH", "assignments")
 ]
 FieldsOption = Annotated[
-    str | None,
-    Option(("--fields",), "Read fields from a JSON object; - is standard input.", "FILE|-"),
+    str | None, Option(("--fields",), "Read fields from a JSON object; - is standard input.", "FILE|-")
 ]
 VariationOption = Annotated[
     str, Option(("--variation", "-v"), "The variation of the template.", "NAME", "variations")
 ]
 StrictOption = Annotated[
-    bool,
-    Option(
-        ("--strict", "--no-strict"), "Whether a field that the template does not use is an error."
-    ),
+    bool, Option(("--strict", "--no-strict"), "Whether a field that the template does not use is an error.")
 ]
 ApplicationOption = Annotated[
     str | None,
@@ -176,9 +169,7 @@ def _fill_defaults(
     for parameter in parameters:
         spec = parameter.spec
         if isinstance(spec, Argument) and positional:
-            arguments[parameter.keyword] = (
-                positional if parameter.is_repeatable else positional.pop(0)
-            )
+            arguments[parameter.keyword] = positional if parameter.is_repeatable else positional.pop(0)
             positional = [] if parameter.is_repeatable else positional
         if parameter.keyword in arguments:
             continue

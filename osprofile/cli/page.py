@@ -3,13 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Any
 
 from osprofile.cli import common
-from osprofile.cli.options import (
-    ContextOption,
-    JsonOption,
-    Option,
-    ProfileOption,
-    ProfilesOption,
-)
+from osprofile.cli.options import ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +18,10 @@ def page(
     *,
     profile: ProfileOption = None,
     output: Annotated[
-        str | None,
-        Option(("--output", "-o"), "Write the page to this file [default: stdout].", "FILE|-"),
+        str | None, Option(("--output", "-o"), "Write the page to this file [default: stdout].", "FILE|-")
     ] = None,
     serve: Annotated[
-        bool,
-        Option(("--serve",), "Serve the page with a form on 127.0.0.1 until Ctrl-C."),
+        bool, Option(("--serve",), "Serve the page with a form on 127.0.0.1 until Ctrl-C.")
     ] = False,
     port: Annotated[
         str | None, Option(("--port",), "With --serve: the port [default: any free port].", "N")
@@ -99,9 +91,7 @@ def _write_page(file: str, data: bytes) -> None:
         atomic_write(file, data)
 
 
-def _serve_page(
-    name: str | None, profiles: "Sequence[str]", context: dict[str, str], port: int
-) -> int:
+def _serve_page(name: str | None, profiles: "Sequence[str]", context: dict[str, str], port: int) -> int:
     import asyncio
     import logging
 
@@ -111,9 +101,7 @@ def _serve_page(
         return common.open_profile(name, profiles)
 
     logging.basicConfig(format="incarnate: %(message)s", level=logging.WARNING)
-    site = LivePage(
-        load, context, lambda: list(common.open_repository(profiles).iter_directories())
-    )
+    site = LivePage(load, context, lambda: list(common.open_repository(profiles).iter_directories()))
 
     async def run() -> None:
         server = PageServer(site, port)

@@ -10,11 +10,7 @@ if TYPE_CHECKING:
     from osprofile.profile.repository import Repository
 
 
-def profiles(
-    *,
-    profiles: ProfilesOption = [],
-    json: JsonOption = False,
-) -> int:
+def profiles(*, profiles: ProfilesOption = [], json: JsonOption = False) -> int:
     """List the profiles of the search path: name, parents, file.
 
     If two profiles have the same name, the first on the path is used; it may extend the second.

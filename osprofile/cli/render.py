@@ -36,8 +36,7 @@ def render(
     profiles: ProfilesOption = [],
     strict: StrictOption = True,
     run: Annotated[
-        bool,
-        Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code."),
+        bool, Option(("--run",), "Run the script with the profile's SHELL, and exit with its exit code.")
     ] = False,
     json: JsonOption = False,
 ) -> int:
@@ -72,9 +71,7 @@ def render(
         words = shell.get_shell_command(resolved, special)
         finished = shell.run_script(words, shell.build_script(incarnation), capture=json)
         if json:
-            common.print_json(
-                {**_encode_incarnation(resolved.name, incarnation), **_encode_output(finished)}
-            )
+            common.print_json({**_encode_incarnation(resolved.name, incarnation), **_encode_output(finished)})
         return finished.exit_code
     if json:
         common.print_json(_encode_incarnation(resolved.name, incarnation))

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def read_request(
-    fields: str | None, set_file: Iterable[str], assignments: Iterable[str]
-) -> dict[str, str]:
+def read_request(fields: str | None, set_file: Iterable[str], assignments: Iterable[str]) -> dict[str, str]:
     """Return the values of `--fields`, `--set-file` and `--set`; the later of these take precedence.
 
     Raises `UsageError`, `ValueRefusedError`.
@@ -50,10 +48,7 @@ def _read_json_fields(path: str) -> dict[str, str]:
     try:
         # Numbers stay as they are written: 1.50 is not 1.5.
         values = json.loads(
-            _read_content(path, option),
-            parse_int=str,
-            parse_float=str,
-            object_pairs_hook=reject_duplicates,
+            _read_content(path, option), parse_int=str, parse_float=str, object_pairs_hook=reject_duplicates
         )
     except (ValueError, RecursionError) as error:
         raise common.UsageError(f"{option}: invalid JSON: {error}") from None

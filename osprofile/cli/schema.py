@@ -10,8 +10,7 @@ from osprofile.cli.terminal import pluralize
 def schema(
     *,
     name: Annotated[
-        str | None,
-        Argument("Print this file, as in osprofile.xsd or catalog.xml.", "[NAME]", "schemas"),
+        str | None, Argument("Print this file, as in osprofile.xsd or catalog.xml.", "[NAME]", "schemas")
     ] = None,
     directory: Annotated[
         str | None,
@@ -44,9 +43,7 @@ def schema(
     where = path.abspath(path.expanduser(directory or data_directories.get_schemas_directory()))
     catalog = path.join(where, editors.CATALOG_NAME)
     if json:
-        schemas = {
-            path.join(where, n): namespace for n, namespace in editors.SCHEMA_NAMESPACES.items()
-        }
+        schemas = {path.join(where, n): namespace for n, namespace in editors.SCHEMA_NAMESPACES.items()}
         lines = {
             "vs_code": editors.format_vs_code_settings(catalog),
             "emacs": editors.format_emacs_settings(catalog),
@@ -54,10 +51,7 @@ def schema(
         common.print_json({"catalog": catalog, "schemas": schemas, **lines})
         return 0
     common.print_result(
-        "".join(
-            f"{path.join(where, n)}  {namespace}\n"
-            for n, namespace in editors.SCHEMA_NAMESPACES.items()
-        )
+        "".join(f"{path.join(where, n)}  {namespace}\n" for n, namespace in editors.SCHEMA_NAMESPACES.items())
         + f"{catalog}\n\n"
         f"VS Code, with the extension XML by Red Hat, in settings.json:\n\n{editors.format_vs_code_settings(catalog)}\n\n"
         f"Emacs, with the package lsp-mode, in its init file:\n\n{editors.format_emacs_settings(catalog)}"

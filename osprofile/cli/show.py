@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 def show(
     *,
     template: Annotated[
-        str | None,
-        Argument("Show only this template, with its bodies.", "[TEMPLATE]", "templates"),
+        str | None, Argument("Show only this template, with its bodies.", "[TEMPLATE]", "templates")
     ] = None,
     profile: ProfileOption = None,
     profiles: ProfilesOption = [],
@@ -68,9 +67,7 @@ def _format_lines(profile: "Profile", template_name: str | None) -> Iterator[str
         yield f"{kind} {entity.name}  by {entity.template}  {entity.location}{_format_overrides(profile, entity)}"
 
 
-def _format_template(
-    profile: "Profile", template: "Template", *, bodies: bool = False
-) -> Iterator[str]:
+def _format_template(profile: "Profile", template: "Template", *, bodies: bool = False) -> Iterator[str]:
     yield f"template {template.name}  {template.location}{_format_overrides(profile, template)}"
     for invocation in template.invocations.values():
         script = invocation.static_script
@@ -122,9 +119,7 @@ def _encode_profile(profile: "Profile", template_name: str | None) -> dict[str, 
         "delimiter": profile.delimiter,
         "global_fields": {f.name: str(f.location) for f in profile.global_fields.values()},
         "templates": encoded,
-        "storages": [
-            {**encode_entity(s), "template": s.template} for s in profile.storages.values()
-        ],
+        "storages": [{**encode_entity(s), "template": s.template} for s in profile.storages.values()],
         "applications": [
             {
                 **encode_entity(a),

@@ -65,9 +65,7 @@ def excerpt_line(line: str, offset: int, width: int) -> str:
     if len(escape_unprintable(line)) <= width:
         return escape_unprintable(line)
     start = max(min(offset - width // 4, len(line) - width + 3), 0)
-    return (
-        truncate_text(line, width) if start == 0 else "..." + truncate_text(line[start:], width - 3)
-    )
+    return truncate_text(line, width) if start == 0 else "..." + truncate_text(line[start:], width - 3)
 
 
 def quote_value(value: str, width: int) -> str:
@@ -128,9 +126,7 @@ class Report:
     def add_row(self, label: str, text: str, location: str = "", style: str = "word") -> None:
         """Add a line below a heading: a label, a text and a location."""
         start = (
-            " " * self._indent
-            + self.apply_style(style, label)
-            + " " * (self._label_width - len(label) + 1)
+            " " * self._indent + self.apply_style(style, label) + " " * (self._label_width - len(label) + 1)
         )
         length = self._indent + max(self._label_width, len(label)) + 1 + len(text)
         self._add_located(

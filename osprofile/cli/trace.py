@@ -45,8 +45,7 @@ def trace(
     profiles: ProfilesOption = [],
     strict: StrictOption = True,
     field: Annotated[
-        list[str],
-        Option(("--field", "-f"), "Trace only this field; may be repeated.", "NAME", "used-fields"),
+        list[str], Option(("--field", "-f"), "Trace only this field; may be repeated.", "NAME", "used-fields")
     ] = [],
     json: JsonOption = False,
 ) -> int:
@@ -86,9 +85,7 @@ def trace(
     return 0
 
 
-def _select_fields(
-    traces: "tuple[FieldTrace, ...]", names: list[str], template: str
-) -> "list[FieldTrace]":
+def _select_fields(traces: "tuple[FieldTrace, ...]", names: list[str], template: str) -> "list[FieldTrace]":
     known = {t.name for t in traces}
     for name in names:
         if name not in known:
@@ -130,26 +127,20 @@ def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
         report.add_row("tag", shown, format_location(field_trace.tag.location))
     for check in field_trace.checks:
         report.add_row(
-            check.name,
-            truncate_text(check.constraint, report.text_width),
-            format_location(check.location),
+            check.name, truncate_text(check.constraint, report.text_width), format_location(check.location)
         )
     for use in field_trace.uses:
         _add_use(report, field_trace, use)
 
 
 def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> None:
-    report.add_row(
-        "used", truncate_text(use.source_form, report.text_width), format_location(use.location)
-    )
+    report.add_row("used", truncate_text(use.source_form, report.text_width), format_location(use.location))
     value = field_trace.value
     if use.derived_value is not None:
         report.add_row("", f"derived: {quote_value(use.derived_value, report.text_width - 9)}")
         value = use.derived_value
     if use.pattern is not None:
-        result = (
-            "unchanged" if use.after == value else quote_value(use.after, report.text_width - 8)
-        )
+        result = "unchanged" if use.after == value else quote_value(use.after, report.text_width - 8)
         report.add_row("", f"result: {result}")
     where = _format_position(use.position)
     content = excerpt_line(
@@ -173,9 +164,7 @@ def _format_position(position: "ValuePosition") -> str:
 # For programs
 
 
-def _encode_trace(
-    profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]"
-) -> dict[str, object]:
+def _encode_trace(profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]") -> dict[str, object]:
     return {
         "profile": profile,
         "template": incarnation.template,
@@ -197,8 +186,7 @@ def _encode_field(field_trace: "FieldTrace") -> dict[str, Any]:
             {"origin": s.origin, "value": s.value, "place": common.encode_location(s.location)}
             for s in field_trace.sources
         ],
-        "tag": tag
-        and {"name": tag.name, "value": tag.value, "place": common.encode_location(tag.location)},
+        "tag": tag and {"name": tag.name, "value": tag.value, "place": common.encode_location(tag.location)},
         "checks": [
             {"rule": c.name, "allows": c.constraint, "place": common.encode_location(c.location)}
             for c in field_trace.checks

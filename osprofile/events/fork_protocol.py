@@ -83,9 +83,7 @@ def parse_request(line: str) -> StartRequest | Refusal | None:
         end = match.end() if match else 0
         name, value = _unescape_text(field[:end]), field[end:]
         if name not in ATTRIBUTE_NAMES or not value:
-            return Refusal(
-                tag, PARAMETER_NOT_SUPPORTED, f"unknown attribute: {quote_value(field, 40)}"
-            )
+            return Refusal(tag, PARAMETER_NOT_SUPPORTED, f"unknown attribute: {quote_value(field, 40)}")
         is_list = name in ("environment", "arguments", "stdout", "stderr")
         values = _split_unescaped(_VALUE_PATTERN, value[1:], ",") if is_list else [value[1:]]
         attributes[name] = [_unescape_text(text) for text in values]

@@ -110,9 +110,7 @@ class ForkStarter:
         self._ended_processes += [process for process in inherited if process.job_id in ended]
         return [process for process in inherited if process.job_id not in ended]
 
-    def _start_processes(
-        self, request: protocol.StartRequest
-    ) -> list[WatchedProcess] | protocol.Refusal:
+    def _start_processes(self, request: protocol.StartRequest) -> list[WatchedProcess] | protocol.Refusal:
         prefix, started, group = uuid.uuid4(), dict[WatchedProcess, Popen[bytes]](), 0
         try:
             size = self._record.get_size()
@@ -282,9 +280,7 @@ def _read_input() -> bytes:
         return b""
 
 
-def _handle_input(
-    starter: ForkStarter, replies: _ReplyQueue, buffer: bytearray, data: bytes
-) -> None:
+def _handle_input(starter: ForkStarter, replies: _ReplyQueue, buffer: bytearray, data: bytes) -> None:
     """Answer the requests that are complete, and leave the beginning of the next one in `buffer`.
 
     Of one that is too long no more is kept than shows that it is.

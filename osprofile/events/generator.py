@@ -46,9 +46,7 @@ def generate_events(
     gc.disable()  # nothing here makes cycles, and a tenth of the time went into looking for them
     while True:
         text = source.read_events()
-        data = emit.take_emitted_lines().encode("utf-8", "surrogateescape") + (text or "").encode(
-            "latin-1"
-        )
+        data = emit.take_emitted_lines().encode("utf-8", "surrogateescape") + (text or "").encode("latin-1")
         if data and not output.write_lines(data):
             break
         if text is None:
@@ -93,9 +91,7 @@ class ProgressBar:
             self._total_bytes = unread
         if self._progress:
             self._progress.update(
-                self._progress.task_ids[0],
-                total=self._total_bytes,
-                completed=self._total_bytes - unread,
+                self._progress.task_ids[0], total=self._total_bytes, completed=self._total_bytes - unread
             )
             self._progress.refresh()
 

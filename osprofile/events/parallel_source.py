@@ -40,9 +40,7 @@ def parallelize_source(source: Source, processes: int | None) -> Source:
     log, parser = source.logs[0]
     if not isinstance(parser, ParallelParser):
         return source
-    if processes is None and (
-        _count_processors() < 2 or log.count_unread_bytes() < MIN_PARALLEL_BACKLOG
-    ):
+    if processes is None and (_count_processors() < 2 or log.count_unread_bytes() < MIN_PARALLEL_BACKLOG):
         return source
     return ParallelSource(source, log, parser)
 
@@ -151,9 +149,7 @@ def _run_child(parser: ParallelParser, input_fd: int, output_fd: int) -> NoRetur
         for fd in (0, 1):  # whoever waits for the parent's pipes to close must not wait for these
             os.dup2(null, fd)
         while data := _read_message(input_fd):
-            _write_message(
-                output_fd, marshal.dumps(parser.parse_isolated_block(decode_lines(data)))
-            )
+            _write_message(output_fd, marshal.dumps(parser.parse_isolated_block(decode_lines(data))))
         exit_code = 0
     finally:
         os._exit(exit_code)

@@ -45,12 +45,7 @@ with STATE 1 pending, 2 active, 4 failed, 8 done. Ends when the standard input i
                       and the backlog is at least 8 MiB
   -h, --help          show this text
 """
-_FLAG_OPTIONS: Final = {
-    "-b": "background",
-    "--extended": "extended",
-    "-h": "help",
-    "--help": "help",
-}
+_FLAG_OPTIONS: Final = {"-b": "background", "--extended": "extended", "-h": "help", "--help": "help"}
 DEFAULT_CONFIG_DIRECTORY: Final = "/etc/globus"
 
 

@@ -60,9 +60,7 @@ def timestamp_from_utc(wall: WallTime) -> int:
 def is_valid_wall_time(wall: WallTime) -> bool:
     """Return whether each number is in its range."""
     year, month, day, hour, minute = wall
-    return (
-        1900 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= 31 and hour <= 23 and minute <= 59
-    )
+    return 1900 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= 31 and hour <= 23 and minute <= 59
 
 
 @final

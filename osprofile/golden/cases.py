@@ -92,9 +92,7 @@ def parse_cases(file: str, data: bytes, *, allow_missing: bool = False) -> CaseS
     if not cases and not reader.errors and not allow_missing:
         raise files.make_error(f"{file} has no cases", _ADD_HINT)
     if reader.errors:
-        raise CasesError(
-            sorted(reader.errors, key=lambda e: e.location.offset if e.location else 0)
-        )
+        raise CasesError(sorted(reader.errors, key=lambda e: e.location.offset if e.location else 0))
     return CaseSuite(paths.dirname(file), cases, reader.context, source)
 
 
@@ -107,13 +105,9 @@ def _decode_toml(source: Source) -> dict[str, Any]:
         return tomllib.loads(source.data.decode("utf-8"))
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
-        raise files.make_error(
-            "the file is not UTF-8", hint, Location(source, error.start)
-        ) from None
+        raise files.make_error("the file is not UTF-8", hint, Location(source, error.start)) from None
     except RecursionError:
-        raise files.make_error(
-            "the values are nested too deeply", location=Location(source, 0)
-        ) from None
+        raise files.make_error("the values are nested too deeply", location=Location(source, 0)) from None
     except ValueError as error:
         hint = "the file must be TOML 1.0"
         if source.data.startswith(b"\xef\xbb\xbf"):

@@ -96,9 +96,7 @@ def incarnate_case(profile: Profile, case: Case) -> CaseOutput:
     return CaseOutput(incarnation.text.encode(), None, incarnation.warnings, case.must_be_refused)
 
 
-def compare_case(
-    case: Case, file: str, output: CaseOutput, golden_data: bytes | None
-) -> CaseResult:
+def compare_case(case: Case, file: str, output: CaseOutput, golden_data: bytes | None) -> CaseResult:
     """Compare the output for a case with the content of its golden file."""
     if output.error is not None:
         outcome = CaseOutcome.REFUSED
@@ -124,9 +122,7 @@ def check_cases(
         if is_selected(case.name):
             file = cases.golden_path(case.name)
             try:
-                results.append(
-                    compare_case(case, file, incarnate_case(profile, case), files.read_file(file))
-                )
+                results.append(compare_case(case, file, incarnate_case(profile, case), files.read_file(file)))
             except NotFoundError as error:
                 message = f"case {case.name}: {error.message}"
                 errors.append(OSProfileError(message, location=case.location, hint=error.hint))
@@ -141,6 +137,4 @@ def _list_stale_files(cases: CaseSuite, is_selected: Callable[[str], bool]) -> I
     for name in files.list_golden_files(cases.folder):
         # A file whose name no case can have is not a golden file.
         if name not in cases.cases and CASE_NAME.fullmatch(name) and is_selected(name):
-            yield CaseResult(
-                name, CaseOutcome.STALE, cases.golden_path(name), None, None, _NO_OUTPUT
-            )
+            yield CaseResult(name, CaseOutcome.STALE, cases.golden_path(name), None, None, _NO_OUTPUT)

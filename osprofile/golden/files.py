@@ -52,9 +52,7 @@ def read_file(path: str) -> bytes | None:
         return None
     except OSError as error:
         if paths.islink(path):
-            raise make_error(
-                f"{path} is a symbolic link", "replace it by the file itself"
-            ) from None
+            raise make_error(f"{path} is a symbolic link", "replace it by the file itself") from None
         raise make_error(f"{path} cannot be read: {error.strerror}") from None
     try:
         if not stat.S_ISREG(os.fstat(number).st_mode):
@@ -66,9 +64,7 @@ def read_file(path: str) -> bytes | None:
     finally:
         os.close(number)
     if len(data) > MAX_FILE_SIZE:
-        raise make_error(
-            f"{path} is larger than {MAX_FILE_SIZE >> 20} MiB", "is this the right file?"
-        )
+        raise make_error(f"{path} is larger than {MAX_FILE_SIZE >> 20} MiB", "is this the right file?")
     return data
 
 

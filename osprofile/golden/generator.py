@@ -143,12 +143,7 @@ class _NamePool:
 
 
 def _build_case(
-    name: str,
-    plan: Plan,
-    common: Mapping[str, str],
-    examples: Mapping[str, str],
-    *,
-    hostile: bool,
+    name: str, plan: Plan, common: Mapping[str, str], examples: Mapping[str, str], *, hostile: bool
 ) -> Case:
     fields = _choose_fields(plan, hostile=hostile)
     context = dict(common)

@@ -68,10 +68,7 @@ def format_cases_file(profile: Profile, generated: GeneratedCases) -> str:
         "# `incarnate check` shows what differs; with --update it writes the golden files.",
         "",
         "[context]",
-        *(
-            f"{toml.format_key(name)} = {toml.format_string(v)}"
-            for name, v in generated.context.items()
-        ),
+        *(f"{toml.format_key(name)} = {toml.format_string(v)}" for name, v in generated.context.items()),
         *format_cases(generated),
     ]
     return "\n".join([*lines, ""])
@@ -91,6 +88,4 @@ def _format_case(case: Case, generated: GeneratedCases) -> Iterator[str]:
         yield f"variation = {toml.format_string(case.variation)}"
     extra = {n: v for n, v in case.context.items() if generated.context.get(n) != v}
     for table, values in (("fields", case.fields), ("context", extra)):
-        yield from (
-            f"{toml.format_key(table, n)} = {toml.format_string(v)}" for n, v in values.items()
-        )
+        yield from (f"{toml.format_key(table, n)} = {toml.format_string(v)}" for n, v in values.items())

@@ -132,9 +132,7 @@ def compile_replacement(body: TemplateBody, replacement: Replacement) -> Callabl
         raise InvalidProfileError([describe_regex_error(body, replacement, error)]) from None
 
 
-def describe_regex_error(
-    body: TemplateBody, replacement: Replacement, error: JavaRegexError
-) -> Problem:
+def describe_regex_error(body: TemplateBody, replacement: Replacement, error: JavaRegexError) -> Problem:
     """Return the problem for an error of FROM or TO, with its location in the document."""
     in_replacement = error.text == replacement.replacement != replacement.pattern
     start = replacement.replacement_start if in_replacement else replacement.pattern_start

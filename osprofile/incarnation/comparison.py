@@ -109,9 +109,7 @@ def find_common_variations(
     )
 
 
-def _find_lookup_error(
-    profile: Profile, template: str, variation: str | None
-) -> OSProfileError | None:
+def _find_lookup_error(profile: Profile, template: str, variation: str | None) -> OSProfileError | None:
     try:
         found = profile.get_template(template)
         if variation is not None:
@@ -121,9 +119,7 @@ def _find_lookup_error(
     return None
 
 
-def collect_scope(
-    old: Profile, new: Profile, template: str, application: str | None
-) -> TemplateScope:
+def collect_scope(old: Profile, new: Profile, template: str, application: str | None) -> TemplateScope:
     """Return what a template's scripts are made of in either profile, START's parts included.
 
     Raises `InvalidProfileError`.
@@ -156,9 +152,7 @@ def compare_scripts(
     _check_request(old, new, variations, request)
     pairs = [
         ScriptPair(
-            template,
-            variation,
-            *(_render_script(s, template, variation, request) for s in (old, new)),
+            template, variation, *(_render_script(s, template, variation, request) for s in (old, new))
         )
         for template, variation in variations
     ]

@@ -54,9 +54,7 @@ class CompiledText:
 
     __slots__ = ("_getter", "_keys", "_literals", "_slots")
 
-    def __init__(
-        self, parts: Sequence[str], keys: Sequence[str], slots: Sequence[TextSlot] = ()
-    ) -> None:
+    def __init__(self, parts: Sequence[str], keys: Sequence[str], slots: Sequence[TextSlot] = ()) -> None:
         """Take the parts, with literals at even indexes, and the keys for the odd ones, in order."""
         self._literals = list(parts)
         self._keys = tuple(keys)

@@ -36,7 +36,4 @@ def working_directory(profile: Profile, user: str, name: str) -> str:
 def new_context(profile: Profile) -> dict[str, str]:
     """Return USER_NAME and a new WORKING_DIRECTORY for one job of this process's user."""
     user = get_user_name()
-    return {
-        "USER_NAME": user,
-        "WORKING_DIRECTORY": working_directory(profile, user, generate_unique_name()),
-    }
+    return {"USER_NAME": user, "WORKING_DIRECTORY": working_directory(profile, user, generate_unique_name())}

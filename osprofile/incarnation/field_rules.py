@@ -47,9 +47,7 @@ JOB_SCRIPT: Final = "JOB_SCRIPT"
 
 def is_special_field(name: str) -> bool:
     """Return whether only the context or the engine may set the field (OS Profile 0.3, 2.3.1)."""
-    return (
-        name in SPECIAL_FIELDS or name == JOB_SCRIPT or name.startswith(TARGET_SYSTEM_INFO_PREFIX)
-    )
+    return name in SPECIAL_FIELDS or name == JOB_SCRIPT or name.startswith(TARGET_SYSTEM_INFO_PREFIX)
 
 
 def format_duration(seconds: int) -> str:
@@ -64,10 +62,7 @@ def format_minutes(seconds: int) -> str:
     return str(-(-seconds // 60))
 
 
-DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {
-    "HMS": format_duration,
-    "MINUTES": format_minutes,
-}
+DERIVED_FORMATS: Final[dict[str, Callable[[int], str]]] = {"HMS": format_duration, "MINUTES": format_minutes}
 """The derived fields `<X:HMS>` and `<X:MINUTES>` of an integer field X in seconds."""
 
 
@@ -156,9 +151,7 @@ def _iter_checks(field: Field) -> Iterator[ValueCheck]:
     for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
         if limit is not None:
             place = field.locate_child(name)
-            yield ValueCheck(
-                name, format_number(limit), place, partial(_check_limit, field, name, limit)
-            )
+            yield ValueCheck(name, format_number(limit), place, partial(_check_limit, field, name, limit))
     if field.pattern_text is not None:
         place = field.find_declaration("pattern_text").element.locate_attribute(PATTERN_ATTRIBUTE)
         yield ValueCheck("pattern", field.pattern_text, place, partial(_check_pattern, field))
@@ -183,14 +176,10 @@ def _check_integer(field: Field, value: str, label: str) -> None:
     place = field.location
     if not is_integer(value):
         hint = "digits only, and no leading zero, which a shell takes for an octal number"
-        raise ValueRefusedError(
-            f"{label} is not an integer", field=field.name, location=place, hint=hint
-        )
+        raise ValueRefusedError(f"{label} is not an integer", field=field.name, location=place, hint=hint)
     if int(value[:20]) > MAX_INTEGER:
         hint = f"a shell computes up to {MAX_INTEGER}"
-        raise ValueRefusedError(
-            f"{label} is too large", field=field.name, location=place, hint=hint
-        )
+        raise ValueRefusedError(f"{label} is too large", field=field.name, location=place, hint=hint)
 
 
 def _check_number(field: Field, value: str, label: str) -> None:
@@ -258,9 +247,7 @@ class FieldRule:
     def is_needed(field: Field) -> bool:
         """Return whether a field has any tag, type, limit or pattern."""
         typed = field.type is not None and field.type != "text"
-        return (
-            bool(field.tags) or typed or is_numeric_field(field) or field.pattern_text is not None
-        )
+        return bool(field.tags) or typed or is_numeric_field(field) or field.pattern_text is not None
 
     def find_tag(self, raw_value: str) -> Tag | None:
         """Return the tag whose value replaces `raw_value`, or None."""
@@ -360,9 +347,7 @@ def validate_text(name: str, value: object) -> None:
         message = f"field {name}: a value is a string, not {type(value).__name__}"
         raise ValueRefusedError(message, field=name)
     if "\0" in value:
-        raise ValueRefusedError(
-            f"field {name}: {quote_value(value)} has a NUL character", field=name
-        )
+        raise ValueRefusedError(f"field {name}: {quote_value(value)} has a NUL character", field=name)
     try:
         value.encode()
     except UnicodeEncodeError:

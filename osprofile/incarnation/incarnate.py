@@ -10,13 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
-from osprofile.errors import (
-    MissingValueError,
-    NotSettableError,
-    UnknownFieldError,
-    quote_name,
-    suggest_names,
-)
+from osprofile.errors import MissingValueError, NotSettableError, UnknownFieldError, quote_name, suggest_names
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.lengths import ALWAYS_SHORT_ENOUGH, check_length
 from osprofile.incarnation.plan import get_plan, plan_static_scripts
@@ -122,9 +116,7 @@ class Incarnation:
         plan, values, *_ = self._inputs
         declaration = plan.declarations.get(name)
         origin, raw_value = next(self.list_sources(name))
-        return FieldValue(
-            name, values[name], raw_value, origin, declaration and declaration.location
-        )
+        return FieldValue(name, values[name], raw_value, origin, declaration and declaration.location)
 
 
 def incarnate(
@@ -206,11 +198,7 @@ def _resolve_values(
         raw_value = values[name]
         value = known.get(raw_value)
         values[name] = rule.resolve_value(raw_value) if value is None else value
-    if (
-        plan.unquoted_text is not None
-        and joined is not None
-        and plan.quoted_character not in joined
-    ):
+    if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
         return values, plan.unquoted_text
     for key, name, old, new in plan.literal_replacements:
         value = values[name]
@@ -240,9 +228,7 @@ def _validate_values(plan: Plan, *sources: Mapping[str, str]) -> None:
             check_length(name, values[name], plan.declarations.get(name))
 
 
-def _check_request_names(
-    plan: Plan, request: Mapping[str, str], *, strict: bool
-) -> tuple[str, ...]:
+def _check_request_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:
     """Raise for fields that a request may not set; return warnings about those without effect."""
     warnings = []
     for name in request:
@@ -255,7 +241,9 @@ def _check_request_names(
             raise NotSettableError(message, field=name, location=declaration.location, hint=hint)
         if name in plan.uses and name not in plan.declarations:
             use = plan.uses[name]
-            message = f"field {name} is not declared in template {use.template.name}: only the context can give it"
+            message = (
+                f"field {name} is not declared in template {use.template.name}: only the context can give it"
+            )
             hint = f'declare it there to let requests set it: <Field name="{name}">'
             raise NotSettableError(message, field=name, location=use.location, hint=hint)
         if name in plan.fixed:

@@ -39,10 +39,7 @@ def check_length(name: str, value: str, declaration: Field | None) -> None:
     if len(value) <= ALWAYS_SHORT_ENOUGH:
         return
     data = value.encode()
-    if declaration is not None and declaration.pattern_text in {
-        ARGUMENTS_PATTERN,
-        ENVIRONMENT_PATTERN,
-    }:
+    if declaration is not None and declaration.pattern_text in {ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN}:
         _check_word_lengths(name, value, data)
         return
     # The bundled profiles pass it to the job as the variable GPE_NAME.
@@ -55,16 +52,16 @@ def check_length(name: str, value: str, declaration: Field | None) -> None:
 def _check_word_lengths(name: str, value: str, data: bytes) -> None:
     words = re.findall(_SHELL_WORD, data) if len(data) <= MAX_WORDS_SIZE else [data]
     for number, word in enumerate(words, 1):
-        size = (
-            len(word)
-            if len(word) <= MAX_ARGUMENT_SIZE
-            else len(re.sub(_QUOTED_PART, rb"\1\2", word))
-        )
+        size = len(word) if len(word) <= MAX_ARGUMENT_SIZE else len(re.sub(_QUOTED_PART, rb"\1\2", word))
         if size > MAX_ARGUMENT_SIZE and len(data) <= MAX_WORDS_SIZE:
-            message = f"field {name}: word {number} of {quote_value(value)} is too long for a program: {size} bytes"
+            message = (
+                f"field {name}: word {number} of {quote_value(value)} is too long for a program: {size} bytes"
+            )
             hint = f"at most {MAX_ARGUMENT_SIZE}; put it into a file"
             raise ValueRefusedError(message, field=name, hint=hint)
     total_size = sum(map(len, words)) + len(words) * (1 + _POINTER_SIZE)
     if total_size > MAX_WORDS_SIZE:
-        message = f"field {name}: {quote_value(value)} is too long for a program: its words take {total_size} bytes"
+        message = (
+            f"field {name}: {quote_value(value)} is too long for a program: its words take {total_size} bytes"
+        )
         raise ValueRefusedError(message, field=name, hint=f"at most {MAX_WORDS_SIZE}; use a file")

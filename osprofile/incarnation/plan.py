@@ -14,13 +14,7 @@ from weakref import finalize
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules as rules
-from osprofile.incarnation.compiled_text import (
-    CompiledText,
-    FieldUse,
-    TextSlot,
-    ValueStep,
-    create_join_step,
-)
+from osprofile.incarnation.compiled_text import CompiledText, FieldUse, TextSlot, ValueStep, create_join_step
 from osprofile.incarnation.static_scripts import get_deployed_name
 from osprofile.profile.model import Template
 
@@ -104,12 +98,8 @@ def get_plan(profile: Profile, template: str, variation: str, application: str |
     plan = plans.get(key)
     if plan is None:
         if application:
-            find_application(
-                profile, application
-            )  # a wrong name is an error even if it is not used
-        plan = _PlanCompiler(profile, application).compile_plan(
-            profile.get_template(template), variation
-        )
+            find_application(profile, application)  # a wrong name is an error even if it is not used
+        plan = _PlanCompiler(profile, application).compile_plan(profile.get_template(template), variation)
         plans[key] = plan
     return plan
 
@@ -153,9 +143,7 @@ def merge_declaration(
             f"{template.name}, which are used together"
         )
         own, other = declaration, first
-        if (
-            declaration.name not in template.fields
-        ):  # a global field: the template's own is at fault
+        if declaration.name not in template.fields:  # a global field: the template's own is at fault
             own, other = other, own
         hint = (
             f"the other declaration stands at {other.location}; only limits and type may differ, "
@@ -199,15 +187,10 @@ class _PlanCompiler:
             raise InvalidProfileError([Problem("OSP304", message, first.location, hint)])
         declared = {name: field for name, (field, _template) in self.declarations.items()}
         fixed = {name: f.value for name, f in declared.items() if f.value is not None}
-        of_profile = {
-            rules.PROFILE_NAME: self.profile.name,
-            rules.USPACE_ROOT: self.profile.uspace_root,
-        }
+        of_profile = {rules.PROFILE_NAME: self.profile.name, rules.USPACE_ROOT: self.profile.uspace_root}
         fixed |= {name: value for name, value in of_profile.items() if name in self.uses}
         defaults = {
-            name: f.default
-            for name, f in declared.items()
-            if f.default is not None and name not in fixed
+            name: f.default for name, f in declared.items() if f.default is not None and name not in fixed
         }
         # Seven quotings fewer take a small script of 15 fields from 5.4 to 4.9 us. START has steps.
         originals = {old for _key, _name, old, _new in self.literal_replacements.values()}
@@ -219,9 +202,7 @@ class _PlanCompiler:
                 {key: name for key, name, _old, _new in self.literal_replacements.values()}
             )
         field_rules = [
-            (name, rules.FieldRule(f))
-            for name, f in declared.items()
-            if rules.FieldRule.is_needed(f)
+            (name, rules.FieldRule(f)) for name, f in declared.items() if rules.FieldRule.is_needed(f)
         ]
         return Plan(
             template=template,
@@ -262,9 +243,7 @@ class _PlanCompiler:
         self, template: Template, invocation: Invocation, *, top: bool = False
     ) -> CompiledText:
         if invocation.static_script is not None:
-            return self.compile_static_script(
-                template, invocation, invocation.static_script, top=top
-            )
+            return self.compile_static_script(template, invocation, invocation.static_script, top=top)
         if invocation.body is None:  # the schema has Body or StaticScript
             return CompiledText([""], [])
         return self.compile_body(template, invocation, invocation.body, {}, top=top)
@@ -308,9 +287,7 @@ class _PlanCompiler:
         else:
             declared = field
             self.deriving_templates.setdefault(name, template)
-            self.steps.setdefault(
-                name, ValueStep(name, lambda v: rules.derive_value(field, name, v[base]))
-            )
+            self.steps.setdefault(name, ValueStep(name, lambda v: rules.derive_value(field, name, v[base])))
         self.uses.setdefault(base or name, use)
         if declared is not None:
             self.add_declaration(declared, template)
@@ -350,15 +327,10 @@ class _PlanCompiler:
     def compile_job_script(self) -> str:
         """Compile prologue, application and epilogue; return the key of their text."""
         if rules.JOB_SCRIPT not in self.steps:
-            self.application = find_application(
-                self.profile, self.application_name or DEFAULT_APPLICATION
-            )
-            templates = [
-                self.profile.get_template(n or self.application.template) for n in JOB_SCRIPT_PARTS
-            ]
+            self.application = find_application(self.profile, self.application_name or DEFAULT_APPLICATION)
+            templates = [self.profile.get_template(n or self.application.template) for n in JOB_SCRIPT_PARTS]
             self.add_joined_texts(
-                rules.JOB_SCRIPT,
-                *(self.compile_invocation(t, t.get_invocation()) for t in templates),
+                rules.JOB_SCRIPT, *(self.compile_invocation(t, t.get_invocation()) for t in templates)
             )
         return rules.JOB_SCRIPT
 
@@ -371,9 +343,7 @@ class _PlanCompiler:
         arguments = self.compile_body(template, invocation, script.arguments, {}, top=top)
         target = self.add_joined_texts("TARGET" + suffix, path)
         argument_key = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
-        return self.compile_bin_body(
-            "RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key}
-        )
+        return self.compile_bin_body("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key})
 
     def compile_script_path(self, script: StaticScript, suffix: str = "") -> CompiledText:
         """Add a file to deploy; compile its path, BIN's STATIC_SCRIPT (OS Profile 0.3, 2.2)."""
@@ -404,12 +374,8 @@ class _PlanCompiler:
         template = self.profile.get_template(BIN_TEMPLATE)
         invocation = template.get_invocation(variation)
         if invocation.body is None:
-            message = (
-                f"the variation {variation!r} of BIN runs or names static scripts and cannot be one"
-            )
-            raise InvalidProfileError(
-                [Problem("OSP502", message, invocation.location, "give it a Body")]
-            )
+            message = f"the variation {variation!r} of BIN runs or names static scripts and cannot be one"
+            raise InvalidProfileError([Problem("OSP502", message, invocation.location, "give it a Body")])
         return self.compile_body(template, invocation, invocation.body, engine_keys)
 
     def add_constant(self, key: str, value: str) -> str:
@@ -427,9 +393,7 @@ def _iter_profile_values(fields: Iterable[Field]) -> Iterator[str]:
         yield from (field.default or "", field.value or "", *(tag.value for tag in field.tags))
 
 
-def _create_replacer(
-    body: TemplateBody, replacement: Replacement, key: str
-) -> Callable[[Values], str]:
+def _create_replacer(body: TemplateBody, replacement: Replacement, key: str) -> Callable[[Values], str]:
     """Return the function that computes `<NAME/FROM/TO>` from the value of `key`."""
     function = bodies.compile_replacement(body, replacement)
 

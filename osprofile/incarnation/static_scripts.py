@@ -43,9 +43,7 @@ def get_deployed_name(file_name: str, body: str) -> str:
     """
     stem, dot, suffix = file_name.rpartition(".")
     return (
-        f"{stem}.{_compute_digest(body)[:16]}.{suffix}"
-        if dot
-        else f"{suffix}.{_compute_digest(body)[:16]}"
+        f"{stem}.{_compute_digest(body)[:16]}.{suffix}" if dot else f"{suffix}.{_compute_digest(body)[:16]}"
     )
 
 
@@ -91,6 +89,4 @@ deploy() { # DIRECTORY PATH BODY MODE
 
 
 def _format_deploy_call(script: StaticScriptFile) -> str:
-    return (
-        f"deploy {script.directory} {script.path} {quote_shell_word(script.body)} {script.mode:o}\n"
-    )
+    return f"deploy {script.directory} {script.path} {quote_shell_word(script.body)} {script.mode:o}\n"

@@ -117,9 +117,7 @@ def trace_fields(incarnation: Incarnation) -> tuple[FieldTrace, ...]:
             traces.append(_trace_field(incarnation, name, rules.get(name), tuple(uses)))
         else:
             engine_name, value = key.partition(" ")[0], values[key]
-            traces.append(
-                FieldTrace(engine_name, "engine", value, value, None, (), None, (), tuple(uses))
-            )
+            traces.append(FieldTrace(engine_name, "engine", value, value, None, (), None, (), tuple(uses)))
     return tuple(traces)
 
 
@@ -164,9 +162,7 @@ class _TextWalker:
         )
         for script, _path, directory in self.plan.static_scripts:
             name, text = f"directory of {script.file_name}", directory.fill_slots(self.values)
-            yield from self.walk_text(
-                name, text, directory.locate_slots(self.values), lambda _at: None
-            )
+            yield from self.walk_text(name, text, directory.locate_slots(self.values), lambda _at: None)
 
     def walk_text(
         self, name: str, text: str, spans: LocatedSlots, map_offset: OffsetMapping
@@ -175,13 +171,9 @@ class _TextWalker:
         for slot, offset, value in spans:
             yield (
                 slot,
-                self.trace_use(
-                    slot, value, self.find_position(name, text, offset, map_offset(offset))
-                ),
+                self.trace_use(slot, value, self.find_position(name, text, offset, map_offset(offset))),
             )
-            step = self.steps.pop(
-                slot.input_key, None
-            )  # a text that is nested twice is walked once
+            step = self.steps.pop(slot.input_key, None)  # a text that is nested twice is walked once
             if step is not None:
                 yield from self.walk_nested_text(
                     slot, step, _map_nested_offset(slot, step, self.values, offset, map_offset)
@@ -210,9 +202,7 @@ class _TextWalker:
             position=position,
         )
 
-    def find_position(
-        self, name: str, text: str, offset: int, in_script: int | None
-    ) -> ValuePosition:
+    def find_position(self, name: str, text: str, offset: int, in_script: int | None) -> ValuePosition:
         script = None if in_script is None else _line_and_column(self.script, in_script)
         end = text.find("\n", offset)
         content = text[text.rfind("\n", 0, offset) + 1 : end if end >= 0 else len(text)]

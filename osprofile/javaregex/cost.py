@@ -88,9 +88,7 @@ def _find_special_chars(node: Node, after: NextChars) -> NextChars:
         case Assertion(where) if where in _LINE_END_ASSERTIONS:
             return ((LINE_ENDS,),)
         case LineBreak():
-            crlf = _prepend_chars(
-                CharSet.from_chars("\r"), _prepend_chars(CharSet.from_chars("\n"), after)
-            )
+            crlf = _prepend_chars(CharSet.from_chars("\r"), _prepend_chars(CharSet.from_chars("\n"), after))
             return _join_choices(_prepend_chars(VERTICAL_SPACE, after), crlf)
         case Look(Group(Chars(chars)), behind=False, negative=True):
             return ((~chars,),)
@@ -153,9 +151,7 @@ def is_unambiguous(node: Node, follow: _Continuation = _PATTERN_END) -> bool:
         case Repeat():
             return _is_repeat_unambiguous(node, follow)
         case LineBreak():
-            return not follow.sealed and not _choices_overlap(
-                ((CharSet.from_chars("\n"),),), follow.after
-            )
+            return not follow.sealed and not _choices_overlap(((CharSet.from_chars("\n"),),), follow.after)
     return is_unambiguous(node.body) if isinstance(node, Look) else True
 
 
@@ -247,9 +243,7 @@ def _bound_repeat_steps(node: Repeat) -> tuple[int, int]:
     if measure_repeat_depth(node) > MAX_REPEAT_DEPTH:
         raise UnknownCostError
     after = _join_choices(MATCH_END, _find_next_round(node, MATCH_END))
-    if not compute_min_length(node.body) or not is_unambiguous(
-        node.body, _Continuation(after, after)
-    ):
+    if not compute_min_length(node.body) or not is_unambiguous(node.body, _Continuation(after, after)):
         raise UnknownCostError
     return 1 + _bound_scans(node.body), 1
 
@@ -329,9 +323,7 @@ def _merge_repeat(node: Repeat) -> Repeat:
 def _reduce_to_single(branch: Node, branches: tuple[Node, ...]) -> Node:
     match branch:
         case Repeat(Chars(chars), 1, most, kind) if most == UNBOUNDED and kind != "lazy":
-            others = _join_choices(
-                *(find_next_chars(b, MATCH_END) for b in branches if b is not branch)
-            )
+            others = _join_choices(*(find_next_chars(b, MATCH_END) for b in branches if b is not branch))
             if all(t and not t[0].intersects(chars) for t in others):
                 return Chars(chars)
     return branch

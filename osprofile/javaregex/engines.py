@@ -103,9 +103,7 @@ class RegexEngine:
     def __init__(self, translated: str, text: str) -> None:
         import regex
 
-        self._compiled = regex.compile(
-            translated, regex.VERSION0
-        )  # as `re`, without set operations
+        self._compiled = regex.compile(translated, regex.VERSION0)  # as `re`, without set operations
         self._text = text
 
     def match_whole(self, value: str, deadline: float) -> Spans | None:

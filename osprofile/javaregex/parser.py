@@ -104,9 +104,7 @@ class _PatternParser(PatternReader):
     def _enter_level(self) -> None:
         self.depth += 1
         if self.depth > MAX_NESTING:
-            self.raise_error(
-                f"more than {MAX_NESTING} levels of nesting", hint="write the pattern flatter"
-            )
+            self.raise_error(f"more than {MAX_NESTING} levels of nesting", hint="write the pattern flatter")
 
     def _parse_expression(self) -> Node:
         branches = [self._parse_sequence()]
@@ -279,9 +277,7 @@ class _PatternParser(PatternReader):
             if char == "-" and on:
                 on = False
             elif char in _FLAG_LETTERS:
-                self.flags = (
-                    self.flags | _FLAG_LETTERS[char] if on else self.flags & ~_FLAG_LETTERS[char]
-                )
+                self.flags = self.flags | _FLAG_LETTERS[char] if on else self.flags & ~_FLAG_LETTERS[char]
             elif char == "c":
                 if on:
                     self.cursor += 1
@@ -395,9 +391,7 @@ class _PatternParser(PatternReader):
     def _read_boundary(self, char: str) -> Node:
         unicode = self.has_flag(Flags.UNICODE_CLASSES)
         if char == "B":
-            return Assertion(
-                AssertionKind.UNICODE_NO_WORD_EDGE if unicode else AssertionKind.NO_WORD_EDGE
-            )
+            return Assertion(AssertionKind.UNICODE_NO_WORD_EDGE if unicode else AssertionKind.NO_WORD_EDGE)
         if self.peek_char() == "{":
             if self.skip_char() == "g":
                 if self.read_char() == "}":
@@ -666,9 +660,7 @@ class _PatternParser(PatternReader):
             from osprofile.javaregex import unicode13
 
             point = ord(char)
-            return CharSet.from_chars(
-                [point, unicode13.to_lower(point), unicode13.to_upper(point)]
-            ), True
+            return CharSet.from_chars([point, unicode13.to_lower(point), unicode13.to_upper(point)]), True
         return self._make_literal_set(char), True
 
 

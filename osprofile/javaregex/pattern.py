@@ -239,8 +239,7 @@ def _make_filler(parts: tuple[ReplacementPart, ...]) -> Callable[[str, Spans], s
 
     def fill(value: str, spans: Spans) -> str:
         texts = [
-            part if isinstance(part, str) else value[spans[part][0] : spans[part][1]]
-            for part in parts
+            part if isinstance(part, str) else value[spans[part][0] : spans[part][1]] for part in parts
         ]  # the slice of (-1, -1) is empty, as the text of an unmatched group is
         return "".join(texts)
 

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from osprofile.javaregex.charset import MembershipCache
 from osprofile.javaregex.machine import PART_END, PatternEnd, Program, Step
-from osprofile.javaregex.repetitions import (
-    CharRepeat,
-    Curly,
-    GroupCurly,
-    Loop,
-    LoopStart,
-    OptionalStep,
-)
+from osprofile.javaregex.repetitions import CharRepeat, Curly, GroupCurly, Loop, LoopStart, OptionalStep
 from osprofile.javaregex.steps import (
     ASSERTION_CHECKS,
     AssertionStep,
@@ -70,10 +63,7 @@ class _Compiler:
         parsed = self._parsed
         start = self._build_node(parsed.tree, PatternEnd())
         program = Program(
-            parsed.text,
-            start,
-            group_count=parsed.group_count,
-            min_length=compute_min_length(parsed.tree),
+            parsed.text, start, group_count=parsed.group_count, min_length=compute_min_length(parsed.tree)
         )
         program.local_count = self._local_count
         program.is_anchored = _is_anchored(parsed.tree)
@@ -92,25 +82,19 @@ class _Compiler:
             case Seq(nodes):
                 return self._build_sequence(nodes, after)
             case Alt(branches):
-                return _link_step(
-                    ChoiceStep(tuple(self._build_node(b, after) for b in branches)), after
-                )
+                return _link_step(ChoiceStep(tuple(self._build_node(b, after) for b in branches)), after)
             case Group(body, number):
                 return self._build_group(body, number, after)
             case Repeat():
                 return self._build_repeat(node, after)
         return _link_step(self._build_simple(node), after)
 
-    def _build_simple(
-        self, node: Chars | Atomic | Look | BackRef | Assertion | LineBreak | Cluster
-    ) -> Step:
+    def _build_simple(self, node: Chars | Atomic | Look | BackRef | Assertion | LineBreak | Cluster) -> Step:
         match node:
             case Chars(chars):
                 return CharStep(MembershipCache(chars))
             case Atomic(body):
-                return OptionalStep(
-                    self._build_node(body, PART_END), "possessive", is_required=True
-                )
+                return OptionalStep(self._build_node(body, PART_END), "possessive", is_required=True)
             case Look():
                 return self._build_look(node)
         return _make_leaf_step(node)
@@ -179,9 +163,7 @@ class _Compiler:
         number = group.number if isinstance(group, Group) else 0
         inner = group.body if isinstance(group, Group) else group
         begin = self._allocate_local()
-        loop = Loop(
-            node.least, node.most, node.kind, count_local=self._allocate_local(), begin_local=begin
-        )
+        loop = Loop(node.least, node.most, node.kind, count_local=self._allocate_local(), begin_local=begin)
         _link_step(loop, after)
         close = _link_step(GroupEnd(begin, number), loop) if number else loop
         loop.body = _link_step(GroupStart(begin), self._build_node(inner, close))

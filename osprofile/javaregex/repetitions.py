@@ -27,13 +27,7 @@ class CharRepeat(Step):
     __slots__ = ("kind", "least", "members", "most", "records_end")
 
     def __init__(
-        self,
-        members: MembershipCache,
-        least: int,
-        most: int,
-        kind: RepeatKind,
-        *,
-        records_end: bool,
+        self, members: MembershipCache, least: int, most: int, kind: RepeatKind, *, records_end: bool
     ) -> None:
         self.members = members
         self.least = least
@@ -153,9 +147,7 @@ class Curly(Step):
             return self.next
         return run.enter_part(self.body, self._note_first_length, (position, count))
 
-    def _note_first_length(
-        self, run: MatchRun, matched: bool, data: tuple[int, int]
-    ) -> Step | None:
+    def _note_first_length(self, run: MatchRun, matched: bool, data: tuple[int, int]) -> Step | None:
         """Note the length of the first round: the next are expected to be as long."""
         position, count = data
         length = run.last_end - position if matched else 0
@@ -199,9 +191,7 @@ class Curly(Step):
         run.position = position
         return run.enter_part(self.body, self._continue_after_one, data)
 
-    def _continue_after_one(
-        self, run: MatchRun, matched: bool, data: tuple[int, int]
-    ) -> Step | None:
+    def _continue_after_one(self, run: MatchRun, matched: bool, data: tuple[int, int]) -> Step | None:
         position, count = data
         if not matched or run.last_end == position:
             return None
@@ -215,9 +205,7 @@ class Curly(Step):
             return self.next
         return run.enter_part(self.body, self._continue_possessive, (position, count))
 
-    def _continue_possessive(
-        self, run: MatchRun, matched: bool, data: tuple[int, int]
-    ) -> Step | None:
+    def _continue_possessive(self, run: MatchRun, matched: bool, data: tuple[int, int]) -> Step | None:
         position, count = data
         if matched and run.last_end != position:
             return self._match_possessive(run, run.last_end, count + 1)
@@ -275,16 +263,12 @@ class GroupCurly(Step):
         self._set_capture(run, *data[4])
         return self.next
 
-    def _note_first_length(
-        self, run: MatchRun, matched: bool, data: _GroupCurlyState
-    ) -> Step | None:
+    def _note_first_length(self, run: MatchRun, matched: bool, data: _GroupCurlyState) -> Step | None:
         """Note the length of the first round: the next are expected to be as long."""
         position, _, _, lowest, before = data
         if not matched or run.last_end <= position:
             return self._restore_and_continue(run, data)
-        return self._capture_and_repeat(
-            run, (position, data[1], run.last_end - position, lowest, before)
-        )
+        return self._capture_and_repeat(run, (position, data[1], run.last_end - position, lowest, before))
 
     def _capture_and_repeat(self, run: MatchRun, data: _GroupCurlyState) -> Step | None:
         position, count, length, lowest, before = data
@@ -295,9 +279,7 @@ class GroupCurly(Step):
         run.position = position + length
         return run.enter_part(self.body, self._check_next_length, data)
 
-    def _check_next_length(
-        self, run: MatchRun, matched: bool, data: _GroupCurlyState
-    ) -> Step | None:
+    def _check_next_length(self, run: MatchRun, matched: bool, data: _GroupCurlyState) -> Step | None:
         """Go on with a round of the same length; repeat one of another length in a new sequence."""
         if not matched:
             return self._back_off(run, data)
@@ -332,9 +314,7 @@ class GroupCurly(Step):
         run.position = position
         return run.enter_part(self.body, self._continue_after_one, data)
 
-    def _continue_after_one(
-        self, run: MatchRun, matched: bool, data: tuple[int, int]
-    ) -> Step | None:
+    def _continue_after_one(self, run: MatchRun, matched: bool, data: tuple[int, int]) -> Step | None:
         position, count = data
         if not matched or run.last_end == position:
             return None

@@ -46,9 +46,7 @@ class _ReplacementParser:
             if char == "\\":
                 char = self._peek_char()
                 if not char:
-                    self._raise_error(
-                        "character to be escaped is missing", "write \\\\ for a backslash"
-                    )
+                    self._raise_error("character to be escaped is missing", "write \\\\ for a backslash")
                 self._position += 1
             literal += char
         return (*parts, literal) if literal else tuple(parts)
@@ -88,8 +86,6 @@ class _ReplacementParser:
             self._raise_error("named capturing group is missing trailing '}'")
         if name not in self._group_names:
             self._position = start
-            self._raise_error(
-                f"No group with name {{{name}}}", suggest_names(name, self._group_names)
-            )
+            self._raise_error(f"No group with name {{{name}}}", suggest_names(name, self._group_names))
         self._position += 1
         return self._group_names[name]

@@ -151,9 +151,7 @@ class Cluster:
     __slots__ = ()
 
 
-Node = (
-    Seq | Alt | Chars | Group | Atomic | Look | Repeat | BackRef | Assertion | LineBreak | Cluster
-)
+Node = Seq | Alt | Chars | Group | Atomic | Look | Repeat | BackRef | Assertion | LineBreak | Cluster
 
 
 @final

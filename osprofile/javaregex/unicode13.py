@@ -224,9 +224,7 @@ def find_named_property(name: str, *, fold_case: bool) -> CharSet | None:
 
 def _find_category(name: str) -> CharSet | None:
     names = _CATEGORY_GROUPS.get(name, name)
-    return (
-        get_categories(names) if all(f"gc:{n}" in _load_lines() for n in names.split(" ")) else None
-    )
+    return get_categories(names) if all(f"gc:{n}" in _load_lines() for n in names.split(" ")) else None
 
 
 def find_script(name: str) -> CharSet | None:

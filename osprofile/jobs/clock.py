@@ -19,10 +19,7 @@ class Clock:
     """
 
     def __init__(
-        self,
-        *,
-        wall_clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        self, *, wall_clock: Callable[[], float] = time.time, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self.monotonic = monotonic
         self._wall_clock = wall_clock
@@ -33,7 +30,5 @@ class Clock:
 
         Otherwise, after the clock was set back, new events would look older than earlier ones.
         """
-        self._last_timestamp = max(
-            self._wall_clock(), math.nextafter(self._last_timestamp, math.inf)
-        )
+        self._last_timestamp = max(self._wall_clock(), math.nextafter(self._last_timestamp, math.inf))
         return self._last_timestamp

@@ -96,9 +96,7 @@ def build_request(description: JobDescription) -> dict[str, str]:
     for name, value in _require_mapping("fields", description.fields, '{"NODES": "2"}').items():
         _require_text("fields", name)
         if name in request:
-            message = (
-                f"field {quote_name(name)} is given twice: by {_find_attribute(name)} and by fields"
-            )
+            message = f"field {quote_name(name)} is given twice: by {_find_attribute(name)} and by fields"
             raise ValueRefusedError(message, field=name, hint="leave one of them out")
         request[name] = value
     return request
@@ -122,15 +120,11 @@ def format_exports(environment: Mapping[str, str]) -> str:
     lines = []
     for name, value in environment.items():
         if not _VARIABLE_NAME.match(_require_text("ENVIRONMENT", name)):
-            message = (
-                f"field ENVIRONMENT: {quote_name(name)} is not a name of an environment variable"
-            )
+            message = f"field ENVIRONMENT: {quote_name(name)} is not a name of an environment variable"
             hint = "letters, digits and _, with no digit first"
             raise ValueRefusedError(message, field="ENVIRONMENT", hint=hint)
         _check_length(
-            "ENVIRONMENT",
-            f"{name}={_require_text('ENVIRONMENT', value)}",
-            f"variable {quote_name(name)}",
+            "ENVIRONMENT", f"{name}={_require_text('ENVIRONMENT', value)}", f"variable {quote_name(name)}"
         )
         lines.append(f"export {name}={quote_shell_word(value)}\n")
     return "".join(lines)
@@ -186,6 +180,4 @@ _FORMATTERS: Final = {"arguments": _format_arguments, "environment": _format_env
 
 
 def _find_attribute(name: str) -> str:
-    return next(
-        attribute for attribute, field_name in FIELD_BY_ATTRIBUTE.items() if field_name == name
-    )
+    return next(attribute for attribute, field_name in FIELD_BY_ATTRIBUTE.items() if field_name == name)

@@ -31,10 +31,7 @@ _EXPIRY_INTERVAL: Final = 60.0
 def has_event_log(profile: Profile, context: Mapping[str, str]) -> bool:
     """Return whether a profile has EVENTS for this context: for this host, or for another."""
     template = profile.templates.get(EVENTS_TEMPLATE)
-    return (
-        template is not None
-        and (SSH_VARIATION if context.get("SSH:HOST") else "") in template.invocations
-    )
+    return template is not None and (SSH_VARIATION if context.get("SSH:HOST") else "") in template.invocations
 
 
 @final

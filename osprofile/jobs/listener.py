@@ -100,9 +100,7 @@ class EventListener:
     def resume_timestamp(self) -> int:
         """The timestamp from which events are needed if the generator is started now (s since 1970)."""
         oldest = self._get_oldest_early()
-        return (
-            self._latest_timestamp if oldest is None else min(self._latest_timestamp, int(oldest))
-        )
+        return self._latest_timestamp if oldest is None else min(self._latest_timestamp, int(oldest))
 
     @property
     def is_reliable(self) -> bool:
@@ -117,9 +115,7 @@ class EventListener:
                 begun = time.monotonic()
                 message = await self._run_generator()
                 self._started_at = math.inf
-                delay = (
-                    _RESTART_BACKOFF[0] if time.monotonic() - begun > _BACKOFF_RESET_TIME else delay
-                )
+                delay = _RESTART_BACKOFF[0] if time.monotonic() - begun > _BACKOFF_RESET_TIME else delay
                 log.warning("%s; it is started again in %.1f s", message, delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _RESTART_BACKOFF[1])
@@ -169,9 +165,7 @@ class EventListener:
     def _handle_line(self, line: bytes) -> None:
         event = parse_event(line)
         if event is None:
-            log.warning(
-                "this line is not an event: %s", quote_value(os.fsdecode(line.rstrip(b"\n")))
-            )
+            log.warning("this line is not an event: %s", quote_value(os.fsdecode(line.rstrip(b"\n"))))
             return
         self._latest_timestamp = max(self._latest_timestamp, int(event.timestamp))
         self._on_event(event)

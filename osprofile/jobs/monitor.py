@@ -110,9 +110,7 @@ class JobMonitor:
         before, after = self.apply_event(event)
         return after.state is not before.state
 
-    def apply_event(
-        self, event: JobEvent, *, keep_early: bool = True
-    ) -> tuple[JobStatus, JobStatus]:
+    def apply_event(self, event: JobEvent, *, keep_early: bool = True) -> tuple[JobStatus, JobStatus]:
         """Process an event as `feed_event` does; return the job's status before and after it.
 
         `keep_early`: keep the event of a job that is not registered.
@@ -142,9 +140,7 @@ class JobMonitor:
 
         A source that is restarted must begin there. See docs/protocols/seg.md, 2.
         """
-        return min(
-            (e.timestamp for _, events in self._early_events.values() for e in events), default=None
-        )
+        return min((e.timestamp for _, events in self._early_events.values() for e in events), default=None)
 
     def expire_early_events(self) -> int:
         """Drop the events that have waited too long for a registration; return the number of jobs."""

@@ -198,9 +198,7 @@ class JobPoller:
         """Return the seconds until the next poll: fewer if a wall time or a grace period ends."""
         now = self._clock.monotonic()
         jobs = self._watched.values()
-        ends = [
-            w.running_since + w.walltime for w in jobs if w.running_since is not None and w.walltime
-        ]
+        ends = [w.running_since + w.walltime for w in jobs if w.running_since is not None and w.walltime]
         ends += [w.next_query for w in jobs if w.grace.missing is not None]
         ends = [end for end in ends if end > now - self._timing.max_poll_interval]
         delay = self._backoff.next_delay(now, min(ends, default=None))
@@ -219,9 +217,7 @@ class JobPoller:
         async with self._poll_lock:
             if self._last_query_started >= oldest:
                 # Jobs that are watched since then have not been reported yet.
-                self._report_changes(
-                    self._last_statuses, self._last_query_time, self._last_query_started
-                )
+                self._report_changes(self._last_statuses, self._last_query_time, self._last_query_started)
                 return self._last_statuses
             timestamp, begun = self._clock.next_timestamp(), self._clock.monotonic()
             try:
@@ -232,9 +228,7 @@ class JobPoller:
             self._on_answer()
             if self._backoff.failure_count:
                 # Nothing was known during the outage: all grace periods begin anew.
-                self.clear_missing(
-                    [j for j, w in self._watched.items() if w.grace.missing is not None]
-                )
+                self.clear_missing([j for j, w in self._watched.items() if w.grace.missing is not None])
             self._last_query_time, self._last_query_started = timestamp, begun
             duration = self._clock.monotonic() - begun
             changed = self._report_changes(statuses, timestamp, begun)
@@ -243,9 +237,7 @@ class JobPoller:
             self._backoff.record_success(changed=changed, duration=duration)
             return statuses
 
-    def _report_changes(
-        self, statuses: Mapping[str, JobStatus], timestamp: float, begun: float
-    ) -> bool:
+    def _report_changes(self, statuses: Mapping[str, JobStatus], timestamp: float, begun: float) -> bool:
         """Report what has changed since the last answer, and return whether anything has.
 
         A query that had `begun` before a job was watched may show an older job of the same id.
@@ -256,11 +248,7 @@ class JobPoller:
             job_id: since for job_id, since in self._unreported_since.items() if job_id not in new
         }
         # This loops over the watched jobs: the batch system may list many more.
-        jobs = (
-            new
-            if statuses is last
-            else [j for j, w in self._watched.items() if w.watched_since < begun]
-        )
+        jobs = new if statuses is last else [j for j, w in self._watched.items() if w.watched_since < begun]
         listed = [(s, last.get(j)) for j in jobs if (s := statuses.get(j)) is not None]
         # The reader returns the same object for a job whose line has not changed.
         changes = [s for s, before in listed if s is not before or s.job_id in new]
@@ -277,12 +265,8 @@ class JobPoller:
             if (status := statuses.get(job_id)) is None or status.state is JobState.LOST
         }
         jobs = self._watched
-        self.clear_missing(
-            j for j, w in jobs.items() if w.grace.missing is not None and j not in missing
-        )
-        return sorted(
-            j for j in missing if jobs[j].watched_since < begun and jobs[j].next_query <= begun
-        )
+        self.clear_missing(j for j, w in jobs.items() if w.grace.missing is not None and j not in missing)
+        return sorted(j for j in missing if jobs[j].watched_since < begun and jobs[j].next_query <= begun)
 
     # Ends that the log has
 
@@ -315,9 +299,7 @@ class JobPoller:
             status = answers.get(job_id)
             if job_id not in self._watched:
                 del self._logged_ends[job_id]
-            elif isinstance(status, JobStatus) and status.state in TERMINAL_STATES - {
-                JobState.LOST
-            }:
+            elif isinstance(status, JobStatus) and status.state in TERMINAL_STATES - {JobState.LOST}:
                 del self._logged_ends[job_id]
                 self._report_status(status._replace(job_id=job_id), end.event.timestamp)
             elif end.attempts_left <= 0:

@@ -120,9 +120,7 @@ async def run_process(
         overflow_task = asyncio.ensure_future(output_overflow.wait())
         try:
             await asyncio.wait(
-                (exit_task, overflow_task),
-                timeout=time_limit,
-                return_when=asyncio.FIRST_COMPLETED,
+                (exit_task, overflow_task), timeout=time_limit, return_when=asyncio.FIRST_COMPLETED
             )
             if process.poll() is None:
                 _raise_limit_error(output_overflow, time_limit or 0, get_output(process.stderr))
@@ -136,9 +134,7 @@ async def run_process(
         # After the kill: close() reads the rest of the output.
         for reader in readers.values():
             reader.close()
-    return result_from_returncode(
-        process.returncode, get_output(process.stdout), get_output(process.stderr)
-    )
+    return result_from_returncode(process.returncode, get_output(process.stdout), get_output(process.stderr))
 
 
 @contextlib.contextmanager
@@ -161,9 +157,7 @@ def _open_memory_file(data: bytes) -> Iterator[int]:
         os.close(handle)
 
 
-def _raise_limit_error(
-    output_overflow: asyncio.Event, time_limit: float, error_output: bytes
-) -> None:
+def _raise_limit_error(output_overflow: asyncio.Event, time_limit: float, error_output: bytes) -> None:
     words = error_output.decode("utf-8", "replace").strip()
     if output_overflow.is_set():
         raise OutputError(f"printed more than {MAX_OUTPUT_SIZE // 1024 // 1024} MiB and was ended")

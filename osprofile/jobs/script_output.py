@@ -45,9 +45,7 @@ class FileEntry:
     mtime: int
 
 
-def get_output_pattern(
-    profile: Profile, template: str, name: str, groups: Sequence[str]
-) -> Pattern:
+def get_output_pattern(profile: Profile, template: str, name: str, groups: Sequence[str]) -> Pattern:
     """Return the compiled pattern in a fixed field of a template; it must have these groups.
 
     Raises `TemplateNotFoundError`, `JavaRegexError`, and `InvalidProfileError` if the field or a group
@@ -56,9 +54,7 @@ def get_output_pattern(
     declaration = profile.get_template(template)
     field = profile.find_field(declaration, name)
     if field is None or not field.value:
-        message = (
-            f"template {template} has no fixed field {name}, by which its output is understood"
-        )
+        message = f"template {template} has no fixed field {name}, by which its output is understood"
         hint = "incarnate lint tells what it must hold"
         raise InvalidProfileError([Problem("OSP403", message, declaration.location, hint)])
     pattern = javaregex.compile(field.value)
@@ -108,9 +104,7 @@ def _parse_entry(match: Match) -> FileEntry:
     try:
         mode, size, mtime = int(values["mode"], 8), int(values["size"]), int(values["mtime"])
     except ValueError:
-        message = (
-            f"LIST printed {quote_value(match.group() or '')}, which tells no mode, size and mtime"
-        )
+        message = f"LIST printed {quote_value(match.group() or '')}, which tells no mode, size and mtime"
         hint = "ENTRY_PATTERN of the profile must take octal digits and numbers"
         raise OutputError(message, hint=hint) from None
     return FileEntry(name, values["type"], mode, size, mtime)
@@ -125,9 +119,7 @@ class StatusOutputReader:
     """
 
     def __init__(self, profile: Profile) -> None:
-        self._pattern = get_output_pattern(
-            profile, "GET_JOB_STATUS", "STATUS_PATTERN", ("id", "state")
-        )
+        self._pattern = get_output_pattern(profile, "GET_JOB_STATUS", "STATUS_PATTERN", ("id", "state"))
         self._tags = read_state_tags(profile, "GET_JOB_STATUS", "STATE", JOB_STATE_TAGS)
         self._by_line = self._pattern.is_line_based
         self._last_text = ""
@@ -145,9 +137,7 @@ class StatusOutputReader:
             return self._last_statuses
         try:
             by_line = self._by_line and "\r" not in text
-            statuses = (
-                self._read_lines(text.split("\n")) if by_line else self._read_whole_text(text)
-            )
+            statuses = self._read_lines(text.split("\n")) if by_line else self._read_whole_text(text)
             if not statuses and text.strip():
                 raise unparsable_output("GET_JOB_STATUS", "STATUS_PATTERN", text)
         except OSProfileError:  # some lines of this text may have been added already
@@ -232,15 +222,15 @@ def read_state_tags(
         return {}
     for tag in field.tags:
         if tag.value not in allowed_states:
-            message = f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
+            message = (
+                f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
+            )
             hint = f"one of {', '.join(allowed_states)}"
             raise InvalidProfileError([Problem("OSP404", message, tag.location, hint)])
     return {tag.name: tag.value for tag in field.tags}
 
 
-def find_state_tag(
-    tags: Mapping[str, str], groups: Mapping[str, str | None]
-) -> tuple[str, str | None]:
+def find_state_tag(tags: Mapping[str, str], groups: Mapping[str, str | None]) -> tuple[str, str | None]:
     """Return the batch system's word (STATE or STATE/SUBSTATE), and its tag's value if it has one."""
     state, substate = groups["state"] or "", groups.get("substate")
     native_state = f"{state}/{substate}" if substate else state

@@ -81,12 +81,7 @@ class ScriptRunner:
     """
 
     def __init__(
-        self,
-        profile: Profile,
-        context: Mapping[str, str],
-        *,
-        time_limit: float,
-        max_parallel_scripts: int,
+        self, profile: Profile, context: Mapping[str, str], *, time_limit: float, max_parallel_scripts: int
     ) -> None:
         self.profile = profile
         self.context = dict(context)
@@ -105,9 +100,7 @@ class ScriptRunner:
 
     # Submitting
 
-    def prepare_submission(
-        self, description: JobDescription, *, strict: bool = True
-    ) -> PreparedSubmission:
+    def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
         """Incarnate START for a job, without running it."""
         directory = description.directory or self.new_job_directory()
         context = {"USER_NAME": get_user_name(), **self.context, "WORKING_DIRECTORY": directory}
@@ -165,9 +158,7 @@ class ScriptRunner:
         Jobs that nobody knows are left out. Several queries go into one script, so that they share a
         connection over ssh.
         """
-        batches = [
-            job_ids[i : i + STATUS_BATCH_SIZE] for i in range(0, len(job_ids), STATUS_BATCH_SIZE)
-        ]
+        batches = [job_ids[i : i + STATUS_BATCH_SIZE] for i in range(0, len(job_ids), STATUS_BATCH_SIZE)]
         answers: dict[str, JobStatus | OSProfileError] = {}
         for batch_answers in await asyncio.gather(*map(self._query_batch, batches)):
             answers.update(batch_answers)
@@ -269,16 +260,12 @@ class ScriptRunner:
         )
         return (await self._run_script(START_TEMPLATE, script)).removesuffix("\n")
 
-    async def _run_transfer(
-        self, label: str, script: str, size: int, stdout: int | None = None
-    ) -> None:
+    async def _run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> None:
         limit = self._time_limit + size / file_transfer.MIN_TRANSFER_RATE
         await self._run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
 
     async def _query_entries(self, path: str, variation: str) -> list[FileEntry]:
-        text = await self._run_script(
-            "LIST", self._render_script("LIST", variation=variation, PATH=path)
-        )
+        text = await self._run_script("LIST", self._render_script("LIST", variation=variation, PATH=path))
         pattern = script_output.get_output_pattern(
             self.profile, "LIST", "ENTRY_PATTERN", script_output.ENTRY_GROUPS
         )
@@ -286,9 +273,7 @@ class ScriptRunner:
 
     def _render_script(self, template: str, variation: str = "", **fields: str) -> str:
         return build_script(
-            incarnate(
-                self.profile, template, fields=fields, variation=variation, context=self.context
-            )
+            incarnate(self.profile, template, fields=fields, variation=variation, context=self.context)
         )
 
     async def _run_script(self, template: str, script: str) -> str:
@@ -311,15 +296,10 @@ class ScriptRunner:
         if over_ssh:
             script = mark_exit_status(script)
         if limit is None:
-            limit = (
-                script_output.get_time_limit(self.profile, template, self._time_limit)
-                * script_count
-            )
+            limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
         async with self._free_slots:
             try:
-                result = await run_process(
-                    self._shell_command, wrap_script(script), limit, stdout=stdout
-                )
+                result = await run_process(self._shell_command, wrap_script(script), limit, stdout=stdout)
             except (ScriptError, OutputError) as error:
                 error.message = f"{label}: {error.message}"
                 raise
@@ -348,6 +328,4 @@ def _failure_error(template: str, label: str, result: ProcessResult) -> ScriptFa
     output = (result.stderr.strip() or result.stdout.strip()).decode("utf-8", "replace")
     message = f"{label} failed (exit status {result.exit_code})"
     message += f": {output}" if output else " without output"
-    return ScriptFailedError(
-        message, template=template, exit_status=result.exit_code, output=output
-    )
+    return ScriptFailedError(message, template=template, exit_status=result.exit_code, output=output)

@@ -16,12 +16,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import InvalidProfileError, Problem
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import deployment_script
-from osprofile.jobs.process import (
-    ProcessResult,
-    cancel_on_signal,
-    result_from_returncode,
-    run_process,
-)
+from osprofile.jobs.process import ProcessResult, cancel_on_signal, result_from_returncode, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -87,16 +82,12 @@ def mark_exit_status(script: str) -> str:
 def join_scripts(scripts: Iterable[str]) -> str:
     """Return one script that runs several, each in a subshell; `split_results` splits its output."""
     print_status = f"printf '\\n{_EXIT_MARKER} %s\\n' \"$gpe_rc\""
-    return "".join(
-        f"( :\n{script}\n)\ngpe_rc=$?\n{print_status}\n{print_status} >&2\n" for script in scripts
-    )
+    return "".join(f"( :\n{script}\n)\ngpe_rc=$?\n{print_status}\n{print_status} >&2\n" for script in scripts)
 
 
 def split_results(done: ProcessResult) -> list[ProcessResult]:
     """Return the result of each script of `join_scripts`, with its own output."""
-    streams = zip(
-        _MARKED_OUTPUT.findall(done.stdout), _MARKED_OUTPUT.findall(done.stderr), strict=False
-    )
+    streams = zip(_MARKED_OUTPUT.findall(done.stdout), _MARKED_OUTPUT.findall(done.stderr), strict=False)
     return [ProcessResult(int(code), stdout, stderr) for (stdout, code), (stderr, _) in streams]
 
 

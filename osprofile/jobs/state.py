@@ -35,16 +35,11 @@ class JobState(StrEnum):
         return self in TERMINAL_STATES
 
 
-TERMINAL_STATES: Final = frozenset(
-    {JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST}
-)
+TERMINAL_STATES: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST})
 """The states that no other state can follow."""
 _FAILED_BY_LIMIT: Final = "FAILED/LIMIT"
 
-JOB_STATE_TAGS: Final = (
-    *(s.value for s in JobState if s is not JobState.UNKNOWN),
-    _FAILED_BY_LIMIT,
-)
+JOB_STATE_TAGS: Final = (*(s.value for s in JobState if s is not JobState.UNKNOWN), _FAILED_BY_LIMIT)
 """Allowed values of the tags of STATE. FAILED/LIMIT: a limit of the system ended the job."""
 
 

@@ -201,8 +201,7 @@ class Store:
             )
             self._db.execute(f"{_RETIRE_JOB_ID} WHERE {_IS_OLDER_JOB_OF_ID}", (time.time(), *older))
             self._db.execute(
-                "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?",
-                (job_id, number),
+                "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?", (job_id, number)
             )
 
     def release_submission(self, number: int) -> None:
@@ -217,8 +216,7 @@ class Store:
             if not found or found[0].is_being_submitted:
                 return False
             self._db.execute(
-                "UPDATE job SET owner = ? WHERE number = ?",
-                (submission_owner.current_owner(), number),
+                "UPDATE job SET owner = ? WHERE number = ?", (submission_owner.current_owner(), number)
             )
             return True
 
@@ -264,9 +262,7 @@ class Store:
         )  # fmt: skip
         for begin in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
             some = job_ids[begin : begin + _UPDATE_BATCH_SIZE]
-            self._db.execute(
-                f"{_UPDATE_STATEMENT} ({', '.join('?' * len(some))})", (*values, *some)
-            )
+            self._db.execute(f"{_UPDATE_STATEMENT} ({', '.join('?' * len(some))})", (*values, *some))
 
     def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
         """Record that this process runs ABORT for a job, or that its ABORT has ended."""
@@ -280,8 +276,7 @@ class Store:
     def record_removal(self, target: str, job_id: str, removed_at: float) -> None:
         """Record when the batch system accepted a job's removal."""
         self._execute_change(
-            "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?",
-            (removed_at, target, job_id),
+            "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?", (removed_at, target, job_id)
         )
 
     def record_missing(self, target: str, jobs: Mapping[str, MissingPeriod | None]) -> None:
@@ -320,9 +315,7 @@ class Store:
 
     def list_live_jobs(self, target: str) -> list[JobRecord]:
         """Return the jobs that were submitted and have not ended, oldest first."""
-        return self._select_records(
-            f"target = ? AND job_id IS NOT NULL AND {_LIVE_CONDITION}", (target,)
-        )
+        return self._select_records(f"target = ? AND job_id IS NOT NULL AND {_LIVE_CONDITION}", (target,))
 
     def list_all_jobs(self) -> list[JobRecord]:
         """Return all jobs, oldest first."""

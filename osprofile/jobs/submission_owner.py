@@ -34,10 +34,7 @@ def is_owner_alive(owner: str | None, started_at: float) -> bool:
 def get_host_and_boot() -> str:
     """Return this machine's name and the id of its boot (`-` if it has none)."""
     boot = "-"
-    with (
-        contextlib.suppress(OSError),
-        open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file,
-    ):
+    with contextlib.suppress(OSError), open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
         boot = file.read().strip()
     return f"{os.uname().nodename} {boot}"
 

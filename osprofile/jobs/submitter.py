@@ -50,20 +50,14 @@ class JobSubmitter:
     """Submits the jobs of one target; `on_submitted(record, job_id)` is called for each."""
 
     def __init__(
-        self,
-        target: str,
-        scripts: ScriptRunner,
-        store: Store,
-        on_submitted: Callable[[JobRecord, str], None],
+        self, target: str, scripts: ScriptRunner, store: Store, on_submitted: Callable[[JobRecord, str], None]
     ) -> None:
         self._target, self._scripts, self._store = target, scripts, store
         self._on_submitted = on_submitted
         self._unrecorded_ids: dict[int, str] = {}
         self._is_pruned = False
 
-    async def submit_job(
-        self, description: JobDescription, *, key: str | None, strict: bool
-    ) -> str:
+    async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is not None and (record := self._store.find_by_key(self._target, key)) is not None:
             return record.status.job_id or await self._complete_submission(record)
@@ -96,9 +90,7 @@ class JobSubmitter:
     async def _recover_submission(self, record: JobRecord, resubmit: bool) -> RecoveredSubmission:
         try:
             job_id = await (
-                self._complete_submission(record)
-                if resubmit
-                else self._complete_if_submitted(record)
+                self._complete_submission(record) if resubmit else self._complete_if_submitted(record)
             )
         except OSProfileError as error:
             return RecoveredSubmission(record, None, error)

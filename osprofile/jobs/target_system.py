@@ -13,12 +13,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Self, final
 
-from osprofile.errors import (
-    JobNotFoundError,
-    OSProfileError,
-    ScriptFailedError,
-    quote_name,
-)
+from osprofile.errors import JobNotFoundError, OSProfileError, ScriptFailedError, quote_name
 from osprofile.incarnation.context import get_user_name
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.recorder import StatusRecorder
@@ -77,10 +72,7 @@ class TargetSystem:
         self._clock = clock or Clock()
         self._recorder = StatusRecorder(self.name, self.store)
         self._scripts = ScriptRunner(
-            profile,
-            context,
-            time_limit=self.timing.script_timeout,
-            max_parallel_scripts=max_parallel_scripts,
+            profile, context, time_limit=self.timing.script_timeout, max_parallel_scripts=max_parallel_scripts
         )
         self._watcher = JobWatcher(
             self.name, self._scripts, self.store, self._recorder, self.timing, clock=self._clock
@@ -96,10 +88,7 @@ class TargetSystem:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
 
@@ -216,9 +205,7 @@ class TargetSystem:
         if job_ids is None:
             job_ids = (record.status.job_id for record in self.store.list_live_jobs(self.name))
         full_ids = {job_id: self._get_full_job_id(job_id) for job_id in job_ids}
-        recorded = {
-            job_id: self._watcher.watch_recorded_job(job_id) for job_id in full_ids.values()
-        }
+        recorded = {job_id: self._watcher.watch_recorded_job(job_id) for job_id in full_ids.values()}
         result: dict[str, JobStatus | OSProfileError | None] = {**recorded}
         if any(status is None or not status.state.is_terminal for status in recorded.values()):
             listed = await self._poller.poll(max_age)

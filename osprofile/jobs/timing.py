@@ -53,9 +53,7 @@ class PollBackoff:
     def reset_delay(self) -> None:
         """Poll soon: something was submitted or is about to change."""
         self._delay = self._timing.min_poll_interval
-        if (
-            self._pause_factor == _MAX_PAUSE_FACTOR
-        ):  # else jobs that come one by one would have no pause grow
+        if self._pause_factor == _MAX_PAUSE_FACTOR:  # else jobs that come one by one would have no pause grow
             self._pause_factor = 1.0
 
     def record_success(self, *, changed: bool, duration: float) -> None:
@@ -77,17 +75,10 @@ class PollBackoff:
         timing = self._timing
         if self._failure_count:
             return float(
-                min(
-                    timing.min_poll_interval * 2.0 ** min(self._failure_count, 20),
-                    timing.max_retry_interval,
-                )
+                min(timing.min_poll_interval * 2.0 ** min(self._failure_count, 20), timing.max_retry_interval)
             )
         least = max(timing.min_poll_interval, self._poll_duration * self._pause_factor)
         delay = self._delay = min(max(self._delay, least), max(timing.max_poll_interval, least))
-        if (
-            expected_end is not None
-            and expected_end - now < delay
-            and now - expected_end < _OVERDUE_WINDOW
-        ):
+        if expected_end is not None and expected_end - now < delay and now - expected_end < _OVERDUE_WINDOW:
             return max(least, expected_end - now)
         return delay

@@ -262,10 +262,7 @@ class JobWatcher:
         record = self._store.find_job(self._name, job_id)
         grace = GraceTracker(record.aborted_at, record.missing) if record else GraceTracker()
         end = grace.resolve_missing_job(
-            job_id,
-            reported_status,
-            now=self._clock.monotonic(),
-            grace_period=self._timing.grace_period,
+            job_id, reported_status, now=self._clock.monotonic(), grace_period=self._timing.grace_period
         )
         self._recorder.record_missing({job_id: grace.missing})
         if end is not None:

@@ -33,9 +33,7 @@ class FlowStep:
 
     positions: list[tuple[str, Position, bool]]
     variables: list[tuple[Variable, bool]]
-    cached_faults: list[tuple[QuotingFault | None, QuotingFault | None]] = field(
-        default_factory=list
-    )
+    cached_faults: list[tuple[QuotingFault | None, QuotingFault | None]] = field(default_factory=list)
 
 
 def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterator[FlowStep]:
@@ -69,9 +67,7 @@ def _follow_value(
         begins = begins and _may_begin_word(here)
         if here.output_position is not None and prints_arguments(here.words):
             pending.append((source or "$(...)", here.output_position, begins))
-        variables.update(
-            ((variable, begins), None) for variable in _receiving_variables(lexed, here, source)
-        )
+        variables.update(((variable, begins), None) for variable in _receiving_variables(lexed, here, source))
     return FlowStep(positions, [*variables])
 
 
@@ -100,9 +96,7 @@ def list_receivers(position: Position) -> Iterator[Command]:
     yield from position.reading_commands
     command = position.command if position.role == "argument" else None
     for start in (*position.reading_commands, command):
-        following = (
-            start.output_command if start is not None and not prints_nothing(start.words) else None
-        )
+        following = start.output_command if start is not None and not prints_nothing(start.words) else None
         for _ in range(_MAX_PIPE_LENGTH):
             if following is not None:
                 yield following
@@ -112,11 +106,7 @@ def list_receivers(position: Position) -> Iterator[Command]:
 def assigned_variable(position: Position) -> str:
     """Return the variable that is set to a text with the value; empty if there is none."""
     name, equals, _ = position.prefix.partition("=")
-    declares = (
-        position.role == "argument"
-        and position.words[:1]
-        and position.words[0] in DECLARING_COMMANDS
-    )
+    declares = position.role == "argument" and position.words[:1] and position.words[0] in DECLARING_COMMANDS
     return name if equals and (position.role == "assignment" or declares) else ""
 
 

@@ -48,9 +48,7 @@ def list_declared_fields(view: ProfileView) -> Iterator[tuple[Template | None, F
 def _has_description(view: ProfileView, template: Template | None, field: Field) -> bool:
     """Return whether a field has a Description, or a field of the same job script has one for it."""
     others = (
-        [view.profile.find_field(t, field.name) for t in view.related_templates(template)]
-        if template
-        else []
+        [view.profile.find_field(t, field.name) for t in view.related_templates(template)] if template else []
     )
     described = any(f.description for f in (field, *others) if f is not None)
     return described or engine.is_special_field(field.name)
@@ -134,9 +132,7 @@ def _check_tags(field: Field) -> Iterator[Problem]:
             hint = "tags are applied only once: the script gets this word itself"
             yield make_problem("OSP311", message, tag.element.source_text.get_location(), hint)
         elif _is_allowed_number(field, tag.name) and tag.value != tag.name:
-            message = (
-                f"tag {quote_value(tag.name)} of field {field.name} hides the number of that name"
-            )
+            message = f"tag {quote_value(tag.name)} of field {field.name} hides the number of that name"
             hint = f"a request for {tag.name} gets {quote_value(tag.value)}; use a word as the tag's name"
             yield make_problem("OSP311", message, tag.element.locate_attribute("name"), hint)
 

@@ -26,15 +26,9 @@ if TYPE_CHECKING:
 _CONTROL_CHARS: Final = CharSet.from_ranges((0, 0x1F), (0x7F, 0x7F))
 _UNSAFE_CHARS: Final = _CONTROL_CHARS | CharSet.from_chars(" \"'\\")
 _UNSAFE_QUOTED_CHARS: Final = _CONTROL_CHARS | CharSet.from_chars("\"'\\")
-_CHARACTER_NAMES: Final = {
-    "\n": "a line end",
-    "\r": "a carriage return",
-    " ": "a blank",
-    "\t": "a tab",
-}
+_CHARACTER_NAMES: Final = {"\n": "a line end", "\r": "a carriage return", " ": "a blank", "\t": "a tab"}
 _PATTERN_REMEDY: Final = (
-    "batch systems have no quoting there: list the allowed characters, as in "
-    'ext:pattern="[A-Za-z0-9_.@:+-]*"'
+    'batch systems have no quoting there: list the allowed characters, as in ext:pattern="[A-Za-z0-9_.@:+-]*"'
 )
 
 
@@ -93,9 +87,7 @@ class DirectiveChecker:
         """Return whether a placeholder is in a directive."""
         return placeholder in self._placeholders
 
-    def find_problems(
-        self, view: ProfileView, lexed: LexedScript[Placeholder]
-    ) -> Iterator[Problem]:
+    def find_problems(self, view: ProfileView, lexed: LexedScript[Placeholder]) -> Iterator[Problem]:
         """Check all directives; `lexed` has the comments and commands that the shell sees."""
         for placeholder, before in self._placeholders.items():
             if classify_source(view, placeholder) != "safe":
@@ -105,9 +97,7 @@ class DirectiveChecker:
                 yield from self._check_generated_line(view, placeholder)
         yield from self._check_positions(lexed)
 
-    def _check_generated_line(
-        self, view: ProfileView, placeholder: Placeholder
-    ) -> Iterator[Problem]:
+    def _check_generated_line(self, view: ProfileView, placeholder: Placeholder) -> Iterator[Problem]:
         """Report a replacement that makes a directive of some values, but leaves others unchanged."""
         if possible.matches_every_value(
             placeholder.replacement.pattern or "", placeholder_values(view, placeholder).chars

@@ -47,8 +47,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "START": {"JOB_ID_PATTERN": EngineField(("id",))},
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
-            ("id", "state"),
-            ("substate", "exit", "signal", "host", "queue", "elapsed", "reason"),
+            ("id", "state"), ("substate", "exit", "signal", "host", "queue", "elapsed", "reason")
         ),
         "STATE": EngineField(allowed_words=JOB_STATE_TAGS),
     },
@@ -93,9 +92,7 @@ def _is_seconds(value: str | None) -> bool:
 
 
 def _missing_field_problem(template: Template, name: str, expected: EngineField) -> Problem:
-    message = (
-        f"template {template.name} has no field {name}, which the engine needs to read its output"
-    )
+    message = f"template {template.name} has no field {name}, which the engine needs to read its output"
     groups = ", ".join(f"(?<{group}>...)" for group in expected.required_groups)
     hint = f'declare it with isSettable="false" and a Value with {groups}'
     if not expected.is_pattern:
@@ -121,7 +118,9 @@ def _check_states(field: Field, allowed_words: tuple[str, ...]) -> Iterator[Prob
     for tag in field.tags:
         if tag.value not in allowed_words:
             name = field.name
-            message = f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
+            message = (
+                f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
+            )
             hint = f"one of {', '.join(allowed_words)}; a word without a tag is UNKNOWN"
             yield make_problem("OSP404", message, tag.element.source_text.get_location(), hint)
 

@@ -148,9 +148,7 @@ def select_findings(
     def is_selected(found: Problem) -> bool:
         if found.code in UNLOADABLE:
             return True
-        return found.code.startswith(tuple(select or [""])) and not (
-            found.code.startswith(tuple(ignore))
-        )
+        return found.code.startswith(tuple(select or [""])) and not (found.code.startswith(tuple(ignore)))
 
     for found in findings:
         yield found._replace(

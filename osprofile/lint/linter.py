@@ -64,9 +64,7 @@ def lint_file(path: str | Path, repository: Repository) -> list[Problem]:
 
 
 def examine_file(
-    path: str | Path,
-    repository: Repository,
-    extra_rules: Mapping[str, RuleFunction] = NO_EXTRA_RULES,
+    path: str | Path, repository: Repository, extra_rules: Mapping[str, RuleFunction] = NO_EXTRA_RULES
 ) -> Findings:
     """Return the problems that `lint_file` returns, and the waived ones.
 
@@ -89,9 +87,7 @@ def examine_file(
         active_prefixes = ["OSP", *extra_rules]
     documents = profile.documents if profile else [document]
     kept, waived = apply_waivers(
-        _sort_problems(problems, documents),
-        document.element.source,
-        active_prefixes=active_prefixes,
+        _sort_problems(problems, documents), document.element.source, active_prefixes=active_prefixes
     )
     return Findings(file, _sort_problems(kept, documents), waived)
 

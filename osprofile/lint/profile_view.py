@@ -120,9 +120,7 @@ class ProfileView:
     def is_path_template(self, template: Template) -> bool:
         """Return whether a template makes paths, not scripts: only storages name it."""
         in_storages = any(s.template == template.name for s in self.profile.storages.values())
-        in_applications = any(
-            a.template == template.name for a in self.profile.applications.values()
-        )
+        in_applications = any(a.template == template.name for a in self.profile.applications.values())
         return in_storages and not in_applications
 
     def related_templates(self, template: Template) -> list[Template]:
@@ -183,9 +181,7 @@ class ProfileView:
                 at = segment.end
         script.append_literal("\n", source, at)
 
-    def _append_replacement(
-        self, script: ShellScript, text: TemplateText, replacement: Replacement
-    ) -> None:
+    def _append_replacement(self, script: ShellScript, text: TemplateText, replacement: Replacement) -> None:
         fixed = self._fixed_text(text, replacement)
         if fixed is None:
             script.append_placeholder(Placeholder(text, replacement))

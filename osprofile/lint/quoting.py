@@ -162,9 +162,7 @@ def _check_engine_words(
         fault = _find_code_fault(position, possible.ANY_VALUES)
         fault = fault or _find_flow_fault(position, possible.ANY_VALUES, lexed, check_options=False)
         if fault is not None:
-            message = (
-                f"<{name}> of BIN, which has values of requests, is used {fault.position_text}"
-            )
+            message = f"<{name}> of BIN, which has values of requests, is used {fault.position_text}"
             yield make_problem(fault.code, message, placeholder.location, fault.remedy)
 
 
@@ -177,13 +175,9 @@ def _find_quote_fault(
     placeholder: Placeholder, position: Position, values: ValueSet, *, is_shell_text: bool
 ) -> QuotingFault | None:
     if position.backquoted and not _is_subset(values.chars, _SAFE_IN_BACKQUOTES):
-        return QuotingFault(
-            "OSP613", "in backquotes, where quotes do not protect it", "write $(...) instead"
-        )
+        return QuotingFault("OSP613", "in backquotes, where quotes do not protect it", "write $(...) instead")
     if position.role == "delimiter":
-        return QuotingFault(
-            "OSP604", "in the delimiter of a here-document", "write the delimiter out"
-        )
+        return QuotingFault("OSP604", "in the delimiter of a here-document", "write the delimiter out")
     escaped = position.quote == "single" and possible.escapes_quotes(placeholder.replacement)
     harmless = _is_subset(values.chars, _SAFE_CHARS[position.quote])
     if position.quote == "single" and "'" in (placeholder.replacement.replacement or ""):
@@ -191,9 +185,7 @@ def _find_quote_fault(
     if not (escaped or is_shell_text) and (not harmless or _may_be_assignment(position, values)):
         return _QUOTE_FAULTS[position.quote]
     if position.delimiter is not None and _can_end_document(position, values.chars):
-        return QuotingFault(
-            "OSP604", "in a here-document, which a line of the value may end", _PRINTF_REMEDY
-        )
+        return QuotingFault("OSP604", "in a here-document, which a line of the value may end", _PRINTF_REMEDY)
     return None
 
 
@@ -230,11 +222,7 @@ def _find_code_fault(position: Position, values: ValueSet) -> QuotingFault | Non
 
 
 def _find_flow_fault(
-    position: Position,
-    values: ValueSet,
-    lexed: LexedScript[Placeholder],
-    *,
-    check_options: bool = True,
+    position: Position, values: ValueSet, lexed: LexedScript[Placeholder], *, check_options: bool = True
 ) -> QuotingFault | None:
     """Find a variable or an output with the value that is evaluated, or that may be an option."""
     check_options = check_options and "-" in values.first_chars
@@ -242,9 +230,7 @@ def _find_flow_fault(
         return None
     may_be_code = not _is_subset(values.chars, _SAFE_IN_CODE)
     if may_be_code and position.feeds_arithmetic:
-        return QuotingFault(
-            "OSP615", "in a command whose output is used in arithmetic", _INTEGER_REMEDY
-        )
+        return QuotingFault("OSP615", "in a command whose output is used in arithmetic", _INTEGER_REMEDY)
     first_option = None
     for step in dataflow.trace_value(lexed, position):
         if not step.cached_faults:
@@ -279,11 +265,7 @@ def _find_evaluation(source: str, position: Position) -> QuotingFault | None:
         return QuotingFault("OSP615", f"{by} is used in arithmetic", _INTEGER_REMEDY)
     variable = dataflow.assigned_variable(position) or _parse_env_variable(position)
     if variable in SPECIAL_VARIABLES:
-        return QuotingFault(
-            "OSP615",
-            f"in {variable}, which decides what is run",
-            "set it to a fixed text",
-        )
+        return QuotingFault("OSP615", f"in {variable}, which decides what is run", "set it to a fixed text")
     if (
         source
         and position.role == "argument"
@@ -296,9 +278,7 @@ def _find_evaluation(source: str, position: Position) -> QuotingFault | None:
         )
     for command in dataflow.list_receivers(position):
         if language := stdin_language(command.words):
-            where = (
-                f"in what {_display_command(parse_words(command.words).name)} reads as {language}"
-            )
+            where = f"in what {_display_command(parse_words(command.words).name)} reads as {language}"
             return QuotingFault("OSP615" if source else "OSP610", where, _ARGUMENT_REMEDY)
     return None
 
@@ -309,16 +289,8 @@ def find_evaluated_input(lexed: LexedScript[Placeholder]) -> Iterator[tuple[str,
         for name in command.words[1:] if command.words[:1] == ["read"] else ():
             origin = Position("double", "assignment", (), f"{name}=")
             for via, used, _begins in dataflow.reached_positions(lexed, origin):
-                if (
-                    via
-                    and used.role == "argument"
-                    and (code := argument_language(used.words, used.prefix))
-                ):
-                    yield (
-                        name,
-                        f"{_display_command(parse_words(used.words).name)} reads as {code}",
-                        used,
-                    )
+                if via and used.role == "argument" and (code := argument_language(used.words, used.prefix)):
+                    yield (name, f"{_display_command(parse_words(used.words).name)} reads as {code}", used)
 
 
 def _parse_env_variable(position: Position) -> str:
@@ -337,9 +309,7 @@ def _find_variable_option(
     if parse_words(position.words).name in {"echo", "set", "export", "eval", ""}:
         return None
     command = _display_command(parse_words(position.words).name)
-    where = (
-        f"in variable {source.removeprefix('$')}, where {command} reads a leading - as an option"
-    )
+    where = f"in variable {source.removeprefix('$')}, where {command} reads a leading - as an option"
     return QuotingFault(
         "OSP616",
         where,
@@ -356,17 +326,13 @@ def _find_option_fault(
     if name == "echo" and values.chars.intersects(_DASH_CHARS | _BACKSLASH_CHARS):
         where = "as an argument of echo, which may read it as an option and evaluates backslashes"
         return QuotingFault("OSP605", where, _PRINTF_REMEDY)
-    if "-" not in values.first_chars or not may_be_option(
-        position.words, position.prefix, functions
-    ):
+    if "-" not in values.first_chars or not may_be_option(position.words, position.prefix, functions):
         return None
     remedy = (
         "put a -- before it, or attach it to its option (-q'...', --queue='...'), "
         "or give it an ext:pattern that forbids a leading -"
     )
-    return QuotingFault(
-        "OSP605", f"where {_display_command(name)} reads a leading - as an option", remedy
-    )
+    return QuotingFault("OSP605", f"where {_display_command(name)} reads a leading - as an option", remedy)
 
 
 def _display_command(name: str) -> str:
@@ -377,9 +343,7 @@ def _problem_from_fault(
     view: ProfileView, placeholder: Placeholder, source: ValueSource, fault: QuotingFault
 ) -> Problem:
     name = placeholder.replacement.name
-    remedy = (
-        _PRINTF_REMEDY if source == "script" else fault.remedy or "write @, single quotes included"
-    )
+    remedy = _PRINTF_REMEDY if source == "script" else fault.remedy or "write @, single quotes included"
     if name == "ENVIRONMENT":
         words = "<ENVIRONMENT/{}/{}>".format(*possible.ENVIRONMENT_REPLACEMENT)
         remedy = f"pass it to the program with env: set -- {words}"

@@ -56,11 +56,7 @@ def is_known_name(view: ProfileView, text: TemplateText, name: str) -> bool:
 def _is_part_of_job_script(view: ProfileView, text: TemplateText) -> bool:
     name = text.template.name
     applications = view.profile.applications.values()
-    return (
-        name in JOB_SCRIPT_PARTS
-        or name == BIN_TEMPLATE
-        or any(a.template == name for a in applications)
-    )
+    return name in JOB_SCRIPT_PARTS or name == BIN_TEMPLATE or any(a.template == name for a in applications)
 
 
 def list_known_names(view: ProfileView, text: TemplateText) -> set[str]:
@@ -92,9 +88,7 @@ def _suggest_remedy(view: ProfileView, text: TemplateText, name: str) -> str:
     )
 
 
-def _check_derived(
-    view: ProfileView, text: TemplateText, replacement: Replacement
-) -> Iterator[Problem]:
+def _check_derived(view: ProfileView, text: TemplateText, replacement: Replacement) -> Iterator[Problem]:
     """Check that the base of `<X:HMS>` is an integer."""
     base = view.find_field(text, replacement.name)
     if base is None or base.name == replacement.name or base.type == "integer":
@@ -116,9 +110,7 @@ def _check_unfinished(view: ProfileView, text: TemplateText) -> Iterator[Problem
         yield make_problem("OSP303", message, source.get_location(match.start()), hint)
 
 
-def _check_static_script(
-    view: ProfileView, template: str, script: StaticScript
-) -> Iterator[Problem]:
+def _check_static_script(view: ProfileView, template: str, script: StaticScript) -> Iterator[Problem]:
     """Report replacements in a static script's body, which is written unchanged."""
     fields = {*view.profile.global_fields, *view.profile.templates[template].fields}
     for found in bodies.parse_body(script.body).replacements:
@@ -131,11 +123,7 @@ def _check_static_script(
 
 def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
     """Report unused fields that the document itself declares, not inherited ones."""
-    used = {
-        name
-        for text, found in view.list_replacements()
-        for name in _list_used_names(view, text, found)
-    }
+    used = {name for text, found in view.list_replacements() for name in _list_used_names(view, text, found)}
     for template in view.own_document.templates.values():
         engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT_FIELD}
         partners = [t.name for t in view.related_templates(template)]

@@ -8,12 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.incarnation import field_rules as engine
-from osprofile.incarnation.plan import (
-    BIN_TEMPLATE,
-    DEFAULT_APPLICATION,
-    JOB_SCRIPT_PARTS,
-    merge_declaration,
-)
+from osprofile.incarnation.plan import BIN_TEMPLATE, DEFAULT_APPLICATION, JOB_SCRIPT_PARTS, merge_declaration
 from osprofile.lint.rules import make_problem
 
 if TYPE_CHECKING:
@@ -81,9 +76,7 @@ def _list_used_fields(view: ProfileView, template: Template) -> list[Field]:
 def _check_defaults(view: ProfileView) -> Iterator[Problem]:
     """Find settable fields that START needs and that have no Default."""
     default = (
-        a.template
-        for a in view.profile.applications.values()
-        if a.application_name == DEFAULT_APPLICATION
+        a.template for a in view.profile.applications.values() if a.application_name == DEFAULT_APPLICATION
     )
     names = dict.fromkeys([START, *filter(None, JOB_SCRIPT_PARTS), *default])
     templates = [view.profile.templates[n] for n in names if n in view.profile.templates]

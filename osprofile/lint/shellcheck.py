@@ -99,8 +99,7 @@ def create_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
         return [
             _problem_from_comment(scripts[number], comment)
             for number, comment in comments
-            if comment["code"] not in _CONSTANT_CODES
-            or not scripts[number].has_placeholder(comment["line"])
+            if comment["code"] not in _CONSTANT_CODES or not scripts[number].has_placeholder(comment["line"])
         ]
 
     return shellcheck
@@ -165,13 +164,9 @@ def _run_shellcheck(program: str, texts: Sequence[str]) -> Iterator[tuple[int, d
                 file.write(text)
         # Two runs: with --shell=sh, shellcheck would ignore the #! of the scripts that have one.
         for shell in ([], ["--shell=sh"]):
-            own = [
-                n for n, t in zip(names, texts, strict=True) if t.startswith("#!") != bool(shell)
-            ]
+            own = [n for n, t in zip(names, texts, strict=True) if t.startswith("#!") != bool(shell)]
             if own:
-                comments = _read_comments(
-                    [program, "--norc", "-S", "warning", "-f", "json1", *shell, *own]
-                )
+                comments = _read_comments([program, "--norc", "-S", "warning", "-f", "json1", *shell, *own])
                 for comment in comments:
                     yield names.index(comment["file"]), comment
 
@@ -180,16 +175,10 @@ def _read_comments(words: Sequence[str]) -> list[dict[str, Any]]:
     hint = f"it is {words[0]}; omit --shellcheck to lint without it"
     try:
         completed = subprocess.run(
-            words,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SHELLCHECK_TIMEOUT,
-            check=False,
+            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=SHELLCHECK_TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        raise OSProfileError(
-            f"shellcheck took longer than {SHELLCHECK_TIMEOUT} s", hint=hint
-        ) from None
+        raise OSProfileError(f"shellcheck took longer than {SHELLCHECK_TIMEOUT} s", hint=hint) from None
     except OSError as error:
         raise OSProfileError(f"shellcheck cannot be run: {error.strerror}", hint=hint) from None
     try:
@@ -205,6 +194,4 @@ def _problem_from_comment(script: RenderedScript, comment: dict[str, Any]) -> Pr
     code = f"{CODE_PREFIX}{comment['code']}"
     location = script.locate_text(comment["line"], comment["column"])
     severity: Final = "error" if comment["level"] == "error" else "warning"
-    return Problem(
-        code, f"shellcheck: {comment['message']}", location, SHELLCHECK_WIKI + code, severity
-    )
+    return Problem(code, f"shellcheck: {comment['message']}", location, SHELLCHECK_WIKI + code, severity)

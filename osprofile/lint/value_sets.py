@@ -104,9 +104,7 @@ def apply_replacement(values: ValueSet, replacement: Replacement) -> ValueSet:
     literal = parse_literal_replacement(replacement.replacement)
     replaced = _parse_replaced_chars(replacement.pattern)
     if literal is None or replaced is None:  # FROM may remove the beginning of the value
-        return ValueSet(
-            values.chars, values.chars | values.first_chars | CharSet.from_chars(literal or "")
-        )
+        return ValueSet(values.chars, values.chars | values.first_chars | CharSet.from_chars(literal or ""))
     if not values.chars.intersects(replaced):
         return values
     # With an empty TO, a value may begin with any character that it contains.

@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 START: Final = "START"
 SHELL: Final = "SHELL"
-_CHOICE_PATTERN: Final = re.compile(
-    r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?"
-)
+_CHOICE_PATTERN: Final = re.compile(r"(?:\((?:\?:)?)?([A-Za-z0-9_:@/-]+(?:\|[A-Za-z0-9_:@/-]+)+)\)?")
 """A pattern that is only a list of words to choose from."""
 
 
@@ -95,9 +93,7 @@ class _PageCollector:
             plan = get_plan(self.profile, template.name, variation, application or None)
             if all(n in plan.settable or self.context.get(n) for n in plan.required):
                 target = Target(template.name, variation, application)
-                self._add_fields(
-                    plan.declarations.values(), plan.settable, len(self.plans_by_target)
-                )
+                self._add_fields(plan.declarations.values(), plan.settable, len(self.plans_by_target))
                 self.plans_by_target[target] = plan
 
     def _request_name(self, application: Application) -> str:
@@ -108,9 +104,7 @@ class _PageCollector:
                 return request_name
         return ""
 
-    def _add_fields(
-        self, fields: Iterable[Field], settable: frozenset[str], target: int | None
-    ) -> None:
+    def _add_fields(self, fields: Iterable[Field], settable: frozenset[str], target: int | None) -> None:
         for field in fields:
             if field.name in settable:
                 key = (field.name, field.description, field.comparison_key())
@@ -121,9 +115,7 @@ class _PageCollector:
 
     def _add_unused_fields(self) -> None:
         """Add the settable fields that are declared but that no script of the form uses."""
-        joined = [
-            d for fields in self.fields_by_rule.values() for f in fields for d in f.declarations
-        ]
+        joined = [d for fields in self.fields_by_rule.values() for f in fields for d in f.declarations]
         for field in self._list_fields():
             supplied = rules.is_special_field(field.name) or field.value is not None
             if field.settable and not supplied and not any(field is d for d in joined):
@@ -135,13 +127,9 @@ class _PageCollector:
         """Return the fields of a job, and those of the other scripts."""
         jobs, others = list[Setting](), list[Setting]()
         counts: dict[str, int] = {}
-        starts = {
-            i for i, t in enumerate(self.plans_by_target) if t.application or t.template == START
-        }
+        starts = {i for i, t in enumerate(self.plans_by_target) if t.application or t.template == START}
         order = {name: i for i, name in enumerate(self.profile.global_fields)}
-        found = sorted(
-            self.fields_by_rule.items(), key=lambda item: order.get(item[1][0].name, len(order))
-        )
+        found = sorted(self.fields_by_rule.items(), key=lambda item: order.get(item[1][0].name, len(order)))
         for key, fields in found:
             targets = tuple(dict.fromkeys(self.targets_by_rule.get(key, ())))
             number = counts[fields[0].name] = counts.get(fields[0].name, 0) + 1
@@ -209,9 +197,7 @@ class _PageCollector:
 
     # Applications, scripts, examples
 
-    def _build_application(
-        self, application: Application, settings: Iterable[Setting]
-    ) -> model.Application:
+    def _build_application(self, application: Application, settings: Iterable[Setting]) -> model.Application:
         name = self._request_name(application)
         mine = {i for i, t in enumerate(self.plans_by_target) if t.application == name}
         others = {i for i, t in enumerate(self.plans_by_target) if t.application not in {"", name}}

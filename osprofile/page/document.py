@@ -33,9 +33,7 @@ def render_page(page: Page, *, version: str = "") -> str:
         make_node("a", "Skip to the fields", href="#fields", class_="skip"),
         _build_header(page, live=live),
         make_node("main", *_build_sections(page, live=live), id="main"),
-        make_node(
-            "footer", make_node("p", "Written by ", make_node("code", "incarnate page"), ".")
-        ),
+        make_node("footer", make_node("p", "Written by ", make_node("code", "incarnate page"), ".")),
         *(make_node("script", read_asset(name)) for name in SCRIPT_FILES[: 2 if live else 1]),
         data_version=version or None,
     )
@@ -46,11 +44,11 @@ def render_page(page: Page, *, version: str = "") -> str:
 def render_problem(title: str, text: str) -> str:
     """Return the page that the server shows while the profile does not load."""
     message = make_node("pre", make_node("code", *mark_invisible(text)), tabindex=0)
-    hint = make_node(
-        "p", "The server keeps running: correct the profile, then load this page again."
-    )
+    hint = make_node("p", "The server keeps running: correct the profile, then load this page again.")
     body = make_node("body", make_node("main", make_node("h1", title), message, hint))
-    return f"<!DOCTYPE html>\n{render_node(make_node('html', build_head(title, live=False), body, lang='en'))}"
+    return (
+        f"<!DOCTYPE html>\n{render_node(make_node('html', build_head(title, live=False), body, lang='en'))}"
+    )
 
 
 def build_head(title: str, *, live: bool) -> Node:
@@ -82,9 +80,7 @@ def _build_header(page: Page, *, live: bool) -> Node:
         ("origin", "Where it comes from", True),
     ]
     links = [
-        make_node("li", make_node("a", title, href=f"#{key}"))
-        for key, title, is_shown in titles
-        if is_shown
+        make_node("li", make_node("a", title, href=f"#{key}")) for key, title, is_shown in titles if is_shown
     ]
     return make_node(
         "header",
@@ -116,14 +112,11 @@ def _build_section(key: str, title: str, *children: Node) -> Node:
     )  # fmt: skip
 
 
-def _build_table(
-    caption: str, columns: Sequence[str], rows: Iterable[tuple[str, list[Node]]]
-) -> Node:
+def _build_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, list[Node]]]) -> Node:
     """Return a table that becomes cards on a narrow screen: each cell has its column's name."""
     heads = [make_node("th", column, scope="col", role="columnheader") for column in columns]
     body = [
-        make_node("tr", *map(_label_cell, cells, columns), id=key or None, role="row")
-        for key, cells in rows
+        make_node("tr", *map(_label_cell, cells, columns), id=key or None, role="row") for key, cells in rows
     ]
     return make_node(
         "table",
@@ -137,9 +130,7 @@ def _build_table(
 def _label_cell(cell: Node, column: str) -> Node:
     # On a narrow screen the style makes cells blocks, which takes their role from them: restore it.
     role = "rowheader" if cell.name == "th" else "cell"
-    return Node(
-        cell.name, (*cell.attributes, ("data-column", column), ("role", role)), cell.children
-    )
+    return Node(cell.name, (*cell.attributes, ("data-column", column), ("role", role)), cell.children)
 
 
 def _build_cell(*children: Node | str | None, class_: str | None = None) -> Node:
@@ -196,13 +187,9 @@ def _build_examples(examples: Sequence[Example]) -> Iterable[Node]:
                 "pre", make_node("code", *mark_invisible(example.text)), tabindex=0, role="region",
                 aria_label=f"Script of {example.title}",
             )  # fmt: skip
-        command = make_node(
-            "p", make_node("code", *mark_invisible(example.command)), class_="command"
-        )
+        command = make_node("p", make_node("code", *mark_invisible(example.command)), class_="command")
         lines = example.text.count("\n") + (example.text[-1:] not in {"", "\n"})
-        summary = make_node(
-            "summary", *mark_invisible(example.title), f" ({pluralize(lines, 'line')})"
-        )
+        summary = make_node("summary", *mark_invisible(example.title), f" ({pluralize(lines, 'line')})")
         yield make_node("details", summary, command, shown, open=not number)
 
 
@@ -274,8 +261,7 @@ def _build_supplied_cells(supplied: Supplied) -> list[Node]:
         _build_cell(*mark_invisible(supplied.description), class_="wide"),
         _build_cell(*_build_value(supplied)),
         _build_cell(
-            *(fields.build_origins([supplied.origin]) if supplied.origin else ["the context"]),
-            class_="place",
+            *(fields.build_origins([supplied.origin]) if supplied.origin else ["the context"]), class_="place"
         ),
     ]
 

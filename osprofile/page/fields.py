@@ -25,9 +25,7 @@ def build_fields_section(page: Page, *, live: bool) -> Node:
     heading = make_node("h2", "Fields", id="fields-title")
     filter_box = _build_filter(len(page.settings))
     if not live:
-        return make_node(
-            "section", heading, filter_box, *groups, id="fields", aria_labelledby="fields-title"
-        )
+        return make_node("section", heading, filter_box, *groups, id="fields", aria_labelledby="fields-title")
     form = make_node("form", _build_chooser(page), filter_box, *groups, id="form", class_="still", autocomplete="off",
                 autocapitalize="off", spellcheck="false", novalidate=True, aria_label="Values for the script")  # fmt: skip
     work = make_node("div", form, _build_script_panel(page), class_="work")
@@ -77,11 +75,7 @@ def _build_target(target: Target) -> Node:
 def _build_script_panel(page: Page) -> Node:
     """Return the panel of the script, with the first script in it, so that nobody waits for it."""
     first = page.examples[0] if page.examples else None
-    is_plain = (
-        first is not None
-        and first.text.endswith("\n")
-        and mark_invisible(first.text) == (first.text,)
-    )
+    is_plain = first is not None and first.text.endswith("\n") and mark_invisible(first.text) == (first.text,)
     lines = first.text.splitlines(keepends=True) if first and is_plain else []
     status = f"The script has {pluralize(len(lines), 'line')}." if lines else ""
     shown = (make_node("span", line, class_="line") for line in lines)
@@ -105,9 +99,7 @@ def _build_script_panel(page: Page) -> Node:
     )  # fmt: skip
 
 
-def _build_group(
-    key: str, title: str, settings: Sequence[Setting], page: Page, *, live: bool
-) -> Node:
+def _build_group(key: str, title: str, settings: Sequence[Setting], page: Page, *, live: bool) -> Node:
     cards = [build_card(setting, page.targets, live=live) for setting in settings]
     return make_node("div", make_node("h3", title), *cards, class_="group", id=f"group-{key}")
 
@@ -166,17 +158,13 @@ def _build_control(setting: Setting) -> Node:
     words = make_node("datalist", *(make_node("option", *_format_option(t.value), value=t.name) for t in setting.tags),
                  id=f"words-{setting.key}")  # fmt: skip
     return make_node(
-        "div",
-        make_node("input", type="text", value=value, list=f"words-{setting.key}", **common),
-        words,
+        "div", make_node("input", type="text", value=value, list=f"words-{setting.key}", **common), words
     )
 
 
 def _format_option(text: str) -> list[str]:
     """Return a text for an option, which cannot hold elements, with `[U+202E]` for such a character."""
-    parts = [
-        part if isinstance(part, str) else f"[{part.children[0]}]" for part in mark_invisible(text)
-    ]
+    parts = [part if isinstance(part, str) else f"[{part.children[0]}]" for part in mark_invisible(text)]
     return ["".join(parts)] if parts else []
 
 
@@ -197,9 +185,7 @@ def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
         yield _build_fact("Must match", make_node("code", *mark_invisible(setting.pattern)))
     if setting.tags:
         yield make_node(
-            "div",
-            make_node("dt", "Words for values"),
-            make_node("dd", build_tag_list(setting.tags)),
+            "div", make_node("dt", "Words for values"), make_node("dd", build_tag_list(setting.tags))
         )
     used = _describe_users(setting, targets)
     if used:

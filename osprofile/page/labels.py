@@ -44,9 +44,7 @@ class DocumentLabels:
         """Return the origin of a declaration at a location, with what it replaces."""
         profile = self.names[self.document_index(location)]
         return Origin(
-            profile,
-            self.format_location(location),
-            tuple(self.format_location(p) for p in replaced),
+            profile, self.format_location(location), tuple(self.format_location(p) for p in replaced)
         )
 
     def replace_paths(self, text: str) -> str:

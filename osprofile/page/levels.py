@@ -31,9 +31,7 @@ def build_levels(profile: Profile, labels: DocumentLabels) -> tuple[Level, ...]:
             if kind == "field":  # a template is replaced with all its fields
                 templates = set[Item]().union(*(d["template"] for d in declared[:index]))
                 hidden |= {i for i in own if (i[0],) in templates}
-            counts.append(
-                Count(kind, len(own - inherited), len(own & inherited), len(own - hidden))
-            )
+            counts.append(Count(kind, len(own - inherited), len(own & inherited), len(own - hidden)))
         levels.append(Level(labels.names[index], labels.files[index], tuple(counts)))
     return tuple(levels)
 

@@ -65,10 +65,7 @@ def mark_invisible(text: str) -> tuple[Node | str, ...]:
     parts: list[Node | str] = []
     at = 0
     for found in _INVISIBLE_CHARS.finditer(text):
-        parts += [
-            text[at : found.start()],
-            make_node("span", f"U+{ord(found[0]):04X}", class_="odd"),
-        ]
+        parts += [text[at : found.start()], make_node("span", f"U+{ord(found[0]):04X}", class_="odd")]
         at = found.end()
     parts.append(text[at:])
     return tuple(part for part in parts if part)

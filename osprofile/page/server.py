@@ -78,9 +78,7 @@ class LivePage:
         """Return status and page; for a profile that does not load, a page with its problems."""
         self._reload_if_changed()
         if self._load_error is not None:
-            return 500, render_problem(
-                "This profile does not load", self._format_error(self._load_error)
-            )
+            return 500, render_problem("This profile does not load", self._format_error(self._load_error))
         return 200, self._html
 
     def answer_request(self, body: bytes) -> object:
@@ -125,9 +123,7 @@ class LivePage:
     def _format_error(self, error: OSProfileError) -> str:
         problems = error.problems if isinstance(error, InvalidProfileError) else ()
         message = "\n".join(map(str, problems)) if problems else str(error)
-        files = [
-            os.path.dirname(os.path.dirname(d.element.source.name)) for d in self._profile.documents
-        ]
+        files = [os.path.dirname(os.path.dirname(d.element.source.name)) for d in self._profile.documents]
         return strip_directories(
             build_labels(self._profile).replace_paths(message), [*files, *self._directories]
         )
@@ -155,9 +151,7 @@ class PageServer:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)
-        server = await asyncio.start_server(
-            self._accept_client, sock=self._socket, limit=http.MAX_HEAD_SIZE
-        )
+        server = await asyncio.start_server(self._accept_client, sock=self._socket, limit=http.MAX_HEAD_SIZE)
         try:
             ready()
             await self._stopping.wait()
@@ -179,9 +173,7 @@ class PageServer:
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
-    async def _serve_client(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             with contextlib.suppress(OSError, TimeoutError):
                 writer.write(await self._handle_request(reader))

@@ -75,9 +75,7 @@ def compare_profiles(
             continue  # part of an added or removed item
         first, second = old_items.get(path), new_items.get(path)
         if first is None or second is None:
-            changes.append(
-                ProfileChange("added" if first is None else "removed", path, first, second)
-            )
+            changes.append(ProfileChange("added" if first is None else "removed", path, first, second))
         elif first.value != second.value:
             changes.append(ProfileChange("changed", path, first, second))
     return tuple(changes)
@@ -121,10 +119,7 @@ def _collect_items(
 
 def _iter_items(profile: Profile) -> Iterator[tuple[ItemPath, ProfileItem]]:
     root = profile.documents[0].element
-    yield (
-        (PathPart("UspaceRoot"),),
-        ProfileItem(profile.uspace_root, _locate_child(root, "UspaceRoot")),
-    )
+    yield ((PathPart("UspaceRoot"),), ProfileItem(profile.uspace_root, _locate_child(root, "UspaceRoot")))
     yield (PathPart("Delimiter"),), ProfileItem(profile.delimiter, _locate_child(root, "Delimiter"))
     for field in profile.global_fields.values():
         yield from _field_items((PathPart("global field", field.name),), field)
@@ -145,22 +140,14 @@ def _template_items(path: ItemPath, template: Template) -> Iterator[tuple[ItemPa
         yield from _field_items((*path, PathPart("field", field.name)), field)
 
 
-def _invocation_items(
-    path: ItemPath, invocation: Invocation
-) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _invocation_items(path: ItemPath, invocation: Invocation) -> Iterator[tuple[ItemPath, ProfileItem]]:
     yield path, ProfileItem(None, invocation.location)
     yield from _description_items(path, invocation.description, invocation.element)
     if invocation.body is not None:
-        yield (
-            (*path, PathPart("body")),
-            ProfileItem(invocation.body.text, invocation.body.get_location()),
-        )
+        yield ((*path, PathPart("body")), ProfileItem(invocation.body.text, invocation.body.get_location()))
     script = invocation.static_script
     if script is not None:
-        yield (
-            (*path, PathPart("static script")),
-            ProfileItem(script.body.text, script.body.get_location()),
-        )
+        yield ((*path, PathPart("static script")), ProfileItem(script.body.text, script.body.get_location()))
         name = script.element.locate_attribute("fileName")
         yield (*path, PathPart("file name")), ProfileItem(script.file_name, name)
         yield (
@@ -173,17 +160,11 @@ def _field_items(path: ItemPath, field: Field) -> Iterator[tuple[ItemPath, Profi
     yield path, ProfileItem(None, field.location)
     yield from _description_items(path, field.description, field.element)
     settable = "yes" if field.settable else "no"
-    yield (
-        (*path, PathPart("settable")),
-        ProfileItem(settable, field.element.locate_attribute("isSettable")),
-    )
+    yield ((*path, PathPart("settable")), ProfileItem(settable, field.element.locate_attribute("isSettable")))
     if field.type is not None:
         yield (*path, PathPart("type")), ProfileItem(field.type, field.location)
     if field.pattern is not None:
-        yield (
-            (*path, PathPart("pattern")),
-            ProfileItem(field.pattern.text, field.pattern.get_location()),
-        )
+        yield ((*path, PathPart("pattern")), ProfileItem(field.pattern.text, field.pattern.get_location()))
     for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
         if limit is not None:
             text = repr(limit).removesuffix(".0")
@@ -201,9 +182,7 @@ def _storage_items(path: ItemPath, storage: Storage) -> Iterator[tuple[ItemPath,
     yield (*path, PathPart("made by template")), ProfileItem(storage.template, place)
 
 
-def _application_items(
-    path: ItemPath, application: Application
-) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _application_items(path: ItemPath, application: Application) -> Iterator[tuple[ItemPath, ProfileItem]]:
     element = application.element
     yield path, ProfileItem(None, application.location)
     yield from _description_items(path, application.description, element)
@@ -216,14 +195,9 @@ def _application_items(
         yield (*path, PathPart(what)), ProfileItem(value, _locate_child(element, what))
 
 
-def _description_items(
-    path: ItemPath, text: str, element: Element
-) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _description_items(path: ItemPath, text: str, element: Element) -> Iterator[tuple[ItemPath, ProfileItem]]:
     if text:
-        yield (
-            (*path, PathPart("description")),
-            ProfileItem(text, _locate_child(element, "Description")),
-        )
+        yield ((*path, PathPart("description")), ProfileItem(text, _locate_child(element, "Description")))
 
 
 def _locate_child(element: Element, name: str) -> Location:

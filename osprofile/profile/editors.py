@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import NotFoundError, quote_value, suggest_names
 from osprofile.profile.data_directories import get_schemas_directory
-from osprofile.profile.model import (
-    EXTENSION_NAMESPACE,
-    IDB_NAMESPACE,
-    JSDL_NAMESPACE,
-    PROFILE_NAMESPACE,
-)
+from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, JSDL_NAMESPACE, PROFILE_NAMESPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -123,12 +123,7 @@ class Field(NamedTuple):
         )
 
 
-_ATTRIBUTE_BY_ELEMENT: Final = {
-    "Min": "minimum",
-    "Max": "maximum",
-    "Default": "default",
-    "Value": "value",
-}
+_ATTRIBUTE_BY_ELEMENT: Final = {"Min": "minimum", "Max": "maximum", "Default": "default", "Value": "value"}
 _TYPES_BY_STRICTNESS: Final = (None, "text", "number", "integer")
 
 
@@ -314,9 +309,7 @@ class Profile:
         self.templates: Mapping[str, Template] = _merge_entities([d.templates for d in chain])
         self.global_fields: Mapping[str, Field] = _merge_entities([d.global_fields for d in chain])
         self.storages: Mapping[str, Storage] = _merge_entities([d.storages for d in chain])
-        self.applications: Mapping[str, Application] = _merge_entities(
-            [d.applications for d in chain]
-        )
+        self.applications: Mapping[str, Application] = _merge_entities([d.applications for d in chain])
 
     def __repr__(self) -> str:
         return f"<Profile {' -> '.join(d.name for d in self.documents)}>"
@@ -348,9 +341,7 @@ class Profile:
         Of two with the same name and version, the nearer one. Raises `ApplicationNotFoundError`.
         """
         declared = [a for d in self.documents for a in d.applications.values()]
-        known = [
-            a for a in declared if a.application_name == name and self.applications.get(a.name) is a
-        ]
+        known = [a for a in declared if a.application_name == name and self.applications.get(a.name) is a]
         if not known:
             names = {a.application_name for a in self.applications.values()}
             message = f"profile {self.name} has no application {quote_value(name)}"
@@ -368,9 +359,7 @@ class Profile:
         self, entity: Template | Storage | Application
     ) -> list[Template | Storage | Application]:
         """Return the entities of inherited documents that this one overrides, nearest first."""
-        kind = {Template: "templates", Storage: "storages", Application: "applications"}[
-            type(entity)
-        ]
+        kind = {Template: "templates", Storage: "storages", Application: "applications"}[type(entity)]
         found = [getattr(d, kind).get(entity.name) for d in self.documents]
         return [e for e in found if e is not None and e is not entity]
 

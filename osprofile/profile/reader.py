@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
 PROFILE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """The allowed names of profiles and of the files of static scripts."""
-PROFILE_NAME_HINT: Final = (
-    "a name begins with a letter or digit and has only letters, digits, _ . -"
-)
+PROFILE_NAME_HINT: Final = "a name begins with a letter or digit and has only letters, digits, _ . -"
 
 
 def load_document(name: str, data: bytes) -> Document:
@@ -95,9 +93,7 @@ class _DocumentReader:
             delimiter=_get_child_text(root, "Delimiter"),
             templates={name: t for name, t in unique.items() if name},
             global_fields=dict(unnamed[0].fields) if unnamed else {},
-            storages=self.index_by_name(
-                "storage", map(self.read_storage, _list_children(root, "Storage"))
-            ),
+            storages=self.index_by_name("storage", map(self.read_storage, _list_children(root, "Storage"))),
             applications=self.index_by_name(
                 "application", map(self.read_application, _list_children(root, "Application"))
             ),
@@ -115,15 +111,11 @@ class _DocumentReader:
         elif not path.startswith(mark) and not re.match(r"[A-Za-z]:" + re.escape(mark), path):
             message = f"UspaceRoot {quote_value(path)} is not an absolute path"
             hint = f"let it begin with the Delimiter, {mark!r}, and no blank before it"
-            self.problems.append(
-                Problem("OSP106", message, element.source_text.get_location(), hint)
-            )
+            self.problems.append(Problem("OSP106", message, element.source_text.get_location(), hint))
         elif path != path.rstrip():
             message = f"UspaceRoot {quote_value(path)} has white space at its end"
             hint = "it would be a part of every working directory's name: remove it"
-            self.problems.append(
-                Problem("OSP106", message, element.source_text.get_location(), hint)
-            )
+            self.problems.append(Problem("OSP106", message, element.source_text.get_location(), hint))
         return path
 
     def read_template(self, element: Element) -> Template:
@@ -134,17 +126,13 @@ class _DocumentReader:
             name=element.attributes.get("name", ""),
             description=_get_description(element),
             invocations=invocations,
-            fields=self.index_by_name(
-                "field", map(self.read_field, _list_children(element, "Field"))
-            ),
+            fields=self.index_by_name("field", map(self.read_field, _list_children(element, "Field"))),
             element=element,
         )
 
     def refuse_invocations(self, template: Template) -> None:
         for invocation in template.invocations.values():
-            message = (
-                "the unnamed template holds the profile's global fields and has no invocations"
-            )
+            message = "the unnamed template holds the profile's global fields and has no invocations"
             hint = "give the template a name"
             self.problems.append(Problem("OSP108", message, invocation.location, hint))
 
@@ -172,11 +160,7 @@ class _DocumentReader:
         if "name" in element.attributes and not _is_field_name(name):
             hint = "a letter or _, then letters, digits, _ . - and at most one : inside"
             self.report_attribute(
-                element,
-                "name",
-                "OSP108",
-                f"no replacement can name a field {quote_value(name)}",
-                hint,
+                element, "name", "OSP108", f"no replacement can name a field {quote_value(name)}", hint
             )
         get, parts = element.attributes.get, _first_children(element)
         tags = _list_children(element, "Tag") if "Tag" in parts else ()
@@ -239,17 +223,13 @@ class _DocumentReader:
         place = second.locate_attribute("name")
         self.problems.append(Problem("OSP105", f"a second {description} in one place", place, hint))
 
-    def report_attribute(
-        self, element: Element, attribute: str, code: str, message: str, hint: str
-    ) -> None:
+    def report_attribute(self, element: Element, attribute: str, code: str, message: str, hint: str) -> None:
         place = element.locate_attribute(attribute)
         self.problems.append(Problem(code, message, place, hint))
 
 
 def _is_field_name(name: str) -> bool:
-    return (name.isascii() and name.isidentifier()) or re.fullmatch(
-        FIELD_NAME_PATTERN, name
-    ) is not None
+    return (name.isascii() and name.isidentifier()) or re.fullmatch(FIELD_NAME_PATTERN, name) is not None
 
 
 def _list_children(element: Element, name: str) -> list[Element]:
@@ -274,11 +254,7 @@ def _first_children(element: Element) -> dict[str, Element]:
     return {child.name: child for child in reversed(element.children)}
 
 
-_FIELD_TYPES: Final[dict[str, FieldType]] = {
-    "integer": "integer",
-    "number": "number",
-    "text": "text",
-}
+_FIELD_TYPES: Final[dict[str, FieldType]] = {"integer": "integer", "number": "number", "text": "text"}
 
 
 def _parse_field_type(value: str | None) -> FieldType | None:

@@ -13,13 +13,7 @@ import sys
 from os import path as paths  # to import pathlib takes a tenth of a command's start
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import (
-    InvalidProfileError,
-    Problem,
-    ProfileNotFoundError,
-    quote_value,
-    suggest_names,
-)
+from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, quote_value, suggest_names
 from osprofile.profile import tree
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.model import Document, Profile
@@ -213,9 +207,7 @@ class Repository:
     def _read_named_document(self, path: str, name: str) -> Document:
         document = self.read_document(path)
         if document.name != name:
-            message = (
-                f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
-            )
+            message = f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
             hint = f'write name="{name}", or rename the file'
             place = document.element.locate_attribute("name")
             raise InvalidProfileError([Problem("OSP108", message, place, hint)])
@@ -286,10 +278,7 @@ def read_profile_bytes(path: str) -> bytes:
 def find_missing_templates(profile: Profile) -> list[Problem]:
     """Return a problem for each storage or application whose template the profile lacks."""
     chain = _format_chain(profile.documents)
-    entities: list[Storage | Application] = [
-        *profile.storages.values(),
-        *profile.applications.values(),
-    ]
+    entities: list[Storage | Application] = [*profile.storages.values(), *profile.applications.values()]
     return [
         Problem(
             "OSP203",

@@ -15,12 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import Problem, quote_value, suggest_names
 from osprofile.profile.data_directories import get_schemas_directory
-from osprofile.profile.model import (
-    EXTENSION_NAMESPACE,
-    IDB_NAMESPACE,
-    JSDL_NAMESPACE,
-    PROFILE_NAMESPACE,
-)
+from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, JSDL_NAMESPACE, PROFILE_NAMESPACE
 from osprofile.source import Location
 
 if TYPE_CHECKING:
@@ -165,9 +160,7 @@ def _convert_error(
         namespace = EXTENSION_NAMESPACE + "}" if match[1] else ""
         place = element.locate_attribute(f"{namespace}{match[2]}")
         value = match[3].removeprefix(f"{error.obj!r}: ")
-        return Problem(
-            SCHEMA_CODE, f"attribute {match[2]}={quote_value(str(error.obj))}: {value}", place
-        )
+        return Problem(SCHEMA_CODE, f"attribute {match[2]}={quote_value(str(error.obj))}: {value}", place)
     if match := re.match(_ATTRIBUTE_NOT_ALLOWED, reason):
         return _unknown_attribute(element, match[1], match[2])
     if "could not convert" in reason or "doesn't match any pattern" in reason:
@@ -179,9 +172,7 @@ def _convert_error(
 def invalid_limit_problem(element: Element) -> Problem:
     """Return the problem for a limit that is not a number."""
     message = f"<{element.name}> is {quote_value(element.text)}, which is not a number"
-    return Problem(
-        SCHEMA_CODE, message, element.source_text.get_location(), "as in 10, -3, 1.5 or 2e6"
-    )
+    return Problem(SCHEMA_CODE, message, element.source_text.get_location(), "as in 10, -3, 1.5 or 2e6")
 
 
 def _locate_stray_text(element: Element) -> Location:
@@ -199,9 +190,7 @@ def _unexpected_child_problem(
         message = f"<{child.name}> is not expected here, in <{parent.name}>"
         if child.name in re.findall(r":(\w+)", expected):
             message += f": its namespace is {quote_value(child.namespace)}"
-        return Problem(
-            SCHEMA_CODE, message, child.location, _format_allowed_hint(child.name, expected)
-        )
+        return Problem(SCHEMA_CODE, message, child.location, _format_allowed_hint(child.name, expected))
     expected = allowed.get(parent, "")
     message = f"<{parent.name}> ends too early" if expected else f"in <{parent.name}>: {reason}"
     return Problem(SCHEMA_CODE, message, parent.location, expected and f"it needs {expected}")
@@ -221,10 +210,7 @@ def _unknown_attribute(element: Element, namespace: str | None, name: str) -> Pr
     prefix = _NAMESPACE_PREFIXES.get(namespace or "", f"{{{namespace}}}" if namespace else "")
     message = f"<{element.name}> has no attribute {prefix}{name}"
     return Problem(
-        SCHEMA_CODE,
-        message,
-        place,
-        suggest_names(prefix + name, _ALLOWED_ATTRIBUTES.get(element.name, ())),
+        SCHEMA_CODE, message, place, suggest_names(prefix + name, _ALLOWED_ATTRIBUTES.get(element.name, ()))
     )
 
 

@@ -152,18 +152,14 @@ def decode_source(name: str, data: bytes) -> Source:
     Raises `InvalidProfileError`.
     """
     if len(data) > MAX_BYTES:
-        message = (
-            f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
-        )
+        message = f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
         raise InvalidProfileError([Problem("OSP101", message, hint="is this the right file?")])
     source = Source(name, data.removeprefix(_BYTE_ORDER_MARK))
     try:
         source.data.decode("utf-8")
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
-        raise_problem(
-            source, error.start, "OSP101", "a profile is UTF-8, and this byte is not", hint
-        )
+        raise_problem(source, error.start, "OSP101", "a profile is UTF-8, and this byte is not", hint)
     if (at := source.data.find(0)) >= 0:  # expat would read it as UTF-16
         hint = "is it UTF-16? save the file as UTF-8"
         raise_problem(source, at, "OSP101", "a profile is UTF-8 text, and this is a NUL byte", hint)
@@ -226,11 +222,7 @@ class _TreeBuilder:
             offset = max(self.parser.ErrorByteIndex, 0)
             message = expat.ErrorString(error.code) or "not well-formed"
             raise_problem(
-                self.source,
-                offset,
-                "OSP102",
-                f"not well-formed XML: {message}",
-                self.suggest_remedy(error),
+                self.source, offset, "OSP102", f"not well-formed XML: {message}", self.suggest_remedy(error)
             )
         if self.root is None:
             raise_problem(self.source, 0, "OSP102", "not well-formed XML: no element found")
@@ -244,9 +236,7 @@ class _TreeBuilder:
         self.element_count += 1
         if self.element_count > MAX_ELEMENTS:
             message = f"the document has more than {MAX_ELEMENTS} elements"
-            raise_problem(
-                self.source, element.offset, "OSP101", message, "a profile needs some hundred"
-            )
+            raise_problem(self.source, element.offset, "OSP101", message, "a profile needs some hundred")
         if self.stack:
             self.stack[-1].children.append(element)
         else:
@@ -254,9 +244,7 @@ class _TreeBuilder:
         self.stack.append(element)
         if len(self.stack) > MAX_DEPTH:
             message = f"elements nest more than {MAX_DEPTH} deep"
-            raise_problem(
-                self.source, element.offset, "OSP101", message, "a profile needs five levels"
-            )
+            raise_problem(self.source, element.offset, "OSP101", message, "a profile needs five levels")
 
     def handle_end(self, _tag: str) -> None:
         self.stack.pop()
@@ -274,11 +262,7 @@ class _TreeBuilder:
         if encoding and encoding.lower() not in {"utf-8", "us-ascii"}:
             message = f"a profile is UTF-8, not {encoding!r}"
             raise_problem(
-                self.source,
-                0,
-                "OSP101",
-                message,
-                "save the file as UTF-8 and say so in its first line",
+                self.source, 0, "OSP101", message, "save the file as UTF-8 and say so in its first line"
             )
 
     def suggest_remedy(self, error: expat.ExpatError) -> str:

@@ -34,7 +34,9 @@ def profile_to_xml(profile: Profile) -> str:
 def _document_lines(profile: Profile) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield "<!-- Flattened: all that the profile inherits is in it. -->"
-    namespaces = f'xmlns:osp="{PROFILE_NAMESPACE}" xmlns:idb="{IDB_NAMESPACE}" xmlns:ext="{EXTENSION_NAMESPACE}"'
+    namespaces = (
+        f'xmlns:osp="{PROFILE_NAMESPACE}" xmlns:idb="{IDB_NAMESPACE}" xmlns:ext="{EXTENSION_NAMESPACE}"'
+    )
     yield f'<osp:Profile {namespaces} name="{_escape_attribute(profile.name)}">'
     yield f"  <osp:UspaceRoot>{escape_text(profile.uspace_root)}</osp:UspaceRoot>"
     yield f"  <osp:Delimiter>{escape_text(profile.delimiter)}</osp:Delimiter>"
@@ -96,7 +98,9 @@ def format_fields(fields: Iterable[Field]) -> Iterator[str]:
 
 
 def _application_lines(application: Application) -> Iterator[str]:
-    names = f'name="{_escape_attribute(application.name)}" template="{_escape_attribute(application.template)}"'
+    names = (
+        f'name="{_escape_attribute(application.name)}" template="{_escape_attribute(application.template)}"'
+    )
     yield f"  <osp:Application {names}>"
     yield f"    <osp:ApplicationName>{escape_text(application.application_name)}</osp:ApplicationName>"
     version = escape_text(application.application_version)

@@ -98,10 +98,7 @@ def watched(browser: Browser, url: str, **settings: object) -> Iterator[Page]:
 def written(profile: str, folder: Path) -> str:
     """Write a profile's static page, and give its address."""
     file = folder / "page.html"
-    assert (
-        main.run_command_line(["page", "-p", profile, "--profiles", str(PROFILES), "-o", str(file)])
-        == 0
-    )
+    assert main.run_command_line(["page", "-p", profile, "--profiles", str(PROFILES), "-o", str(file)]) == 0
     return file.as_uri()
 
 

@@ -99,9 +99,7 @@ def test_another_script_has_its_own_fields(browser: Browser, site: Served) -> No
         page.get_by_label("Script", exact=True).select_option("ASK")
         says(page, "JOB_ID must be given before there is a script.")
         assert page.locator(".field:visible h4").all_text_contents() == ["JOB_ID"]
-        expect(page.locator("#field-JOB_ID .problem")).to_have_text(
-            "The script needs a value here."
-        )
+        expect(page.locator("#field-JOB_ID .problem")).to_have_text("The script needs a value here.")
         assert page.locator(field("JOB_ID")).get_attribute("aria-invalid") == "false"
         expect(page.get_by_label("Application", exact=True)).to_be_hidden()
         expect(page.locator(".script pre")).to_be_hidden()
@@ -120,18 +118,13 @@ def test_another_application_and_back_to_the_defaults(browser: Browser, pbs: Ser
         plain = script(page)
         page.get_by_label("Application", exact=True).select_option("MPI")
         expect(page.locator("#script")).to_contain_text("mpirun")
-        assert (
-            page.locator("#command").text_content()
-            == "incarnate START --profile pbs --application MPI"
-        )
+        assert page.locator("#command").text_content() == "incarnate START --profile pbs --application MPI"
         page.fill(field("ENVIRONMENT"), "export A='1'\nexport B='it'\\''s'\n")
         expect(page.locator(".changed").first).to_contain_text("set -- A=")
         page.fill(field("EXECUTABLE"), "/bin/date")
         expect(page.locator(".changed").first).to_contain_text("/bin/date")
         page.get_by_role("button", name="Back to the defaults").click()
-        expect(page.locator("#command")).to_have_text(
-            "incarnate START --profile pbs --application MPI"
-        )
+        expect(page.locator("#command")).to_have_text("incarnate START --profile pbs --application MPI")
         assert page.locator(field("EXECUTABLE")).input_value() == "hostname"
         page.get_by_label("Application", exact=True).select_option("Executable")
         expect(page.locator("#command")).to_have_text("incarnate START --profile pbs")
@@ -323,9 +316,7 @@ def test_a_profile_that_changes_or_breaks_meanwhile(browser: Browser, tmp_path: 
         says(page, "No script: field WALLTIME: '61' is above the Max of 60")
         file.write_text(good.replace("<idb:Max>3600<", "<idb:Max>x<"))
         page.fill(field("WALLTIME"), "62")
-        expect(page.locator("#refusal")).to_contain_text(
-            "the profile does not load: base/base.xml:12:16"
-        )
+        expect(page.locator("#refusal")).to_contain_text("the profile does not load: base/base.xml:12:16")
         file.write_text(good.replace("<idb:Max>3600<", "<idb:Max>70<"))
         page.fill(field("WALLTIME"), "63")
         says(page, "WALLTIME changed lines 4 and 5 of 10.")

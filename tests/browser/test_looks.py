@@ -85,9 +85,7 @@ def test_motion_only_where_it_is_liked(browser: Browser, site: Served) -> None:
     def moves(page: Page) -> Any:  # noqa: ANN401
         page.get_by_label("EXECUTABLE", exact=True).fill("x")
         page.wait_for_selector(".line.changed")
-        return page.evaluate(
-            "getComputedStyle(document.querySelector('.line.changed')).animationName"
-        )
+        return page.evaluate("getComputedStyle(document.querySelector('.line.changed')).animationName")
 
     with watched(browser, url_of(site), reduced_motion="reduce") as page:
         assert moves(page) == "none"
@@ -96,9 +94,7 @@ def test_motion_only_where_it_is_liked(browser: Browser, site: Served) -> None:
 
 
 @pytest.mark.parametrize("kind", ["static", "served"])
-def test_without_javascript_it_is_a_document(
-    browser: Browser, static: str, pbs: Served, kind: str
-) -> None:
+def test_without_javascript_it_is_a_document(browser: Browser, static: str, pbs: Served, kind: str) -> None:
     url = static if kind == "static" else url_of(pbs)
     with watched(browser, url, java_script_enabled=False) as page:
         assert page.locator(".field:visible").count() == 21
@@ -115,9 +111,7 @@ def test_tables_keep_their_meaning_as_cards(browser: Browser, static: str) -> No
     with watched(browser, static, viewport=PHONE) as page:
         table = page.get_by_role("table", name="The applications that a job may run")
         assert table.get_by_role("row").count() == 5
-        assert table.get_by_role(
-            "cell", name="A parallel program, by mpirun.", exact=True
-        ).is_visible()
+        assert table.get_by_role("cell", name="A parallel program, by mpirun.", exact=True).is_visible()
         assert table.get_by_role("columnheader", name="What it runs").count() == 1
 
 
@@ -125,9 +119,7 @@ def test_the_drawing_says_what_it_shows(browser: Browser, tmp_path: Path) -> Non
     with watched(browser, written("torque", tmp_path)) as page:
         drawing = page.get_by_role("img", name="Inheritance: torque extends pbs extends linux")
         assert drawing.is_visible()
-        tops = page.locator(".drawing .name").evaluate_all(
-            "e => e.map(x => x.getBoundingClientRect().top)"
-        )
+        tops = page.locator(".drawing .name").evaluate_all("e => e.map(x => x.getBoundingClientRect().top)")
         assert tops == sorted(tops)
         texts = page.locator(".drawing text").evaluate_all(
             "e => e.map(x => [x.getBoundingClientRect().right, x.closest('svg').getBoundingClientRect().right])"

@@ -57,8 +57,7 @@ def opened(browser: Browser, manual: str, path: str = "", **settings: object) ->
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["", "tutorial/", "language/", "profiles/slurm/", "rules/", "commands/job/", "architecture/"],
+    "path", ["", "tutorial/", "language/", "profiles/slurm/", "rules/", "commands/job/", "architecture/"]
 )
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_a_page_asks_no_other_host_and_fits(

@@ -54,15 +54,11 @@ def hostile(tmp_path: Path) -> Path:
     return profile_file(tmp_path, "hostile", BODY.format(x=text, a=text))
 
 
-NOTHING_RAN = (
-    "window.pwned === undefined && !document.querySelector('img, [onerror], [onfocus], [onload]')"
-)
+NOTHING_RAN = "window.pwned === undefined && !document.querySelector('img, [onerror], [onfocus], [onload]')"
 KINDS = ("wide", "overlaps", "nameless")
 
 
-def test_the_static_page_of_a_hostile_profile(
-    browser: Browser, hostile: Path, tmp_path: Path
-) -> None:
+def test_the_static_page_of_a_hostile_profile(browser: Browser, hostile: Path, tmp_path: Path) -> None:
     with watched(browser, written(str(hostile), tmp_path)) as page:
         page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
         for size in ({"width": 1280, "height": 900}, PHONE):

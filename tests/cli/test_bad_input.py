@@ -23,9 +23,7 @@ BODY = '<idb:Template name="T"><idb:Invocation><idb:Body><![CDATA[{}]]></idb:Bod
 TAIL = "\n</osp:Profile>"
 LAUGHS = (
     '<!DOCTYPE l [<!ENTITY a "lol">'
-    + "".join(
-        f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
-    )
+    + "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True))
     + "]>"
 )
 

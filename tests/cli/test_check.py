@@ -40,9 +40,7 @@ SMALL = document(
     name="small",
 )
 CHILD = document(
-    f'<idb:Template name="ASK">{invocation("no <USER_NAME>")}</idb:Template>',
-    name="child",
-    extends="small",
+    f'<idb:Template name="ASK">{invocation("no <USER_NAME>")}</idb:Template>', name="child", extends="small"
 )
 CASES = """\
 [context]
@@ -164,15 +162,10 @@ def test_what_update_writes(incarnate: Incarnate) -> None:
     before = files("small")
     incarnate("check", "small", "--update")
     after = files("small")
-    assert (
-        after.pop("GREET.different.txt") == b"echo '\r\x1b[31m\xe2\x80\xa8\xc3\xa9' |\n  sed 2q\n"
-    )
+    assert after.pop("GREET.different.txt") == b"echo '\r\x1b[31m\xe2\x80\xa8\xc3\xa9' |\n  sed 2q\n"
     assert after.pop("GREET.missing.txt") == b"echo alice in /scratch/alice/1"
     assert after.pop("GREET.no_utf8.txt") == b"echo alice in /scratch/alice/1"
-    assert (
-        after.pop("ASK.words.txt") == GOLDEN["ASK.words"]
-        or b"hint" in files("small")["ASK.words.txt"]
-    )
+    assert after.pop("ASK.words.txt") == GOLDEN["ASK.words"] or b"hint" in files("small")["ASK.words.txt"]
     assert after.pop("ASK.other_words.txt").endswith(b"    hint: did you mean WHOM?\n")
     assert after == {n: before[n] for n in ("GREET.same.txt", "TIMES.refused.txt", "cases.toml")}
     again = incarnate("check", "small")

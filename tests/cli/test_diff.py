@@ -107,9 +107,7 @@ def test_errors(incarnate: Incarnate, case: str) -> None:
 
 
 def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    parsed = [
-        error_in_full(incarnate, ("diff", *words), code) for words, code, _begin in ERRORS.values()
-    ]
+    parsed = [error_in_full(incarnate, ("diff", *words), code) for words, code, _begin in ERRORS.values()]
     file_regression.check("\n".join(parsed), basename="diff_errors", encoding="utf-8")
 
 
@@ -150,9 +148,7 @@ def test_two_profiles_of_one_name(incarnate: Incarnate, tmp_path: Path) -> None:
 HOSTILE = "\u202e[bold red]\x9b2J\u2028&lt;/script>"
 
 
-def test_what_a_profile_says_does_not_disturb_the_terminal(
-    incarnate: Incarnate, tmp_path: Path
-) -> None:
+def test_what_a_profile_says_does_not_disturb_the_terminal(incarnate: Incarnate, tmp_path: Path) -> None:
     files = []
     for number in (1, 2):
         files.append(tmp_path / f"{number}.xml")

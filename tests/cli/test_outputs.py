@@ -174,9 +174,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     (folder / "bad.xml").write_text(BAD)
     (folder / "broken.xml").write_text("<a><b></a>")
-    (folder / "loop.xml").write_text(
-        BAD.replace('name="bad"', 'name="loop"').replace('"linux"', '"loop"')
-    )
+    (folder / "loop.xml").write_text(BAD.replace('name="bad"', 'name="loop"').replace('"linux"', '"loop"'))
     (folder / "latin").write_bytes(b"\xe9")
     (folder / "list.json").write_text("[1]")
     (folder / "twice.json").write_text('{"A": 1, "A": 2}')
@@ -192,11 +190,7 @@ def run_verb(incarnate: Incarnate, home: Path, words: tuple[str, ...]) -> str:
     assert "Traceback" not in ended.err
     assert "\x1b" not in ended.out + ended.err
     parts = [f"$ incarnate {' '.join(map(repr, words))}", f"exit code {ended.code}"]
-    parts += [
-        f"--- {what}\n{text}"
-        for what, text in (("stdout", ended.out), ("stderr", ended.err))
-        if text
-    ]
+    parts += [f"--- {what}\n{text}" for what, text in (("stdout", ended.out), ("stderr", ended.err)) if text]
     text = "\n".join(parts).removesuffix("\n") + "\n"
     for place, name in (
         (get_bundled_directory(), "BUNDLED"),
@@ -209,17 +203,13 @@ def run_verb(incarnate: Incarnate, home: Path, words: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize("verb", OUTPUTS)
-def test_outputs(
-    incarnate: Incarnate, home: Path, verb: str, file_regression: FileRegressionFixture
-) -> None:
+def test_outputs(incarnate: Incarnate, home: Path, verb: str, file_regression: FileRegressionFixture) -> None:
     text = "\n".join(run_verb(incarnate, home, words) for words in OUTPUTS[verb])
     file_regression.check(text, basename=verb, encoding="utf-8")
 
 
 @pytest.mark.parametrize("verb", ERRORS)
-def test_errors(
-    incarnate: Incarnate, home: Path, verb: str, file_regression: FileRegressionFixture
-) -> None:
+def test_errors(incarnate: Incarnate, home: Path, verb: str, file_regression: FileRegressionFixture) -> None:
     told_ones = []
     for words in ERRORS[verb]:
         text = run_verb(incarnate, home, words)
@@ -231,8 +221,7 @@ def test_errors(
 
 def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionFixture) -> None:
     text = "\n".join(
-        run_verb(incarnate, home, (*words, "--help"))
-        for words in [(), *((v,) for v in sorted(VERBS))]
+        run_verb(incarnate, home, (*words, "--help")) for words in [(), *((v,) for v in sorted(VERBS))]
     )
     file_regression.check(text, basename="help", encoding="utf-8")
 

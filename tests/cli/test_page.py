@@ -51,16 +51,12 @@ def without_files(page: str) -> str:
 def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
     ended = incarnate("page", *SITE)
     assert (ended.code, ended.err) == (0, "")
-    file_regression.check(
-        without_files(ended.out), basename="page_site", extension=".html", encoding="utf-8"
-    )
+    file_regression.check(without_files(ended.out), basename="page_site", extension=".html", encoding="utf-8")
 
 
 def test_golden_served(file_regression: FileRegressionFixture) -> None:
     page = render_page(collect_page(Repository(["."]).load("site")), version="0123456789abcdef")
-    file_regression.check(
-        without_files(page), basename="page_served", extension=".html", encoding="utf-8"
-    )
+    file_regression.check(without_files(page), basename="page_served", extension=".html", encoding="utf-8")
 
 
 def test_golden_json(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
@@ -78,9 +74,7 @@ def test_the_policy_allows_what_is_in_the_page_and_nothing_else(incarnate: Incar
     allowed = {*re.findall(r"sha256-([A-Za-z0-9+/=]+)", policy[1])}
     found = re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", page, re.DOTALL)
     assert len(found) == 2
-    assert {
-        base64.b64encode(hashlib.sha256(f.encode()).digest()).decode() for f in found
-    } == allowed
+    assert {base64.b64encode(hashlib.sha256(f.encode()).digest()).decode() for f in found} == allowed
     rules = policy[1].split("; ")
     assert rules[0] == "default-src 'none'".replace("'", "&#x27;")
     assert not [r for r in rules if r.startswith("connect-src") or "unsafe" in r or "http" in r]
@@ -169,9 +163,7 @@ EVIL = "</script><script>alert(1)</script>\"' onclick='x' &amp;lt; <!-- ]]> \u20
 
 def test_no_text_of_a_profile_becomes_markup(incarnate: Incarnate, tmp_path: Path) -> None:
     file = tmp_path / "hostile.xml"
-    escaped = (
-        EVIL.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    )
+    escaped = EVIL.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
     file.write_text(HOSTILE.format(x=escaped))
     ended = incarnate("page", "-p", str(file))
     assert (ended.code, ended.err) == (0, "")

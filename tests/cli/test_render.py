@@ -90,11 +90,7 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
             2,
             "incarnate: {site}:5:3: template GREET has no variation 'LOWD'\n",
         ),
-        (
-            ("GREET", "-p", "linx"),
-            2,
-            "incarnate: there is no profile 'linx'\n    hint: did you mean linux?",
-        ),
+        (("GREET", "-p", "linx"), 2, "incarnate: there is no profile 'linx'\n    hint: did you mean linux?"),
         (("GREET", "-p", "../linux/x"), 2, "incarnate: there is no file ../linux/x"),
         (("START", "-p", "{site}", "-a", "Exe/2"), 2, "incarnate: profile site has no application"),
         (
@@ -137,16 +133,10 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
             2,
             "incarnate: --set-file TEXT=/nonexistent: No such file or directory\n",
         ),
-        (
-            ("GREET", "-p", "{site}", "--fields", "{site}"),
-            2,
-            "incarnate: --fields {site}: invalid JSON",
-        ),
+        (("GREET", "-p", "{site}", "--fields", "{site}"), 2, "incarnate: --fields {site}: invalid JSON"),
     ],
 )
-def test_errors(
-    incarnate: Incarnate, site: Path, words: tuple[str, ...], code: int, err: str
-) -> None:
+def test_errors(incarnate: Incarnate, site: Path, words: tuple[str, ...], code: int, err: str) -> None:
     ended = incarnate(*(w.format(site=site) for w in words))
     assert ended.code == code
     assert ended.out == ""
@@ -157,12 +147,9 @@ def test_errors(
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("GREET", "--nonsense"), ("GREET", "--set"), ("GREET", "two", "-p", "x"), ("render",), ()],
+    "words", [("GREET", "--nonsense"), ("GREET", "--set"), ("GREET", "two", "-p", "x"), ("render",), ()]
 )
-def test_wrong_usage_ends_with_2_and_no_traceback(
-    incarnate: Incarnate, words: tuple[str, ...]
-) -> None:
+def test_wrong_usage_ends_with_2_and_no_traceback(incarnate: Incarnate, words: tuple[str, ...]) -> None:
     ended = incarnate(*words)
     assert ended.code == (2 if words else 0)  # no word at all: the help
     assert "Traceback" not in ended.err
@@ -266,9 +253,7 @@ def test_a_signal_ends_what_run_has_started(tmp_path: Path, number: signal.Signa
     assert all(map(gone, pids))
 
 
-def test_run_deploys_the_static_scripts_it_needs(
-    incarnate: Incarnate, site: Path, home: Path
-) -> None:
+def test_run_deploys_the_static_scripts_it_needs(incarnate: Incarnate, site: Path, home: Path) -> None:
     ended = incarnate("COUNT", "-p", str(site), "-s", "TEXT=it's $HOME", "--run")
     assert (ended.code, ended.out.strip()) == (0, "10")
     (script,) = home.glob(".gpe/bin/count.*.sh")

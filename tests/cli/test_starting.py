@@ -99,9 +99,7 @@ def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
         (["explain", "OSP601", "SC2086"], 2, "incarnate: SC2086 is not a code of this linter\n    hint: it belongs to shellcheck"),
     ],
 )  # fmt: skip
-def test_bad_words(
-    incarnate: Incarnate, tmp_path: Path, words: list[str], code: int, err: str
-) -> None:
+def test_bad_words(incarnate: Incarnate, tmp_path: Path, words: list[str], code: int, err: str) -> None:
     (tmp_path / "bad.xml").write_text("<a><b></a>")
     (tmp_path / "catalog.xml").write_text("mine")
     ended = incarnate(*(w.format(tmp=tmp_path) for w in words))
@@ -138,9 +136,7 @@ def test_schema(incarnate: Incarnate) -> None:
     assert (ended.code, ended.out, ended.err) == (0, lines(get_schemas_directory()), "")
 
 
-def test_schema_of_a_copy(
-    incarnate: Incarnate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_schema_of_a_copy(incarnate: Incarnate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ended = incarnate("schema", "--directory", "new")
     assert (ended.code, ended.out) == (0, lines(f"{tmp_path}/new"))

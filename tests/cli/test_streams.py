@@ -25,15 +25,7 @@ def run(words: str, home: Path, **environment: str) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
-PRINTING = [
-    "--version",
-    "--help",
-    "job",
-    "lint --help",
-    "profiles",
-    "show -p linux",
-    "START -p linux",
-]
+PRINTING = ["--version", "--help", "job", "lint --help", "profiles", "show -p linux", "START -p linux"]
 
 
 @pytest.mark.parametrize("words", PRINTING)
@@ -46,9 +38,7 @@ PRINTING = [
         (">&- 2>&-", b""),
     ],
 )
-def test_a_result_that_cannot_be_written_is_told(
-    words: str, stream: str, message: bytes, home: Path
-) -> None:
+def test_a_result_that_cannot_be_written_is_told(words: str, stream: str, message: bytes, home: Path) -> None:
     done = run(f"{words} {stream}", home)
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", message)
 

@@ -46,9 +46,7 @@ def test_golden(incarnate: Incarnate, file_regression: FileRegressionFixture, ca
 
 
 @pytest.mark.parametrize("case", GOLDEN)
-def test_a_line_has_80_columns_and_nothing_that_a_terminal_acts_on(
-    incarnate: Incarnate, case: str
-) -> None:
+def test_a_line_has_80_columns_and_nothing_that_a_terminal_acts_on(incarnate: Incarnate, case: str) -> None:
     for line in incarnate("trace", *GOLDEN[case]).out.splitlines():
         assert len(line) <= 80
         assert line.isprintable()
@@ -119,22 +117,13 @@ def test_a_hostile_value_in_json_is_escaped(incarnate: Incarnate) -> None:
     assert text["value"] == GOLDEN["hostile"][-1].removeprefix("TEXT=")
 
 
-def test_a_fixed_value_overrides_the_request_with_a_warning(
-    incarnate: Incarnate, tmp_path: Path
-) -> None:
+def test_a_fixed_value_overrides_the_request_with_a_warning(incarnate: Incarnate, tmp_path: Path) -> None:
     file = tmp_path / "p.xml"
-    text = (
-        (PROFILES / "base.xml")
-        .read_text()
-        .replace('name="SETUP" isSettable="false"', 'name="SETUP"')
-    )
+    text = (PROFILES / "base.xml").read_text().replace('name="SETUP" isSettable="false"', 'name="SETUP"')
     file.write_text(text)
     ended = incarnate("trace", "START", "-p", str(file), "-s", "SETUP=x", "-f", "SETUP")
     assert ended.code == 0
-    assert (
-        ended.err
-        == f"warning: {file}:16:18: field SETUP has a fixed Value, which overrides the request\n"
-    )
+    assert ended.err == f"warning: {file}:16:18: field SETUP has a fixed Value, which overrides the request\n"
     assert "  fixed     'umask 077\\nset -eu'" in ended.out
 
 
@@ -167,15 +156,11 @@ def test_errors(incarnate: Incarnate, case: str) -> None:
 
 
 def test_each_error_in_full(incarnate: Incarnate, file_regression: FileRegressionFixture) -> None:
-    outputs = [
-        error_in_full(incarnate, ("trace", *words), code) for words, code, _begin in ERRORS.values()
-    ]
+    outputs = [error_in_full(incarnate, ("trace", *words), code) for words, code, _begin in ERRORS.values()]
     file_regression.check("\n".join(outputs), basename="trace_errors", encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "words", [(), ("START", "TWO", "-p", "x"), ("START", "--nonsense"), ("START", "-f")]
-)
+@pytest.mark.parametrize("words", [(), ("START", "TWO", "-p", "x"), ("START", "--nonsense"), ("START", "-f")])
 def test_wrong_usage(incarnate: Incarnate, words: tuple[str, ...]) -> None:
     ended = incarnate("trace", *words)
     assert (ended.code, ended.out) == (2, "")

@@ -89,8 +89,7 @@ HOSTILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("show",), ("show", "T{}"), ("fields", "T{}", "-v", "V{}"), ("trace", "T{}", "-v", "V{}")],
+    "words", [("show",), ("show", "T{}"), ("fields", "T{}", "-v", "V{}"), ("trace", "T{}", "-v", "V{}")]
 )
 def test_no_name_of_a_profile_is_obeyed_by_a_terminal(
     incarnate: Incarnate, tmp_path: Path, words: tuple[str, ...]
@@ -134,16 +133,7 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
     ended = incarnate("profiles", "--profiles", str(tmp_path))
     assert ended.code == 0
     lines = [line.split() for line in ended.out.splitlines()]
-    assert [line[0] for line in lines] == [
-        "bad",
-        "linux",
-        "lsf",
-        "pbs",
-        "sge",
-        "site",
-        "slurm",
-        "torque",
-    ]
+    assert [line[0] for line in lines] == ["bad", "linux", "lsf", "pbs", "sge", "site", "slurm", "torque"]
     assert lines[0][1:3] == ["(invalid:", "incarnate"]
     assert lines[5][1:] == ["->", "linux", str(site)]
 
@@ -164,9 +154,7 @@ def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:
     assert "is a directory" in ended.err
 
 
-def test_lint_tells_place_code_and_hint_and_ends_with_3(
-    incarnate: Incarnate, tmp_path: Path
-) -> None:
+def test_lint_tells_place_code_and_hint_and_ends_with_3(incarnate: Incarnate, tmp_path: Path) -> None:
     bad = tmp_path / "bad.xml"
     bad.write_text("<a>\n <b></a>")
     ended = incarnate("lint", str(bad))
@@ -227,9 +215,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
         spec = parameter.spec
         fewest += [spec.flags[0], "A"] if isinstance(spec, options.Option) else ["A"]
     for line in (words, fewest):
-        quick = options.parse_arguments(
-            function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"}
-        )
+        quick = options.parse_arguments(function, line[1:], {"OSPROFILE_PROFILE": "from-the-environment"})
         assert quick is not None
         main._run_typer(line)
         assert seen.pop() == quick

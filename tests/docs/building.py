@@ -21,17 +21,7 @@ SAID = re.compile(
 
 def build(directory: Path) -> None:
     """Build the site as `make docs` does; fail on any warning."""
-    words = [
-        sys.executable,
-        "-W",
-        "error",
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "-d",
-        str(directory),
-    ]
+    words = [sys.executable, "-W", "error", "-m", "mkdocs", "build", "--strict", "-d", str(directory)]
     done = subprocess.run(
         words,
         cwd=ROOT,

@@ -151,9 +151,7 @@ def _content(lines: object, fence: re.Match[str], where: str) -> str:
     raise ValueError(f"{where}: the block has no end")
 
 
-def _block(
-    page: str, number: int, fence: re.Match[str], content: str, marks: dict[str, str]
-) -> Block:
+def _block(page: str, number: int, fence: re.Match[str], content: str, marks: dict[str, str]) -> Block:
     title = TITLE.search(fence["rest"])
     block = Block(page, number, fence["word"], title[1] if title else None, content, marks)
     if block.word not in WORDS:

@@ -170,9 +170,7 @@ class Home:
         if self._shell is None:
             self._shell = self._start(["bash", "--norc", "--noprofile"])
         code, steps = 0, commands(block)
-        self._varies |= {
-            w: "" for w in block.marks.get("vary", "").split() if w not in self._varies
-        }
+        self._varies |= {w: "" for w in block.marks.get("vary", "").split() if w not in self._varies}
         for step, following in zip(steps, [*steps[1:], None], strict=True):
             word = shlex.quote(self._now(step.text))
             text = f"(exit {code}); eval {word} < /dev/null; printf '\\n%s %d\\n' '{END}' $?\n"

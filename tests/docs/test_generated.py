@@ -31,9 +31,7 @@ EXTENSIONS = [
     for name in yaml.safe_load(WITHOUT_TAGS)["markdown_extensions"]
 ]
 COMMANDS = ROOT / "docs" / "commands"
-HOSTILE = (
-    ' a | b <script>alert("x")</script> *c* _d_ `e` [f](g) \\ &amp; # <!-- h --> | {: i } ~~j~~  k'
-)
+HOSTILE = ' a | b <script>alert("x")</script> *c* _d_ `e` [f](g) \\ &amp; # <!-- h --> | {: i } ~~j~~  k'
 
 
 class Reader(HTMLParser):
@@ -92,8 +90,7 @@ def missing(profile: Profile, reader: Reader) -> Iterator[str]:
         ]
         everywhere = {normal(piece) for _, _, found in reader.items for piece in found}
         if not any(
-            normal(field.description) in words and pieces | scripts <= shown
-            for words, shown in entries
+            normal(field.description) in words and pieces | scripts <= shown for words, shown in entries
         ):
             yield f"{field.name}: {field.description} {pieces} {scripts}"
         if not maps <= everywhere:
@@ -160,18 +157,7 @@ def test_markdown_and_html_in_a_profile_stay_text(value: str, tmp_path: Path) ->
 def test_text_code_and_blocks(value: str) -> None:
     page = f"| a | b |\n|---|---|\n| {escape_text(value)} | {format_code(value)} |\n\n{format_block(value)}"
     reader = read(page)
-    assert reader.tags <= {
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "code",
-        "div",
-        "pre",
-        "span",
-    }
+    assert reader.tags <= {"table", "thead", "tbody", "tr", "th", "td", "code", "div", "pre", "span"}
     (_, words, pieces), *more = reader.items
     assert more == []
     assert normal(value) in normal(words)
@@ -200,9 +186,7 @@ def test_every_verb_has_its_page_and_its_table() -> None:
 
 
 def test_marks_are_left_out() -> None:
-    assert (
-        TEST_MARKS.sub("", "a\n\n<!-- run: lab; exit: 1 -->\n```console\n") == "a\n\n```console\n"
-    )
+    assert TEST_MARKS.sub("", "a\n\n<!-- run: lab; exit: 1 -->\n```console\n") == "a\n\n```console\n"
 
 
 def test_every_rule_has_its_place() -> None:

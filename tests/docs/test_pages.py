@@ -38,9 +38,7 @@ def test_its_blocks_are_well_formed(page: str, tmp_path: Path) -> None:
 
 def inline_commands(page: str) -> Iterator[tuple[str, list[str]]]:
     """Return the commands in the prose of a page: their locations and their words."""
-    text = re.sub(
-        r"^ *(```+).*?^ *\1$", "", (pages.ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE
-    )
+    text = re.sub(r"^ *(```+).*?^ *\1$", "", (pages.ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     for found in re.finditer(r"(?<!`)`incarnate ([^`\n]+)`(?!`)", text):
         with contextlib.suppress(ValueError):  # a quote that is not closed: a piece of a command
             yield f"{page}: {found[0]}", shlex.split(found[1])

@@ -75,9 +75,7 @@ def test_nothing_of_the_sources_is_left(site: Path) -> None:
         for left in ("```", "\x02", "??? note", "<!-- run", "{ #"):
             assert left not in links.text, (page, left)
     names = {str(path.relative_to(site)) for path in site.rglob("*")}
-    assert not any(
-        name.startswith("hooks") or name.endswith((".md", ".sh", ".py")) for name in names
-    )
+    assert not any(name.startswith("hooks") or name.endswith((".md", ".sh", ".py")) for name in names)
 
 
 def test_it_can_be_searched(site: Path) -> None:

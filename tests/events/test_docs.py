@@ -52,15 +52,11 @@ def rows(source: str) -> list[tuple[str, str]]:
         ("slurm", "extended: ", "slurmctld: `{}`", slurm.EXTENDED_SUFFIXES),
     ],
 )
-def test_the_tables_are_the_sources(
-    source: str, prefix: str, form: str, table: dict[str | int, str]
-) -> None:
+def test_the_tables_are_the_sources(source: str, prefix: str, form: str, table: dict[str | int, str]) -> None:
     table_rows = rows(source)
     for words, ending in table.items():
         name = prefix + form.format(words.strip() if isinstance(words, str) else words)
-        states = [
-            state for line, state in table_rows if re.match(rf"{re.escape(name)}(?![^ ,])", line)
-        ]
+        states = [state for line, state in table_rows if re.match(rf"{re.escape(name)}(?![^ ,])", line)]
         assert len(states) == 1, name
         assert re.match(r"\d+", states[0])[0] == ending.split(";")[1], name  # type: ignore[index]
 
@@ -123,13 +119,9 @@ def test_jobs_that_succeed_and_fail_in_various_ways(forked: Profile, tmp_path: P
             await target.resume(long)
             await target.abort(long)
             assert (await asyncio.wait_for(target.wait(long), 60)).state is JobState.REMOVED
-            lines = [
-                x.split(";") for x in (tmp_path / ".gpe/fork.log").read_text().split("\n")[:-1]
-            ]
+            lines = [x.split(";") for x in (tmp_path / ".gpe/fork.log").read_text().split("\n")[:-1]]
             logged = {one: [x[3:] for x in lines if x[2] == one] for one in jobs}
-            assert list(logged.values()) == [
-                [["2", "0"], ["8", code]] for code in ("0", "3", "137", "143")
-            ]
+            assert list(logged.values()) == [[["2", "0"], ["8", code]] for code in ("0", "3", "137", "143")]
             assert next(x[3] for x in lines if x[2] == long) == "2"
 
     asyncio.run(main())

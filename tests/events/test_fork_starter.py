@@ -80,9 +80,7 @@ def jobs(answer: str) -> list[str]:
 def test_a_job(tmp_path: Path) -> None:
     log, out = tmp_path / "log", tmp_path / "a b;c,d=e\\f"
     script = 'pwd; cat; echo $A $0 "$1" >&2; exit 7'.replace(";", "\\;")
-    place = (
-        str(out).replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,").replace("=", "\\=")
-    )
+    place = str(out).replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,").replace("=", "\\=")
     (tmp_path / "in").write_text("input\n")
     with starter(log) as ask:
         before = int(time.time())
@@ -95,10 +93,7 @@ def test_a_job(tmp_path: Path) -> None:
     assert out.read_text() == f"{tmp_path}\ninput\n"
     assert (tmp_path / "err").read_text() == "x y ,\\= two\nlines\n"
     lines = [line.split(";") for line in log.read_text().split("\n")[:-1]]
-    assert [(t, j, s, c) for t, _, j, s, c in lines] == [
-        ("001", job, "2", "0"),
-        ("001", job, "8", "7"),
-    ]
+    assert [(t, j, s, c) for t, _, j, s, c in lines] == [("001", job, "2", "0"), ("001", job, "8", "7")]
     assert all(before <= int(line[1]) <= time.time() for line in lines)
     assert not list(log.parent.glob("log.watched.*/*"))
 
@@ -177,16 +172,12 @@ def test_refusals(tmp_path: Path) -> None:
     assert states(log) == ["2;0", "8;0"]
 
 
-@pytest.mark.parametrize(
-    "line", ["", "100", "100;", "101;t;x=y", "hello", ";;", "100;;executable=/bin/true"]
-)
+@pytest.mark.parametrize("line", ["", "100", "100;", "101;t;x=y", "hello", ";;", "100;;executable=/bin/true"])
 def test_what_cannot_be_answered(line: str) -> None:
     assert fork_protocol.parse_request(line) is None
 
 
-@pytest.mark.parametrize(
-    "count", ["0" * 9, "0" * 8 + "1" + "0" * 5000, "9" * 5000, "1" * 10, "10001"]
-)
+@pytest.mark.parametrize("count", ["0" * 9, "0" * 8 + "1" + "0" * 5000, "9" * 5000, "1" * 10, "10001"])
 def test_a_count_of_any_length_is_refused(count: str) -> None:
     answer = fork_protocol.parse_request(f"100;t;count={count};executable=/bin/true;{ONE}")
     assert str(answer).startswith("102;t;1;count is ")
@@ -201,9 +192,7 @@ def test_any_line_is_read(text: str) -> None:
 
 @given(
     st.lists(
-        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9),
-        min_size=1,
-        max_size=5,
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9), min_size=1, max_size=5
     )
 )
 def test_escapes(words: list[str]) -> None:
@@ -427,9 +416,7 @@ def test_a_record_of_one_that_was_killed_between_log_and_record(tmp_path: Path) 
     assert list((tmp_path / "watched").iterdir()) == []
 
 
-def test_a_log_that_cannot_be_written_for_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_that_cannot_be_written_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is lost, and no half line is left."""
     log = ForkLog(str(tmp_path / "log"))
     log.append_event("a", 2)
@@ -454,10 +441,9 @@ def test_a_jobs_pipe_holds_up_no_other_job(tmp_path: Path, name: str) -> None:
     files = ONE.replace(f"{name}=/dev/null", f"{name}={pipe}")
     with starter(tmp_path / "log") as ask:
         answer = ask(f"executable=/bin/cat;{files}")
-        code = {
-            "stdout": fork_protocol.STDOUT_OPEN_FAILED,
-            "stderr": fork_protocol.STDERR_OPEN_FAILED,
-        }.get(name)
+        code = {"stdout": fork_protocol.STDOUT_OPEN_FAILED, "stderr": fork_protocol.STDERR_OPEN_FAILED}.get(
+            name
+        )
         assert answer.startswith(f"102;t;{code};{name} {pipe} cannot be" if code else "101;t;")
         assert ask(f"executable=/bin/true;{ONE}").startswith("101;t;")
 
@@ -547,9 +533,7 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "globus-fork.conf").write_text(f"log_path={log}\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "SEG_CONF_DIR": str(tmp_path)}
     text = f"100;t;executable=/bin/true;directory=/;{ONE}\n"
-    done = subprocess.run(
-        STARTER, input=text, env=environment, text=True, check=True, capture_output=True
-    )
+    done = subprocess.run(STARTER, input=text, env=environment, text=True, check=True, capture_output=True)
     assert jobs(done.stdout)
     assert states(log) == ["2;0", "8;0"]
 
@@ -560,9 +544,7 @@ def test_many_starters_at_once_keep_their_records(tmp_path: Path) -> None:
     for _ in range(4):
         starters = [start(log) for _ in range(6)]
         for process in starters:
-            out, err = process.communicate(
-                f"100;t;executable=/bin/true;directory=/;{ONE}\n", timeout=60
-            )
+            out, err = process.communicate(f"100;t;executable=/bin/true;directory=/;{ONE}\n", timeout=60)
             assert (process.returncode, err) == (0, "")
             assert jobs(out)
     assert sorted(states(log)) == ["2;0"] * 24 + ["8;0"] * 24

@@ -30,13 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def environment(**more: str) -> dict[str, str]:
-    return {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "TZ": "UTC",
-        "SEG_CONF_DIR": "/nonexistent",
-        **more,
-    }
+    return {**os.environ, "PYTHONPATH": str(ROOT), "TZ": "UTC", "SEG_CONF_DIR": "/nonexistent", **more}
 
 
 def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -457,9 +451,7 @@ def test_directory(tmp_path: Path) -> None:
     out.mkdir()
     days = [0, 50_399, 50_400, 1, 200_000]
     fork_log(log, *days)
-    with running(
-        "-s", "fork", "-t", "1", "-d", str(out), "--log-path", str(log), TZ="Asia/Tokyo"
-    ) as seg:
+    with running("-s", "fork", "-t", "1", "-d", str(out), "--log-path", str(log), TZ="Asia/Tokyo") as seg:
         assert seg.stdin
         seg.stdin.close()  # has no effect here
         names = ["20200203", "20200204", "20200205"]
@@ -470,8 +462,7 @@ def test_directory(tmp_path: Path) -> None:
         assert seg.wait(30) == 0
     assert [p.name for p in sorted(out.iterdir())] == names
     found = [
-        [int(e.split(":")[1].split(";")[0]) for e in p.read_text().split()]
-        for p in sorted(out.iterdir())
+        [int(e.split(":")[1].split(";")[0]) for e in p.read_text().split()] for p in sorted(out.iterdir())
     ]
     assert found == [[0, 50_399, 1], [50_400], [200_000]]
     with running("-s", "job_manager", "-t", str(WHEN), "--log-path", str(out)) as seg:
@@ -482,9 +473,7 @@ def test_directory(tmp_path: Path) -> None:
 def test_background(tmp_path: Path) -> None:
     log, pid_file = tmp_path / "log", tmp_path / "pid"
     fork_log(log, 1)
-    done = run(
-        "-bd", str(tmp_path), "-p", str(pid_file), "-s", "fork", "-t", "1", "--log-path", str(log)
-    )
+    done = run("-bd", str(tmp_path), "-p", str(pid_file), "-s", "fork", "-t", "1", "--log-path", str(log))
     pid = int(pid_file.read_text())
     assert (done.returncode, done.stdout) == (0, f"Running in background (pid={pid})\n")
     try:
@@ -498,9 +487,7 @@ def test_background(tmp_path: Path) -> None:
         1,
         "osprofile-seg: /nonexistent/pid: No such file or directory\n",
     )
-    done = run(
-        "-bd", str(tmp_path), "-p", str(pid_file), "-s", "fork", "--log-path", "/nonexistent"
-    )
+    done = run("-bd", str(tmp_path), "-p", str(pid_file), "-s", "fork", "--log-path", "/nonexistent")
     os.kill(int(pid_file.read_text()), signal.SIGINT)
     assert done.stderr == "osprofile-seg: /nonexistent is not there yet; waiting for it\n"
     done = run("-b", "-s", "fork", "--log-path", str(log))

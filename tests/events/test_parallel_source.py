@@ -60,9 +60,7 @@ def test_the_same_events(kind: str, jobs: int, irregular: bool, tmp_path: Path) 
     chance = random.Random(f"{kind} {jobs}")
     texts = [writer(n) for n in range(jobs)]
     if irregular:
-        texts = [
-            t + IRREGULAR_LINES.get(name, "junk\n") * chance.choice([0, 0, 0, 1, 9]) for t in texts
-        ]
+        texts = [t + IRREGULAR_LINES.get(name, "junk\n") * chance.choice([0, 0, 0, 1, 9]) for t in texts]
     write(name, tmp_path, "".join(texts))
     one, two = read_both_ways(name, tmp_path)
     assert two == one
@@ -86,9 +84,7 @@ def test_lsf_lines_in_any_order(seed: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["pbs", "slurm", "condor"])
 @pytest.mark.parametrize("begin", [1_711_846_800 - 5000, 1_729_990_800 - 5000])
-def test_ambiguous_hours(
-    name: str, begin: int, tmp_path: Path, zone: Callable[[str], None]
-) -> None:
+def test_ambiguous_hours(name: str, begin: int, tmp_path: Path, zone: Callable[[str], None]) -> None:
     """What a block of the hour that comes twice means depends on those before it."""
     zone("Europe/Berlin")
     text = "".join(WRITERS[name][1](n) for n in range(begin - WHEN, begin - WHEN + 12_000, 50))
@@ -104,12 +100,7 @@ def test_ambiguous_hours(
 
 def test_a_chain_of_files(tmp_path: Path) -> None:
     for number, file in enumerate(["20200203", "20200204", "20200207"]):
-        write(
-            "pbs",
-            tmp_path,
-            "".join(map(WRITERS["pbs"][1], range(number * 50, number * 50 + 50))),
-            file,
-        )
+        write("pbs", tmp_path, "".join(map(WRITERS["pbs"][1], range(number * 50, number * 50 + 50))), file)
     one, two = read_both_ways("pbs", tmp_path)
     assert two == one
     assert one.count("\n") == 450

@@ -239,9 +239,7 @@ def test_half_a_line_is_not_waited_for_when_the_next_file_is_there(tmp_path: Pat
     assert drain(DailyLog(str(tmp_path), "20200203")) == b"a\nb\n"
 
 
-def test_half_a_line_that_is_being_written_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_half_a_line_that_is_being_written_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "RECHECK_INTERVAL", 3600.0)
     (tmp_path / "20200203").write_bytes(b"a\nhalf")
     (tmp_path / "20200204").write_bytes(b"b\n")

@@ -11,12 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osprofile.events.sources.pbs import parse_minute
-from osprofile.events.timestamps import (
-    EpochPrefixes,
-    FastPathError,
-    LocalTimePrefixes,
-    timestamp_from_utc,
-)
+from osprofile.events.timestamps import EpochPrefixes, FastPathError, LocalTimePrefixes, timestamp_from_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,9 +58,7 @@ def test_the_hour_that_is_skipped(zone: Callable[[str], None]) -> None:
     assert make_prefixes().format_prefix("03/31/2024 02:30:05") == f"001;{at_two + 1805};"
 
 
-def test_lines_a_little_out_of_order_in_the_hour_that_comes_twice(
-    zone: Callable[[str], None],
-) -> None:
+def test_lines_a_little_out_of_order_in_the_hour_that_comes_twice(zone: Callable[[str], None]) -> None:
     zone("Europe/Berlin")
     first = timestamp_from_utc((2024, 10, 27, 0, 0))
     prefixes = make_prefixes()
@@ -80,9 +73,7 @@ def test_lines_a_little_out_of_order_in_the_hour_that_comes_twice(
         "02:40:00": 100,
     }
     for time_text, minutes in minutes_by_time.items():
-        assert (
-            prefixes.format_prefix(f"10/27/2024 {time_text}") == f"001;{first + 60 * minutes};"
-        ), time_text
+        assert prefixes.format_prefix(f"10/27/2024 {time_text}") == f"001;{first + 60 * minutes};", time_text
 
 
 def test_lines_written_after_the_end_of_a_log(zone: Callable[[str], None]) -> None:

@@ -71,7 +71,4 @@ def test_the_cases_are_those_that_would_be_made_from_nothing(name: str, tmp_path
     generated = generate_cases(profile, load_cases(str(tmp_path)))
     made = {case.name: case._replace(location=None) for case in generated.cases}
     assert made == {n: c._replace(location=None) for n, c in CASES[name].cases.items()}
-    assert (
-        format_cases_file(profile, generated)
-        == (DIRECTORY / name / "golden/cases.toml").read_text()
-    )
+    assert format_cases_file(profile, generated) == (DIRECTORY / name / "golden/cases.toml").read_text()

@@ -65,9 +65,7 @@ def test_a_case_that_is_refused_gives_the_words_without_a_place(small: Profile) 
 
 def test_a_request_is_judged_strictly(small: Profile) -> None:
     found = made(small, "refused = true\nfields = { NAME = 'abc', NMAE = '6' }")
-    assert found.data == (
-        b"field NMAE is not used by template GREET\n    hint: did you mean NAME?\n"
-    )
+    assert found.data == (b"field NMAE is not used by template GREET\n    hint: did you mean NAME?\n")
 
 
 def test_a_case_that_is_not_to_be_refused(small: Profile) -> None:
@@ -113,10 +111,7 @@ def test_what_people_have_to_judge_is_not_written(small: Profile, folder: Path) 
     text = text.replace('"ABC"', '"ABC"').replace("[case.plain]", "[case.plain]\nrefused = true")
     cases = written(folder, text)
     results = check_cases(small, cases)
-    assert {r.name: r.outcome for r in results} == {
-        "plain": CaseOutcome.ACCEPTED,
-        "bad": CaseOutcome.REFUSED,
-    }
+    assert {r.name: r.outcome for r in results} == {"plain": CaseOutcome.ACCEPTED, "bad": CaseOutcome.REFUSED}
     assert update_files(results) == []
     assert [p.name for p in (folder / "golden").iterdir()] == ["cases.toml"]
 

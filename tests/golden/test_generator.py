@@ -52,13 +52,10 @@ def test_what_is_made(small: Profile) -> None:
 
 def test_what_cannot_be_made_is_told(small: Profile) -> None:
     message = "field NAME has no value: template GREET uses it"
-    assert generate_cases(small, NONE).skipped == {
-        "GREET.default": message,
-        "GREET.hostile": message,
-    }
-    assert generate_cases(small, NONE).select_cases(
-        lambda n: n == "GREET.hostile"
-    ) == GeneratedCases((), generate_cases(small, NONE).context, {"GREET.hostile": message})
+    assert generate_cases(small, NONE).skipped == {"GREET.default": message, "GREET.hostile": message}
+    assert generate_cases(small, NONE).select_cases(lambda n: n == "GREET.hostile") == GeneratedCases(
+        (), generate_cases(small, NONE).context, {"GREET.hostile": message}
+    )
 
 
 def profile_of(content: str) -> Profile:
@@ -142,9 +139,7 @@ def test_what_there_is_is_not_made_again(have: str, missing: list[str]) -> None:
 
 
 def test_odd_names() -> None:
-    profile = profile_of(
-        "".join(template(n, "x") for n in ("../a", ".b", "c d", "é", "C D", "-", "t" * 300))
-    )
+    profile = profile_of("".join(template(n, "x") for n in ("../a", ".b", "c d", "é", "C D", "-", "t" * 300)))
     names = [case.name for case in generate_cases(profile, NONE).cases]
     assert names == [
         "_a.default", "b.default", "c_d.default", "_.default", "C_D-2.default", "_-2.default",
@@ -234,9 +229,7 @@ def test_whatever_is_written_is_read_back(
 ) -> None:
     names = {name.casefold(): name for name in content}.values()
     cases = tuple(
-        Case(n, t, v, None, f, context | c, False, None)
-        for n in names
-        for t, v, f, c in [content[n]]
+        Case(n, t, v, None, f, context | c, False, None) for n in names for t, v, f, c in [content[n]]
     )
     text = format_cases_file(profile_of(""), GeneratedCases(cases, context, {}))
     found = parse_cases("golden/cases.toml", text.encode())

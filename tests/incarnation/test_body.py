@@ -89,10 +89,7 @@ CASES: dict[str, tuple[str, list[str | Short]]] = {
     "descriptor": ("<&3 >&2 <>f", ["<&3 >&2 <>f"]),
     "process substitution": ("diff <(a) >(b)", ["diff <(a) >(b)"]),
     "path after <": ("sort <data/in.txt", ["sort <data/in.txt"]),
-    "path after < and a later >": (
-        "sort <data/in/x.txt >y",
-        ["sort ", ("data", "in", "x.txt "), "y"],
-    ),
+    "path after < and a later >": ("sort <data/in/x.txt >y", ["sort ", ("data", "in", "x.txt "), "y"]),
     "redirection without blanks": ("sort <in>out", ["sort ", ("in",), "out"]),
     # FROM and TO
     "empty FROM and TO": ("<A//>", [("A", "", "")]),
@@ -119,10 +116,7 @@ CASES: dict[str, tuple[str, list[str | Short]]] = {
     "TO over a line end": ("<A/x/y\nz>", ["<A/x/y\nz>"]),
     "escaped line end": ("<A/x/y\\\nz>", ["<A/x/y\\\nz>"]),
     "over a carriage return": ("<A/x/y\rz>", ["<A/x/y\rz>"]),
-    "over what only Java takes for a line end": (
-        "<A/x/y\u2028\x85z>",
-        [("A", "x", "y\u2028\x85z")],
-    ),
+    "over what only Java takes for a line end": ("<A/x/y\u2028\x85z>", [("A", "x", "y\u2028\x85z")]),
     "broken, then whole on the next line": ("<A/x/y\n<B/x/y>", ["<A/x/y\n", ("B", "x", "y")]),
     "broken, with a short one behind": ("<A/x<B>", ["<A/x", ("B",)]),
     "broken, and all behind it broken": ("<A/x/y<B/x/y", ["<A/x/y<B/x/y"]),
@@ -150,8 +144,7 @@ REFERENCE = re.compile(
 @given(bodies)
 def test_parse_finds_what_the_grammar_says(text: str) -> None:
     found = [
-        (r.start, r.end, r.name, r.pattern, r.replacement)
-        for r in parse_body(source_text(text)).replacements
+        (r.start, r.end, r.name, r.pattern, r.replacement) for r in parse_body(source_text(text)).replacements
     ]
     assert found == [(*m.span(), *m.groups()) for m in REFERENCE.finditer(text)]
 
@@ -204,9 +197,7 @@ def places(read_document: Document, name: str = "T") -> list[str]:
         source = script.arguments if script else invocation_.body
         assert source is not None
         parsed = parse_body(source)
-        found += [
-            str(parsed.locate_replacement(replacement)) for replacement in parsed.replacements
-        ]
+        found += [str(parsed.locate_replacement(replacement)) for replacement in parsed.replacements]
     return found
 
 

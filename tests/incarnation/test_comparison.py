@@ -13,21 +13,9 @@ from osprofile.incarnation.comparison import (
     compare_scripts,
     find_common_variations,
 )
-from tests.strategies import (
-    application,
-    default,
-    field,
-    invocation,
-    profile,
-    static,
-    template,
-    template_of,
-)
+from tests.strategies import application, default, field, invocation, profile, static, template, template_of
 
-BASE = (
-    template("START", "<JOB_SCRIPT>"),
-    template("JOB_EPILOGUE", "e"),
-)
+BASE = (template("START", "<JOB_SCRIPT>"), template("JOB_EPILOGUE", "e"))
 
 
 def started(prologue: str, run: str = "r", more: str = "") -> Profile:
@@ -41,11 +29,7 @@ def started(prologue: str, run: str = "r", more: str = "") -> Profile:
 
 
 def compared(
-    old: Profile,
-    new: Profile,
-    template_: str | None = None,
-    application_: str | None = None,
-    **fields: str,
+    old: Profile, new: Profile, template_: str | None = None, application_: str | None = None, **fields: str
 ) -> list[ScriptPair]:
     wanted = find_common_variations(old, new, template_, None)
     context = {"USER_NAME": "u"}
@@ -81,12 +65,7 @@ def test_one_side_alone_that_refuses_is_a_difference() -> None:
     old = profile(template("T", "<N>", field("N")))
     new = profile(template("T", "<N>", field("N", "<idb:Max>1</idb:Max>")))
     (pair,) = compared(old, new, N="2")
-    assert (pair.differs, pair.both_failed, pair.old.error, pair.new.text) == (
-        True,
-        False,
-        None,
-        "",
-    )
+    assert (pair.differs, pair.both_failed, pair.old.error, pair.new.text) == (True, False, None, "")
     assert pair.new.error is not None
     assert "above the Max" in pair.new.error.message
 
@@ -100,10 +79,7 @@ def test_static_scripts_count() -> None:
     )
     old, new = (profile(template_of("T", static(body)), bin_) for body in "ab")
     pairs = compared(old, new)
-    assert [(p.template, p.variation, p.differs) for p in pairs] == [
-        ("T", "", True),
-        ("BIN", "", False),
-    ]
+    assert [(p.template, p.variation, p.differs) for p in pairs] == [("T", "", True), ("BIN", "", False)]
 
 
 def test_a_part_that_is_missing_is_a_refusal() -> None:
@@ -113,9 +89,7 @@ def test_a_part_that_is_missing_is_a_refusal() -> None:
 
 def test_what_neither_side_knows_is_a_slip() -> None:
     old, new = started("p"), started("p <N>", more=template_of("", field("N", default("1"))))
-    with pytest.raises(
-        UnknownFieldError, match=r"(?s)field M is used by neither profile.*known: N"
-    ):
+    with pytest.raises(UnknownFieldError, match=r"(?s)field M is used by neither profile.*known: N"):
         compared(old, new, M="1")
     assert [p.differs for p in compared(old, new, N="2")] == [True]
     with pytest.raises(ApplicationNotFoundError):

@@ -31,9 +31,7 @@ def test_derived(value: str, hms: str, minutes: str) -> None:
 
 def test_derived_alone_is_a_use_of_its_base() -> None:
     limited = "<idb:Max>3600</idb:Max>"
-    made = profile(
-        template("T", "<W:HMS>", field("W", limited + tag("hour", "3600") + default("60")))
-    )
+    made = profile(template("T", "<W:HMS>", field("W", limited + tag("hour", "3600") + default("60"))))
     assert incarnate(made, "T").text == "00:01:00"
     assert incarnate(made, "T", fields={"W": "hour"}, strict=True).text == "01:00:00"  # tags first
     with pytest.raises(ValueRefusedError, match="above the Max"):

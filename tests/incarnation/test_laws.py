@@ -65,9 +65,7 @@ FROM_TO = [
     "", "", "/x/y", "/'/'\\\\''", "/\\//|", "/(a)(b)?/$2-$1", "/[a-c]+/\\>", "//.", "/$/!", "/(?s)^(.+)\\z/#PBS -q $1",
     "/a|b/\\$", "/./$0$0", "/\\>/<", "/</\\>", "/\\\\/\\\\\\\\",
 ]  # fmt: skip
-uses = st.builds(
-    lambda name, rest: f"<{name}{rest}>", st.sampled_from(FIELDS), st.sampled_from(FROM_TO)
-)
+uses = st.builds(lambda name, rest: f"<{name}{rest}>", st.sampled_from(FIELDS), st.sampled_from(FROM_TO))
 NAMED = re.compile(r"<([A-Za-z_][A-Za-z0-9_.-]*(?::[A-Za-z0-9_.-]+)?)[/>]")
 script = (
     st.lists(uses | xml_texts | st.sampled_from(["<", "<<", " < ", "\n"]), max_size=8)
@@ -75,9 +73,7 @@ script = (
     # Random text behind a "<" may happen to name something else.
     .filter(lambda body: {*NAMED.findall(body)} <= {*FIELDS})
 )
-small = (
-    st.sampled_from(["", "a", "b", "ab", "<A>", "it's", "a/b>c", "x\ny", "\\", "$1", "é"]) | values
-)
+small = st.sampled_from(["", "a", "b", "ab", "<A>", "it's", "a/b>c", "x\ny", "\\", "$1", "é"]) | values
 xml_values = xml_texts | st.sampled_from(["", "a", "b", "<A>", "it's"])
 
 
@@ -88,9 +84,7 @@ def declarations(draw: st.DrawFn) -> dict[str, dict[str, str]]:
         rules = {"Default": draw(xml_values)}
         if draw(st.integers(0, 3)) == 0:
             rules["Value"] = draw(xml_values)
-        for given_value in draw(
-            st.lists(st.sampled_from(["a", "b", "ab"]), max_size=2, unique=True)
-        ):
+        for given_value in draw(st.lists(st.sampled_from(["a", "b", "ab"]), max_size=2, unique=True)):
             rules["=" + given_value] = draw(xml_values)
         declared[name] = rules
     return declared
@@ -115,9 +109,7 @@ def test_incarnation_is_what_the_rules_say(
 
 
 @given(script, requests)
-def test_a_template_of_replacements_is_the_join_of_its_parts(
-    body: str, request: dict[str, str]
-) -> None:
+def test_a_template_of_replacements_is_the_join_of_its_parts(body: str, request: dict[str, str]) -> None:
     declared = [field(name, default("d")) for name in FIELDS]
     whole = profile(template("T", f"{body}\n{body}", *declared))
     once = profile(template("T", body, *declared))
@@ -175,9 +167,7 @@ numbers_and_more = (
     st.sampled_from(["", "<idb:Min>-1e9</idb:Min>", "<idb:Max>5</idb:Max>"]),
 )
 def test_random_values(rule: str, value: str, limit: str) -> None:
-    made = profile(
-        template("T", "<A> <A:HMS> <A/(.)/[$1]>", field("A", limit + default("1"), rule))
-    )
+    made = profile(template("T", "<A> <A:HMS> <A/(.)/[$1]>", field("A", limit + default("1"), rule)))
     attempt(made, fields={"A": value})
     attempt(made, context={"A": value})
 
@@ -195,16 +185,7 @@ def test_random_names(name: str, variation: str, application: str | None) -> Non
 @given(
     request=st.dictionaries(
         st.sampled_from(
-            [
-                "EXECUTABLE",
-                "ARGUMENTS",
-                "ENVIRONMENT",
-                "QUEUE",
-                "NODES",
-                "WALLTIME",
-                "STDIN",
-                "JOB_NAME",
-            ]
+            ["EXECUTABLE", "ARGUMENTS", "ENVIRONMENT", "QUEUE", "NODES", "WALLTIME", "STDIN", "JOB_NAME"]
         ),
         values | st.sampled_from(["1", "60", "'a b'", "export A='b'\n", "/bin/date"]),
     )
@@ -225,10 +206,7 @@ BUNDLED = {name: load(name) for name in ("linux", "pbs", "torque", "slurm", "sge
 
 SLOW = "(?:(a|b|ab)*)*\\1c"
 TOO_SLOW = {
-    "a pattern": (
-        template("T", "<Z><A>", field("Z"), field("A", "", f'ext:pattern="{SLOW}"')),
-        "A",
-    ),
+    "a pattern": (template("T", "<Z><A>", field("Z"), field("A", "", f'ext:pattern="{SLOW}"')), "A"),
     "a replacement": (template("T", f"<Z><A/{SLOW}/x>", field("Z"), field("A")), "A"),
 }
 
@@ -277,10 +255,7 @@ def test_an_incarnation_keeps_what_it_was_made_of() -> None:
     found = incarnate(made, "T", fields=request, context=context)
     request.clear()
     context.clear()
-    assert [(f.value, f.origin) for f in found.fields.values()] == [
-        ("a", "request"),
-        ("b", "context"),
-    ]
+    assert [(f.value, f.origin) for f in found.fields.values()] == [("a", "request"), ("b", "context")]
 
 
 WATCHED = """

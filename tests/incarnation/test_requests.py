@@ -4,23 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from osprofile import (
-    MissingValueError,
-    NotSettableError,
-    UnknownFieldError,
-    ValueRefusedError,
-    incarnate,
-)
-from tests.strategies import (
-    application,
-    default,
-    field,
-    fixed,
-    invocation,
-    profile,
-    template,
-    template_of,
-)
+from osprofile import MissingValueError, NotSettableError, UnknownFieldError, ValueRefusedError, incarnate
+from tests.strategies import application, default, field, fixed, invocation, profile, template, template_of
 
 # A field without a value
 
@@ -97,9 +82,7 @@ def test_a_missing_value(case: tuple[str, str, str | None], told: str) -> None:
 
 def test_a_missing_value_names_its_variation() -> None:
     made = profile(template_of("T", invocation("x <F>", "V"), field("F")))
-    with pytest.raises(
-        MissingValueError, match="field F has no value: template T, variation V uses"
-    ):
+    with pytest.raises(MissingValueError, match="field F has no value: template T, variation V uses"):
         incarnate(made, "T", variation="V")
 
 
@@ -169,9 +152,7 @@ REQUESTS: dict[str, tuple[str, type[Exception] | None, str]] = {
 
 @pytest.mark.parametrize(("name", "error", "told"), REQUESTS.values(), ids=REQUESTS)
 @pytest.mark.parametrize("strict", [False, True])
-def test_names_in_a_request(
-    name: str, error: type[Exception] | None, told: str, strict: bool
-) -> None:
+def test_names_in_a_request(name: str, error: type[Exception] | None, told: str, strict: bool) -> None:
     def made(fields: dict[str, str]) -> tuple[str, tuple[str, ...]]:
         found = incarnate(MADE, "T", fields=fields, context=CONTEXT, strict=strict)
         return found.text, found.warnings
@@ -219,9 +200,7 @@ def test_an_unknown_field_gets_a_suggestion() -> None:
     assert caught.value.hint == "did you mean GLOBAL?"
     with pytest.raises(UnknownFieldError) as caught:
         incarnate(profile(template("T", "x")), "T", fields={"X": "x"}, strict=True)
-    assert (
-        str(caught.value) == "field X is not used by template T\n    hint: it has no settable field"
-    )
+    assert str(caught.value) == "field X is not used by template T\n    hint: it has no settable field"
 
 
 @pytest.mark.parametrize("strict", [False, True])

@@ -83,9 +83,7 @@ def test_the_fields_are_the_union_of_the_parts() -> None:
     assert set(found.fields) == {"QUEUE", "DIR", "EXE"}
     with pytest.raises(UnknownFieldError) as caught:  # a field of an application that is not run
         incarnate(MADE, "START", fields={"DB": "x"}, strict=True)
-    assert caught.value.message == (
-        "field DB is not used by template START with application Executable"
-    )
+    assert caught.value.message == ("field DB is not used by template START with application Executable")
     found = incarnate(MADE, "START", fields={"DB": "x"}, application="BLAST/1.9", strict=True)
     assert found.text == "run 'cd /d\nold x\nexit $?' q"
 
@@ -116,9 +114,7 @@ NOT_FOUND = {
 
 
 @pytest.mark.parametrize(("asked", "told"), NOT_FOUND.items(), ids=NOT_FOUND)
-@pytest.mark.parametrize(
-    "name", ["START", "RUN"]
-)  # RUN needs none; a wrong one is told all the same
+@pytest.mark.parametrize("name", ["START", "RUN"])  # RUN needs none; a wrong one is told all the same
 def test_unknown_applications(asked: str, told: str, name: str) -> None:
     with pytest.raises(ApplicationNotFoundError) as caught:
         incarnate(MADE, name, application=asked)
@@ -204,9 +200,7 @@ def test_a_static_script_gets_the_job_script_as_an_argument() -> None:
 
 
 def test_the_same_declaration_twice_is_one_field() -> None:
-    twice = template(
-        "RUN", "<DIR>", field("DIR", "<idb:Description>x</idb:Description>" + default("/d"))
-    )
+    twice = template("RUN", "<DIR>", field("DIR", "<idb:Description>x</idb:Description>" + default("/d")))
     made = profile(START, PROLOGUE, twice, OTHERS, EPILOGUE, APPLICATIONS)
     assert incarnate(made, "START", fields={"DIR": "/e"}).text == "run 'cd /e\n/e\nexit $?' q"
 
@@ -224,9 +218,7 @@ CONFLICTS = [
 def test_conflicting_declarations(declared: str, uses: str) -> None:
     ruled = field("DIR", tag("h", "/h") + default("/d"), 'ext:pattern=".*"')
     prologue = template("JOB_PROLOGUE", "cd <DIR>\n", ruled)
-    made = profile(
-        START, prologue, template("RUN", uses, "\n" + declared), OTHERS, EPILOGUE, APPLICATIONS
-    )
+    made = profile(START, prologue, template("RUN", uses, "\n" + declared), OTHERS, EPILOGUE, APPLICATIONS)
     with pytest.raises(InvalidProfileError) as caught:
         incarnate(made, "START")
     (problem,) = caught.value.problems

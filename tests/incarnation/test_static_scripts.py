@@ -27,15 +27,7 @@ from osprofile import (
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.incarnation.static_scripts import get_deployed_name
 from osprofile.profile import reader
-from tests.strategies import (
-    XML_CHARACTERS,
-    default,
-    field,
-    invocation,
-    profile,
-    static,
-    template_of,
-)
+from tests.strategies import XML_CHARACTERS, default, field, invocation, profile, static, template_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,11 +41,7 @@ BIN = template_of(
 LISTING = '#!/bin/sh\nls -- "$@" # <PATH>\n'
 LS = "ls.6a9a3d9a3777a8c4.sh"
 """The name of the file that it is written to."""
-LIST = template_of(
-    "LIST",
-    static(LISTING, "ls.sh", "-- '<PATH/'/'\\\\''>'"),
-    field("PATH", default(".")),
-)
+LIST = template_of("LIST", static(LISTING, "ls.sh", "-- '<PATH/'/'\\\\''>'"), field("PATH", default(".")))
 
 
 # What an incarnation of one is (OS Profile 0.3, 2.2)
@@ -177,9 +165,7 @@ def test_all_static_scripts_of_a_profile() -> None:
 
 def test_all_static_scripts_need_what_their_paths_need() -> None:
     per_user = template_of(
-        "BIN",
-        invocation("/b/<USER_NAME>"),
-        invocation("/b/<USER_NAME>/<FILE_NAME>", "STATIC_SCRIPT"),
+        "BIN", invocation("/b/<USER_NAME>"), invocation("/b/<USER_NAME>/<FILE_NAME>", "STATIC_SCRIPT")
     )
     made = profile(LIST, per_user)
     assert static_scripts(made, {"USER_NAME": "u"})[0].path == f"/b/u/{LS}"
@@ -297,9 +283,7 @@ def test_every_body_arrives_byte_by_byte(body: str, shell: str, tmp_path: Path) 
 @settings(max_examples=12)
 @given(
     bodies=st.lists(
-        st.text(XML_CHARACTERS | st.sampled_from("'\\$`\"\r\n%-"), max_size=60),
-        min_size=8,
-        max_size=8,
+        st.text(XML_CHARACTERS | st.sampled_from("'\\$`\"\r\n%-"), max_size=60), min_size=8, max_size=8
     )
 )
 def test_any_body_arrives(bodies: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -413,11 +397,7 @@ def test_twenty_deployments_at_once(shell: str, tmp_path: Path) -> None:
     with ThreadPoolExecutor(20) as pool:
         done = list(pool.map(lambda _: deploy(shell, tmp_path, *scripts), range(20)))
     assert {(d.returncode, d.stdout, d.stderr) for d in done} == {(0, "", "")}
-    assert sorted(p.name for p in (tmp_path / "bin").iterdir()) == [
-        "f0",
-        "f1",
-        "f2",
-    ]  # nothing left
+    assert sorted(p.name for p in (tmp_path / "bin").iterdir()) == ["f0", "f1", "f2"]  # nothing left
     assert [(tmp_path / "bin" / f"f{i}").read_text() for i in range(3)] == [s.body for s in scripts]
 
 
@@ -445,9 +425,7 @@ def test_readers_see_the_old_file_or_the_new_one_whole(tmp_path: Path) -> None:
     bodies = [letter * 50_000 for letter in "ab"]
     (path,) = deployed("dash", tmp_path, script_file(bodies[0]))
     with ThreadPoolExecutor(4) as pool:
-        running = [
-            pool.submit(deploy, "dash", tmp_path, script_file(bodies[i % 2])) for i in range(16)
-        ]
+        running = [pool.submit(deploy, "dash", tmp_path, script_file(bodies[i % 2])) for i in range(16)]
         while not all(r.done() for r in running):
             assert path.read_text() in bodies
     assert all(r.result().returncode == 0 for r in running)

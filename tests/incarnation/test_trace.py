@@ -45,9 +45,7 @@ def traced(
     return trace_fields(incarnate(made, "T", fields=request, context=context))
 
 
-def one(
-    body: str, *fields: str, context: dict[str, str] | None = None, **request: str
-) -> FieldTrace:
+def one(body: str, *fields: str, context: dict[str, str] | None = None, **request: str) -> FieldTrace:
     """Return the trace of the only field."""
     (found,) = traced(body, *fields, context=context, **request)
     return found
@@ -107,9 +105,7 @@ def test_a_field_that_only_the_context_knows() -> None:  # 2.3.1
 
 
 def test_a_tag() -> None:
-    found = one(
-        "<F>", field("F", tag("fast", "-O1") + tag("best", "-O3") + tag("best", "no")), F="best"
-    )
+    found = one("<F>", field("F", tag("fast", "-O1") + tag("best", "-O3") + tag("best", "no")), F="best")
     assert (found.raw_value, found.value) == ("best", "-O3")
     assert found.tag is not None
     assert (found.tag.name, found.tag.value) == ("best", "-O3")  # of two of one name, the first
@@ -151,10 +147,7 @@ def test_checks(case: str) -> None:
     [(LIMITS, "", "11"), (LIMITS, "", "x"), ("", 'ext:type="integer"', "01"), ("", 'ext:pattern="[a-z]+"', "X")],
 )  # fmt: skip
 def test_the_checks_told_are_those_that_refuse(content: str, attributes: str, bad: str) -> None:
-    made = one(
-        "<F>",
-        field("F", content + default("1" if "pattern" not in attributes else "x"), attributes),
-    )
+    made = one("<F>", field("F", content + default("1" if "pattern" not in attributes else "x"), attributes))
     refusing = []
     for check in made.checks:
         try:
@@ -229,28 +222,12 @@ def test_what_is_nested_in_the_job_script() -> None:
     made = incarnate(STARTED, "START", fields={"EXE": "it's"})
     assert made.text == "cd /d\nrun '#PBS -q q\n'\\''it'\\''\\'\\'''\\''s'\\'' it'\\''s\nexit' q"
     job, queue, executable = trace_fields(made)
-    assert (job.name, job.origin, job.sources, job.value) == (
-        "JOB_SCRIPT",
-        "engine",
-        (),
-        made.job_script,
-    )
+    assert (job.name, job.origin, job.sources, job.value) == ("JOB_SCRIPT", "engine", (), made.job_script)
     assert [
-        (
-            u.template,
-            u.position.text,
-            u.position.line,
-            u.position.column,
-            u.position.script_position,
-        )
+        (u.template, u.position.text, u.position.line, u.position.column, u.position.script_position)
         for u in queue.uses
-    ] == [
-        ("JOB_PROLOGUE", "JOB_SCRIPT", 1, 6, (2, 11)),
-        ("START", "", 4, 7, (4, 7)),
-    ]
-    assert [
-        (u.position.line, u.position.column, u.position.script_position) for u in executable.uses
-    ] == [
+    ] == [("JOB_PROLOGUE", "JOB_SCRIPT", 1, 6, (2, 11)), ("START", "", 4, 7, (4, 7))]
+    assert [(u.position.line, u.position.column, u.position.script_position) for u in executable.uses] == [
         (2, 2, (3, 5)),
         (2, 11, (3, 26)),
     ]
@@ -272,9 +249,7 @@ def test_no_position_is_told_behind_a_regular_expression() -> None:
 def test_static_scripts() -> None:
     name = get_deployed_name("s.sh", "#!/bin/sh\n")
     made = profile(
-        template_of(
-            "T", static("#!/bin/sh\n", "s.sh", "-x <TARGET> y"), field("TARGET", default("t"))
-        ),
+        template_of("T", static("#!/bin/sh\n", "s.sh", "-x <TARGET> y"), field("TARGET", default("t"))),
         template_of(
             "BIN",
             invocation("/home/<USER_NAME>/bin\n"),
@@ -307,8 +282,7 @@ def offset_of(text: str, line: int, column: int) -> int:
 def rebuilt(made: Incarnation, body: str) -> str:
     """Put the text together again: the body's own literals, and what the trace says of each slot."""
     told = sorted(
-        ((u.location.offset, u) for t in trace_fields(made) for u in t.uses),
-        key=lambda pair: pair[0],
+        ((u.location.offset, u) for t in trace_fields(made) for u in t.uses), key=lambda pair: pair[0]
     )
     parts, at = list[str](), 0
     uses = iter(told)
@@ -326,9 +300,7 @@ def rebuilt(made: Incarnation, body: str) -> str:
 
 @given(
     st.lists(
-        st.sampled_from(
-            ["<A>", "<B>", "<A/'/'\\\\''>", "<B/x+/[$0]>", "\n", "'", " ", "x", "<", ">"]
-        ),
+        st.sampled_from(["<A>", "<B>", "<A/'/'\\\\''>", "<B/x+/[$0]>", "\n", "'", " ", "x", "<", ">"]),
         max_size=12,
     ).map("".join),
     values,
@@ -365,9 +337,7 @@ def test_a_position_in_the_script_is_where_the_quoted_value_stands(a: str, b: st
         for use in told.uses:
             assert use.position.script_position is not None
             after = use.after if use.position.text == "" else use.after.replace("'", "'\\''")
-            assert found.text.startswith(
-                after, offset_of(found.text, *use.position.script_position)
-            )
+            assert found.text.startswith(after, offset_of(found.text, *use.position.script_position))
 
 
 IDS = {"linux": "4711-304973-7d90afd1"}
@@ -382,9 +352,7 @@ def test_every_template_of_the_bundled_profiles(name: str) -> None:
             plan = get_plan(loaded, of.name, variation, None)
             context = {n: "1" for n in plan.required if n not in plan.settable}
             job_id = IDS.get(name, "1")
-            request = {
-                n: job_id if n == "JOB_ID" else "1" for n in plan.required if n in plan.settable
-            }
+            request = {n: job_id if n == "JOB_ID" else "1" for n in plan.required if n in plan.settable}
             made = incarnate(loaded, of.name, variation=variation, fields=request, context=context)
             told = trace_fields(made)
             fields = {t.name: t for t in told if t.origin != "engine"}

@@ -12,22 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile import (
-    MissingValueError,
-    ValueRefusedError,
-    incarnate,
-)
+from osprofile import MissingValueError, ValueRefusedError, incarnate
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation import lengths
-from tests.strategies import (
-    default,
-    field,
-    fixed,
-    profile,
-    tag,
-    template,
-    values,
-)
+from tests.strategies import default, field, fixed, profile, tag, template, values
 
 
 def text_of(content: str, attributes: str = "", **sources: str) -> str:
@@ -57,9 +45,7 @@ def test_hello_as_its_example_has_it() -> None:  # 2.4: a fixed Value, as 2.3 re
     assert incarnate(made, "Hello").text == "echo Hello"
     found = incarnate(made, "Hello", fields={"TEXT": "Bye"})
     assert found.text == "echo Hello"
-    assert found.warnings == (
-        "p.xml:4:140: field TEXT has a fixed Value, which overrides the request",
-    )
+    assert found.warnings == ("p.xml:4:140: field TEXT has a fixed Value, which overrides the request",)
 
 
 def test_hello_as_its_text_has_it() -> None:  # 2.4: "Hello" if text was not provided
@@ -213,9 +199,7 @@ def test_text_is_any_text(value: str) -> None:
     assert text_of("", 'ext:type="text"', request=value) == value
 
 
-@pytest.mark.parametrize(
-    "attributes", ['ext:type="number"', 'ext:type="integer"', 'ext:pattern="x"']
-)
+@pytest.mark.parametrize("attributes", ['ext:type="number"', 'ext:type="integer"', 'ext:pattern="x"'])
 def test_the_empty_string_is_not_given_and_passes_every_check(attributes: str) -> None:
     content = "<idb:Min>1</idb:Min><idb:Max>2</idb:Max>"
     assert text_of(content + default("1"), attributes, request="") == ""
@@ -254,9 +238,7 @@ def test_limits(minimum: str | None, maximum: str | None, value: str, inside: bo
 
 
 @pytest.mark.parametrize(("minimum", "maximum", "value", "inside"), LIMITS)
-def test_limits_of_integers(
-    minimum: str | None, maximum: str | None, value: str, inside: bool
-) -> None:
+def test_limits_of_integers(minimum: str | None, maximum: str | None, value: str, inside: bool) -> None:
     if not rules.is_integer(value) or int(value) > rules.MAX_INTEGER:
         return
     content = f"<idb:Min>{minimum}</idb:Min>" if minimum else ""
@@ -268,10 +250,7 @@ def test_limits_of_integers(
         text_of(content, 'ext:type="integer"', request=value)
 
 
-@given(
-    st.from_regex(r"\A[+-]?[0-9]{1,25}(\.[0-9]{0,25})?(e[+-]?[0-9]{1,2})?\Z"),
-    st.floats(-1e30, 1e30),
-)
+@given(st.from_regex(r"\A[+-]?[0-9]{1,25}(\.[0-9]{0,25})?(e[+-]?[0-9]{1,2})?\Z"), st.floats(-1e30, 1e30))
 def test_limits_are_exact(value: str, limit: float) -> None:
     exact, written = Decimal(value), Decimal(repr(limit))
     assert rules.is_within_limits(value, limit, None) is (exact >= written)
@@ -445,13 +424,9 @@ def test_what_the_engine_lets_through_is_what_linux_passes_on() -> None:
     words += ["x"] * (room // 10)
     assert text_of("", WORDS, request=" ".join(words))
     environment = {f"A{n}": "x" * (LONGEST - 3) for n in range(7)}
-    assert text_of(
-        "", EXPORTS, request="".join(f"export {n}='{v}'\n" for n, v in environment.items())
-    )
+    assert text_of("", EXPORTS, request="".join(f"export {n}='{v}'\n" for n, v in environment.items()))
     named = {"GPE_F": "x" * ROOM}
-    assert (
-        subprocess.run(["/bin/true", *words], env=environment | named, check=False).returncode == 0
-    )
+    assert subprocess.run(["/bin/true", *words], env=environment | named, check=False).returncode == 0
     for too_long in (["x" * (LONGEST + 1)], ["x"] * 300_000):
         with pytest.raises(OSError, match="Argument list too long"):
             subprocess.run(["/bin/true", *too_long], check=False)

@@ -154,15 +154,11 @@ class CaseGenerator:
         if kind < 0.35:
             return chance.choice(["a", "b", "c", *LITERALS])
         if kind < 0.55:
-            return chance.choice(
-                ["a-c", "b-z", "A-Z", "0-9", "à-ö", "Α-Ω", "a-k", " -/", "\x00-\x7f", "K-ſ"]
-            )
+            return chance.choice(["a-c", "b-z", "A-Z", "0-9", "à-ö", "Α-Ω", "a-k", " -/", "\x00-\x7f", "K-ſ"])
         if kind < 0.65:
             return chance.choice(SETS)
         if kind < 0.75:
-            return chance.choice(
-                [*ESCAPES, r"\]", r"\[", r"\^", "]", "-", "^", "&", "#", " ", r"\b"]
-            )
+            return chance.choice([*ESCAPES, r"\]", r"\[", r"\^", "]", "-", "^", "&", "#", " ", r"\b"])
         if kind < 0.85 and depth > 0:
             return self.make_char_class(depth - 1)
         right = (

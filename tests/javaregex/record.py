@@ -21,9 +21,7 @@ def main() -> None:
     asked = [Case(*case) for case in cases()]
     generator = CaseGenerator(Random(SEED))
     asked += [generator.make_case() for _ in range(RANDOM)]
-    lines = [
-        json.dumps([*case, *answer]) for case, answer in zip(asked, ask_java(asked), strict=True)
-    ]
+    lines = [json.dumps([*case, *answer]) for case, answer in zip(asked, ask_java(asked), strict=True)]
     VECTORS.write_bytes(gzip.compress("\n".join(lines).encode("ascii"), mtime=0))
     sys.stdout.write(f"{len(lines)} vectors\n")
 

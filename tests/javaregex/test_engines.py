@@ -92,9 +92,7 @@ def _compare(pattern: str, values: list[str], comparisons: Counter[str]) -> None
 
 
 @pytest.mark.parametrize("generator_class", [TranslatableGenerator, CaseGenerator])
-def test_engines_agree(
-    generator_class: Callable[[Random], TranslatableGenerator | CaseGenerator],
-) -> None:
+def test_engines_agree(generator_class: Callable[[Random], TranslatableGenerator | CaseGenerator]) -> None:
     generator = generator_class(Random(SEED))
     comparisons: Counter[str] = Counter()
     for _ in range(ROUNDS):

@@ -65,14 +65,7 @@ def test_one_deadline_covers_all_matches_of_a_call() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "(" * 10_000,
-        "(?:" * 10_000,
-        "[" * 10_000,
-        "(?=" * 10_000,
-        "(" * 5000 + ")" * 5000,
-        "[^" * 10_000,
-    ],
+    ["(" * 10_000, "(?:" * 10_000, "[" * 10_000, "(?=" * 10_000, "(" * 5000 + ")" * 5000, "[^" * 10_000],
 )
 def test_deep_nesting_is_refused(text: str) -> None:
     with pytest.raises(JavaRegexError, match="levels of nesting"):

@@ -15,9 +15,7 @@ from tests.javaregex.generator import CaseGenerator
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SETS = st.lists(
-    st.tuples(st.integers(0, 0x10FFFF), st.integers(0, 300)).map(
-        lambda t: (t[0], min(sum(t), 0x10FFFF))
-    ),
+    st.tuples(st.integers(0, 0x10FFFF), st.integers(0, 300)).map(lambda t: (t[0], min(sum(t), 0x10FFFF))),
     max_size=6,
 ).map(lambda ranges: CharSet.from_ranges(*ranges))
 CASES = st.randoms(use_true_random=False).map(

@@ -11,10 +11,7 @@ import pytest
 from tests.javaregex.generator import Case, compare_answers, run_case
 from tests.javaregex.record import VECTORS
 
-MAY_REFUSE = {
-    "canonical equivalence is not supported",
-    "nothing on the right of && in a character class",
-}
+MAY_REFUSE = {"canonical equivalence is not supported", "nothing on the right of && in a character class"}
 
 
 @pytest.fixture(scope="module")

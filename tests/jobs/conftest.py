@@ -136,11 +136,7 @@ printf '%s\n' "$jobs" | grep '^job ' || :
 </osp:Profile>
 """
 QUICK = Timing(
-    min_poll_interval=0.05,
-    max_poll_interval=0.2,
-    max_retry_interval=0.4,
-    grace_period=0.5,
-    script_timeout=30,
+    min_poll_interval=0.05, max_poll_interval=0.2, max_retry_interval=0.4, grace_period=0.5, script_timeout=30
 )
 
 
@@ -179,12 +175,7 @@ def toy(tmp_path: Path) -> Iterator[Toy]:
     path, home = tmp_path / "toy", tmp_path / "home"
     for directory in (path / "bin", path / "jobs", home, tmp_path / "profiles/toy"):
         directory.mkdir(parents=True)
-    for name, text in {
-        "toysub": TOYSUB,
-        "toystat": TOYSTAT,
-        "toyctl": TOYCTL,
-        "toyssh": TOYSSH,
-    }.items():
+    for name, text in {"toysub": TOYSUB, "toystat": TOYSTAT, "toyctl": TOYCTL, "toyssh": TOYSSH}.items():
         (path / "bin" / name).write_text(text)
         (path / "bin" / name).chmod(0o755)
     file = tmp_path / "profiles/toy/profile.xml"

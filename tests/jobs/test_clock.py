@@ -64,9 +64,7 @@ class Machine:
     time: Time
 
     def target(self) -> TargetSystem:
-        return TargetSystem(
-            self.toy.profile, store=Store(self.path), timing=TIMING, clock=self.time.clock
-        )
+        return TargetSystem(self.toy.profile, store=Store(self.path), timing=TIMING, clock=self.time.clock)
 
     async def submit(self) -> str:
         """Submit a job that stays queued."""
@@ -93,9 +91,7 @@ EACH = pytest.mark.parametrize("processes", ["one process", "a process each"])
 
 @EACH
 @HOW
-def test_a_job_that_shows_up_again_has_a_new_grace_period(
-    machine: Machine, how: str, processes: str
-) -> None:
+def test_a_job_that_shows_up_again_has_a_new_grace_period(machine: Machine, how: str, processes: str) -> None:
     """Known, gone, known in the same state, and gone again 62 s after the first time."""
 
     async def main() -> None:
@@ -144,9 +140,7 @@ def test_the_grace_period_is_not_over_while_nobody_answers(machine: Machine) -> 
 @EACH
 @HOW
 @pytest.mark.parametrize("pause", [61, HOUR])
-def test_two_looks_are_no_grace_period(
-    machine: Machine, how: str, processes: str, pause: float
-) -> None:
+def test_two_looks_are_no_grace_period(machine: Machine, how: str, processes: str, pause: float) -> None:
     """Nobody has looked in between: the job may have been known nearly all of the time."""
 
     async def main() -> None:
@@ -490,9 +484,7 @@ def test_a_job_that_is_submitted_again_by_its_key_is_watched(machine: Machine) -
 
 
 @pytest.mark.parametrize("processes", ["one process", "a process each"])
-def test_a_key_is_no_other_job_when_its_id_comes_round_again(
-    machine: Machine, processes: str
-) -> None:
+def test_a_key_is_no_other_job_when_its_id_comes_round_again(machine: Machine, processes: str) -> None:
     """The batch system counts anew: the key gives the first job back, which has ended."""
 
     async def main() -> None:

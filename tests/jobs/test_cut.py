@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import osprofile.jobs
-from osprofile.errors import (
-    ScriptCutError,
-    ScriptError,
-    ScriptFailedError,
-    ScriptTimeoutError,
-    StoreError,
-)
+from osprofile.errors import ScriptCutError, ScriptError, ScriptFailedError, ScriptTimeoutError, StoreError
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -132,9 +126,7 @@ def test_the_line_that_a_shell_was_at_when_it_was_killed(toy: Toy) -> None:
     asyncio.run(main())
 
 
-def test_a_repeated_start_that_fails_forgets_no_submission(
-    toy: Toy, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repeated_start_that_fails_forgets_no_submission(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch system has the job, and START cannot be repeated at first: still one job a key."""
     (toy.path / "stopped").touch()
     toysub = toy.path / "bin/toysub"
@@ -163,9 +155,7 @@ def test_a_submission_over_its_time_limit_is_found_again(toy: Toy) -> None:
 
     async def main() -> None:
         store = Store()
-        async with TargetSystem(
-            toy.profile, store=store, timing=Timing(script_timeout=0.5)
-        ) as target:
+        async with TargetSystem(toy.profile, store=store, timing=Timing(script_timeout=0.5)) as target:
             with pytest.raises(ScriptTimeoutError, match=r"START: did not end within 0\.5 s"):
                 await target.submit(JOB)
             (record,) = store.find_interrupted("toy")
@@ -222,28 +212,20 @@ def test_a_start_that_fails_behind_the_submission_loses_no_job(
 
 
 def test_a_failed_submission_leaves_nothing(toy: Toy) -> None:
-    (toy.path / "bin/toysub").write_text(
-        '#!/bin/sh\necho "toysub: the queue is closed" >&2; exit 170\n'
-    )
+    (toy.path / "bin/toysub").write_text('#!/bin/sh\necho "toysub: the queue is closed" >&2; exit 170\n')
 
     async def main() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
             with pytest.raises(ScriptFailedError) as caught:
                 await target.submit(JOB)
-            assert (caught.value.exit_status, caught.value.output) == (
-                170,
-                "toysub: the queue is closed",
-            )
+            assert (caught.value.exit_status, caught.value.output) == (170, "toysub: the queue is closed")
             assert target.store.list_all_jobs() == []
 
     asyncio.run(main())
 
 
 ANSWERS = {
-    "an id that the pattern does not know": (
-        "printf 'f4jG2v\\n'; exit 0",
-        "START printed 'f4jG2v'",
-    ),
+    "an id that the pattern does not know": ("printf 'f4jG2v\\n'; exit 0", "START printed 'f4jG2v'"),
     "no id": ("exit 0", "START printed nothing"),
     "START does not know either": (
         "echo 'START: f4jG2v: whether the job was submitted is not known' >&2; exit 75",
@@ -258,9 +240,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy: Toy, answer: s
     text, words = ANSWERS[answer]
     (toy.path / "stopped").touch()
     # Behind START, which has submitted the job; its answer is lost, as is the id in the directory.
-    ssh = (
-        'sh -s > "$TOY/printed" || exit\n[ ! -e "$TOY/odd" ] || . "$TOY/odd"\ncat "$TOY/printed"\n'
-    )
+    ssh = 'sh -s > "$TOY/printed" || exit\n[ ! -e "$TOY/odd" ] || . "$TOY/odd"\ncat "$TOY/printed"\n'
     (toy.path / "bin/toyssh").write_text(f"#!/bin/sh\n{ssh}")
 
     async def main() -> None:
@@ -278,9 +258,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy: Toy, answer: s
             for file in toy.path.parent.glob("work/*/*/*.away"):
                 file.rename(file.with_suffix(""))
             job = await target.submit(JOB, key="k")
-            assert (
-                [record.status.job_id for record in target.store.list_all_jobs()] == [job] == ["1"]
-            )
+            assert [record.status.job_id for record in target.store.list_all_jobs()] == [job] == ["1"]
         assert len(toy.submissions) == 1
 
     asyncio.run(main())
@@ -289,9 +267,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy: Toy, answer: s
 def test_a_submission_that_is_found_is_made_whole(toy: Toy) -> None:
     """START killed between the job's id and its link: without a link, nobody finds the job's end."""
     link = toy.path / "bin/ln"
-    link.write_text(
-        '#!/bin/sh\ncase $* in *-sfn*) kill -s KILL $PPID; exit 1 ;; esac\nexec /bin/ln "$@"\n'
-    )
+    link.write_text('#!/bin/sh\ncase $* in *-sfn*) kill -s KILL $PPID; exit 1 ;; esac\nexec /bin/ln "$@"\n')
     link.chmod(0o755)
     (toy.path / "stopped").touch()
 

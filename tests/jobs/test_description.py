@@ -49,11 +49,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"arguments": (1,)}, "ARGUMENTS", "1 is not a string"),
     ({"arguments": ("a", "x" * (MAX_ARGUMENT_SIZE + 1))}, "ARGUMENTS", "argument 2 is too long"),
     ({"environment": "A=1"}, "ENVIRONMENT", "is not a mapping"),
-    (
-        {"environment": {"A B": "1"}},
-        "ENVIRONMENT",
-        "'A B' is not a name of an environment variable",
-    ),
+    ({"environment": {"A B": "1"}}, "ENVIRONMENT", "'A B' is not a name of an environment variable"),
     ({"environment": {"": "1"}}, "ENVIRONMENT", "is not a name of an environment variable"),
     ({"environment": {"A\n": "1"}}, "ENVIRONMENT", "is not a name of an environment variable"),
     ({"environment": {"É": "1"}}, "ENVIRONMENT", "is not a name of an environment variable"),
@@ -85,9 +81,7 @@ def test_what_no_job_can_have_is_refused(given_: dict[str, Any], field: str, wor
     assert raised.value.field == field
     assert words in raised.value.message.replace('"', "'")
     assert raised.value.hint
-    assert (
-        len(str(raised.value)) < 3 * MAX_ARGUMENT_SIZE
-    )  # the value itself is not repeated many times
+    assert len(str(raised.value)) < 3 * MAX_ARGUMENT_SIZE  # the value itself is not repeated many times
 
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)

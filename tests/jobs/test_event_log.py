@@ -22,13 +22,7 @@ from tests.jobs.conftest import Toy, shell
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Q, R, H, D, F = (
-    JobState.QUEUED,
-    JobState.RUNNING,
-    JobState.HELD,
-    JobState.DONE,
-    JobState.FAILED,
-)
+Q, R, H, D, F = (JobState.QUEUED, JobState.RUNNING, JobState.HELD, JobState.DONE, JobState.FAILED)
 SEG = f"{sys.executable} -m osprofile.events.seg_command -s fork --interval 0.02 --extended"
 EVENTS = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="toy" extends="toy">
@@ -42,9 +36,7 @@ EVENTS = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 """
 ID_PATTERN = r"""<idb:Field name="EVENT_ID_PATTERN" isSettable="false">
   <idb:Value>(?&lt;id>[0-9]+)\.0</idb:Value></idb:Field>"""
-SELDOM = Timing(
-    min_poll_interval=0.05, max_poll_interval=0.1, grace_period=0.5, log_poll_interval=3600
-)
+SELDOM = Timing(min_poll_interval=0.05, max_poll_interval=0.1, grace_period=0.5, log_poll_interval=3600)
 
 
 class Log:
@@ -132,11 +124,7 @@ def test_an_end_that_only_the_log_knows(toy: Toy, make_log: Callable[..., Log]) 
                 toy.state(job, None)
                 log.write_event(job, state, code)
             ends = [await target.wait(job) for job in (done, failed, aborted)]
-            assert [(s.state, s.exit_code) for s in ends] == [
-                (D, 3),
-                (F, None),
-                (JobState.REMOVED, None),
-            ]
+            assert [(s.state, s.exit_code) for s in ends] == [(D, 3), (F, None), (JobState.REMOVED, None)]
 
     asyncio.run(main())
 

@@ -269,9 +269,7 @@ def test_a_removal_that_was_not_taken_leaves_no_mark(toy: Toy, fault: str) -> No
     async def main() -> None:
         store = Store()
         limit = 1.0 if fault == "slow" else 30.0
-        timing = Timing(
-            min_poll_interval=0.05, max_poll_interval=0.2, grace_period=0.5, script_timeout=limit
-        )
+        timing = Timing(min_poll_interval=0.05, max_poll_interval=0.2, grace_period=0.5, script_timeout=limit)
         async with TargetSystem(toy.profile, store=store, timing=timing) as target:
             (job,) = await submit(toy, target, 1)
             if fault == "cancelled":

@@ -92,11 +92,7 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 COMMANDS = {"slurm": ("sbatch", "squeue"), "pbs": ("qsub", "qstat"), "linux": ("setsid", "shell")}
 """What submits, and what is asked: `linux` knows its processes by itself, from a shell."""
 QUICK = Timing(
-    min_poll_interval=0.05,
-    max_poll_interval=0.2,
-    max_retry_interval=0.2,
-    grace_period=60,
-    script_timeout=30,
+    min_poll_interval=0.05, max_poll_interval=0.2, max_retry_interval=0.2, grace_period=60, script_timeout=30
 )
 JOB = shell("until [ -e go ]; do sleep 0.05; done; exit 3")
 
@@ -177,9 +173,7 @@ def make_site(tmp_path: Path) -> Iterator[Callable[[str], FaultySite]]:
     def make(name: str) -> FaultySite:
         for directory in ("bin", "tools", "jobs", "home", f"profiles/{name}"):
             (tmp_path / directory).mkdir(parents=True)
-        (tmp_path / f"profiles/{name}/profile.xml").write_text(
-            SITE.format(name=name, here=tmp_path)
-        )
+        (tmp_path / f"profiles/{name}/profile.xml").write_text(SITE.format(name=name, here=tmp_path))
         for tool in TOOLS:
             (tmp_path / "tools" / tool).symlink_to(shutil.which(tool) or tool)
         site = FaultySite(name, tmp_path, Repository([str(tmp_path / "profiles")]).load(name))
@@ -269,10 +263,7 @@ def test_questions(
             assert {j: target.monitor.get_status(j).state for j in (job, other)} == {
                 j: s.state for j, s in before.items()
             }
-            assert [r.missing for r in target.store.list_live_jobs(target.name)] == [
-                None,
-                None,
-            ]
+            assert [r.missing for r in target.store.list_live_jobs(target.name)] == [None, None]
             site.restore_commands()
             target._scripts._time_limit = 30
             site.end(job)
@@ -325,16 +316,11 @@ def test_an_unknown_word_and_a_broken_line(
             edit = {"slurm": f"s/^{b}|.*/{b}|RUN/", "pbs": f"s/^Job Id: {b}[.].*/Job Id: {b}/"}
             real = site.here / "bin" / f"real-{site.query_command}"
             (site.here / "bin" / site.query_command).rename(real)
-            site.replace_command(
-                site.query_command, f'#!/bin/sh\n{real} "$@" | sed -e "{edit[name]}"\n'
-            )
+            site.replace_command(site.query_command, f'#!/bin/sh\n{real} "$@" | sed -e "{edit[name]}"\n')
             site.end(good)
             assert (await target.wait(good)).exit_code == 3
             known = await target.statuses()
-            assert (known[strange].state, known[strange].native_state) == (
-                JobState.UNKNOWN,
-                "PURPLE",
-            )
+            assert (known[strange].state, known[strange].native_state) == (JobState.UNKNOWN, "PURPLE")
             assert known[broken].state is JobState.QUEUED
             now = await target.status(strange)
             assert (now.state, now.native_state) == (JobState.UNKNOWN, "PURPLE")
@@ -565,10 +551,7 @@ def test_nothing_is_submitted_that_cannot_be_recorded(site: FaultySite, record: 
     async def main() -> None:
         async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
             job = await target.submit(JOB)
-            with (
-                contextlib.closing(lock_database(record)),
-                pytest.raises(StoreError, match="locked"),
-            ):
+            with contextlib.closing(lock_database(record)), pytest.raises(StoreError, match="locked"):
                 await target.submit(JOB)
             size = target.store._db.execute("PRAGMA page_count").fetchone()[0]
             target.store._db.execute(f"PRAGMA max_page_count = {size}")
@@ -619,9 +602,7 @@ def test_an_id_comes_back_though_it_cannot_be_recorded(
 def test_a_failure_is_told_though_it_cannot_be_recorded(site: FaultySite, record: str) -> None:
     async def main() -> None:
         async with TargetSystem(site.profile, store=Store(record), timing=QUICK) as target:
-            site.replace_command(
-                site.submit_command, WAITS.format(then="echo 'on strike' >&2; exit 3")
-            )
+            site.replace_command(site.submit_command, WAITS.format(then="echo 'on strike' >&2; exit 3"))
             going = asyncio.ensure_future(target.submit(JOB))
             while not (site.here / "begun").exists():  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
@@ -699,9 +680,7 @@ def test_a_directory_where_no_record_can_be(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_nothing_of_a_script_outlives_its_time_limit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_of_a_script_outlives_its_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even what ignores TERM, when the shell itself has gone of it."""
     monkeypatch.setattr(process, "KILL_GRACE", 0.3)
     script = f"""sh -c 'trap "" TERM; echo $$ > {tmp_path}/pid; exec sleep 1000' & wait"""

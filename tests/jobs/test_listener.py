@@ -29,13 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Hashable
     from pathlib import Path
 
-Q, R, H, D, F = (
-    JobState.QUEUED,
-    JobState.RUNNING,
-    JobState.HELD,
-    JobState.DONE,
-    JobState.FAILED,
-)
+Q, R, H, D, F = (JobState.QUEUED, JobState.RUNNING, JobState.HELD, JobState.DONE, JobState.FAILED)
 SEG = (sys.executable, "-m", "osprofile.events.seg_command")
 
 LINES = [
@@ -67,13 +61,7 @@ def test_lines(line: bytes, expected: tuple[object, ...] | None) -> None:
     else:
         assert event is not None
         status = event.status
-        found = (
-            event.timestamp,
-            status.job_id,
-            status.state,
-            status.exit_code,
-            status.native_state,
-        )
+        found = (event.timestamp, status.job_id, status.state, status.exit_code, status.native_state)
         assert found == expected
 
 
@@ -121,9 +109,7 @@ def test_that_some_resource_can_register_id_to_object_mappings() -> None:
         monitor.unregister("17")
 
 
-def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_key(
-    tmp_path: Path,
-) -> None:
+def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_key(tmp_path: Path) -> None:
     published: list[tuple[JobEvent, Hashable]] = []
     monitor = JobMonitor(lambda event, key: published.append((event, key)))
     key = object()
@@ -137,17 +123,13 @@ def test_that_generated_events_are_propagated_to_the_listener_with_the_resource_
             await wait_until(lambda: len(published) == 2)
 
     asyncio.run(main())
-    assert [
-        (e.job_id, e.timestamp, e.state, e.status.exit_code, k is key) for e, k in published
-    ] == [
+    assert [(e.job_id, e.timestamp, e.state, e.status.exit_code, k is key) for e, k in published] == [
         ("17", 5, Q, None, True),
         ("17", 6, D, 3, True),
     ]
 
 
-def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(
-    tmp_path: Path,
-) -> None:
+def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(tmp_path: Path) -> None:
     published: list[JobState] = []
     monitor = JobMonitor(lambda event, _key: published.append(event.state))
     received: list[JobEvent] = []
@@ -159,9 +141,7 @@ def test_that_registration_after_events_causes_replay_from_the_soft_state_cache(
     script = "printf '001;5;17;1;0\\n001;5;17;2;0\\n001;9;17;8;0\\n'; cat"
 
     async def main() -> None:
-        async with running(
-            EventListener(write_generator(tmp_path, script), on_event, first_timestamp=0)
-        ):
+        async with running(EventListener(write_generator(tmp_path, script), on_event, first_timestamp=0)):
             await wait_until(lambda: len(received) == 3)
 
     asyncio.run(main())
@@ -217,32 +197,23 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
 # Faults
 
 
-def test_a_checkpoint_that_is_not_a_regular_file(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_checkpoint_that_is_not_a_regular_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """It is not opened, which would wait for a writer."""
     os.mkfifo(tmp_path / "checkpoint")
     listener = EventListener(
-        ["true"],
-        lambda _event: None,
-        checkpoint_path=str(tmp_path / "checkpoint"),
-        first_timestamp=7,
+        ["true"], lambda _event: None, checkpoint_path=str(tmp_path / "checkpoint"), first_timestamp=7
     )
     assert listener.resume_timestamp == 7
     assert "does not contain a timestamp: [Errno 22] Not a regular file" in caplog.text
 
 
-def test_a_generator_that_dies_is_started_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_generator_that_dies_is_started_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     received: list[JobEvent] = []
     script = f'echo x >> {tmp_path}/starts; echo "001;$2;17;1;0"; echo "001;$(($2 + 1));cut'
 
     async def main() -> None:
         listener = EventListener(
-            write_generator(tmp_path, script + '"; kill -s KILL $$'),
-            received.append,
-            first_timestamp=7,
+            write_generator(tmp_path, script + '"; kill -s KILL $$'), received.append, first_timestamp=7
         )
         async with running(listener):
             await wait_until(lambda: len(received) == 3)

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import (
-    InvalidProfileError,
-    OutputError,
-    ScriptFailedError,
-    TemplateNotFoundError,
-)
+from osprofile.errors import InvalidProfileError, OutputError, ScriptFailedError, TemplateNotFoundError
 from osprofile.jobs.machine import MachineOutputReader, NodeStatus, QueueStatus
 from osprofile.jobs.state import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
 from osprofile.jobs.target_system import TargetSystem
@@ -46,9 +41,7 @@ def test_the_words() -> None:
     assert QUEUE_STATE_TAGS == ("OPEN", "STOPPED")
 
 
-def test_substates_go_before_states_and_the_last_of_one_name_counts(
-    load: Callable[[str], Profile],
-) -> None:
+def test_substates_go_before_states_and_the_last_of_one_name_counts(load: Callable[[str], Profile]) -> None:
     reader = MachineOutputReader(
         load(template("NODE", a="UP", a_b="DOWN") + template("QUEUE", a="OPEN", c="STOPPED"))
     )
@@ -82,9 +75,7 @@ def test_a_text_that_is_not_understood(load: Callable[[str], Profile]) -> None:
         (template("NODE", pattern="", a="UP"), "no fixed field NODE_PATTERN"),
     ],
 )
-def test_a_profile_that_cannot_be_understood(
-    load: Callable[[str], Profile], text: str, words: str
-) -> None:
+def test_a_profile_that_cannot_be_understood(load: Callable[[str], Profile], text: str, words: str) -> None:
     with pytest.raises(InvalidProfileError, match=words):
         MachineOutputReader(load(text)).read_nodes("")
 
@@ -106,20 +97,14 @@ def _without(profile: Profile) -> Profile:
     return found
 
 
-def test_they_are_inherited_and_asked_on_the_target(
-    toy: Toy, load: Callable[[str], Profile]
-) -> None:
+def test_they_are_inherited_and_asked_on_the_target(toy: Toy, load: Callable[[str], Profile]) -> None:
     async def work() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
-            assert await target.list_nodes() == (
-                NodeStatus(os.uname().nodename, NodeState.UP, "up"),
-            )
+            assert await target.list_nodes() == (NodeStatus(os.uname().nodename, NodeState.UP, "up"),)
             assert await target.list_queues() == ()
         profile = load(template("NODE", body="echo 'no answer' >&amp;2; exit 3", a="UP"))
         async with TargetSystem(profile, timing=QUICK) as target:
-            with pytest.raises(
-                ScriptFailedError, match=r"LIST_NODES failed .exit status 3.: no answer"
-            ):
+            with pytest.raises(ScriptFailedError, match=r"LIST_NODES failed .exit status 3.: no answer"):
                 await target.list_nodes()
 
     asyncio.run(work())
@@ -145,14 +130,7 @@ def test_a_part_of_a_file(toy: Toy, tmp_path: Path) -> None:
         source = tmp_path / "it's a file"
         source.write_bytes(data)
         async with TargetSystem(toy.profile, timing=QUICK) as target:
-            for begin, count in (
-                (0, 10),
-                (10, 1),
-                (255_990, 100),
-                (256_000, 5),
-                (300_000, 5),
-                (3, 0),
-            ):
+            for begin, count in ((0, 10), (10, 1), (255_990, 100), (256_000, 5), (300_000, 5), (3, 0)):
                 with (tmp_path / "part").open("w+b") as file:
                     await target.download_file(str(source), file.fileno(), begin, count)
                     file.seek(0)

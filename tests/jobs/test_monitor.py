@@ -101,14 +101,9 @@ def test_what_is_known_of_a_job_grows() -> None:
         "1", R, hosts=("n1",), reason="still", submitted=0.5, started=2, queue="long"
     )
     probe.feed(4, U, native_state="PURPLE")
-    assert (probe.monitor.get_status("1").state, probe.monitor.get_status("1").native_state) == (
-        R,
-        "PURPLE",
-    )
+    assert (probe.monitor.get_status("1").state, probe.monitor.get_status("1").native_state) == (R, "PURPLE")
     probe.feed(5, D, exit_code=7)
-    last = JobStatus(
-        "1", D, exit_code=7, hosts=("n1",), submitted=0.5, started=2, ended=5, queue="long"
-    )
+    last = JobStatus("1", D, exit_code=7, hosts=("n1",), submitted=0.5, started=2, ended=5, queue="long")
     assert probe.published_events[-1] == (JobEvent(5, last), None)
 
 

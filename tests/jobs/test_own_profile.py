@@ -35,20 +35,12 @@ async def collect_states(target: TargetSystem, job_id: str) -> list[str]:
 def test_a_job_from_start_to_end(toy: Toy) -> None:
     async def main() -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
-            job = await target.submit(
-                shell('printf "%s" "$X"; exit 7', environment={"X": "a 'b'\n"})
-            )
+            job = await target.submit(shell('printf "%s" "$X"; exit 7', environment={"X": "a 'b'\n"}))
             status = await target.wait(job)
-            assert (status.state, status.exit_code, status.native_state) == (
-                JobState.DONE,
-                7,
-                "END",
-            )
+            assert (status.state, status.exit_code, status.native_state) == (JobState.DONE, 7, "END")
             record = target.store.find_job("toy", job)
             assert record is not None
-            (entry,) = [
-                e for e in await target.list_directory(record.directory) if e.name == "stdout"
-            ]
+            (entry,) = [e for e in await target.list_directory(record.directory) if e.name == "stdout"]
             assert entry.size == len("a 'b'\n")
             await target.delete_path(record.directory)
 

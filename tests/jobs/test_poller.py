@@ -215,9 +215,7 @@ def test_the_pace() -> None:
     assert compute_delays(backoff, [(False, 0)] * 3) == [1.5, 2.25, 3.38]
     assert compute_delays(backoff, [(True, 0), (False, 0)]) == [1, 1.5]
     assert compute_delays(backoff, [(False, 0)] * 20)[-1] == 60
-    assert compute_delays(backoff, [(True, 2.0)]) == [
-        18
-    ]  # a slow batch system is asked a tenth of the time
+    assert compute_delays(backoff, [(True, 2.0)]) == [18]  # a slow batch system is asked a tenth of the time
     assert compute_delays(backoff, [(True, 100.0)]) == [900]
     backoff.reset_delay()
     assert compute_delays(backoff, [(True, 0.0)]) == [1]
@@ -233,10 +231,7 @@ def test_the_pace_of_a_fresh_job() -> None:
     backoff.reset_delay()
     assert compute_delays(backoff, [(True, 2.0)] * 5) == [4, 8, 16, 18, 18]
     backoff.reset_delay()
-    assert compute_delays(backoff, [(True, 0.01), (False, 0.01)]) == [
-        1,
-        1.5,
-    ]  # never below the fastest
+    assert compute_delays(backoff, [(True, 0.01), (False, 0.01)]) == [1, 1.5]  # never below the fastest
 
 
 def test_the_pace_while_jobs_are_submitted_without_end() -> None:

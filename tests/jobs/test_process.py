@@ -58,17 +58,13 @@ async def wait_for_pids(here: Path) -> None:
         (("true",), b"never read", (0, 0, b"", b"")),
     ],
 )
-def test_ends(
-    words: tuple[str, ...], data: bytes, end: tuple[int, int | None, bytes, bytes]
-) -> None:
+def test_ends(words: tuple[str, ...], data: bytes, end: tuple[int, int | None, bytes, bytes]) -> None:
     done = asyncio.run(run_process(words, data, 60))
     assert (done.exit_code, done.killing_signal or 0, done.stdout, done.stderr) == end
 
 
 def test_what_is_left_behind_holds_nothing_up(here: Path) -> None:
-    done = asyncio.run(
-        run_process(SH, b"sleep 600 & echo $! > pid; echo $$ >> pid; echo out\n", 60)
-    )
+    done = asyncio.run(run_process(SH, b"sleep 600 & echo $! > pid; echo $$ >> pid; echo out\n", 60))
     left, shell = read_pids(here)
     try:
         assert (done.exit_code, done.stdout) == (0, b"out\n")

@@ -60,13 +60,10 @@ JUDGED = [
 
 @pytest.mark.parametrize(("told", "meant"), JUDGED)
 def test_ends(
-    told: tuple[JobState, bool, int | None, int | None],
-    meant: tuple[JobState, int | None, int | None],
+    told: tuple[JobState, bool, int | None, int | None], meant: tuple[JobState, int | None, int | None]
 ) -> None:
     state, limit, code, signal = told
-    assert (
-        script_output.interpret_exit(state, limit_exceeded=limit, code=code, signal=signal) == meant
-    )
+    assert script_output.interpret_exit(state, limit_exceeded=limit, code=code, signal=signal) == meant
 
 
 @pytest.fixture
@@ -94,9 +91,7 @@ def test_lines(make_profile: Callable[[str], Profile]) -> None:
     reader = script_output.StatusOutputReader(make_profile(STATUS))
     text = "JOBS\n1 R on n1,n2+n3 because of that\n2 F/ok x0\n3 F/no\n4 T\n5 purple\n6 F x1x\n!!\n"
     found = reader.read_statuses(text)
-    assert {
-        j: (s.state, s.native_state, s.exit_code, s.limit_exceeded) for j, s in found.items()
-    } == {
+    assert {j: (s.state, s.native_state, s.exit_code, s.limit_exceeded) for j, s in found.items()} == {
         "1": (R, "R", None, False),
         "2": (D, "F/ok", 0, False),
         "3": (F, "F/no", None, False),
@@ -117,9 +112,7 @@ def test_text_without_jobs(make_profile: Callable[[str], Profile]) -> None:
     assert reader.read_statuses(" \n") == {}
     with pytest.raises(OutputError) as caught:
         reader.read_statuses("Segmentation fault\nin qstat\n")
-    assert "GET_JOB_STATUS printed 'Segmentation fault', in which STATUS_PATTERN" in str(
-        caught.value
-    )
+    assert "GET_JOB_STATUS printed 'Segmentation fault', in which STATUS_PATTERN" in str(caught.value)
 
 
 def test_a_profile_without_a_pattern(make_profile: Callable[[str], Profile]) -> None:
@@ -128,9 +121,7 @@ def test_a_profile_without_a_pattern(make_profile: Callable[[str], Profile]) -> 
 
 
 def test_files() -> None:
-    pattern = javaregex.compile(
-        r"(?m)^(?<type>\w) (?<mode>\d{4}) (?<size>\d+) (?<mtime>-?\d+) (?<name>\S+)$"
-    )
+    pattern = javaregex.compile(r"(?m)^(?<type>\w) (?<mode>\d{4}) (?<size>\d+) (?<mtime>-?\d+) (?<name>\S+)$")
     text = "f 0644 5 -1 a%20b%0Ac\nd 4755 0 9 %FF\n"
     assert script_output.parse_entries(pattern, text) == [
         script_output.FileEntry("a b\nc", "f", 0o644, 5, -1),

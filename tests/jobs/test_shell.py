@@ -31,9 +31,7 @@ PROFILE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
 def test_the_words_of_the_local_shell_and_of_ssh() -> None:
     profile = BUNDLED.load("linux")
     assert shell.get_shell_command(profile, {}) == ["sh", "-s"]
-    words = shell.get_shell_command(
-        profile, {"SSH:HOST": "me@login.example.org", "SSH:PORT": "2222"}
-    )
+    words = shell.get_shell_command(profile, {"SSH:HOST": "me@login.example.org", "SSH:PORT": "2222"})
     assert words[0] == "ssh"
     assert words[words.index("-p") + 1] == "2222"
     assert words[words.index("--") + 1 :] == ["me@login.example.org", "sh", "-s"]
@@ -45,9 +43,7 @@ def test_a_host_that_is_no_host_is_refused(host: str) -> None:
         shell.get_shell_command(BUNDLED.load("linux"), {"SSH:HOST": host})
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"), [("", "it is empty"), ("sh '", "no closing quotation")]
-)
+@pytest.mark.parametrize(("text", "reason"), [("", "it is empty"), ("sh '", "no closing quotation")])
 def test_a_text_that_gives_no_words_is_the_profiles_fault(text: str, reason: str) -> None:
     profile = Repository([], use_standard_path=False).load_bytes(PROFILE.format(text).encode())
     with pytest.raises(InvalidProfileError, match=reason):
@@ -81,9 +77,7 @@ def test_scripts_run_in_real_shells(words: list[str], script: str, code: int, ou
 
 
 @pytest.mark.parametrize("words", SHELLS, ids=lambda w: w[0])
-def test_nothing_runs_of_a_script_that_did_not_arrive_whole(
-    words: list[str], tmp_path: Path
-) -> None:
+def test_nothing_runs_of_a_script_that_did_not_arrive_whole(words: list[str], tmp_path: Path) -> None:
     whole = shell.wrap_script(f"touch {tmp_path}/one\ntouch {tmp_path}/two\n")
     for length in range(0, len(whole) - len(" </dev/null\n") - 1, 7):
         subprocess.run(words, input=whole[:length], capture_output=True, check=False)
@@ -113,9 +107,7 @@ def test_captured_output_is_bounded(stream: str, monkeypatch: pytest.MonkeyPatch
 
 def test_what_a_script_leaves_running_holds_nothing_up(tmp_path: Path) -> None:
     """Though it keeps the output open."""
-    done = shell.run_script(
-        ["sh", "-s"], f"sleep 600 & echo $! > {tmp_path}/pid; echo out", capture=True
-    )
+    done = shell.run_script(["sh", "-s"], f"sleep 600 & echo $! > {tmp_path}/pid; echo out", capture=True)
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
     assert (done.exit_code, done.stdout) == (0, b"out\n")
 

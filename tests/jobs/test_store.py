@@ -75,9 +75,7 @@ def test_many_jobs_that_are_alike_and_some_that_are_not() -> None:
     for job_id in ids:
         store.adopt_job("t", JobStatus(job_id, JobState.QUEUED))
     store.adopt_job("u", JobStatus("0", JobState.QUEUED))
-    store.update_statuses(
-        "t", [JobStatus(ids[5], JobState.DONE, exit_code=0, started=1.0, ended=2.0)]
-    )
+    store.update_statuses("t", [JobStatus(ids[5], JobState.DONE, exit_code=0, started=1.0, ended=2.0)])
     seen = {
         job_id: JobStatus(job_id, JobState.RUNNING, hosts=(f"n{number % 3}",))
         if number % 7
@@ -85,11 +83,7 @@ def test_many_jobs_that_are_alike_and_some_that_are_not() -> None:
         for number, job_id in enumerate(ids)
     }
     store.update_statuses("t", seen.values())
-    found = {
-        record.status.job_id: record.status
-        for record in store.list_all_jobs()
-        if record.target == "t"
-    }
+    found = {record.status.job_id: record.status for record in store.list_all_jobs() if record.target == "t"}
     assert found.pop(ids[5]).state is JobState.DONE
     del seen[ids[5]]
     assert found == seen
@@ -144,9 +138,7 @@ def test_a_key_still_means_the_older_job_of_its_id(
         store.record_removal("t", "1", aborted)
     store.update_statuses("t", [end] if end is not None else [])
     for directory in ("/b", "/c"):
-        store.record_job_id(
-            store.begin_submission("t", directory, script="", key=directory).number, "1"
-        )
+        store.record_job_id(store.begin_submission("t", directory, script="", key=directory).number, "1")
     found = store.find_job("t", "1")
     assert found is not None
     assert (found.directory, found.status.state) == ("/c", JobState.QUEUED)
@@ -169,9 +161,7 @@ def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -
     assert store.list_all_jobs()[0].is_being_submitted
     with monkeypatch.context() as other:
         other.setattr(
-            submission_owner,
-            "current_owner",
-            lambda: f"{submission_owner.get_host_and_boot()} 1 other",
+            submission_owner, "current_owner", lambda: f"{submission_owner.get_host_and_boot()} 1 other"
         )
         store.mark_aborting("t", "1", is_running=False)
         assert store.list_all_jobs()[0].is_being_submitted  # not that one's to say

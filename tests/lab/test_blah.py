@@ -90,9 +90,7 @@ async def one(client: GridManager, text: str, kind: Kind, job_id: str | None) ->
     for step in kind.steps:
         code, words = await client.ask(f"BLAH_JOB_{step}", job_id)
         if (code, step) == ("1", "HOLD"):  # some systems hold only jobs that wait
-            assert any(
-                w in words for w in ("only waiting jobs can be held", "Running", "Completed")
-            )
+            assert any(w in words for w in ("only waiting jobs can be held", "Running", "Completed"))
             break
         assert code == "0", words
         if step == "HOLD":
@@ -108,9 +106,7 @@ async def one(client: GridManager, text: str, kind: Kind, job_id: str | None) ->
     return job_id, kind.end
 
 
-@pytest.mark.parametrize(
-    ("profile", "jobs"), [("slurm", 5 * JOBS), ("torque", JOBS), ("linux", JOBS)]
-)
+@pytest.mark.parametrize(("profile", "jobs"), [("slurm", 5 * JOBS), ("torque", JOBS), ("linux", JOBS)])
 def test_ends(here: Path, profile: str, jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(here / "home"))
     kinds = [KINDS[number % len(KINDS)] for number in range(jobs)]

@@ -50,18 +50,14 @@ KINDS = {
     "signal 15": Kind("kill -s TERM $$", ("FAILED", None, 15, False)),
     "over the time limit": Kind("exec sleep 600", ("FAILED", None, None, True), walltime=60),
     "held and released": Kind("sleep 1; exit 4", ("DONE", 4, None, False), (HOLD, RELEASE)),
-    "cancelled before it ran": Kind(
-        "exec sleep 600", ("REMOVED", None, None, False), (HOLD, ABORT)
-    ),
+    "cancelled before it ran": Kind("exec sleep 600", ("REMOVED", None, None, False), (HOLD, ABORT)),
     "cancelled running": Kind("exec sleep 600", ("REMOVED", None, None, False), (ABORT,)),
 }
 # Slurm's qstat does not tell why a job is over; what it left tells the signal by which the limit ended it.
 OTHERWISE = {("torque", "over the time limit"): ("FAILED", None, 15, False)}
 
 
-async def until_running(
-    events: AsyncIterator[object], target: TargetSystem, jobs: list[str]
-) -> None:
+async def until_running(events: AsyncIterator[object], target: TargetSystem, jobs: list[str]) -> None:
     """Wait until jobs run; as many events are enough as there are jobs."""
     while any(target.monitor.get_status(job).state is not JobState.RUNNING for job in jobs):
         await anext(events)
@@ -122,23 +118,18 @@ def test_ends(site: Path, profile: str, partition: str, monkeypatch: pytest.Monk
     if EACH < 3 and profile == "torque":  # a quick run waits for Slurm's limit once
         monkeypatch.delitem(KINDS, "over the time limit")
     expected = {
-        name: Counter({OTHERWISE.get((profile, name), kind.end): EACH})
-        for name, kind in KINDS.items()
+        name: Counter({OTHERWISE.get((profile, name), kind.end): EACH}) for name, kind in KINDS.items()
     }
     resolved = Repository([str(site), str(PROFILES)]).load(profile)
 
     async def main() -> dict[str, Counter[tuple[str, int | None, int | None, bool]]]:
         timing = Timing(min_poll_interval=0.5, max_poll_interval=5)
         async with TargetSystem(resolved, {"USER_NAME": USER}, timing=timing) as target:
-            ended = await asyncio.wait_for(
-                run(target, None if profile == "linux" else partition), 400
-            )
+            ended = await asyncio.wait_for(run(target, None if profile == "linux" else partition), 400)
             for record in target.store.list_all_jobs():
                 await target.delete_path(record.directory)
         return {
-            name: Counter(
-                (s.state.value, s.exit_code, s.signal, s.limit_exceeded) for s in statuses
-            )
+            name: Counter((s.state.value, s.exit_code, s.signal, s.limit_exceeded) for s in statuses)
             for name, statuses in ended.items()
         }
 

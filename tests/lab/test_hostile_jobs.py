@@ -83,12 +83,7 @@ def description(root: Path, number: int, value: str) -> JobDescription:
 
 async def submitted(target: TargetSystem, job: JobDescription) -> tuple[JobDescription, str]:
     """Submit a job; a name that is refused, and is told so, is replaced by a harmless one."""
-    harmless = {
-        "EXECUTABLE": "executable",
-        "STDIN": "stdin",
-        "STDOUT": "stdout",
-        "STDERR": "stderr",
-    }
+    harmless = {"EXECUTABLE": "executable", "STDIN": "stdin", "STDOUT": "stdout", "STDERR": "stderr"}
     while True:
         try:
             return job, await target.submit(job)

@@ -73,16 +73,8 @@ def test_resources_reach_the_batch_system(lab: Lab) -> None:
     )
     # Slurm shows a range of nodes as long as the job waits, and it may have begun already.
     assert job.slurm("NumNodes") in {"1-1", "1"}
-    assert [job.slurm(a) for a in ("NumCPUs", "MinMemoryNode", "TimeLimit")] == [
-        "6",
-        "100M",
-        "00:02:00",
-    ]
-    assert [job.slurm(a) for a in ("Partition", "Account", "JobName")] == [
-        "short",
-        "acct",
-        "a-name.1",
-    ]
+    assert [job.slurm(a) for a in ("NumCPUs", "MinMemoryNode", "TimeLimit")] == ["6", "100M", "00:02:00"]
+    assert [job.slurm(a) for a in ("Partition", "Account", "JobName")] == ["short", "acct", "a-name.1"]
     job.wait("DONE")
     assert job.read("stdout") == "60\n2\n"
 
@@ -176,9 +168,7 @@ def test_a_part_of_an_id_is_another_job(lab: Lab) -> None:
 
 
 def test_list_and_delete(lab: Lab, directory: Path) -> None:
-    job = lab.start(
-        "--context", f"WORKING_DIRECTORY={directory}", **script("printf 12345 > 'a\nb'; mkdir d")
-    )
+    job = lab.start("--context", f"WORKING_DIRECTORY={directory}", **script("printf 12345 > 'a\nb'; mkdir d"))
     job.wait("DONE")
     entries = lab.ok("LIST", variation="DIR", PATH=str(directory)).splitlines()
     names = {line.rpartition(" ")[2]: line.split(" ")[:3] for line in entries}
@@ -203,9 +193,7 @@ def test_linux_as_the_user(lab_of: Callable[[str], Lab]) -> None:
     assert job.read("stdout") == f"{USER}\n"
 
 
-def test_a_job_whose_answer_was_lost_is_found_again(
-    lab_of: Callable[[str], Lab], directory: Path
-) -> None:
+def test_a_job_whose_answer_was_lost_is_found_again(lab_of: Callable[[str], Lab], directory: Path) -> None:
     slurm = lab_of("slurm")
     option = ("--context", f"WORKING_DIRECTORY={directory}")
     job = slurm.start(*option, NODES="2")

@@ -148,9 +148,7 @@ def test_what_others_do_is_told(ground: Ground) -> None:
     name = f"ptp-{uuid.uuid4().hex[:8]}"
     with ground.live() as live:
         live.begin()
-        submit = (
-            f"sbatch --parsable -p short -J {name} -D {ground.root} -o /dev/null --wrap 'sleep 600'"
-        )
+        submit = f"sbatch --parsable -p short -J {name} -D {ground.root} -o /dev/null --wrap 'sleep 600'"
         number = subprocess.check_output(["runuser", "-l", USER, "-c", submit], text=True).strip()
         partition = f"PartitionName={name}"
         try:
@@ -160,14 +158,9 @@ def test_what_others_do_is_told(ground: Ground) -> None:
             assert "jobSubId" not in live.job(job)
             assert live.client.parents[job] == live.client.id_of(QUEUE, "short")
             if ground.profile == "slurm":
-                subprocess.run(
-                    ["scontrol", "create", partition, f"Nodes={HOST}", "State=DOWN"], check=True
-                )
+                subprocess.run(["scontrol", "create", partition, f"Nodes={HOST}", "State=DOWN"], check=True)
                 live.until(lambda: name in live.client.by_name(QUEUE))
-                assert live.client.by_name(QUEUE)[name] == {
-                    "queueState": "STOPPED",
-                    "queueStatus": "down",
-                }
+                assert live.client.by_name(QUEUE)[name] == {"queueState": "STOPPED", "queueStatus": "down"}
                 subprocess.run(["scontrol", "update", partition, "State=UP"], check=True)
                 live.until(lambda: live.client.by_name(QUEUE)[name]["queueState"] == "NORMAL")
                 subprocess.run(["scontrol", "delete", partition], check=True)

@@ -125,9 +125,7 @@ def lsf(chance: random.Random, n: int) -> str:
 
 
 def sge(chance: random.Random, n: int) -> str:
-    event = chance.choice(
-        ["pending", "sent", "delivered", "finished", "deleted", "suspended", "error"]
-    )
+    event = chance.choice(["pending", "sent", "delivered", "finished", "deleted", "suspended", "error"])
     task = chance.choice(["0", "-1", "7"])
     when = chance.choice([f"{BEGIN + n}"] * 5 + [f"{BEGIN + n}123"])
     rest = ":".join(["0"] * chance.choice([22, 24, 30]))
@@ -187,8 +185,7 @@ def test_random_logs(source: str, seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("month", [1, 7])
 def test_time_zones(zone: str, month: int, tmp_path: Path) -> None:
     text = "".join(
-        f"{month:02}/15/2020 {hour:02}:30:{hour:02};0008;S;Job;{hour};Job Run\n"
-        for hour in range(24)
+        f"{month:02}/15/2020 {hour:02}:30:{hour:02};0008;S;Job;{hour};Job Run\n" for hour in range(24)
     )
     since = 1_577_000_000 if month == 1 else 1_594_700_000
     log = Log("pbs", {f"2020{month:02}15": text}, since, zone)
@@ -457,9 +454,7 @@ def _end(state: str, code: int, killed: int) -> str:
 
 
 def _jobcomp() -> str:
-    text = subprocess.run(
-        ["scontrol", "show", "config"], capture_output=True, text=True, check=False
-    ).stdout
+    text = subprocess.run(["scontrol", "show", "config"], capture_output=True, text=True, check=False).stdout
     found = re.search(r"JobCompLoc\s*=\s*(\S+)", text)
     if not found or not os.path.exists(found[1]):
         pytest.skip("no Slurm with a record of jobs (jobcomp/filetxt)")

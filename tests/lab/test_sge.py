@@ -30,9 +30,7 @@ NO_JOB = 'job "{}" does not exist'
 def commands(text: str) -> str:
     """Run shell text that calls Grid Engine's own commands, as the user."""
     shell = ["runuser", "-l", USER, "-c", SHELLS["sge"]]
-    return subprocess.run(
-        shell, input=text, capture_output=True, text=True, check=True, timeout=60
-    ).stdout
+    return subprocess.run(shell, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -113,11 +111,7 @@ def ended(job: Job) -> Status:
 def test_ends(sge: Lab) -> None:
     with ThreadPoolExecutor(4) as pool:
         jobs = dict(
-            zip(
-                ENDS,
-                pool.map(lambda text: sge.start(**script(text), **ENDS[text][1]), ENDS),
-                strict=True,
-            )
+            zip(ENDS, pool.map(lambda text: sge.start(**script(text), **ENDS[text][1]), ENDS), strict=True)
         )
     for text, (state, _, words) in ENDS.items():
         status = ended(jobs[text])
@@ -140,9 +134,7 @@ def test_resources_reach_grid_engine(sge: Lab) -> None:
         **script('echo "$NSLOTS $NHOSTS $PE $QUEUE $JOB_NAME $OMP_NUM_THREADS"; sleep 30'),
     )
     job.wait("RUNNING")
-    shown = dict(
-        line.split(":", 1) for line in commands(f"qstat -j {job.id}").splitlines() if ":" in line
-    )
+    shown = dict(line.split(":", 1) for line in commands(f"qstat -j {job.id}").splitlines() if ":" in line)
     asked = {*shown["hard resource_list"].strip().split(",")}
     assert asked == {"mem_free=10M", "h_rt=90", "h_cpu=60"}
     assert shown["project"].strip() == "acct"
@@ -183,9 +175,7 @@ def test_a_running_job_is_suspended_resumed_and_aborted(sge: Lab) -> None:
     assert job.read("stdout") == "up\n"
 
 
-def test_a_job_that_cannot_run_says_why(
-    sge: Lab, sge_request: Callable[[str], None], tmp_path: Path
-) -> None:
+def test_a_job_that_cannot_run_says_why(sge: Lab, sge_request: Callable[[str], None], tmp_path: Path) -> None:
     home = Path("/var/tmp", f"{USER}-{tmp_path.name}-{os.getpid()}")
     sge_request(f"-wd {home}\n")
     jobs = [sge.start(**script("exit 3")) for _ in range(2)]
@@ -203,9 +193,7 @@ def test_a_job_that_cannot_run_says_why(
         home.rmdir()
 
 
-def test_the_users_defaults_for_qsub_do_not_disturb(
-    sge: Lab, sge_request: Callable[[str], None]
-) -> None:
+def test_the_users_defaults_for_qsub_do_not_disturb(sge: Lab, sge_request: Callable[[str], None]) -> None:
     sge_request("-b y\n-j n\n-o /var/tmp\n-S /bin/false\n-V\n-now y\n-C x\n-h\n")
     job = sge.start(**script("exit 3"))
     sge.ok("RESUME", JOB_ID=job.id)
@@ -272,9 +260,7 @@ def test_a_job_whose_answer_was_lost_is_found_again(sge: Lab, directory: Path) -
         ({"NODES": "2"}, 'parallel environment "mpi1" does not exist'),
     ],
 )
-def test_a_failed_submission_says_what_grid_engine_says(
-    sge: Lab, fields: dict[str, str], words: str
-) -> None:
+def test_a_failed_submission_says_what_grid_engine_says(sge: Lab, fields: dict[str, str], words: str) -> None:
     assert words in sge.fails("START", **fields)
 
 
@@ -302,9 +288,7 @@ def test_what_was_deleted_behind_our_back(sge: Lab) -> None:
 
 
 def test_list_and_delete(sge: Lab, directory: Path) -> None:
-    job = sge.start(
-        "--context", f"WORKING_DIRECTORY={directory}", **script("printf 12345 > 'a\nb'; mkdir d")
-    )
+    job = sge.start("--context", f"WORKING_DIRECTORY={directory}", **script("printf 12345 > 'a\nb'; mkdir d"))
     job.wait("DONE")
     entries = sge.ok("LIST", variation="DIR", PATH=str(directory)).splitlines()
     names = {line.rpartition(" ")[2]: line.split(" ")[:3] for line in entries}

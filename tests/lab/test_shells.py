@@ -45,10 +45,7 @@ def ended(status: Status) -> tuple[str, int | None, int | None]:
 
 
 def test_a_job_gets_its_words_and_is_started_once(linux: Target) -> None:
-    fields = {
-        "EXECUTABLE": "/bin/sh",
-        "ARGUMENTS": quoted("-c", 'printf "%s" "$1"; exit 3', "sh", HOSTILE),
-    }
+    fields = {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", 'printf "%s" "$1"; exit 3', "sh", HOSTILE)}
     job = linux.start(**fields)
     assert ended(job.wait()) == ("DONE", 3, None)
     assert job.read("stdout") == HOSTILE

@@ -24,12 +24,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.errors import (
-    JobNotFoundError,
-    ScriptCutError,
-    ScriptFailedError,
-    ValueRefusedError,
-)
+from osprofile.errors import JobNotFoundError, ScriptCutError, ScriptFailedError, ValueRefusedError
 from osprofile.jobs.description import JobDescription
 from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
@@ -92,11 +87,7 @@ exec {real} "$@"
 """
 SUBMITS = {"slurm": "sbatch", "linux": "setsid"}
 QUICK = Timing(
-    min_poll_interval=0.1,
-    max_poll_interval=0.5,
-    max_retry_interval=0.3,
-    grace_period=30,
-    script_timeout=60,
+    min_poll_interval=0.1, max_poll_interval=0.5, max_retry_interval=0.3, grace_period=30, script_timeout=60
 )
 
 
@@ -206,9 +197,7 @@ def profile(request: pytest.FixtureRequest, server: Server, site: Path, tmp_path
 
 
 @pytest.fixture
-def target_of(
-    server: Server, profile: Profile, tmp_path: Path
-) -> Iterator[Callable[..., TargetSystem]]:
+def target_of(server: Server, profile: Profile, tmp_path: Path) -> Iterator[Callable[..., TargetSystem]]:
     """Give a function that makes a target system over ssh, each time on the same record."""
     stores: list[Store] = []
 
@@ -243,9 +232,7 @@ def test_jobs(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
             assert record.directory.startswith(f"/var/tmp/{USER}/")
             output = read(record.directory, "stdout")
             assert output.splitlines() == [USER, record.directory]
-            entries = {
-                e.name: (e.type, e.size) for e in await target.list_directory(record.directory)
-            }
+            entries = {e.name: (e.type, e.size) for e in await target.list_directory(record.directory)}
             assert entries["stdout"] == ("f", len(output))
             assert (await target.stat_file(f"{record.directory}/stdout")).size == len(output)
             await target.delete_path(f"{record.directory}/stdout")
@@ -261,9 +248,7 @@ def test_jobs(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
     run(main())
 
 
-def test_a_job_is_held_released_and_removed(
-    target_of: Callable[..., TargetSystem], profile: Profile
-) -> None:
+def test_a_job_is_held_released_and_removed(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
     """The second half by another process, as far as the record and the connections go."""
     waiting = profile.name == "slurm"
     before = JobState.QUEUED if waiting else JobState.RUNNING

@@ -36,9 +36,7 @@ CASES = [
     ("literal <", format_template("x < y <<EOF\n<=\nEOF\n[ 1 -lt 2 ]"), []),
     (
         "job script in START only",
-        format_template(
-            "{\n<JOB_SCRIPT>", format_fixed_field("DIRECTIVE_PREFIX", ""), name="JOB_PROLOGUE"
-        ),
+        format_template("{\n<JOB_SCRIPT>", format_fixed_field("DIRECTIVE_PREFIX", ""), name="JOB_PROLOGUE"),
         [("OSP301", 3, 1)],
     ),
     (
@@ -52,36 +50,16 @@ CASES = [
         [("OSP301", 2, 40), ("OSP301", 2, 52)],
     ),
     ("derived of an undeclared", format_template("x <N:HMS>"), [("OSP301", 2, 40)]),
-    (
-        "a field of the derived name",
-        format_template("x <N:HMS>", format_fixed_field("N:HMS", "1")),
-        [],
-    ),
-    (
-        "derived of the base alone counts as use",
-        format_template("x <N:HMS>", format_field("N", "", INT)),
-        [],
-    ),
+    ("a field of the derived name", format_template("x <N:HMS>", format_fixed_field("N:HMS", "1")), []),
+    ("derived of the base alone counts as use", format_template("x <N:HMS>", format_field("N", "", INT)), []),
     (
         "unfinished",
         format_template(
-            "x <N /a/b>\nx <N/a\nb>\ny <N:HMS",
-            format_field("N", "", INT),
-            format_fixed_field("M", ""),
+            "x <N /a/b>\nx <N/a\nb>\ny <N:HMS", format_field("N", "", INT), format_fixed_field("M", "")
         ),
-        [
-            ("OSP303", 2, 40),
-            ("OSP303", 3, 3),
-            ("OSP303", 5, 3),
-            ("OSP302", 6, 20),
-            ("OSP302", 7, 20),
-        ],
+        [("OSP303", 2, 40), ("OSP303", 3, 3), ("OSP303", 5, 3), ("OSP302", 6, 20), ("OSP302", 7, 20)],
     ),
-    (
-        "here-document named like a field",
-        format_template("x <N> <<N\nN", format_field("N", "", INT)),
-        [],
-    ),
+    ("here-document named like a field", format_template("x <N> <<N\nN", format_field("N", "", INT)), []),
     (
         "unused",
         format_template("x", format_field("N", "", INT), format_fixed_field("M", "1")),
@@ -95,11 +73,7 @@ CASES = [
         + "</idb:Template>",
         [("OSP302", 1, 32)],
     ),
-    (
-        "global used by an inherited template",
-        "<idb:Template>" + format_field("PATH") + "</idb:Template>",
-        [],
-    ),
+    ("global used by an inherited template", "<idb:Template>" + format_field("PATH") + "</idb:Template>", []),
     (
         "engine field of another template",
         format_template("x", format_fixed_field("JOB_ID_PATTERN", "(?<id>.)")),
@@ -109,18 +83,14 @@ CASES = [
         "value and default",
         format_template(
             "x <N>",
-            format_fixed_field("N", "2").replace(
-                "<idb:Value>", "<idb:Default>1</idb:Default><idb:Value>"
-            ),
+            format_fixed_field("N", "2").replace("<idb:Value>", "<idb:Default>1</idb:Default><idb:Value>"),
         ),
         [("OSP305", 3, 55)],
     ),
     (
         "the Hello example",
         format_template(
-            "echo <TEXT>",
-            '<idb:Field name="TEXT">\n<idb:Value>Hello</idb:Value>\n</idb:Field>',
-            name="Hello",
+            "echo <TEXT>", '<idb:Field name="TEXT">\n<idb:Value>Hello</idb:Value>\n</idb:Field>', name="Hello"
         ),
         [("OSP312", 3, 3), ("OSP306", 4, 12)],
     ),
@@ -128,9 +98,7 @@ CASES = [
         "Min above Max, and no more",
         format_template(
             "x <N>",
-            format_field(
-                "N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>", INT
-            ),
+            format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max><idb:Default>9</idb:Default>", INT),
         ),
         [("OSP307", 3, 97)],
     ),
@@ -138,9 +106,7 @@ CASES = [
         "Min equals Max",
         format_template(
             "x <N>",
-            format_field(
-                "N", "<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>", INT
-            ),
+            format_field("N", "<idb:Min>4</idb:Min><idb:Max>4.0</idb:Max><idb:Default>4</idb:Default>", INT),
         ),
         [],
     ),
@@ -149,18 +115,14 @@ CASES = [
         format_template(
             "x <N>",
             format_field(
-                "N",
-                '<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>',
-                INT,
+                "N", '<idb:Max>4</idb:Max><idb:Tag name="few">2</idb:Tag><idb:Default>few</idb:Default>', INT
             ),
         ),
         [],
     ),
     (
         "Default below Min",
-        format_template(
-            "x <N>", format_field("N", "<idb:Min>1</idb:Min><idb:Default>0</idb:Default>", INT)
-        ),
+        format_template("x <N>", format_field("N", "<idb:Min>1</idb:Min><idb:Default>0</idb:Default>", INT)),
         [("OSP309", 3, 121)],
     ),
     (
@@ -170,9 +132,7 @@ CASES = [
     ),
     (
         "Default outside pattern",
-        format_template(
-            "x <N>", format_field("N", "<idb:Default>a</idb:Default>", ' ext:pattern="[0-9]+"')
-        ),
+        format_template("x <N>", format_field("N", "<idb:Default>a</idb:Default>", ' ext:pattern="[0-9]+"')),
         [("OSP309", 3, 103)],
     ),
     (
@@ -210,18 +170,14 @@ CASES = [
                 INT,
             ),
             format_field(
-                "T",
-                '<idb:Tag name="a">b</idb:Tag><idb:Tag name="b">c</idb:Tag>',
-                ' ext:pattern="[a-z]*"',
+                "T", '<idb:Tag name="a">b</idb:Tag><idb:Tag name="b">c</idb:Tag>', ' ext:pattern="[a-z]*"'
             ),
         ).replace("<N>", "<N> -<T>"),
         [("OSP310", 3, 132), ("OSP311", 3, 161), ("OSP311", 4, 108)],
     ),
     (
         "a number hidden outside the limits",
-        format_template(
-            "x <N>", format_field("N", '<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>', INT)
-        ),
+        format_template("x <N>", format_field("N", '<idb:Max>4</idb:Max><idb:Tag name="9">4</idb:Tag>', INT)),
         [],
     ),
     (
@@ -261,9 +217,7 @@ CASES = [
         "<idb:Template>"
         + format_field("N", "<idb:Default/>", INT)
         + "</idb:Template>\n"
-        + format_template(
-            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
-        )
+        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
         + "\n"
         + format_template(
             ")\n: <N>", format_field("N", "<idb:Default>1</idb:Default>", INT), name="JOB_EPILOGUE"
@@ -275,9 +229,7 @@ CASES = [
         "<idb:Template>"
         + format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
         + "</idb:Template>\n"
-        + format_template(
-            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
-        )
+        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
         + format_template("x", '<idb:Field name="N"><idb:Max>10</idb:Max></idb:Field>', name="X")
         + format_application("X", "X"),
         [],
@@ -287,9 +239,7 @@ CASES = [
         "<idb:Template>"
         + format_field("N", "<idb:Max>64</idb:Max><idb:Default/>", INT)
         + "</idb:Template>\n"
-        + format_template(
-            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
-        )
+        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
         + format_template("x", format_field("N", "<idb:Default>1</idb:Default>", INT), name="X")
         + format_application("X", "X"),
         [("OSP304", 8, 20)],
@@ -299,9 +249,7 @@ CASES = [
         "<idb:Template>"
         + format_field("N", "<idb:Default/>", INT)
         + "</idb:Template>\n"
-        + format_template(
-            "{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE"
-        )
+        + format_template("{\n#<N>", format_fixed_field("DIRECTIVE_PREFIX", "#X"), name="JOB_PROLOGUE")
         + format_template("x", format_field("N", "<idb:Default/>", INT), name="X"),
         [("OSP302", 8, 20)],
     ),
@@ -327,11 +275,7 @@ CASES = [
         ),
         [("OSP623", 8, 1), ("OSP624", 9, 2), ("OSP623", 10, 1)],
     ),
-    (
-        "a directive of an application",
-        format_template("#PBS -a\nx", name="EXECUTABLE"),
-        [("OSP623", 2, 38)],
-    ),
+    ("a directive of an application", format_template("#PBS -a\nx", name="EXECUTABLE"), [("OSP623", 2, 38)]),
     (
         "directives in quotes and of the context",
         format_template(
@@ -355,31 +299,21 @@ CASES = [
     (
         "no Default in a part of START",
         format_template(
-            "#<N>",
-            format_field("N", "", INT),
-            format_field("M", "<idb:Default/>", INT),
-            name="EXECUTABLE",
+            "#<N>", format_field("N", "", INT), format_field("M", "<idb:Default/>", INT), name="EXECUTABLE"
         ).replace("<N>", "<N><M>"),
         [("OSP313", 3, 3)],
     ),
     (
         "an application's own field may be required",
-        format_template("x <N>", format_field("N", "", INT), name="X")
-        + format_application("X", "X"),
+        format_template("x <N>", format_field("N", "", INT), name="X") + format_application("X", "X"),
         [],
     ),
-    (
-        "#! after a blank line",
-        format_template("\n #!/bin/sh\n(\n", name="JOB_PROLOGUE"),
-        [("OSP625", 3, 2)],
-    ),
+    ("#! after a blank line", format_template("\n #!/bin/sh\n(\n", name="JOB_PROLOGUE"), [("OSP625", 3, 2)]),
     (
         "#! of a static script",
         format_static_script(
             "X", "x", "\n#!/bin/sh\n", "&lt;N&gt; &lt;M&gt; &lt;P&gt; '&lt;P/'/'\\\\''&gt;'"
-        ).replace(
-            "</idb:Template>", format_field("N", "", INT) + format_field("P") + "</idb:Template>"
-        ),
+        ).replace("</idb:Template>", format_field("N", "", INT) + format_field("P") + "</idb:Template>"),
         [("OSP301", 2, 71), ("OSP601", 2, 81), ("OSP625", 3, 1)],
     ),
     (
@@ -391,9 +325,7 @@ CASES = [
     (
         "START without its pattern, with a Default",
         format_template(
-            "x",
-            format_fixed_field("JOB_ID_PATTERN", "(?<id>.)").replace("Value", "Default"),
-            name="START",
+            "x", format_fixed_field("JOB_ID_PATTERN", "(?<id>.)").replace("Value", "Default"), name="START"
         ),
         [("OSP403", 3, 3)],
     ),
@@ -409,14 +341,11 @@ CASES = [
     ),
     (
         "nodes without tags, queues with a word of nodes",
-        format_template(
-            "x", format_fixed_field("NODE_PATTERN", "(?<name>.)(?<host>.)"), name="LIST_NODES"
-        )
+        format_template("x", format_fixed_field("NODE_PATTERN", "(?<name>.)(?<host>.)"), name="LIST_NODES")
         + format_template(
             "x",
             format_fixed_field("QUEUE_PATTERN", "(?<name>.)(?<state>.)(?<default>.)"),
-            '<idb:Field name="QUEUE_STATE" isSettable="false"><idb:Tag name="a">UP</idb:Tag>'
-            "</idb:Field>",
+            '<idb:Field name="QUEUE_STATE" isSettable="false"><idb:Tag name="a">UP</idb:Tag></idb:Field>',
             name="LIST_QUEUES",
         ),
         [("OSP403", 1, 1), ("OSP402", 3, 73), ("OSP405", 3, 73), ("OSP404", 7, 70)],
@@ -427,8 +356,7 @@ CASES = [
             "LIST",
             {"DIR": "ls"},
             format_fixed_field(
-                "ENTRY_PATTERN",
-                r'(?<q>"?)(?<type>.)(?<mode>.)(?<size>.)(?<mtime>.)(?<name>.)\k<q>',
+                "ENTRY_PATTERN", r'(?<q>"?)(?<type>.)(?<mode>.)(?<size>.)(?<mtime>.)(?<name>.)\k<q>'
             ),
         ),
         [("OSP205", 1, 1)],
@@ -453,11 +381,7 @@ CASES = [
         + format_application("HOME", "HOME"),
         [("OSP609", 2, 44)],
     ),
-    (
-        "quote left open across the parts",
-        format_template("(\n'", name="JOB_PROLOGUE"),
-        [("OSP612", 26, 55)],
-    ),
+    ("quote left open across the parts", format_template("(\n'", name="JOB_PROLOGUE"), [("OSP612", 26, 55)]),
 ]
 
 

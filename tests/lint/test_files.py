@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from osprofile.lint import RULES, lint_file
 from osprofile.lint.rules import complete_example
-from osprofile.lint.rules.rule import (
-    format_field,
-    format_fixed_field,
-    format_profile,
-    format_template,
-)
+from osprofile.lint.rules.rule import format_field, format_fixed_field, format_profile, format_template
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
@@ -34,9 +29,7 @@ def codes(problems: list[Problem]) -> list[str]:
 
 
 def test_a_whole_message(lint: Lint) -> None:
-    [found] = lint(
-        complete_example(format_template("qhold '<WHY/'/'\\\\''>'", format_field("WHY")))
-    )
+    [found] = lint(complete_example(format_template("qhold '<WHY/'/'\\\\''>'", format_field("WHY"))))
     assert found.location
     assert (
         str(found)
@@ -50,10 +43,7 @@ def test_a_whole_message(lint: Lint) -> None:
 
 def test_what_is_said_of_a_field_of_another_template(lint: Lint) -> None:
     [found] = lint(complete_example(format_template("x <ENVIRONMENT>")))
-    assert (
-        found.message
-        == "<ENVIRONMENT> is not a field of template HOLD, a global field or a special field"
-    )
+    assert found.message == "<ENVIRONMENT> is not a field of template HOLD, a global field or a special field"
     assert found.hint.startswith("template EXECUTABLE declares it for itself, at ")
 
 
@@ -79,8 +69,7 @@ def test_what_is_said_of_a_directive(lint: Lint) -> None:
 
 def test_invalid_by_the_schema_and_wrong_by_the_rules(lint: Lint) -> None:
     content = (
-        format_template("x", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"))
-        + "<osp:Nope/>"
+        format_template("x", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>")) + "<osp:Nope/>"
     )
     assert codes(lint(complete_example(content))) == ["OSP307", "OSP104"]
 
@@ -91,9 +80,7 @@ def test_duplicates_do_not_hide_the_rest(lint: Lint) -> None:
 
 
 def test_a_missing_parent_does_not_hide_what_the_document_alone_shows(lint: Lint) -> None:
-    content = format_template(
-        "x <N>", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>")
-    )
+    content = format_template("x <N>", format_field("N", "<idb:Min>5</idb:Min><idb:Max>4</idb:Max>"))
     assert codes(lint(format_profile(content, 'name="x" extends="nope"'))) == ["OSP201", "OSP307"]
 
 
@@ -115,9 +102,7 @@ def test_a_bad_parent(tmp_path: Path) -> None:
         format_profile(format_template("x <NOPE>"), 'name="child" extends="parent"')
     )
     found = lint_file(tmp_path / "child.xml", Repository([tmp_path], use_standard_path=False))
-    assert [(p.code, p.location and Path(p.location.file).name) for p in found] == [
-        ("OSP104", "parent.xml")
-    ]
+    assert [(p.code, p.location and Path(p.location.file).name) for p in found] == [("OSP104", "parent.xml")]
 
 
 @pytest.mark.parametrize("name", ["nope.xml", "nope/profile.xml", ""])
@@ -162,9 +147,7 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=mutated())
 def test_no_document_makes_the_linter_fail(lint: Lint, text: str) -> None:
     for found in lint(text.encode("utf-8", "surrogatepass")):
@@ -173,9 +156,7 @@ def test_no_document_makes_the_linter_fail(lint: Lint, text: str) -> None:
         assert str(found)
 
 
-@settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=200))
 def test_no_bytes_make_the_linter_fail(lint: Lint, data: bytes) -> None:
     assert {p.code for p in lint(data)} <= {"OSP101", "OSP102", "OSP103", "OSP104"}

@@ -265,9 +265,7 @@ def test_paths(path: str, uri: str) -> None:
     assert formats.format_uri(path) == uri
 
 
-def test_a_path_that_leads_upwards_is_absolute(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_path_that_leads_upwards_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     monkeypatch.chdir(tmp_path / "a")
     assert unquote(formats.format_uri("../b.xml")) == f"file://{tmp_path}/b.xml"
@@ -301,17 +299,13 @@ def test_a_hostile_profile_in_every_format(tmp_path: Path) -> None:
     """A profile's own texts reach messages: they stay inside."""
     name = "X\u009b31m::error file=a,line=1::pwned&#10;::error::pwned"
     file = tmp_path / "example.xml"
-    text = format_template("x <NOPE>", format_field("N\n::error::x"), name="HOLDX").replace(
-        "HOLDX", name
-    )
+    text = format_template("x <NOPE>", format_field("N\n::error::x"), name="HOLDX").replace("HOLDX", name)
     file.write_text(complete_example(text))
     found = [examine_file(file, Repository([tmp_path], use_standard_path=False))]
     assert found[0].problems
     lines = formats.format_github(found).splitlines()
     assert len(lines) == len(found[0].problems)
-    assert all(
-        re.match(r"::(error|warning) file=[^,:]*,line=\d+,col=\d+,title=OSP\d+::", x) for x in lines
-    )
+    assert all(re.match(r"::(error|warning) file=[^,:]*,line=\d+,col=\d+,title=OSP\d+::", x) for x in lines)
     assert "\u009b" not in formats.format_github(found)
     log = formats.format_sarif(found, "1")
     check_log(log)

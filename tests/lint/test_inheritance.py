@@ -59,9 +59,7 @@ def test_a_parents_problems_are_the_parents(site: ProfileDirectory) -> None:
     assert site.lint("child") == []
 
 
-def test_a_child_is_warned_about_its_declaration_in_an_inherited_script(
-    site: ProfileDirectory,
-) -> None:
+def test_a_child_is_warned_about_its_declaration_in_an_inherited_script(site: ProfileDirectory) -> None:
     site.write("parent", QUEUE + format_template("x -q<QUEUE>"))
     site.write("child", OPEN_QUEUE, "parent")
     site.write("grandchild", "", "child")
@@ -108,9 +106,7 @@ def test_parts_of_a_job_script_from_several_documents(site: ProfileDirectory) ->
 
 
 def test_static_scripts_in_one_file_of_two_documents(site: ProfileDirectory) -> None:
-    site.write(
-        "parent", format_bin_template("<TARGET> <ARGUMENTS>") + format_static_script("T", "x", "ls")
-    )
+    site.write("parent", format_bin_template("<TARGET> <ARGUMENTS>") + format_static_script("T", "x", "ls"))
     site.write("child", format_static_script("U", "x", "ls -l"), "parent")
     assert site.lint("child") == ["OSP504 child:2"]
 
@@ -118,9 +114,7 @@ def test_static_scripts_in_one_file_of_two_documents(site: ProfileDirectory) -> 
 def test_missing_templates_are_reported_at_the_child(site: ProfileDirectory) -> None:
     site.write("parent", format_template("x"))
     site.write("child", "", "parent")
-    found = lint_file(
-        site.directory / "child.xml", Repository([site.directory], use_standard_path=False)
-    )
+    found = lint_file(site.directory / "child.xml", Repository([site.directory], use_standard_path=False))
     assert [(p.code, p.location.line if p.location else 0, p.hint) for p in found] == [
         ("OSP204", 1, "write them; no profile that child extends has them"),
         ("OSP207", 1, "START runs it if a request names no application"),

@@ -280,10 +280,7 @@ def found(lint: Lint, body: str) -> list[tuple[str, int, int]]:
         body = body.replace(name, f"<{meant}/'/'\\\\''>")
     problems = lint(complete_example(format_template(body, *FIELDS)))
     places = [(p.code, p.location) for p in problems if p.code != "OSP302" and p.location]
-    return [
-        (code, place.line - 7, place.column - (37 if place.line == 8 else 0))
-        for code, place in places
-    ]
+    return [(code, place.line - 7, place.column - (37 if place.line == 8 else 0)) for code, place in places]
 
 
 def test_the_work_grows_with_the_script_alone(lint: Lint) -> None:

@@ -33,11 +33,7 @@ def test_every_code_that_the_source_emits_is_in_the_table_and_no_other() -> None
 
 def test_codes_are_unique_and_in_order() -> None:
     tables = [p.read_text(encoding="utf-8") for p in (PACKAGE / "lint/rules").glob("*.py")]
-    defined = [
-        code
-        for table in tables
-        for code in re.findall(r'^        "(OSP\d{3})"', table, re.MULTILINE)
-    ]
+    defined = [code for table in tables for code in re.findall(r'^        "(OSP\d{3})"', table, re.MULTILINE)]
     assert sorted(defined) == sorted(RULES) == list(RULES)
 
 

@@ -70,9 +70,7 @@ def scripts(draw: st.DrawFn, depth: int = 3) -> str:
     """Draw a command with values in it."""
 
     def fill(templates: list[str], left: int) -> str:
-        allowed = [
-            t for t in templates if left > 0 or not {"{command}", "{word}"} & {*NESTED.findall(t)}
-        ]
+        allowed = [t for t in templates if left > 0 or not {"{command}", "{word}"} & {*NESTED.findall(t)}]
         chosen = draw(st.sampled_from(allowed or WORDS[:6]))
         parts = {"value": draw(VALUES) if "{value}" in chosen else ""}
         parts["word"] = fill(WORDS, left - 1) if "{word}" in chosen else ""
@@ -99,18 +97,14 @@ def run(script: str, directory: Path) -> str:
             file.write_text(text + "\n", encoding="utf-8")
             files.append(f"(. ./{file.name}) </dev/null >/dev/null 2>&1")
             files.append(f"[ ! -e PWNED ] || exit {number + 1}")
-        done = subprocess.run(
-            [shell, "-c", "\n".join(files)], cwd=directory, timeout=20, check=False
-        )
+        done = subprocess.run([shell, "-c", "\n".join(files)], cwd=directory, timeout=20, check=False)
         if done.returncode:
             return f"{shell}: {HOSTILE[done.returncode - 1]!r}"
     return ""
 
 
 @pytest.mark.skipif(not SHELLS, reason="no shell to compare with")
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(script=scripts())
 def test_what_is_called_safe_executes_nothing(
     lint: Lint, tmp_path_factory: pytest.TempPathFactory, script: str

@@ -20,11 +20,7 @@ def format_positions(script: str) -> list[str]:
     """Return quote, role, preceding words and prefix of each placeholder."""
     lines = []
     for _marker, at in lex(script).placeholders:
-        words = (
-            " ".join((*at.words, at.prefix))
-            .replace(PLACEHOLDER_MARK, "@")
-            .replace(EXPANSION_MARK, "$")
-        )
+        words = " ".join((*at.words, at.prefix)).replace(PLACEHOLDER_MARK, "@").replace(EXPANSION_MARK, "$")
         marks = [
             "backquoted" * at.backquoted, "computed" * at.feeds_arithmetic,
             "" if at.delimiter is None else f"until {at.delimiter}",

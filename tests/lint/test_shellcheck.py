@@ -46,9 +46,7 @@ CASES = {
     "clean": (format_template("cd / || exit\nhold"), []),
     "in CDATA": (format_template("hold\ncd /x\n"), [("SC2164", "cd /x")]),
     "behind a value": (
-        format_template(
-            "hold -n <N>; cd /x", format_field("N", "<idb:Default>12345</idb:Default>", INT)
-        ),
+        format_template("hold -n <N>; cd /x", format_field("N", "<idb:Default>12345</idb:Default>", INT)),
         [("SC2164", "cd /x")],
     ),
     "behind a value of two lines": (
@@ -66,9 +64,7 @@ CASES = {
     "a tabulator before it": (format_template("if true; then\n\tcd /x\nfi"), [("SC2164", "cd /x")]),
     "a constant": (format_template("[ 1 = 2 ]"), [("SC2050", "= 2 ]")]),
     "a constant that is a value": (
-        format_template(
-            "[ '<N>' = 2 ]; [ -n <N> ]", format_field("N", "<idb:Default>1</idb:Default>", INT)
-        ),
+        format_template("[ '<N>' = 2 ]; [ -n <N> ]", format_field("N", "<idb:Default>1</idb:Default>", INT)),
         [],
     ),
     "a static script, by its #!": (
@@ -88,14 +84,8 @@ CASES = {
         + '\n<osp:Storage name="HOME" template="HOME"/>',
         [],
     ),
-    "one that the script itself disables": (
-        format_template("# shellcheck disable=SC2164\ncd /x"),
-        [],
-    ),
-    "one with a waiver": (
-        "<!-- lint-waive SC2164: /x is there -->\n" + format_template("cd /x"),
-        [],
-    ),
+    "one that the script itself disables": (format_template("# shellcheck disable=SC2164\ncd /x"), []),
+    "one with a waiver": ("<!-- lint-waive SC2164: /x is there -->\n" + format_template("cd /x"), []),
     "a waiver of what is not there": (
         "<!-- lint-waive SC2164: /x is there -->\n" + format_template("hold"),
         [("OSP701", "<!-- lint")],
@@ -134,9 +124,7 @@ def test_inherited_problems_are_not_reported_again(tmp_path: Path) -> None:
     assert examined(tmp_path, format_profile("", 'name="example" extends="parent"')).problems == []
 
 
-@pytest.mark.parametrize(
-    "name", Repository([get_bundled_directory()], use_standard_path=False).list_names()
-)
+@pytest.mark.parametrize("name", Repository([get_bundled_directory()], use_standard_path=False).list_names())
 def test_the_bundled_profiles_are_clean(name: str) -> None:
     repository = Repository([get_bundled_directory()], use_standard_path=False)
     view = ProfileView(repository.load(name))
@@ -180,9 +168,7 @@ def test_other_values() -> None:
 
 
 def test_every_character_has_a_place() -> None:
-    view = view_of(
-        format_template("a <V>\n<V> b", format_field("V", "<idb:Default>d\nd</idb:Default>"))
-    )
+    view = view_of(format_template("a <V>\n<V> b", format_field("V", "<idb:Default>d\nd</idb:Default>")))
     for script in shellcheck.render_scripts(view):
         for number, line in enumerate(script.text.split("\n"), 1):
             for column in range(1, len(line) + 2):
@@ -222,11 +208,7 @@ def test_a_program_that_is_none(tmp_path: Path) -> None:
 def test_a_program_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shellcheck, "SHELLCHECK_TIMEOUT", 0.05)
     with pytest.raises(OSProfileError, match="shellcheck took longer than"):
-        examined(
-            tmp_path,
-            complete_example(format_template("hold")),
-            a_program(tmp_path, "exec sleep 60"),
-        )
+        examined(tmp_path, complete_example(format_template("hold")), a_program(tmp_path, "exec sleep 60"))
 
 
 def test_its_own_settings_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 from osprofile.errors import Problem
 from osprofile.lint import RULES, examine_file, waivers
 from osprofile.lint.rules import UNLOADABLE
-from osprofile.lint.rules.rule import (
-    complete_example,
-    format_field,
-    format_profile,
-    format_template,
-)
+from osprofile.lint.rules.rule import complete_example, format_field, format_profile, format_template
 from osprofile.profile.repository import Repository
 from osprofile.source import Location, Source
 
@@ -44,10 +39,7 @@ def with_fields(*lines: str) -> str:
 COVERED = {
     # where: (document, codes that are reported)
     "before the element": (with_fields(WAIVER, UNUSED), []),
-    "before the template": (
-        format_profile(f"{WAIVER}\n{format_template('true', UNUSED, OTHER)}"),
-        [],
-    ),
+    "before the template": (format_profile(f"{WAIVER}\n{format_template('true', UNUSED, OTHER)}"), []),
     "before the root": (f"<?xml version='1.0'?>\n{WAIVER}\n" + with_fields(UNUSED, OTHER), []),
     "first of all": (f"{WAIVER}\n" + with_fields(UNUSED), []),
     "behind the element": (with_fields(f"{UNUSED} {WAIVER}"), []),
@@ -58,15 +50,11 @@ COVERED = {
     "another comment between": (with_fields(WAIVER, "<!-- lint: no waiver -->", UNUSED), []),
     "over two lines": (with_fields(WAIVER.replace(": ", ":\n  "), UNUSED), []),
     "two codes, a comma": (
-        with_fields(
-            WAIVER.replace("302", "302, OSP312"), '<idb:Field name="N" ext:type="integer"/>'
-        ),
+        with_fields(WAIVER.replace("302", "302, OSP312"), '<idb:Field name="N" ext:type="integer"/>'),
         [],
     ),
     "two codes, blanks": (
-        with_fields(
-            WAIVER.replace("302", "302 OSP312"), '<idb:Field name="N" ext:type="integer"/>'
-        ),
+        with_fields(WAIVER.replace("302", "302 OSP312"), '<idb:Field name="N" ext:type="integer"/>'),
         [],
     ),
     "an empty element's attribute": (
@@ -75,10 +63,7 @@ COVERED = {
         ),
         [],
     ),
-    "no comment: in CDATA": (
-        complete_example(format_template(f"true\n: '{WAIVER}'", UNUSED)),
-        ["OSP302"],
-    ),
+    "no comment: in CDATA": (complete_example(format_template(f"true\n: '{WAIVER}'", UNUSED)), ["OSP302"]),
     "no comment: in an attribute": (
         with_fields(f'<idb:Field name="N" ext:pattern="{WAIVER.replace("<", "&lt;")}"/>'),
         ["OSP312", "OSP302"],
@@ -113,11 +98,7 @@ BAD = {
         "a waiver of OSP32, which is not a code",
         "did you mean OSP",
     ),
-    "a part of a code": (
-        "<!-- lint-waive OSP3: because -->",
-        "a waiver of OSP3, which is not a code",
-        "",
-    ),
+    "a part of a code": ("<!-- lint-waive OSP3: because -->", "a waiver of OSP3, which is not a code", ""),
     "a terminal's escape": (
         "<!-- lint-waive \u009b31m: because -->",
         r"a waiver of '\x9b31m', which is not a code",
@@ -265,9 +246,7 @@ def test_settling_is_what_the_waivers_say_one_by_one(content: str, data: st.Data
     source, other = Source("x", text), Source("y", text)
     places = st.builds(Location, st.sampled_from([source, other]), st.integers(0, len(text)))
     codes_ = st.sampled_from(["OSP302", "OSP601", "OSP605"])
-    problems = data.draw(
-        st.lists(st.builds(Problem, codes_, st.just(""), st.none() | places), unique=True)
-    )
+    problems = data.draw(st.lists(st.builds(Problem, codes_, st.just(""), st.none() | places), unique=True))
     found, bad = waivers.read_waivers(source)
     kept, waived = waivers.apply_waivers(problems, source, active_prefixes=())
     assert len(kept) + len(waived) == len(problems) + len(bad)
@@ -283,9 +262,7 @@ def test_settling_is_what_the_waivers_say_one_by_one(content: str, data: st.Data
 
 def test_many_waivers_take_no_square_of_their_number() -> None:
     """2,000 of them, all used; each is looked at a few times, which is counted."""
-    source = Source(
-        "x", ("<r>\n" + "<!-- lint-waive OSP302: x -->\n<a/>\n" * 2000 + "</r>").encode()
-    )
+    source = Source("x", ("<r>\n" + "<!-- lint-waive OSP302: x -->\n<a/>\n" * 2000 + "</r>").encode())
     at, problems = -1, []
     while (at := source.data.find(b"<a/>", at + 1)) >= 0:
         problems.append(Problem("OSP302", "", Location(source, at)))

@@ -46,9 +46,7 @@ class Served:
         """Ask for a script as the page does."""
         body = json.dumps(question).encode()
         kind, origin = "application/json", f"http://{self.host}"
-        status, content = self.request(
-            "POST /render HTTP/1.1", body, Content_Type=kind, Origin=origin
-        )
+        status, content = self.request("POST /render HTTP/1.1", body, Content_Type=kind, Origin=origin)
         assert status == 200, content
         return json.loads(content)
 

@@ -45,12 +45,7 @@ def test_a_field_has_its_origin_and_what_it_replaces(site: osprofile.Profile) ->
     assert settings["WALLTIME"].origins == (Origin("base", "base/base.xml:10"),)
     nodes = settings["NODES"]
     assert nodes.origins[0].replaces == ("base/base.xml:38",)
-    assert (nodes.type, nodes.limits, nodes.minimum, nodes.maximum) == (
-        "number",
-        "1 to 20",
-        "1",
-        "20",
-    )
+    assert (nodes.type, nodes.limits, nodes.minimum, nodes.maximum) == ("number", "1 to 20", "1", "20")
     assert settings["JOB_ID"].default is None
 
 
@@ -58,20 +53,13 @@ def test_the_fields_of_a_job_come_first_and_one_that_nothing_uses_is_there_too(
     site: osprofile.Profile,
 ) -> None:
     page = collect_page(site)
-    assert [s.name for s in page.settings[: page.jobs]] == [
-        "QUEUE",
-        "WALLTIME",
-        "EXECUTABLE",
-        "NODES",
-    ]
+    assert [s.name for s in page.settings[: page.jobs]] == ["QUEUE", "WALLTIME", "EXECUTABLE", "NODES"]
     assert {s.name for s in page.settings[page.jobs :]} == {"JOB_ID", "TEXT", "PROJECT"}
     assert next(s for s in page.settings if s.name == "PROJECT").targets == ()
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_every_field_of_a_bundled_profile_is_on_its_page(
-    name: str,
-) -> None:
+def test_every_field_of_a_bundled_profile_is_on_its_page(name: str) -> None:
     profile = osprofile.load(name)
     page = collect_page(profile)
     names = {s.name for s in page.settings} | {s.name for s in page.supplied}
@@ -118,9 +106,7 @@ def test_an_application_that_narrows_a_field_of_all_jobs() -> None:
         "WALLTIME": ("3600", "60"),
         "WALLTIME~2": ("60", "60"),
     }
-    applications = {
-        key: [page.targets[i].application for i in s.targets] for key, s in settings.items()
-    }
+    applications = {key: [page.targets[i].application for i in s.targets] for key, s in settings.items()}
     assert applications == {"WALLTIME": ["Executable"], "WALLTIME~2": ["MPI"]}
     assert [o.place for o in settings["WALLTIME~2"].origins] == ["base/base.xml:10", "p/p.xml:5"]
 
@@ -131,10 +117,7 @@ def test_two_fields_of_one_name_that_differ_have_keys_of_their_own() -> None:
     body += one.format("B", field("", "<idb:Default>2</idb:Default>"))
     body += one.format("C", field("", "<idb:Default>1</idb:Default>"))
     page = collect_page(load(body))
-    assert [(s.key, s.default, s.targets) for s in page.settings] == [
-        ("F", "1", (0, 2)),
-        ("F~2", "2", (1,)),
-    ]
+    assert [(s.key, s.default, s.targets) for s in page.settings] == [("F", "1", (0, 2)), ("F~2", "2", (1,))]
     assert [o.place for o in page.settings[0].origins] == ["p/p.xml:3", "p/p.xml:3"]
 
 
@@ -195,8 +178,7 @@ def test_the_chain_counts_what_is_new_replaced_and_in_force(site: osprofile.Prof
         "site: 6 fields: 1 new, 5 replaced, 6 in force; 3 templates: 1 new, 2 replaced, 3 in force."
     )
     assert describe_level(base) == (
-        "base: 7 fields: 7 new, 2 in force; 7 templates: 7 new, 5 in force; "
-        "1 application: 1 new, 1 in force."
+        "base: 7 fields: 7 new, 2 in force; 7 templates: 7 new, 5 in force; 1 application: 1 new, 1 in force."
     )
     svg = render_node(draw_levels((own, base)))
     assert '<title id="drawing-title">Inheritance: site extends base</title>' in svg
@@ -206,9 +188,7 @@ def test_the_chain_counts_what_is_new_replaced_and_in_force(site: osprofile.Prof
 
 def test_a_profile_that_extends_its_own_name_has_another_label(tmp_path: Path) -> None:
     file = tmp_path / "base.xml"
-    file.write_text(
-        HEAD.format("base", ' extends="base"', f"<idb:Template>{field('')}</idb:Template>")
-    )
+    file.write_text(HEAD.format("base", ' extends="base"', f"<idb:Template>{field('')}</idb:Template>"))
     page = collect_page(Repository([tmp_path, PROFILES]).load("base"))
     assert [level.label for level in page.levels] == ["base/base.xml", "base (2)/base.xml"]
     places = [s.origins[0].place for s in page.settings if s.name in {"F", "QUEUE"}]

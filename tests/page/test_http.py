@@ -19,9 +19,7 @@ JSON = "Content-Type: application/json"
 def request_status(*lines: str) -> int:
     """Return the status for the head of a request, 200 if it is accepted."""
     try:
-        http.authorize_request(
-            http.parse_request("\r\n".join([*lines, "", ""]).encode("latin-1")), PORT
-        )
+        http.authorize_request(http.parse_request("\r\n".join([*lines, "", ""]).encode("latin-1")), PORT)
     except http.HttpRefusal as refused:
         return refused.status
     return 200
@@ -99,17 +97,7 @@ def test_any_bytes_are_a_request_or_refused(data: bytes) -> None:
     assert request_status(*data.decode("latin-1").split("\r\n")) >= 400
 
 
-WORDS = [
-    "GET",
-    "POST",
-    "/",
-    "/render",
-    "HTTP/1.1",
-    f"\r\n{HOST}",
-    "\r\nContent-Length: 1",
-    "\r\n",
-    ":",
-]
+WORDS = ["GET", "POST", "/", "/render", "HTTP/1.1", f"\r\n{HOST}", "\r\nContent-Length: 1", "\r\n", ":"]
 
 
 @given(st.lists(st.sampled_from(WORDS), min_size=1))

@@ -67,9 +67,7 @@ def test_any_text(text: str) -> None:
 
 
 def test_attributes() -> None:
-    node = make_node(
-        "input", for_="a", aria_label="b", hidden=True, checked=False, list=None, rows=3
-    )
+    node = make_node("input", for_="a", aria_label="b", hidden=True, checked=False, list=None, rows=3)
     assert render_node(node) == '<input for="a" aria-label="b" hidden rows="3">\n'
 
 

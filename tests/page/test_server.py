@@ -130,9 +130,7 @@ def test_what_is_no_question(server: Served, case: str) -> None:
 
 def test_heads_and_bodies_that_do_not_end_or_do_not_fit(server: Served) -> None:
     assert server.send(b"GET / HT").startswith(b"HTTP/1.1 400 ")
-    assert server.send(b"GET / HTTP/1.1\r\nX: " + b"y" * http.MAX_HEAD_SIZE).startswith(
-        b"HTTP/1.1 431 "
-    )
+    assert server.send(b"GET / HTTP/1.1\r\nX: " + b"y" * http.MAX_HEAD_SIZE).startswith(b"HTTP/1.1 431 ")
     assert server.send(os.urandom(5000)).startswith(b"HTTP/1.1 4")
     assert server.request(POST, b"", **JSON, Content_Length="5")[0] == 400
     assert server.request(POST, b"", **JSON, Content_Length=str(http.MAX_BODY_SIZE + 1))[0] == 413
@@ -145,9 +143,7 @@ def test_requests_with_faults_are_answered_and_nothing_is_logged() -> None:
     chance = random.Random(4711)
     with served("-p", "site", "--profiles", str(PROFILES)) as running:
         body = b'{"template": "START", "fields": {"NODES": "3", "QUEUE": "a"}}'
-        head = (
-            f"{POST}\r\nHost: {running.host}\r\nContent-Type: application/json\r\nContent-Length: "
-        )
+        head = f"{POST}\r\nHost: {running.host}\r\nContent-Type: application/json\r\nContent-Length: "
         whole = head.encode() + str(len(body)).encode() + b"\r\n\r\n" + body
         statuses = set()
         for _ in range(300):
@@ -213,9 +209,7 @@ def test_too_many_connections_are_refused(server: Served) -> None:
     raise AssertionError
 
 
-def test_the_profile_is_read_again_and_a_bad_one_is_reported_with_its_location(
-    tmp_path: Path,
-) -> None:
+def test_the_profile_is_read_again_and_a_bad_one_is_reported_with_its_location(tmp_path: Path) -> None:
     file = tmp_path / "mine.xml"
     good = (PROFILES / "base.xml").read_text().replace('name="base"', 'name="mine"')
     file.write_text(good)
@@ -234,9 +228,7 @@ def test_the_profile_is_read_again_and_a_bad_one_is_reported_with_its_location(
         assert "mine/mine.xml:11:16: error OSP104" in page.decode()
         assert str(tmp_path) not in page.decode()
         answer = running.ask(template="START")
-        assert answer["error"].startswith(
-            "the profile does not load: mine/mine.xml:11:16: error OSP104"
-        )
+        assert answer["error"].startswith("the profile does not load: mine/mine.xml:11:16: error OSP104")
 
         file.write_text(good.replace('name="mine"', 'name="mine" extends="gone"'))
         status, page = running.request("GET / HTTP/1.1")
@@ -271,11 +263,7 @@ def test_a_signal_ends_it_with_0_and_without_a_traceback(number: signal.Signals)
         running.process.send_signal(number)
         out, err = running.process.communicate(timeout=20)
         held.close()
-        assert (running.process.returncode, out, err) == (
-            0,
-            "",
-            "Press Ctrl-C to stop the server.\n",
-        )
+        assert (running.process.returncode, out, err) == (0, "", "Press Ctrl-C to stop the server.\n")
 
 
 def test_a_port_in_use_is_an_error(server: Served) -> None:

@@ -6,15 +6,7 @@ from __future__ import annotations
 import pytest
 
 from osprofile import InvalidProfileError, Repository
-from tests.strategies import (
-    IDB,
-    NAMESPACES,
-    application,
-    document,
-    field,
-    invocation,
-    template_of,
-)
+from tests.strategies import IDB, NAMESPACES, application, document, field, invocation, template_of
 
 
 def in_template(content: str) -> str:
@@ -829,9 +821,7 @@ f.xml:5:17: error OSP104 in <StaticScript>: missing required attribute 'argument
 """,
     ),
     "script file ../x": (
-        in_template(
-            '<idb:Invocation><idb:StaticScript fileName="../x" arguments=""/></idb:Invocation>'
-        ),
+        in_template('<idb:Invocation><idb:StaticScript fileName="../x" arguments=""/></idb:Invocation>'),
         """
 f.xml:5:45: error OSP107 static script file name '../x' is not allowed
     <idb:Invocation><idb:StaticScript fileName="../x" arguments=""/></idb:Invocation>
@@ -840,9 +830,7 @@ f.xml:5:45: error OSP107 static script file name '../x' is not allowed
 """,
     ),
     "script file -x": (
-        in_template(
-            '<idb:Invocation><idb:StaticScript fileName="-x" arguments=""/></idb:Invocation>'
-        ),
+        in_template('<idb:Invocation><idb:StaticScript fileName="-x" arguments=""/></idb:Invocation>'),
         """
 f.xml:5:45: error OSP107 static script file name '-x' is not allowed
     <idb:Invocation><idb:StaticScript fileName="-x" arguments=""/></idb:Invocation>
@@ -851,9 +839,7 @@ f.xml:5:45: error OSP107 static script file name '-x' is not allowed
 """,
     ),
     "script file empty": (
-        in_template(
-            '<idb:Invocation><idb:StaticScript fileName="" arguments=""/></idb:Invocation>'
-        ),
+        in_template('<idb:Invocation><idb:StaticScript fileName="" arguments=""/></idb:Invocation>'),
         """
 f.xml:5:45: error OSP107 static script file name '' is not allowed
     <idb:Invocation><idb:StaticScript fileName="" arguments=""/></idb:Invocation>

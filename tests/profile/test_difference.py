@@ -41,9 +41,7 @@ def told(change: ProfileChange) -> tuple[str, str, str | None, str | None]:
 
 
 def of_field(old: str, new: str, attributes: str = "", others: str = "") -> tuple[str, str]:
-    return template("T", "a", field("F", old, attributes)), template(
-        "T", "a", field("F", new, others)
-    )
+    return template("T", "a", field("F", old, attributes)), template("T", "a", field("F", new, others))
 
 
 CASES: dict[str, Any] = {
@@ -158,10 +156,7 @@ def test_each_change_tells_both_places() -> None:
     assert first.old is not None
     assert first.new is not None
     places = [first.old.location, first.new.location]
-    assert [p.source.get_line_text(p.line)[p.column - 1 :].partition("<")[0] for p in places] == [
-        "1",
-        "2.5",
-    ]
+    assert [p.source.get_line_text(p.line)[p.column - 1 :].partition("<")[0] for p in places] == ["1", "2.5"]
     assert places[1].line == places[0].line + 1
     assert second.old is None
 
@@ -211,9 +206,7 @@ def test_the_other_way_round_it_is_the_opposite(one: str, other: str) -> None:
 
 
 pieces = st.lists(
-    st.sampled_from(
-        [default("1"), default("2"), fixed("1"), tag("a", "1"), tag("a", "2"), tag("b", "1")]
-    ),
+    st.sampled_from([default("1"), default("2"), fixed("1"), tag("a", "1"), tag("a", "2"), tag("b", "1")]),
     max_size=1,
 ).map("".join)
 fields = st.dictionaries(st.sampled_from("FGH"), pieces, max_size=3)
@@ -222,8 +215,7 @@ fields = st.dictionaries(st.sampled_from("FGH"), pieces, max_size=3)
 @given(fields, fields)
 def test_no_change_is_no_difference_in_rules(one: dict[str, str], other: dict[str, str]) -> None:
     profiles = [
-        profile(template("T", "x", *(field(n, c) for n, c in content.items())))
-        for content in (one, other)
+        profile(template("T", "x", *(field(n, c) for n, c in content.items()))) for content in (one, other)
     ]
     rules = [{n: f.comparison_key() for n, f in p.templates["T"].fields.items()} for p in profiles]
     assert (compare_profiles(*profiles) == ()) == (rules[0] == rules[1])

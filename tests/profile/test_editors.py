@@ -25,9 +25,7 @@ def test_the_catalog_names_every_schema_by_its_namespace() -> None:
     assert entries.tag == f"{NAMESPACE}catalog"
     found = {e.get("uri"): e.get("name") for e in entries.iter(f"{NAMESPACE}uri")}
     assert found == editors.SCHEMA_NAMESPACES
-    assert {p.name for p in Path(get_schemas_directory()).iterdir()} == set(
-        editors.list_schema_files()
-    )
+    assert {p.name for p in Path(get_schemas_directory()).iterdir()} == set(editors.list_schema_files())
     for file, namespace in editors.SCHEMA_NAMESPACES.items():
         assert etree.fromstring(editors.read_schema_file(file)).get("targetNamespace") == namespace
 

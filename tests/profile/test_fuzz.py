@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from osprofile import InvalidProfileError, Repository
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.tree import decode_source, parse_xml
-from tests.strategies import (
-    application,
-    default,
-    document,
-    field,
-    invocation,
-    static,
-    tag,
-    template_of,
-)
+from tests.strategies import application, default, document, field, invocation, static, tag, template_of
 
 VALID = document(
     template_of("", field("G", default("x")))
@@ -31,7 +22,7 @@ VALID = document(
         field("F", "<idb:Min>1</idb:Min>" + tag("t", "2") + default("1"), "ext:pattern='.*'"),
     )
     + '<osp:Storage name="s" template="T"/>'
-    + application("a", "A", "1"),
+    + application("a", "A", "1")
 ).encode()
 PIECES = [
     b"<", b">", b"/", b"&", b"&lt;", b"&#0;", b"]]>", b"<![CDATA[", b"<!--", b"-->", b"<?x?>", b'"',

@@ -132,9 +132,7 @@ def test_a_document_has_so_many_elements() -> None:
         load_document("f", document(most).encode())
     with pytest.raises(InvalidProfileError) as caught:
         load_document("f", document(most + "<idb:Template/>").encode())
-    assert str(caught.value).startswith(
-        "f:20001:1: error OSP101 the document has more than 20000 elements\n"
-    )
+    assert str(caught.value).startswith("f:20001:1: error OSP101 the document has more than 20000 elements\n")
 
 
 MANY = {

@@ -38,7 +38,9 @@ ASK: dict[str, tuple[Callable[..., object], type[OSProfileError]]] = {
     "storage": (LISTED.get_storage, StorageNotFoundError),
     "application": (LISTED.get_application, ApplicationNotFoundError),
 }
-PLACE = '<idb:Template name="START"><idb:Invocation name="FAST"><idb:Body><![CDATA[a]]></idb:Body></idb:Invoc...'
+PLACE = (
+    '<idb:Template name="START"><idb:Invocation name="FAST"><idb:Body><![CDATA[a]]></idb:Body></idb:Invoc...'
+)
 MISSING = {
     "template LITS": "profile p has no template 'LITS'\n    hint: did you mean LIST?",
     "template list": "profile p has no template 'list'\n    hint: did you mean LIST?",
@@ -49,8 +51,7 @@ MISSING = {
         "    ^\n    hint: it has only the default variation: omit the name"
     ),
     "variation START fats": (
-        f"p.xml:5:1: template START has no variation 'fats'\n    {PLACE}\n    ^\n"
-        "    hint: did you mean FAST?"
+        f"p.xml:5:1: template START has no variation 'fats'\n    {PLACE}\n    ^\n    hint: did you mean FAST?"
     ),
     "variation START": (
         f"p.xml:5:1: template START has no default variation\n    {PLACE}\n    ^\n"
@@ -146,20 +147,12 @@ def test_an_overridden_version_is_gone(near: Profile) -> None:
 
 def test_overridden_gives_what_is_above_nearest_first() -> None:
     documents = [
-        load_document(
-            name, document(template("T", name) + '<osp:Storage name="S" template="T"/>').encode()
-        )
+        load_document(name, document(template("T", name) + '<osp:Storage name="S" template="T"/>').encode())
         for name in ("one", "two", "three")
     ]
     found = Profile(documents)
-    assert [e.location.file for e in found.list_overridden(found.get_template("T"))] == [
-        "two",
-        "three",
-    ]
-    assert [e.location.file for e in found.list_overridden(found.get_storage("S"))] == [
-        "two",
-        "three",
-    ]
+    assert [e.location.file for e in found.list_overridden(found.get_template("T"))] == ["two", "three"]
+    assert [e.location.file for e in found.list_overridden(found.get_storage("S"))] == ["two", "three"]
 
 
 def test_a_profile_of_one_document_overrides_nothing() -> None:

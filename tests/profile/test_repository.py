@@ -296,9 +296,7 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
         return done.stdout
 
     assert as_nobody("fine") == "['fine', 'secret']\n<Profile fine>\n"
-    assert as_nobody("secret") == (
-        f"['fine', 'secret']\n{secret} cannot be read: Permission denied\n"
-    )
+    assert as_nobody("secret") == (f"['fine', 'secret']\n{secret} cannot be read: Permission denied\n")
     assert as_nobody("hidden").startswith("['fine', 'secret']\nthere is no profile 'hidden'\n")
 
 
@@ -470,9 +468,7 @@ def test_broken_chain(extends: dict[str, str], told: str, tmp_path: Path) -> Non
     with pytest.raises(InvalidProfileError) as caught:
         alone(tmp_path).load("a")
     lines = str(caught.value).replace(str(tmp_path), "D").split("\n")
-    assert [lines[0], *(line.strip() for line in lines[3:])] == textwrap.dedent(told).split("\n")[
-        1:-1
-    ]
+    assert [lines[0], *(line.strip() for line in lines[3:])] == textwrap.dedent(told).split("\n")[1:-1]
     assert caught.value.exit_code == 3
 
 

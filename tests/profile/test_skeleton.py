@@ -62,12 +62,8 @@ def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: st
     assert lints(tmp_path, "mysite", opened) == []
     repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
     profile = repository.load("mysite")
-    start = incarnate(
-        profile, "START", application="Greeting", fields={"GREETED": "it's"}, context=CONTEXT
-    )
-    assert "printf 'Greetings, %s, from %s\\n' 'it'\\''s' \"$(hostname)\"" in (
-        start.job_script or ""
-    )
+    start = incarnate(profile, "START", application="Greeting", fields={"GREETED": "it's"}, context=CONTEXT)
+    assert "printf 'Greetings, %s, from %s\\n' 'it'\\''s' \"$(hostname)\"" in (start.job_script or "")
     same = [incarnate(p, "START", context=CONTEXT).text for p in (BUNDLED.load(parent), profile)]
     assert same[0] == of_parent(same[1], "mysite", parent)
 

@@ -38,9 +38,7 @@ def said(resolved: Profile) -> object:
 
 
 def again(resolved: Profile) -> Profile:
-    return Repository(use_standard_path=False).load_bytes(
-        profile_to_xml(resolved).encode(), "flat.xml"
-    )
+    return Repository(use_standard_path=False).load_bytes(profile_to_xml(resolved).encode(), "flat.xml")
 
 
 @pytest.mark.parametrize("name", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])

@@ -60,17 +60,10 @@ class Target:
     environment: dict[str, str] = field(default_factory=dict)
     started: int = 0
 
-    def script(
-        self, template: str, variation: str = "", directory: Path | None = None, **fields: str
-    ) -> str:
+    def script(self, template: str, variation: str = "", directory: Path | None = None, **fields: str) -> str:
         context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory or self.directory())}
         found = incarnate(
-            self.profile,
-            template,
-            fields=fields,
-            variation=variation,
-            context=context,
-            strict=True,
+            self.profile, template, fields=fields, variation=variation, context=context, strict=True
         )
         return found.text
 
@@ -187,9 +180,7 @@ def repository() -> Repository:
 
 
 @pytest.fixture
-def target_of(
-    tmp_path: Path, repository: Repository, shell: str
-) -> Iterator[Callable[..., Target]]:
+def target_of(tmp_path: Path, repository: Repository, shell: str) -> Iterator[Callable[..., Target]]:
     """Give a function that makes a target system from a profile's name."""
     made: list[Target] = []
 
@@ -199,9 +190,7 @@ def target_of(
         programs.mkdir()
         # what the scripts themselves run as sh, job scripts above all
         (programs / "sh").symlink_to(shutil.which(shell) or shell)
-        target = Target(
-            repository.load(name), shell, home, tmp_path / "jobs", path=[*path, programs]
-        )
+        target = Target(repository.load(name), shell, home, tmp_path / "jobs", path=[*path, programs])
         made.append(target)
         return target
 

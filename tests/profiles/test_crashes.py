@@ -58,11 +58,7 @@ def shims(tmp_path: Path) -> Path:
     directory.mkdir()
     for name in [*PROGRAMS, "qsub"]:
         # what qsub itself calls is none of START's steps
-        real = (
-            f"env PATH={os.environ['PATH']} {OPENPBS / name}"
-            if name == "qsub"
-            else shutil.which(name)
-        )
+        real = f"env PATH={os.environ['PATH']} {OPENPBS / name}" if name == "qsub" else shutil.which(name)
         (directory / name).write_text(SHIM.format(real=real))
         (directory / name).chmod(0o700)
     return directory
@@ -129,11 +125,7 @@ def cut_before(target: Target, commands: Path, step: int) -> tuple[Path, int]:
     count.write_text("")
     target.path.insert(0, commands)
     before = dict(target.environment)
-    target.environment |= {
-        "SHIMS": str(commands),
-        "KILL_AT": str(step),
-        "BASH_ENV": str(commands / "steps"),
-    }
+    target.environment |= {"SHIMS": str(commands), "KILL_AT": str(step), "BASH_ENV": str(commands / "steps")}
     target.run("START", directory=directory, **FIELDS)
     target.path.remove(commands)
     target.environment.clear()
@@ -143,9 +135,7 @@ def cut_before(target: Target, commands: Path, step: int) -> tuple[Path, int]:
 
 @pytest.mark.parametrize("first", range(1, EVERY + 1))
 @pytest.mark.parametrize("shell", ["bash"], indirect=True)
-def test_linux_before_each_command(
-    target_of: Callable[..., Target], commands: Path, first: int
-) -> None:
+def test_linux_before_each_command(target_of: Callable[..., Target], commands: Path, first: int) -> None:
     linux = target_of("linux")
     for step in range(first, LAST_COMMAND, EVERY):
         directory, came = cut_before(linux, commands, step)
@@ -192,11 +182,7 @@ def test_a_killed_client_does_not_cut_the_submission(
     server = Server(tmp_path / "server", pbs)
     directory = pbs.directory()
     client = subprocess.Popen(
-        [pbs.shell, "-s"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=pbs.env,
-        start_new_session=True,
+        [pbs.shell, "-s"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=pbs.env, start_new_session=True
     )
     assert client.stdin is not None
     client.stdin.write(wrap_script(pbs.script("START", directory=directory, **FIELDS)))

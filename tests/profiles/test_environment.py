@@ -42,9 +42,7 @@ def run(target: Target, application: str, **fields: str) -> Job:
     directory = target.directory()
     fields = {"EXECUTABLE": sys.executable, "ARGUMENTS": quoted("-I", "-c", DUMP)} | fields
     context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
-    start = incarnate(
-        target.profile, "START", fields=fields, application=application, context=context
-    )
+    start = incarnate(target.profile, "START", fields=fields, application=application, context=context)
     done = target.sh(start.text)
     assert (done.returncode, done.stderr) == (0, ""), done
     job = Job(target, target.job_id(done.stdout), directory)
@@ -91,9 +89,7 @@ def test_a_program_is_looked_for_in_the_path_that_it_gets(
 
 
 @pytest.mark.parametrize(("name", "status"), [("no-such-program", 127), ("/etc/passwd", 126)])
-def test_a_program_that_cannot_run(
-    target_of: Callable[[str], Target], name: str, status: int
-) -> None:
+def test_a_program_that_cannot_run(target_of: Callable[[str], Target], name: str, status: int) -> None:
     job = target_of("linux").start(EXECUTABLE=name, ENVIRONMENT=exports(X="1"))
     assert job.wait().exit == status
     assert name in job.read("stderr")

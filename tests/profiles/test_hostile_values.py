@@ -138,16 +138,12 @@ def test_a_value_for_a_directive_or_a_number_is_plain_or_refused(
 
 @pytest.mark.parametrize("name", ["EXECUTABLE", *FILES])
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
-def test_every_other_value_is_carried_or_refused(
-    target_of: Callable[[str], Target], name: str
-) -> None:
+def test_every_other_value_is_carried_or_refused(target_of: Callable[[str], Target], name: str) -> None:
     """In the rendered script the value stands as one word: sh itself gives it back."""
     target = target_of("linux")
-    variable = {
-        "EXECUTABLE": "gpe_executable=",
-        "STDIN": "gpe_stdin=",
-        "STDOUT": "gpe_stdout=",
-    }.get(name, "gpe_stderr=")
+    variable = {"EXECUTABLE": "gpe_executable=", "STDIN": "gpe_stdin=", "STDOUT": "gpe_stdout="}.get(
+        name, "gpe_stderr="
+    )
     for value in VALUES:
         if refused(target, name, value):
             assert value.startswith(("-", "/dev/tcp/"))
@@ -159,20 +155,7 @@ def test_every_other_value_is_carried_or_refused(
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
 @pytest.mark.parametrize(
     "value",
-    [
-        "$(id)",
-        "a;id",
-        "'a",
-        "a'b",
-        "a\nb",
-        "`id`",
-        "a\\",
-        '"a"',
-        "*",
-        "a > b",
-        "-n 3 'x' $y",
-        "'a'\n",
-    ],
+    ["$(id)", "a;id", "'a", "a'b", "a\nb", "`id`", "a\\", '"a"', "*", "a > b", "-n 3 'x' $y", "'a'\n"],
 )
 def test_arguments_that_are_not_quoted_words_are_refused(
     target_of: Callable[[str], Target], value: str

@@ -155,9 +155,7 @@ def test_a_file_that_cannot_be_opened_ends_the_job_with_125(linux: Target, name:
     assert "no/such/directory/x" in job.read(where)
 
 
-def test_a_payload_that_exits_does_not_skip_the_epilogue(
-    linux: Target, repository: Repository
-) -> None:
+def test_a_payload_that_exits_does_not_skip_the_epilogue(linux: Target, repository: Repository) -> None:
     site = repository.load_bytes(
         b"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
               xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
@@ -359,9 +357,7 @@ def test_a_job_of_a_container(linux: Target) -> None:
     assert job.status().word == "elsewhere"
 
 
-SIGNALS = (
-    "HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS"
-)
+SIGNALS = "HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS"
 
 
 def test_a_signal_for_the_whole_job_is_its_programs(linux: Target) -> None:
@@ -399,8 +395,7 @@ def test_a_job_that_is_started_by_a_job_is_none_of_its_processes(linux: Target) 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM])
 def test_a_signal_leaves_the_wall_time(linux: Target, number: int) -> None:
     job = linux.start(
-        **script("trap '' TERM ALRM; touch ready; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done"),
-        WALLTIME="3",
+        **script("trap '' TERM ALRM; touch ready; for i in 1 2 3 4 5 6 7 8 9; do sleep 1; done"), WALLTIME="3"
     )
     while not (job.directory / "ready").exists():
         time.sleep(0.02)
@@ -480,9 +475,7 @@ def test_starts_at_the_same_time_start_one_job(linux: Target) -> None:
     assert [*directory.glob(".gpe_job.[0-9]*"), *directory.glob(".gpe_error*")] == []
 
 
-@pytest.mark.parametrize(
-    "directory", ["relative", "/", "//tmp/x", "/tmp/../x", "/tmp/a\nb", "/tmp/."]
-)
+@pytest.mark.parametrize("directory", ["relative", "/", "//tmp/x", "/tmp/../x", "/tmp/a\nb", "/tmp/."])
 def test_start_refuses_a_strange_working_directory(linux: Target, directory: str) -> None:
     context = {"WORKING_DIRECTORY": directory}
     done = linux.sh(incarnate(linux.profile, "START", context=context).text)
@@ -512,9 +505,7 @@ def test_start_refuses_a_directory_of_somebody_else(linux: Target, level: str) -
     assert [*directory.iterdir()] == []
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "//", ".", "..", "./", "a/..", "a/../b", "../b", "/..", "/tmp/."]
-)
+@pytest.mark.parametrize("path", ["/", "//", ".", "..", "./", "a/..", "a/../b", "../b", "/..", "/tmp/."])
 def test_delete_refuses_what_nobody_means(linux: Target, path: str) -> None:
     with pytest.raises(IncarnationError) as caught:
         linux.script("DELETE", PATH=path)

@@ -122,14 +122,8 @@ def test_fewer_processes_than_nodes_are_refused(lsf: Target) -> None:
     ("answer", "expected"),
     [
         ("Job <12345678> is submitted to queue <q>.\n", "12345678"),
-        (
-            "Memory: 2 GB, project <9>\nJob <7> is submitted to queue <normal>.\nhave a nice day\n",
-            "7",
-        ),
-        (
-            "12\nfor Job <9> is submitted\nJob <7> is submitted to default queue <normal>.\n12\n",
-            "7",
-        ),
+        ("Memory: 2 GB, project <9>\nJob <7> is submitted to queue <normal>.\nhave a nice day\n", "7"),
+        ("12\nfor Job <9> is submitted\nJob <7> is submitted to default queue <normal>.\n12\n", "7"),
     ],
 )
 def test_the_id_in_the_answer(lsf: Target, commands: Lsf, answer: str, expected: str) -> None:
@@ -307,11 +301,7 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
         (EXITED.format(143), {}, ("EXIT", "FAILED", 143, 15)),
         (SIGNAL, {}, ("EXIT", "FAILED", 137, 9)),
         (SIGNAL.replace("by signal", "by LSF signal"), {}, ("EXIT", "FAILED", 137, 9)),
-        (
-            EXITED.format(1) + "\n" + MEMLIMIT,
-            {},
-            ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None),
-        ),
+        (EXITED.format(1) + "\n" + MEMLIMIT, {}, ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None)),
         (
             SIGNAL + f"Thu Mar 13 17:32:06: Completed <exit>; {OWNER}.\n",
             {},
@@ -322,21 +312,13 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
         ("", {}, None),
         # what the job left counts, but for a signal that may have been a limit
         (EXITED.format(3), {"exit_status": "7\n"}, ("exited", "DONE", 7, None)),
-        (
-            SIGNAL + MEMLIMIT,
-            {"exit_status": "137\n"},
-            ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None),
-        ),
+        (SIGNAL + MEMLIMIT, {"exit_status": "137\n"}, ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None)),
         ("", {"exit_status": "143\n"}, ("killed", "FAILED", 143, 15)),
         ("", {"removed": "\n"}, ("removed", "REMOVED", None, None)),
     ],
 )
 def test_a_job_that_bjobs_has_forgotten(
-    lsf: Target,
-    commands: Lsf,
-    end: str,
-    files: dict[str, str],
-    expected: tuple[object, ...] | None,
+    lsf: Target, commands: Lsf, end: str, files: dict[str, str], expected: tuple[object, ...] | None
 ) -> None:
     commands.set("bjobs", stderr=NOT_FOUND, code=255)
     commands.set("bhist", BHIST.format(id="7", user=user(), end=end))

@@ -29,9 +29,7 @@ def nodes(target: Target) -> dict[str, tuple[str, str]]:
 
 def queues(target: Target) -> dict[str, tuple[str, str, bool]]:
     found = MachineOutputReader(target.profile).read_queues(target.ok("LIST_QUEUES"))
-    return {
-        queue.name: (queue.state.value, queue.native_state, queue.is_default) for queue in found
-    }
+    return {queue.name: (queue.state.value, queue.native_state, queue.is_default) for queue in found}
 
 
 def test_linux_is_one_node_without_queues(target_of: Callable[..., Target]) -> None:

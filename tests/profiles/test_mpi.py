@@ -43,8 +43,7 @@ def linux(target_of: Callable[..., Target], tmp_path: Path) -> Target:
 
 @pytest.mark.parametrize("environment", ["", exports(RANDOM="a[$(touch pwned)]", X="it's")])
 @pytest.mark.parametrize(
-    ("application", "fields"),
-    [("MPI", {"PROCESSES": "2"}), ("Processes", {"PROCESSES": "2", "NODES": "2"})],
+    ("application", "fields"), [("MPI", {"PROCESSES": "2"}), ("Processes", {"PROCESSES": "2", "NODES": "2"})]
 )
 def test_arguments_stay_arguments(
     linux: Target, application: str, fields: dict[str, str], environment: str
@@ -67,9 +66,7 @@ def test_arguments_stay_arguments(
 @pytest.mark.parametrize(
     ("application", "fields"), [("MPI", {}), ("Processes", {"PROCESSES": "1", "NODES": "2"})]
 )
-def test_special_variables(
-    linux: Target, tmp_path: Path, application: str, fields: dict[str, str]
-) -> None:
+def test_special_variables(linux: Target, tmp_path: Path, application: str, fields: dict[str, str]) -> None:
     check(linux, application, path=f"{tmp_path}/mpi:/usr/bin:/bin", **fields)
 
 

@@ -72,9 +72,7 @@ class Server:
         assert process.stdin
         process.stdin.write(stdin)
         process.stdin.close()
-        self.set(
-            job, state="R", substate=42, exec_host="node1/0*2+node2/0+node2/1", session=process.pid
-        )
+        self.set(job, state="R", substate=42, exec_host="node1/0*2+node2/0+node2/1", session=process.pid)
         return process
 
     def end(self, job: Job, process: subprocess.Popen[bytes]) -> int:
@@ -144,7 +142,7 @@ def test_directives_of_a_site_are_read_as_pbs_reads_them(pbs: Target, server: Se
     mine = "#PBS -N gpe_job\n#PBS  -P 'a b'\t-v \"A=$(id) ;*,B=\\,\" -W x=\\'\n\n# words\n#PBS -V"
     assert pbs.sh(script.replace("#PBS -N gpe_job", quoted(mine)[1:-1])).stdout == "1.pbs0\n"
     assert server.options(pbs.start(directory))[:9] == [
-        *("-N", "gpe_job", "-P", "a b", "-v", r"A=$(id) ;*,B=\,", "-W", "x='", "-V"),
+        *("-N", "gpe_job", "-P", "a b", "-v", r"A=$(id) ;*,B=\,", "-W", "x='", "-V")
     ]
     server.set(pbs.start(directory), state=None)
     odd = pbs.sh(script.replace("#PBS -N gpe_job", '#PBS -N "a').replace("/job1", "/job2"))
@@ -216,9 +214,7 @@ def test_fewer_processes_than_nodes_are_refused(pbs: Target, server: Server) -> 
     assert [*(server.directory / "jobs").iterdir()] == []
 
 
-def test_a_failed_submission_says_what_pbs_says_and_can_be_repeated(
-    pbs: Target, server: Server
-) -> None:
+def test_a_failed_submission_says_what_pbs_says_and_can_be_repeated(pbs: Target, server: Server) -> None:
     server.write("qsub.says", "qsub: Unknown queue")
     server.write("qsub.exits", 170)
     directory = pbs.directory()
@@ -283,9 +279,7 @@ def test_states(
     assert pbs.statuses() == ({} if attributes["state"] == "F" else {job.id: job.status()})
 
 
-def test_a_query_reads_neither_the_jobs_of_others_nor_the_history(
-    pbs: Target, server: Server
-) -> None:
+def test_a_query_reads_neither_the_jobs_of_others_nor_the_history(pbs: Target, server: Server) -> None:
     mine, others, ended, held = (pbs.start() for _ in range(4))
     server.set(others, owner="somebody")
     server.set(ended, state="F", substate=92, exit=0)
@@ -296,9 +290,7 @@ def test_a_query_reads_neither_the_jobs_of_others_nor_the_history(
 
 
 @pytest.mark.parametrize("nohistory", [False, True])
-def test_jobs_that_end_while_they_are_asked_for(
-    pbs: Target, server: Server, nohistory: bool
-) -> None:
+def test_jobs_that_end_while_they_are_asked_for(pbs: Target, server: Server, nohistory: bool) -> None:
     job = pbs.start()
     server.write("ends", "")
     if nohistory:
@@ -362,9 +354,7 @@ def test_who_else_holds_a_job_is_told(pbs: Target, server: Server, holds: str, w
     assert words in pbs.fails("RESUME", JOB_ID="1")
 
 
-def test_a_job_that_begins_while_it_is_being_held_keeps_no_hold(
-    pbs: Target, server: Server
-) -> None:
+def test_a_job_that_begins_while_it_is_being_held_keeps_no_hold(pbs: Target, server: Server) -> None:
     job = pbs.start()
     server.set(job, begins="y")
     assert "state R" in pbs.fails("HOLD", JOB_ID=job.id)
@@ -389,9 +379,7 @@ def test_a_job_that_pbs_does_not_let_go_is_not_removed(pbs: Target, server: Serv
 
 
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
-def test_an_abort_that_was_cut_off_before_pbs_had_it_removes_nothing(
-    pbs: Target, server: Server
-) -> None:
+def test_an_abort_that_was_cut_off_before_pbs_had_it_removes_nothing(pbs: Target, server: Server) -> None:
     job = pbs.start()
     server.write("cut", "")
     assert pbs.run("ABORT", JOB_ID=job.id).returncode == -9
@@ -402,9 +390,7 @@ def test_an_abort_that_was_cut_off_before_pbs_had_it_removes_nothing(
 
 @pytest.mark.parametrize("verb", ["GET_JOB_STATUS", "HOLD", "RESUME", "ABORT"])
 @pytest.mark.parametrize("known", [False, True], ids=["unknown", "down"])
-def test_errors_are_in_the_words_of_pbs(
-    pbs: Target, server: Server, verb: str, known: bool
-) -> None:
+def test_errors_are_in_the_words_of_pbs(pbs: Target, server: Server, verb: str, known: bool) -> None:
     if known:
         job = pbs.start()
         server.write("down", "")
@@ -475,15 +461,11 @@ def test_a_value_is_no_directive_and_no_line_of_dos(pbs: Target, server: Server)
     value = "a\n#PBS -q x\n#SBATCH -p x\r\n#BSUB -q x\r\n#!/bin/false"
     text = 'printf "%s|" "$1" "$X" > got'
     job = pbs.start(
-        EXECUTABLE="/bin/sh",
-        ARGUMENTS=quoted("-c", text, "sh", value),
-        ENVIRONMENT=exports(X=value),
+        EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text, "sh", value), ENVIRONMENT=exports(X=value)
     )
     script = (job.directory / ".gpe_job").read_bytes()
     assert b"\r\n" not in script
-    directives = [
-        line for line in script.split(b"\n") if line.startswith((b"#PBS", b"#SB", b"#BS"))
-    ]
+    directives = [line for line in script.split(b"\n") if line.startswith((b"#PBS", b"#SB", b"#BS"))]
     assert directives == [b"#PBS -N gpe_job"]
     assert server.options(job)[:3] == ["-N", "gpe_job", "-f"]
     server.run(job)

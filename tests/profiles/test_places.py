@@ -89,9 +89,7 @@ def test_a_link_of_somebody_else(linux: Target, tmp_path: Path, known: bool) -> 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
 @pytest.mark.parametrize("relative", [False, True])
-def test_a_link_of_ours_through_one_of_somebody_else(
-    linux: Target, tmp_path: Path, relative: bool
-) -> None:
+def test_a_link_of_ours_through_one_of_somebody_else(linux: Target, tmp_path: Path, relative: bool) -> None:
     (tmp_path / "ours").mkdir(mode=0o700)
     linux.root.mkdir()
     linux.root.chmod(0o1777)
@@ -131,9 +129,7 @@ def several(target: Target, text: str, **fields: str) -> tuple[int | None, str]:
     directory = target.directory()
     fields |= {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
     context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(directory)}
-    start = incarnate(
-        target.profile, "START", fields=fields, application="Processes", context=context
-    )
+    start = incarnate(target.profile, "START", fields=fields, application="Processes", context=context)
     done = target.sh(start.text)
     assert (done.returncode, done.stderr) == (0, "")
     job = Job(target, target.job_id(done.stdout), directory)

@@ -235,12 +235,7 @@ def test_names_hosts_and_arrays(sge: Target, commands: Commands) -> None:
     commands.set(
         "qstat",
         listed(
-            {
-                "id": "1",
-                "state": "r",
-                "name": "%lt;state&gt;qw  r 7",
-                "queue": "all.q@node-1.example",
-            },
+            {"id": "1", "state": "r", "name": "%lt;state&gt;qw  r 7", "queue": "all.q@node-1.example"},
             {**array, "state": "r", "more": "\n      <tasks>1</tasks>"},
             {**array, "state": "qw", "more": "\n      <tasks>2-9:1,11</tasks>"},
         ),
@@ -349,11 +344,7 @@ def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands
     ],
 )
 def test_what_the_job_left(
-    sge: Target,
-    commands: Commands,
-    files: dict[str, str],
-    account: str,
-    expected: tuple[object, ...],
+    sge: Target, commands: Commands, files: dict[str, str], account: str, expected: tuple[object, ...]
 ) -> None:
     leave(sge, "7", job="#!/bin/sh\n", **files)
     if account:
@@ -388,9 +379,7 @@ def test_an_ended_job_is_an_error_in_the_words_of_grid_engine(
     assert sge.statuses("", JOB_ID="7")["7"].state == "DONE"
 
 
-def test_a_job_that_grid_engine_does_not_let_go_is_not_removed(
-    sge: Target, commands: Commands
-) -> None:
+def test_a_job_that_grid_engine_does_not_let_go_is_not_removed(sge: Target, commands: Commands) -> None:
     commands.set("qstat", listed({"id": "7", "state": "r"}))
     said = "me - you do not have the necessary privileges to delete the job 7\n"
     commands.set("qdel", said, code=1)
@@ -400,12 +389,9 @@ def test_a_job_that_grid_engine_does_not_let_go_is_not_removed(
 
 
 @pytest.mark.parametrize(
-    ("state", "reason"),
-    [("hqw", "another job holds it"), ("S", "its queue or the load suspends it")],
+    ("state", "reason"), [("hqw", "another job holds it"), ("S", "its queue or the load suspends it")]
 )
-def test_what_stays_held_is_an_error(
-    sge: Target, commands: Commands, state: str, reason: str
-) -> None:
+def test_what_stays_held_is_an_error(sge: Target, commands: Commands, state: str, reason: str) -> None:
     """The commands say yes, and nothing changes."""
     commands.set("qstat", listed({"id": "7", "state": state, "queue": ""}))
     for name in ("qrls", "qmod"):

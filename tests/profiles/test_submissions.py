@@ -60,9 +60,7 @@ def slurm(target_of: Callable[..., Target], commands: Slurm) -> Target:
 
 
 @pytest.mark.parametrize("answer", ["", "Submitted\n", "a b 12 c\n", "$(id)7\n", "../7\n"])
-def test_an_answer_that_cannot_be_read_is_no_failure(
-    slurm: Target, commands: Slurm, answer: str
-) -> None:
+def test_an_answer_that_cannot_be_read_is_no_failure(slurm: Target, commands: Slurm, answer: str) -> None:
     """The job may run: START says so, and submits it no second time."""
     directory = slurm.directory()
     commands.set("sbatch", answer)
@@ -146,8 +144,7 @@ def test_a_refusal_is_a_failure(slurm: Target, commands: Slurm, status: int) -> 
 
 
 @pytest.mark.parametrize(
-    "answer",
-    ["f4jG2v", "ƒ4jG2v", "4d2a1c3e-0b1c-4c55-9a11-0123456789ab", "kube-job-x7f2p", "1234[].server"],
+    "answer", ["f4jG2v", "ƒ4jG2v", "4d2a1c3e-0b1c-4c55-9a11-0123456789ab", "kube-job-x7f2p", "1234[].server"]
 )
 def test_ids_of_other_batch_systems(slurm: Target, commands: Slurm, answer: str) -> None:
     """What an id looks like, JOB_ID_PATTERN says; START keeps what can be a file's name."""
@@ -183,9 +180,7 @@ def test_one_submission_from_two_pid_namespaces(slurm: Target, commands: Slurm) 
     assert commands.calls("sbatch") == 1
 
 
-def test_two_batch_systems_in_one_home(
-    repository: Repository, slurm: Target, commands: Slurm
-) -> None:
+def test_two_batch_systems_in_one_home(repository: Repository, slurm: Target, commands: Slurm) -> None:
     """Their ids meet; the directories of their jobs do not."""
     commands.set("sbatch", "13\n")
     other = replace(slurm, profile=repository.load("sge"), root=slurm.root / "other")

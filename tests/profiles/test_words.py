@@ -24,9 +24,7 @@ class Commands:
         path = self.directory / name
         for stream, text in (("out", stdout), ("err", stderr)):
             path.with_suffix(f".{stream}").write_text(text)
-        path.write_text(
-            f'#!/bin/sh\necho "$@" >> "$0.args"\ncat "$0.out"\ncat "$0.err" >&2\nexit {code}\n'
-        )
+        path.write_text(f'#!/bin/sh\necho "$@" >> "$0.args"\ncat "$0.out"\ncat "$0.err" >&2\nexit {code}\n')
         path.chmod(0o700)
 
     def args(self, name: str) -> list[str]:
@@ -196,9 +194,7 @@ def test_the_pbs_commands_of_slurm_say_little(torque: Target, commands: Commands
         assert torque.fails("GET_JOB_STATUS", variation, **fields) == "Problem loading jobs.\n"
 
 
-def test_an_error_of_the_pbs_commands_of_slurm_is_on_stdout(
-    torque: Target, commands: Commands
-) -> None:
+def test_an_error_of_the_pbs_commands_of_slurm_is_on_stdout(torque: Target, commands: Commands) -> None:
     commands.set("qsub", "There was an error\n'sbatch: error: 12\n'\n", code=1)
     done = torque.run("START")
     assert (done.returncode, done.stdout) == (1, "")
@@ -261,16 +257,10 @@ INVALID = "slurm_load_jobs error: Invalid job id specified\n"
     ],
 )
 def test_a_job_that_slurm_has_forgotten(
-    slurm: Target,
-    commands: Commands,
-    files: dict[str, str],
-    sacct: str,
-    expected: tuple[object, ...] | None,
+    slurm: Target, commands: Commands, files: dict[str, str], sacct: str, expected: tuple[object, ...] | None
 ) -> None:
     commands.set("squeue", stderr=INVALID, code=1)
-    commands.set(
-        "sacct", sacct, "" if sacct else "Slurm accounting storage is disabled\n", int(not sacct)
-    )
+    commands.set("sacct", sacct, "" if sacct else "Slurm accounting storage is disabled\n", int(not sacct))
     leave(slurm, "5", **files)
     if expected is None:
         assert slurm.fails("GET_JOB_STATUS", JOB_ID="5") == INVALID
@@ -290,9 +280,7 @@ def test_a_controller_that_is_down_has_forgotten_nothing(slurm: Target, commands
 
 def test_slurm_directives(slurm: Target, commands: Commands) -> None:
     commands.set("sbatch", "12;cluster\n")
-    job = slurm.start(
-        NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90", QUEUE="q", PROJECT="p"
-    )
+    job = slurm.start(NODES="2", PROCESSES="5", CPUS="2", MEMORY="100", WALLTIME="90", QUEUE="q", PROJECT="p")
     assert job.id == "12"
     assert commands.args("sbatch") == ["--parsable --ignore-pbs .gpe_job"]
     lines = job.read(".gpe_job").splitlines()

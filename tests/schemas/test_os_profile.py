@@ -193,8 +193,7 @@ ORIGINAL_IDB = make_schema(TEMPLATE_TYPES, IDB)
 ORIGINAL_OSP = make_schema(
     PROFILE_TYPES,
     OSP,
-    f'<import namespace="{IDB}" schemaLocation="idb.xsd"/>'
-    '<element name="Profile" type="tns:ProfileType"/>',
+    f'<import namespace="{IDB}" schemaLocation="idb.xsd"/><element name="Profile" type="tns:ProfileType"/>',
 )
 
 

@@ -92,9 +92,7 @@ def test_examples_in_the_documentation_are_valid(engine: Callable[[str], list[st
     shown = 0
     for declaration in DECLARATIONS.values():
         text = declaration.findtext(f"{XS}annotation/{XS}documentation", "")
-        for name, rest in re.findall(
-            r"\n\n\s+<(?:osp|idb):(Profile|Template)(.*)\Z", text, re.DOTALL
-        ):
+        for name, rest in re.findall(r"\n\n\s+<(?:osp|idb):(Profile|Template)(.*)\Z", text, re.DOTALL):
             prefix = "osp" if name == "Profile" else "idb"
             bound = rest if "xmlns:" in rest else f" {BINDINGS}{rest}"
             assert engine(f"<{prefix}:{name}{bound}".strip()) == []

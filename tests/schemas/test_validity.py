@@ -51,8 +51,7 @@ VALID = {
     "same name twice": in_profile('<idb:Template name="T"/><idb:Template name="T"/>'),
     "templates of both namespaces": in_profile("<osp:Template/><idb:Template/><osp:Template/>"),
     "children of osp:Template": in_profile(
-        '<osp:Template><idb:Invocation><idb:Body/></idb:Invocation><idb:Field name="F"/>'
-        "</osp:Template>"
+        '<osp:Template><idb:Invocation><idb:Body/></idb:Invocation><idb:Field name="F"/></osp:Template>'
     ),
     "static script": in_invocation(
         "<idb:Description>d</idb:Description>"
@@ -75,9 +74,7 @@ VALID = {
         "<jsdl:ApplicationName>a</jsdl:ApplicationName>"
         "<jsdl:ApplicationVersion>1</jsdl:ApplicationVersion><jsdl:Description>d</jsdl:Description>"
     ),
-    "application of both": application(
-        "<osp:ApplicationName/><jsdl:ApplicationVersion/><osp:Description/>"
-    ),
+    "application of both": application("<osp:ApplicationName/><jsdl:ApplicationVersion/><osp:Description/>"),
     "hint for an editor": in_profile("", 'name="p" xsi:schemaLocation="urn:none nowhere.xsd"'),
     "bare template": '<Template xmlns="http://gpe.intel.com/idb"/>',
 }
@@ -96,10 +93,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     "field without name": (field(""), NAMELESS),
     "tag without name": (in_field("<idb:Tag/>"), NAMELESS),
     "storage without name": (in_profile('<osp:Storage template="T"/>'), NAMELESS),
-    "storage without template": (
-        in_profile('<osp:Storage name="s"/>'),
-        ("required", "template"),
-    ),
+    "storage without template": (in_profile('<osp:Storage name="s"/>'), ("required", "template")),
     "application without name": (
         application("<osp:ApplicationName/><osp:ApplicationVersion/>", 'template="T"'),
         NAMELESS,
@@ -134,10 +128,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
         in_template('<idb:Field name="F"/><idb:Invocation><idb:Body/></idb:Invocation>'),
         ("Invocation", CHILDLESS),
     ),
-    "default before tag": (
-        in_field('<idb:Default>a</idb:Default><idb:Tag name="a"/>'),
-        ("Tag", CHILDLESS),
-    ),
+    "default before tag": (in_field('<idb:Default>a</idb:Default><idb:Tag name="a"/>'), ("Tag", CHILDLESS)),
     "max before min": (in_field("<idb:Max>1</idb:Max><idb:Min>1</idb:Min>"), ("Min", CHILDLESS)),
     "two defaults": (in_field("<idb:Default/><idb:Default/>"), ("Default", CHILDLESS)),
     "two bodies": (in_invocation("<idb:Body/><idb:Body/>"), ("Body", CHILDLESS)),
@@ -146,10 +137,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
         ("StaticScript", CHILDLESS),
     ),
     "invocation without body": (in_invocation(""), ("Body", "StaticScript", CHILDLESS)),
-    "application without version": (
-        application("<osp:ApplicationName/>"),
-        ("ApplicationVersion", CHILDLESS),
-    ),
+    "application without version": (application("<osp:ApplicationName/>"), ("ApplicationVersion", CHILDLESS)),
     "application with two names": (
         application("<osp:ApplicationName/><jsdl:ApplicationName/><osp:ApplicationVersion/>"),
         ("ApplicationName", CHILDLESS),
@@ -161,10 +149,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     "template of jsdl": (in_profile("<jsdl:Template/>"), ("Template", CHILDLESS)),
     "child in a text": (in_field("<idb:Value><b/></idb:Value>"), ("Value", "content")),
     "unknown attribute": (field('name="F" unit="s"'), ("unit", "not allowed")),
-    "our attribute without its prefix": (
-        field('name="F" pattern=".*"'),
-        ("pattern", "not allowed"),
-    ),
+    "our attribute without its prefix": (field('name="F" pattern=".*"'), ("pattern", "not allowed")),
     "unknown attribute of ours": (field('name="F" ext:patern=".*"'), ("patern", "not allowed")),
     "xml:lang": (field('name="F" xml:lang="en"'), ("lang", "not allowed")),
     **{
@@ -173,17 +158,12 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
             "Profile": in_profile("", 'name="p" ext:pattern=""'),
             "Template": in_profile('<idb:Template ext:pattern=""/>'),
             "osp:Template": in_profile('<osp:Template ext:pattern=""/>'),
-            "Invocation": in_template(
-                '<idb:Invocation ext:pattern=""><idb:Body/></idb:Invocation>'
-            ),
-            "StaticScript": in_invocation(
-                '<idb:StaticScript fileName="a" arguments="" ext:pattern=""/>'
-            ),
+            "Invocation": in_template('<idb:Invocation ext:pattern=""><idb:Body/></idb:Invocation>'),
+            "StaticScript": in_invocation('<idb:StaticScript fileName="a" arguments="" ext:pattern=""/>'),
             "Tag": in_field('<idb:Tag name="a" ext:pattern=""/>'),
             "Storage": in_profile('<osp:Storage name="s" template="T" ext:pattern=""/>'),
             "Application": application(
-                "<osp:ApplicationName/><osp:ApplicationVersion/>",
-                'name="a" template="T" ext:pattern=""',
+                "<osp:ApplicationName/><osp:ApplicationVersion/>", 'name="a" template="T" ext:pattern=""'
             ),
         }.items()
     },
@@ -213,10 +193,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     # Roots.
     "profile of no namespace": ('<Profile name="p"/>', ("Profile",)),
-    "osp:Template as a root": (
-        '<Template xmlns="http://gpe.intel.com/osprs/profile"/>',
-        ("Template",),
-    ),
+    "osp:Template as a root": ('<Template xmlns="http://gpe.intel.com/osprs/profile"/>', ("Template",)),
     "field as a root": ('<Field xmlns="http://gpe.intel.com/idb" name="F"/>', ("Field",)),
 }
 
@@ -237,15 +214,11 @@ def test_all_that_is_wrong_is_told(engine: Engine) -> None:
 DISAGREEMENTS = {
     "libxml2 takes an exponent without digits": in_field("<idb:Min>1e</idb:Min>"),
     "xmlschema takes a no-break space between elements": in_profile("\N{NO-BREAK SPACE}"),
-    "xmlschema takes a no-break space around a limit": in_field(
-        "<idb:Min>\N{NO-BREAK SPACE}1</idb:Min>"
-    ),
+    "xmlschema takes a no-break space around a limit": in_field("<idb:Min>\N{NO-BREAK SPACE}1</idb:Min>"),
     "xmlschema takes an empty CDATA section in an empty element": in_profile(
         '<osp:Storage name="s" template="T"><![CDATA[]]></osp:Storage>'
     ),
-    "xmlschema raises a KeyError for a type that does not exist": field(
-        'name="F" xsi:type="idb:Nope"'
-    ),
+    "xmlschema raises a KeyError for a type that does not exist": field('name="F" xsi:type="idb:Nope"'),
 }
 
 

@@ -27,21 +27,13 @@ if TYPE_CHECKING:
     from osprofile.source import Location
 
 PROFILES_ROOT = get_bundled_directory()
-STATE_TITLES = {
-    "STATE": "States of jobs",
-    "NODE_STATE": "States of nodes",
-    "QUEUE_STATE": "States of queues",
-}
+STATE_TITLES = {"STATE": "States of jobs", "NODE_STATE": "States of nodes", "QUEUE_STATE": "States of queues"}
 START = "START"
 
 
 def list_profiles() -> list[str]:
     """Return the names of the bundled profiles; first `linux`, which the others extend."""
-    names = [
-        n
-        for n in Repository([PROFILES_ROOT]).list_names()
-        if path.isdir(path.join(PROFILES_ROOT, n))
-    ]
+    names = [n for n in Repository([PROFILES_ROOT]).list_names() if path.isdir(path.join(PROFILES_ROOT, n))]
     return sorted(names, key=lambda name: (name != "linux", name))
 
 
@@ -103,9 +95,7 @@ class _ProfilePage:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         plan = get_plan(profile, START, "", None)
-        self.job_fields = [
-            f for name, f in sorted(plan.declarations.items()) if name in plan.settable
-        ]
+        self.job_fields = [f for name, f in sorted(plan.declarations.items()) if name in plan.settable]
 
     def format_page(self) -> str:
         return "\n".join(
@@ -119,7 +109,9 @@ class _ProfilePage:
 
     def _format_head(self) -> str:
         chain = " extends ".join(d.name for d in self.profile.documents)
-        return f"## Reference\n\n{escape_text(chain)}. UspaceRoot is {format_code(self.profile.uspace_root)}.\n"
+        return (
+            f"## Reference\n\n{escape_text(chain)}. UspaceRoot is {format_code(self.profile.uspace_root)}.\n"
+        )
 
     # Fields
 
@@ -168,9 +160,7 @@ class _ProfilePage:
         item = f"{format_code(field.name)}\n:   {description}{facts}\n"
         if field.value is None or "\n" not in field.value:
             return item
-        return (
-            f"{item}\n{indent_content(format_details(field.name, format_block(field.value, 'sh')))}"
-        )
+        return f"{item}\n{indent_content(format_details(field.name, format_block(field.value, 'sh')))}"
 
     # Templates
 
@@ -181,19 +171,14 @@ class _ProfilePage:
             yield f"{escape_text(template.description)}\n"
             yield self._format_origin(template)
             shown = [i for i in template.invocations.values() if i.name or i.description]
-            rows = [
-                (format_code(i.name) if i.name else "default", escape_text(i.description))
-                for i in shown
-            ]
+            rows = [(format_code(i.name) if i.name else "default", escape_text(i.description)) for i in shown]
             yield format_table(["variation", ""], rows)
             yield self._format_own_fields(template)
             for invocation in template.invocations.values():
                 yield _format_script(template, invocation)
 
     def _format_origin(self, template: Template) -> str:
-        overridden = [
-            _format_location(entity.location) for entity in self.profile.list_overridden(template)
-        ]
+        overridden = [_format_location(entity.location) for entity in self.profile.list_overridden(template)]
         suffix = f"; overrides {', '.join(overridden)}" if overridden else ""
         return f"Defined in {_format_location(template.location)}{suffix}.\n"
 
@@ -219,10 +204,7 @@ class _ProfilePage:
             ],
         )
         if self.profile.storages:
-            rows = [
-                (format_code(s.name), format_code(s.template))
-                for s in self.profile.storages.values()
-            ]
+            rows = [(format_code(s.name), format_code(s.template)) for s in self.profile.storages.values()]
             yield "## Storages\n"
             yield format_table(["storage", "template"], rows)
         for field, template in list_fields(self.profile):
@@ -265,6 +247,4 @@ def _format_script(template: Template, invocation: Invocation) -> str:
         return format_details(
             f"{title}: static script {script.file_name}", format_block(script.body.text, "sh")
         )
-    return format_details(
-        title, format_block(invocation.body.text if invocation.body else "", "sh")
-    )
+    return format_details(title, format_block(invocation.body.text if invocation.body else "", "sh"))

@@ -46,10 +46,7 @@ def format_rules_page() -> str:
 
 
 def _format_index() -> str:
-    rows = [
-        (f"[{r.code}](#{r.code.lower()})", r.severity, escape_text(r.summary))
-        for r in RULES.values()
-    ]
+    rows = [(f"[{r.code}](#{r.code.lower()})", r.severity, escape_text(r.summary)) for r in RULES.values()]
     return format_table(["code", "", "what is wrong"], rows) + "\n"
 
 

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
-_ACTIONS: Final = {
-    "hold": TargetSystem.hold,
-    "resume": TargetSystem.resume,
-    "abort": TargetSystem.abort,
-}
+_ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "abort": TargetSystem.abort}
 RECENT_PERIOD: Final = 86400.0
 """Seconds for which `incarnate job list` shows jobs after their end."""
 
@@ -47,9 +43,7 @@ def list_jobs(selection: TargetSelection, *, include_old: bool, json: bool) -> i
     return run_cancellable(_list_jobs(selection, include_old=include_old, json=json))
 
 
-def control_jobs(
-    verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool
-) -> int:
+def control_jobs(verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
     """Hold, resume or abort jobs; with `json`, print their states afterwards."""
     return run_cancellable(_control_jobs(_ACTIONS[verb], selection, job_ids, json=json))
 
@@ -144,9 +138,7 @@ async def _list_jobs(selection: TargetSelection, *, include_old: bool, json: boo
             strict=True,
         ):
             fresh.update({(name, job_id): state for job_id, state in states.items()})
-        interrupted = {
-            record.number for name in selected for record in session.store.find_interrupted(name)
-        }
+        interrupted = {record.number for name in selected for record in session.store.find_interrupted(name)}
         job_rows = [
             _build_row(session, record, fresh, interrupted)
             for record in session.store.list_all_jobs()
@@ -157,9 +149,7 @@ async def _list_jobs(selection: TargetSelection, *, include_old: bool, json: boo
     return 1 if failures.exit_code else 0
 
 
-async def _refresh_target(
-    session: JobSession, name: str, failures: ErrorReporter
-) -> dict[str, JobStatus]:
+async def _refresh_target(session: JobSession, name: str, failures: ErrorReporter) -> dict[str, JobStatus]:
     """Query the states of a target's live jobs, and of those whose interrupted submission succeeded."""
     states: dict[str, JobStatus] = {}
     live = [record.status.job_id for record in session.store.list_live_jobs(name)]
@@ -179,10 +169,7 @@ async def _refresh_target(
 
 
 def _build_row(
-    session: JobSession,
-    record: JobRecord,
-    fresh: Mapping[tuple[str, str], JobStatus],
-    interrupted: set[int],
+    session: JobSession, record: JobRecord, fresh: Mapping[tuple[str, str], JobStatus], interrupted: set[int]
 ) -> JobRow:
     if not record.is_submitted:
         if record.number in interrupted:

@@ -10,13 +10,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from osprofile.cli.job.rows import (
-    JobRow,
-    choose_style,
-    format_elapsed,
-    format_outcome,
-    replace_controls,
-)
+from osprofile.cli.job.rows import JobRow, choose_style, format_elapsed, format_outcome, replace_controls
 from osprofile.cli.terminal import supports_colours
 
 if TYPE_CHECKING:
@@ -57,9 +51,7 @@ async def show_progress(
             max_lines,
         )
 
-    with Live(
-        get_renderable=build_table, console=console, auto_refresh=False, redirect_stdout=False
-    ) as live:
+    with Live(get_renderable=build_table, console=console, auto_refresh=False, redirect_stdout=False) as live:
         refresh_task = asyncio.ensure_future(_refresh_display(live))
         try:
             yield
@@ -83,9 +75,7 @@ def _build_table(
     from rich.text import Text
 
     if len(statuses) > max_lines:
-        statuses = sorted(
-            statuses, key=lambda pair: pair[1] is not None and pair[1].state.is_terminal
-        )
+        statuses = sorted(statuses, key=lambda pair: pair[1] is not None and pair[1].state.is_terminal)
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     for job, status in statuses[:max_lines]:

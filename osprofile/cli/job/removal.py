@@ -5,12 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
-from osprofile.cli.job.session import (
-    ErrorReporter,
-    JobSession,
-    make_ambiguity_error,
-    run_cancellable,
-)
+from osprofile.cli.job.session import ErrorReporter, JobSession, make_ambiguity_error, run_cancellable
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, quote_name
 
 if TYPE_CHECKING:
@@ -34,9 +29,7 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, json
                 record = _find_record(session, word)
                 session.store.delete_record(record.number)
                 row = rows.JobRow(record.target, record.status, record)
-                forgotten.append(
-                    row if record.is_submitted else session.row_from_cut_record(record)
-                )
+                forgotten.append(row if record.is_submitted else session.row_from_cut_record(record))
             except OSProfileError as error:
                 failures.report_error(error, "")
     if json:
@@ -60,8 +53,7 @@ def _find_record(session: JobSession, word: str) -> JobRecord:
     if record.is_submitted and not record.status.state.is_terminal:
         message = f"job {quote_name(word)} has not ended, according to the record"
         raise StoreError(
-            message,
-            hint="incarnate job status updates the record; incarnate job abort ends the job",
+            message, hint="incarnate job status updates the record; incarnate job abort ends the job"
         )
     if not record.is_submitted and record.is_being_submitted:
         raise StoreError(f"the job in {quote_name(word)} is being submitted")

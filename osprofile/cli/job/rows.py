@@ -126,9 +126,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
     }
 
 
-def format_table(
-    rows: Sequence[JobRow], *, columns: int | None = None, coloured: bool = False
-) -> str:
+def format_table(rows: Sequence[JobRow], *, columns: int | None = None, coloured: bool = False) -> str:
     """Return a table whose texts are never truncated.
 
     If its lines are longer than `columns`, the reasons get lines of their own.
@@ -136,9 +134,7 @@ def format_table(
     grid = [COLUMNS, *map(format_cells, rows)]
     widths = [max(map(_count_columns, column)) for column in zip(*grid, strict=True)]
     styles = ["", *map(choose_style, rows)]
-    is_too_wide = (
-        columns is not None and sum(widths) + len(_COLUMN_GAP) * (len(widths) - 1) > columns
-    )
+    is_too_wide = columns is not None and sum(widths) + len(_COLUMN_GAP) * (len(widths) - 1) > columns
     lines = []
     for line, style in zip(grid, styles, strict=True):
         texts = list(map(_pad_columns, line, widths))
@@ -201,10 +197,7 @@ def _count_columns(text: str) -> int:
         return len(text)
     import unicodedata
 
-    return sum(
-        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
-        for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def _pad_columns(text: str, width: int) -> str:

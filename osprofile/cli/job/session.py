@@ -134,10 +134,7 @@ class JobSession:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         for target in self._targets.values():
             if isinstance(target, TargetSystem):
@@ -226,9 +223,7 @@ class JobSession:
     @property
     def location_options(self) -> list[str]:
         """The options for the directories of profiles and the record, valid in any working directory."""
-        options = [
-            w for path in self._selection.profiles for w in ("--profiles", os.path.abspath(path))
-        ]
+        options = [w for path in self._selection.profiles for w in ("--profiles", os.path.abspath(path))]
         store = self._selection.store
         return [*options, "--store", os.path.abspath(store)] if store else options
 
@@ -240,11 +235,7 @@ class JobSession:
     def _load_recorded_profile(self, name: str) -> Profile:
         """Return a recorded profile: that of `--profile PATH` if it has the name, else by name."""
         path = self._default_profile()
-        if (
-            path
-            and common.is_profile_path(path)
-            and (profile := self._load_profile(path)).name == name
-        ):
+        if path and common.is_profile_path(path) and (profile := self._load_profile(path)).name == name:
             return profile
         try:
             return self._load_profile(name)
@@ -285,9 +276,7 @@ class ErrorReporter:
         self.report_error(error, f"job {quote_name(job.job_id)}")
 
 
-def find_jobs(
-    session: JobSession, job_ids: Sequence[str], reporter: ErrorReporter
-) -> list[JobReference]:
+def find_jobs(session: JobSession, job_ids: Sequence[str], reporter: ErrorReporter) -> list[JobReference]:
     """Return the jobs with these ids; report those that cannot be found."""
     jobs = []
     for job_id in job_ids:

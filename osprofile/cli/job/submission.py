@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
 from osprofile.cli.job.rows import JobRow
-from osprofile.cli.job.session import (
-    ErrorReporter,
-    JobReference,
-    JobSession,
-    run_cancellable,
-)
+from osprofile.cli.job.session import ErrorReporter, JobReference, JobSession, run_cancellable
 from osprofile.errors import ScriptCutError, format_message
 
 if TYPE_CHECKING:
@@ -25,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def submit_job(
-    selection: TargetSelection,
-    description: JobDescription,
-    *,
-    key: str | None,
-    wait: bool,
-    json: bool,
+    selection: TargetSelection, description: JobDescription, *, key: str | None, wait: bool, json: bool
 ) -> int:
     """Submit a job, print its id, and with `wait` wait for its end.
 
@@ -56,16 +46,12 @@ async def _submit_job(
         if not json:
             common.print_result(job.job_id)
         if wait:
-            codes = await waiter.await_jobs(
-                session, [job], ErrorReporter(), time_limit=None, json=json
-            )
+            codes = await waiter.await_jobs(session, [job], ErrorReporter(), time_limit=None, json=json)
             return codes[job.job_id]
         if json:
             status = target.monitor.get_status(job.job_id)
             record = session.store.find_job(target.name, job.job_id)
-            rows.print_rows(
-                [JobRow(target.name, record.status if record else status, record)], json=True
-            )
+            rows.print_rows([JobRow(target.name, record.status if record else status, record)], json=True)
     return 0
 
 
@@ -75,9 +61,7 @@ def _describe_interruption(session: JobSession, target: TargetSystem, key: str) 
     if record is None:
         return "incarnate: interrupted: nothing was submitted"
     if record.is_submitted:
-        return format_message(
-            f"incarnate: interrupted: the job was submitted: {record.status.job_id}"
-        )
+        return format_message(f"incarnate: interrupted: the job was submitted: {record.status.job_id}")
     message = "interrupted during the submission: the batch system may or may not have the job"
     return format_message(f"incarnate: {message}", hint=_format_remedy(session, key))
 

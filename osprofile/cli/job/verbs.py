@@ -48,9 +48,7 @@ StoreOption = Annotated[
 ]
 TimeoutOption = Annotated[
     str | None,
-    Option(
-        ("--timeout",), "Stop waiting after this time, as in 90, 1.5, 10m; exit with 124.", "TIME"
-    ),
+    Option(("--timeout",), "Stop waiting after this time, as in 90, 1.5, 10m; exit with 124.", "TIME"),
 ]
 JobsArgument = Annotated[
     list[str], Argument("The ids of the jobs, as job submit printed them.", "JOB...", "jobs")
@@ -78,12 +76,8 @@ def submit(
     processes: Annotated[
         str | None, Option(("--processes", "-n"), "The number of processes on all nodes.", "N")
     ] = None,
-    cpus: Annotated[
-        str | None, Option(("--cpus", "-c"), "The number of CPUs for each process.", "N")
-    ] = None,
-    memory: Annotated[
-        str | None, Option(("--memory",), "The memory on each node, in MiB.", "MIB")
-    ] = None,
+    cpus: Annotated[str | None, Option(("--cpus", "-c"), "The number of CPUs for each process.", "N")] = None,
+    memory: Annotated[str | None, Option(("--memory",), "The memory on each node, in MiB.", "MIB")] = None,
     walltime: Annotated[
         str | None,
         Option(
@@ -94,37 +88,28 @@ def submit(
     ] = None,
     cputime: Annotated[str | None, Option(("--cputime",), "The limit of CPU time.", "TIME")] = None,
     env: Annotated[
-        list[str],
-        Option(("--env", "-e"), "Set an environment variable; may be repeated.", "NAME=VALUE"),
+        list[str], Option(("--env", "-e"), "Set an environment variable; may be repeated.", "NAME=VALUE")
     ] = [],
-    stdin: Annotated[
-        str | None, Option(("--stdin",), "Read standard input from this file.", "FILE")
-    ] = None,
+    stdin: Annotated[str | None, Option(("--stdin",), "Read standard input from this file.", "FILE")] = None,
     stdout: Annotated[
         str | None, Option(("--stdout",), "Write standard output to this file.", "FILE")
     ] = None,
-    stderr: Annotated[
-        str | None, Option(("--stderr",), "Write standard error to this file.", "FILE")
-    ] = None,
+    stderr: Annotated[str | None, Option(("--stderr",), "Write standard error to this file.", "FILE")] = None,
     directory: Annotated[
-        str | None,
-        Option(("--directory",), "The job's working directory [default: a new one].", "PATH"),
+        str | None, Option(("--directory",), "The job's working directory [default: a new one].", "PATH")
     ] = None,
     application: ApplicationOption = None,
     set: Annotated[  # noqa: A002  # the option's name
-        list[str],
-        Option(("--set", "-s"), "Set any field of the profile.", "NAME=VALUE", "assignments"),
+        list[str], Option(("--set", "-s"), "Set any field of the profile.", "NAME=VALUE", "assignments")
     ] = [],
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     key: Annotated[
-        str | None,
-        Option(("--key",), "A name of your choice: each key is submitted only once.", "KEY"),
+        str | None, Option(("--key",), "A name of your choice: each key is submitted only once.", "KEY")
     ] = None,
     store: StoreOption = None,
     wait: Annotated[
-        bool,
-        Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code."),
+        bool, Option(("--wait",), "Wait for the job, as job wait does, and exit with its exit code.")
     ] = False,
     json: JsonOption = False,
 ) -> int:
@@ -203,8 +188,7 @@ def list_(
         bool, Option(("--all",), "Also list jobs that ended more than a day ago.")
     ] = False,
     profile: Annotated[
-        str | None,
-        Option(("--profile", "-p"), "List only jobs of this profile.", "NAME|PATH", "profiles"),
+        str | None, Option(("--profile", "-p"), "List only jobs of this profile.", "NAME|PATH", "profiles")
     ] = None,
     host: HostOption = None,
     context: ContextOption = [],
@@ -282,10 +266,7 @@ def hold(
     from osprofile.cli.job import operations
 
     return operations.control_jobs(
-        "hold",
-        _select_target(profile, host, context, profiles, store),
-        _require_jobs(jobs),
-        json=json,
+        "hold", _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
     )
 
 
@@ -309,10 +290,7 @@ def resume(
     from osprofile.cli.job import operations
 
     return operations.control_jobs(
-        "resume",
-        _select_target(profile, host, context, profiles, store),
-        _require_jobs(jobs),
-        json=json,
+        "resume", _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
     )
 
 
@@ -337,18 +315,14 @@ def abort(
     from osprofile.cli.job import operations
 
     return operations.control_jobs(
-        "abort",
-        _select_target(profile, host, context, profiles, store),
-        _require_jobs(jobs),
-        json=json,
+        "abort", _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
     )
 
 
 def forget(
     *,
     jobs: Annotated[
-        list[str],
-        Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB..."),
+        list[str], Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...")
     ] = [],
     profile: RecordedProfileOption = None,
     host: HostOption = None,
@@ -375,11 +349,7 @@ def forget(
 
 
 def _select_target(
-    profile: str | None,
-    host: str | None,
-    context: list[str],
-    profiles: list[str],
-    store: str | None,
+    profile: str | None, host: str | None, context: list[str], profiles: list[str], store: str | None
 ) -> "TargetSelection":
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.target_names import parse_host_context

@@ -9,13 +9,7 @@ from osprofile.cli import common
 from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
 from osprofile.cli.job.rows import JobRow
-from osprofile.cli.job.session import (
-    ErrorReporter,
-    JobReference,
-    JobSession,
-    find_jobs,
-    run_cancellable,
-)
+from osprofile.cli.job.session import ErrorReporter, JobReference, JobSession, find_jobs, run_cancellable
 from osprofile.errors import OSProfileError, format_message, quote_name
 from osprofile.jobs.state import JobState
 
@@ -83,12 +77,8 @@ async def await_jobs(
             task.result()  # raises the exception of a bug
     if json:
         pairs = ((job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs)
-        rows.print_rows(
-            [_build_row(session, job, status) for job, status in pairs if status], json=True
-        )
-    return {
-        job.job_id: _report_exit_code(job, ended.get(job), timed_out=job in late) for job in jobs
-    }
+        rows.print_rows([_build_row(session, job, status) for job, status in pairs if status], json=True)
+    return {job.job_id: _report_exit_code(job, ended.get(job), timed_out=job in late) for job in jobs}
 
 
 async def _await_end(
@@ -107,9 +97,7 @@ def _build_row(session: JobSession, job: JobReference, status: JobStatus) -> Job
 
 def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out: bool) -> int:
     if timed_out:
-        common.print_message(
-            f"incarnate: job {quote_name(job.job_id)} has not ended yet; it continues"
-        )
+        common.print_message(f"incarnate: job {quote_name(job.job_id)} has not ended yet; it continues")
         return TIMED_OUT
     if status is None:  # _await_end has printed the error
         return PASS_THROUGH_ERROR

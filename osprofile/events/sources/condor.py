@@ -42,12 +42,7 @@ from osprofile.events.sources.base import (
 )
 from osprofile.events.sources.condor_xml import ElementReader
 from osprofile.events.tail import REPLAY_ALL, RotatedLog
-from osprofile.events.timestamps import (
-    LocalTimePrefixes,
-    WallTime,
-    parse_iso_minute,
-    parse_numbers_at,
-)
+from osprofile.events.timestamps import LocalTimePrefixes, WallTime, parse_iso_minute, parse_numbers_at
 
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Source, SourceOptions
@@ -165,9 +160,7 @@ class EntryParser(StatelessLineParser):
     def __init__(self, since: int, *, extended: bool) -> None:
         self._time_prefixes = LocalTimePrefixes(parse_minute, since)
         super().__init__(self._time_prefixes)
-        self._suffix_table = (
-            {**EVENT_SUFFIXES, **EXTENDED_SUFFIXES} if extended else dict(EVENT_SUFFIXES)
-        )
+        self._suffix_table = {**EVENT_SUFFIXES, **EXTENDED_SUFFIXES} if extended else dict(EVENT_SUFFIXES)
         self._suffixes = StateSuffixes({}, self._format_suffix)
         self._element_reader = ElementReader([*self._suffix_table, TERMINATED])
         self._reset_day = 0

@@ -15,9 +15,7 @@ from osprofile.events.timestamps import is_number
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-_ATTRIBUTE_PATTERN: Final = re.compile(
-    r'<a n="(\w+)">\s*<(?:[a-z] v="([^"]*)"|[a-z]+>([^<]*))', re.ASCII
-)
+_ATTRIBUTE_PATTERN: Final = re.compile(r'<a n="(\w+)">\s*<(?:[a-z] v="([^"]*)"|[a-z]+>([^<]*))', re.ASCII)
 _EVENT_NUMBER_TAG: Final = '<a n="EventTypeNumber"><i>'
 _NORMAL_FLAGS: Final = {"t": "1", "f": "0", "true": "1", "false": "0"}
 _ATTRIBUTE_LINE: Final = re.compile(
@@ -57,9 +55,7 @@ class ElementReader:
     """Finds the fields of elements; `numbers` are the kinds of events that are wanted."""
 
     def __init__(self, numbers: Collection[int]) -> None:
-        self._known_forms: dict[str, list[_ElementForm]] = {
-            f"{number}</"[:3]: [] for number in numbers
-        }
+        self._known_forms: dict[str, list[_ElementForm]] = {f"{number}</"[:3]: [] for number in numbers}
         self._ignored_keys = {f"{number}</"[:3] for number in range(100)} - self._known_forms.keys()
 
     def parse_elements(self, text: str) -> list[EntryFields]:

@@ -15,12 +15,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.emit import DONE, FAILED, format_suffix
-from osprofile.events.sources.base import (
-    LogSource,
-    StatelessLineParser,
-    StateSuffixes,
-    make_older_file_test,
-)
+from osprofile.events.sources.base import LogSource, StatelessLineParser, StateSuffixes, make_older_file_test
 from osprofile.events.tail import RotatedLog, StartPolicy
 from osprofile.events.timestamps import EpochPrefixes
 

@@ -243,11 +243,7 @@ class ExtendedLineParser(StatelessLineParser):
         number = parse_leading_integer(rest) or 0
         match kind:
             case "JOB_STATUS":
-                return (
-                    format_status_suffix(rest)
-                    if number in (32, 64)
-                    else EXTENDED_STATES.get(number, "")
-                )
+                return format_status_suffix(rest) if number in (32, 64) else EXTENDED_STATES.get(number, "")
             case "JOB_REQUEUE":
                 return PENDING_SUFFIX
             case "JOB_EXCEPT" if number & END_EXCEPTIONS:

@@ -47,11 +47,7 @@ from osprofile.events.timestamps import LocalTimePrefixes, WallTime, parse_numbe
 if TYPE_CHECKING:
     from osprofile.events.sources.base import Source, SourceOptions
 
-EVENT_SUFFIXES: Final = {
-    "Job Queued": PENDING_SUFFIX,
-    "Job Run": ACTIVE_SUFFIX,
-    "Job deleted": FAILED_SUFFIX,
-}
+EVENT_SUFFIXES: Final = {"Job Queued": PENDING_SUFFIX, "Job Run": ACTIVE_SUFFIX, "Job deleted": FAILED_SUFFIX}
 """The beginnings of the messages whose suffix is fixed."""
 _MESSAGE_PATTERN: Final = r"Job (?:Queued|Run|deleted)|Exit_status[^ ;\n]*+|job_id:[^;\n]*+"
 _EXTENDED_PATTERN: Final = (
@@ -61,9 +57,7 @@ _EXTENDED_PATTERN: Final = (
 )
 _MESSAGES_BY_TYPE: Final = {"0100": ("enqueuing",)}
 """Types of which only these messages are events."""
-_LINE_TEMPLATE: Final = (
-    r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
-)
+_LINE_TEMPLATE: Final = r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 
 
 def open_source(options: SourceOptions) -> Source:
@@ -122,9 +116,7 @@ class LineParser(StatelessLineParser):
 class ExtendedLineParser(TimedLineParser):
     """Parses all events; remembers which jobs run or are being deleted, and the holds of the others."""
 
-    pattern = re.compile(
-        _LINE_TEMPLATE.format(types="(0(?:008|01[06]|100))", messages=_EXTENDED_PATTERN)
-    )
+    pattern = re.compile(_LINE_TEMPLATE.format(types="(0(?:008|01[06]|100))", messages=_EXTENDED_PATTERN))
 
     def __init__(self, prefixes: LocalTimePrefixes) -> None:
         super().__init__(prefixes)
@@ -138,9 +130,7 @@ class ExtendedLineParser(TimedLineParser):
         if not message.startswith(_MESSAGES_BY_TYPE.get(kind, "")):
             return ""
         job, message = _convert_commit(job, message)
-        suffix = self._convert_basic_message(job, message) or self._convert_extended_message(
-            job, message
-        )
+        suffix = self._convert_basic_message(job, message) or self._convert_extended_message(job, message)
         prefix = suffix and job and self.prefixes.format_prefix(when)
         return f"{prefix}{job}{suffix}" if prefix else ""
 

@@ -86,9 +86,7 @@ def open_source(options: SourceOptions) -> Source:
 
 def _make_start_policy(since: int) -> StartPolicy:
     prefixes = LocalTimePrefixes(parse_iso_minute, since)
-    return StartPolicy(
-        make_older_file_test(_FIRST_TIME, lambda text: bool(prefixes.format_prefix(text)))
-    )
+    return StartPolicy(make_older_file_test(_FIRST_TIME, lambda text: bool(prefixes.format_prefix(text))))
 
 
 @final

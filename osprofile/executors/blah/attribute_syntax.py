@@ -51,9 +51,7 @@ def _read_quoted(text: str, start: int) -> tuple[str, int]:
         end = inner.end() if inner else at
         pieces.append(text[at:end])
         if end == len(text):
-            message = (
-                f"the quote at character {start + 1} is not closed: {quote_value(text[start:], 40)}"
-            )
+            message = f"the quote at character {start + 1} is not closed: {quote_value(text[start:], 40)}"
             raise ValueError(message)
         if not text.startswith("''", end):
             return "".join(pieces), end + 1
@@ -76,8 +74,7 @@ def parse_v1_environment(text: str) -> dict[str, str]:
     entries = [entry.strip(_BLANKS) for entry in text.split(";")]
     pairs = [_split_assignment(entry) for entry in entries if entry]
     return {
-        name.rstrip(_BLANKS): value.lstrip(_BLANKS) if name[-1] in _BLANKS else value
-        for name, value in pairs
+        name.rstrip(_BLANKS): value.lstrip(_BLANKS) if name[-1] in _BLANKS else value for name, value in pairs
     }
 
 

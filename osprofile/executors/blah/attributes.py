@@ -113,9 +113,7 @@ def _make_arguments_reader(split: Callable[[str], list[str]]) -> Callable[[Submi
     return read_arguments
 
 
-def _make_environment_reader(
-    parse: Callable[[str], dict[str, str]],
-) -> Callable[[SubmitAd, str], object]:
+def _make_environment_reader(parse: Callable[[str], dict[str, str]]) -> Callable[[SubmitAd, str], object]:
     def read_environment(ad: SubmitAd, name: str) -> dict[str, str] | None:
         variables = ad.parse_value(name, parse)
         if variables is None:
@@ -132,18 +130,12 @@ def _make_environment_reader(
 
 ATTRIBUTE_RULES: Final = (
     AttributeRule("Cmd", "executable", _read_executable),
-    AttributeRule(
-        "Arguments", "arguments", _make_arguments_reader(attribute_syntax.split_v2_arguments)
-    ),
+    AttributeRule("Arguments", "arguments", _make_arguments_reader(attribute_syntax.split_v2_arguments)),
     AttributeRule("Args", "arguments", _make_arguments_reader(attribute_syntax.split_v1_arguments)),
     AttributeRule(
-        "Environment",
-        "environment",
-        _make_environment_reader(attribute_syntax.parse_v2_environment),
+        "Environment", "environment", _make_environment_reader(attribute_syntax.parse_v2_environment)
     ),
-    AttributeRule(
-        "Env", "environment", _make_environment_reader(attribute_syntax.parse_v1_environment)
-    ),
+    AttributeRule("Env", "environment", _make_environment_reader(attribute_syntax.parse_v1_environment)),
     AttributeRule("In", "stdin", SubmitAd.get_path),
     AttributeRule("Out", "stdout", SubmitAd.get_path),
     AttributeRule("Err", "stderr", SubmitAd.get_path),
@@ -272,9 +264,7 @@ def _set_other_fields(translation: _Translation) -> None:
                 continue
             if name.upper() not in translation.settable_fields:
                 hint = f"the profile needs a settable field {name.upper()}"
-                raise translation.ad.make_refusal(
-                    name, "this batch system's profile cannot pass it on", hint
-                )
+                raise translation.ad.make_refusal(name, "this batch system's profile cannot pass it on", hint)
             _set_field(translation, name, name.upper(), value)
     for name in translation.ad.list_names():
         if name.lower() not in _HANDLED_ATTRIBUTES:
@@ -292,9 +282,7 @@ def _set_option_fields(translation: _Translation, text: str) -> None:
     for option, (name, value) in options.items():
         if name not in translation.settable_fields:
             reason = f"the option {option} is not accepted by this batch system"
-            raise translation.ad.make_refusal(
-                _OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}"
-            )
+            raise translation.ad.make_refusal(_OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}")
         _set_field(translation, f"{_OPTIONS_ATTRIBUTE}, option {option}", name, value)
 
 
@@ -302,9 +290,7 @@ def _copy_to_field(translation: _Translation, name: str) -> None:
     field_name = name.upper()
     if field_name not in translation.settable_fields:
         if name.lower() not in _SILENTLY_IGNORED:
-            translation.add_warning(
-                f"attribute {name} is left out: the profile has no settable {field_name}"
-            )
+            translation.add_warning(f"attribute {name} is left out: the profile has no settable {field_name}")
         return
     value = translation.ad.get_text(name)
     if value:
@@ -337,9 +323,7 @@ def _apply_requirements(translation: _Translation) -> None:
     translation.ad.warnings.extend(warnings)
     for name, value in values.items():
         if name not in translation.settable_fields:
-            translation.add_warning(
-                f"CERequirements: the profile has no settable {name}; it is left out"
-            )
+            translation.add_warning(f"CERequirements: the profile has no settable {name}; it is left out")
         elif value:
             _set_field(translation, "CERequirements", name, value)
 

@@ -69,9 +69,7 @@ class BatchSystem:
             return await self._submit_new(submit, None)
         if key in self._running_submissions:
             return await asyncio.shield(self._running_submissions[key])
-        task = self._running_submissions[key] = asyncio.ensure_future(
-            self._submit_with_retry(key, submit)
-        )
+        task = self._running_submissions[key] = asyncio.ensure_future(self._submit_with_retry(key, submit))
         task.add_done_callback(lambda _: self._running_submissions.pop(key))
         return await task
 

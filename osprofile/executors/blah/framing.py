@@ -14,9 +14,7 @@ MAX_LINE_LENGTH: Final = 16 * 1024 * 1024
 """Bytes of a request line. The protocol has no limit; this one bounds the memory."""
 
 _LINE_END: Final = re.compile(rb"[\r\n\0]+")
-_FIELD_ESCAPES: Final = str.maketrans(
-    {" ": "\\ ", "\t": "\\ ", "\\": "\\\\", "\n": "-", "\r": "", "\0": ""}
-)
+_FIELD_ESCAPES: Final = str.maketrans({" ": "\\ ", "\t": "\\ ", "\\": "\\\\", "\n": "-", "\r": "", "\0": ""})
 _EMPTY_FIELD: Final = "N/A"
 
 

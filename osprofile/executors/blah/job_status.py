@@ -16,15 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from osprofile.executors.blah.classad import Evaluator, parse_ad, parse_expression, write_ad
-from osprofile.executors.blah.results import (
-    COMPLETED,
-    HELD,
-    IDLE,
-    REMOVED,
-    RUNNING,
-    Result,
-    join_lines,
-)
+from osprofile.executors.blah.results import COMPLETED, HELD, IDLE, REMOVED, RUNNING, Result, join_lines
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:

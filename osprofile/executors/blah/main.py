@@ -49,9 +49,7 @@ def main() -> NoReturn:
     try:
         stdin, stdout = detach_stdio()
     except OSError as error:
-        sys.stderr.write(
-            f"{PROGRAM_NAME}: standard input and output are needed: {error.strerror}\n"
-        )
+        sys.stderr.write(f"{PROGRAM_NAME}: standard input and output are needed: {error.strerror}\n")
         sys.exit(2)
     from osprofile.executors.blah.server import Server
 
@@ -76,13 +74,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
         allow_abbrev=False,
     )
     add: Any = parser.add_argument
-    add(
-        "--profiles",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="search DIR for profiles first",
-    )
+    add("--profiles", action="append", default=[], metavar="DIR", help="search DIR for profiles first")
     add("--map", action="append", default=[], metavar="GRIDTYPE=PROFILE",
         help="the profile of a GridType that is not the name of one")  # fmt: skip
     add("--config", metavar="FILE", help="further settings")
@@ -103,9 +95,7 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
         error.message = f"--map: {error.message}"
         raise
     return replace(
-        settings,
-        profiles=(*options.profiles, *settings.profiles),
-        log=options.log or settings.log,
+        settings, profiles=(*options.profiles, *settings.profiles), log=options.log or settings.log
     ), options.dry_run
 
 

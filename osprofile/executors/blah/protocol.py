@@ -18,12 +18,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, final
 
 from osprofile.errors import quote_value
-from osprofile.executors.blah.framing import (
-    MAX_LINE_LENGTH,
-    LineSplitter,
-    encode_line,
-    split_line,
-)
+from osprofile.executors.blah.framing import MAX_LINE_LENGTH, LineSplitter, encode_line, split_line
 from osprofile.executors.blah.requests import ImmediateRequest, Quit, Reply, Request
 
 if TYPE_CHECKING:
@@ -31,9 +26,7 @@ if TYPE_CHECKING:
 
     from osprofile.executors.blah.results import Result
 
-VERSION_BANNER: Final = (
-    "$GahpVersion: 1.8.0 Mar 31 2008 osprofile\\ blahpd\\ (poly,new_esc_format) $"
-)
+VERSION_BANNER: Final = "$GahpVersion: 1.8.0 Mar 31 2008 osprofile\\ blahpd\\ (poly,new_esc_format) $"
 """The version as it stands on the wire; clients parse it."""
 
 DEFAULT_WINDOW: Final = 20_000
@@ -84,11 +77,7 @@ _BACKGROUND_COMMANDS: Final = {
     "BLAH_JOB_SUBMIT": _CommandSpec(2, ("",)),
     "BLAH_PING": _CommandSpec(2),
 }
-_IMMEDIATE_PARAMETER_COUNTS: Final = {
-    "CACHE_PROXY_FROM_FILE": 2,
-    "UNCACHE_PROXY": 1,
-    "USE_CACHED_PROXY": 1,
-}
+_IMMEDIATE_PARAMETER_COUNTS: Final = {"CACHE_PROXY_FROM_FILE": 2, "UNCACHE_PROXY": 1, "USE_CACHED_PROXY": 1}
 _CONNECTION_COMMANDS: Final = frozenset(
     {"ASYNC_MODE_OFF", "ASYNC_MODE_ON", "COMMANDS", "QUIT", "RESULTS", "VERSION"}
 )
@@ -136,9 +125,7 @@ class Connection:
             "COMMANDS": self._list_commands,
             "QUIT": self._handle_quit,
             "RESULTS": self._send_results,
-            "VERSION": lambda: self._output.append(
-                b"S " + VERSION_BANNER.encode("ascii") + b"\r\n"
-            ),
+            "VERSION": lambda: self._output.append(b"S " + VERSION_BANNER.encode("ascii") + b"\r\n"),
         }
         self.closed = False
         """Whether the client has said QUIT."""
@@ -301,7 +288,4 @@ def _make_requests(command: str, arguments: Sequence[str]) -> list[Request]:
         raise _CommandError(message)
     if len(job_ids) == 1:
         return [Request(command, request_id, (job_ids[0],))]
-    return [
-        Request(command, f"{request_id}.{number}", (job_id,))
-        for number, job_id in enumerate(job_ids)
-    ]
+    return [Request(command, f"{request_id}.{number}", (job_id,)) for number, job_id in enumerate(job_ids)]

@@ -68,9 +68,7 @@ _MAX_PROXY_SIZE: Final = 1024 * 1024
 class RequestHandler:
     """Handles the requests of a client; `dry_run`: scripts are printed instead of run."""
 
-    def __init__(
-        self, batch_systems: BatchSystems, settings: Settings, *, dry_run: bool = False
-    ) -> None:
+    def __init__(self, batch_systems: BatchSystems, settings: Settings, *, dry_run: bool = False) -> None:
         self._batch_systems, self._settings, self._dry_run = batch_systems, settings, dry_run
         self._cached_proxies: dict[str, str] = {}
         self._selected_proxy: str | None = None
@@ -190,9 +188,7 @@ class RequestHandler:
         job_id = JobId.parse(request.arguments[0])
         return job_id, self._batch_systems[job_id.lrms]
 
-    async def _query_job(
-        self, request: Request
-    ) -> tuple[JobId, BatchSystem, JobStatus | None, int]:
+    async def _query_job(self, request: Request) -> tuple[JobId, BatchSystem, JobStatus | None, int]:
         """Return a job, its status as of now, and the status number (0 if it is not known)."""
         job_id, system = self._locate_job(request)
         status = await system.get_job_status(job_id.native, 0.0)
@@ -260,14 +256,10 @@ class RequestHandler:
 class _StagedSubmission:
     """The submission of one job: its proxy is uploaded first, then START is run."""
 
-    def __init__(
-        self, batch_system: BatchSystem, submission: Submission, proxy: Proxy | None
-    ) -> None:
+    def __init__(self, batch_system: BatchSystem, submission: Submission, proxy: Proxy | None) -> None:
         self._target, self._proxy = batch_system.target, proxy
         self._directory = batch_system.target.new_job_directory()
-        self._description = build_staged_job(
-            submission, self._directory, has_proxy=proxy is not None
-        )
+        self._description = build_staged_job(submission, self._directory, has_proxy=proxy is not None)
 
     def render_script(self) -> str:
         return self._target.render_start_script(self._description)

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.requests import Request
 
 _DEFAULT_CONCURRENCY: Final = 500
-_CONCURRENCY_LIMITS: Final = {
-    "BLAH_JOB_SUBMIT": 64,
-    "BLAH_JOB_STATUS_ALL": 2,
-    "BLAH_JOB_STATUS_SELECT": 2,
-}
+_CONCURRENCY_LIMITS: Final = {"BLAH_JOB_SUBMIT": 64, "BLAH_JOB_STATUS_ALL": 2, "BLAH_JOB_STATUS_SELECT": 2}
 
 
 @final
@@ -29,9 +25,7 @@ class RequestQueue:
     """Runs `handle_request` for each request, as soon as its limit and `may_start()` allow it."""
 
     def __init__(
-        self,
-        handle_request: Callable[[Request], Awaitable[None]],
-        may_start: Callable[[], bool],
+        self, handle_request: Callable[[Request], Awaitable[None]], may_start: Callable[[], bool]
     ) -> None:
         self._handle_request, self._may_start = handle_request, may_start
         self._waiting: dict[str, deque[Request]] = {}

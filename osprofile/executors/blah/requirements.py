@@ -8,35 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from osprofile.executors.blah.classad import (
-    Evaluator,
-    Expression,
-    Literal,
-    OperatorChain,
-    Reference,
-    unparse,
-)
+from osprofile.executors.blah.classad import Evaluator, Expression, Literal, OperatorChain, Reference, unparse
 from osprofile.executors.blah.classad.writer import format_constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FIELD_SUFFIXES: Final = {
-    "==": "",
-    "=?=": "",
-    "is": "",
-    ">=": "_MIN",
-    ">": "_MIN",
-    "<=": "_MAX",
-    "<": "_MAX",
-}
+_FIELD_SUFFIXES: Final = {"==": "", "=?=": "", "is": "", ">=": "_MIN", ">": "_MIN", "<=": "_MAX", "<": "_MAX"}
 _MIRRORED_OPERATORS: Final = {">=": "<=", "<=": ">=", ">": "<", "<": ">"}
 _STRICT_BOUND_OFFSETS: Final = {">": 1, "<": -1}
 
 
-def translate_requirements(
-    node: Expression, evaluator: Evaluator
-) -> tuple[dict[str, str], list[str]]:
+def translate_requirements(node: Expression, evaluator: Evaluator) -> tuple[dict[str, str], list[str]]:
     """Return the values that an expression requires, by field name, and the warnings."""
     values: dict[str, str] = {}
     warnings = []

@@ -13,11 +13,7 @@ import signal
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.executors.blah.batch_systems import BatchSystems
-from osprofile.executors.blah.protocol import (
-    DEFAULT_COMMANDS,
-    PROXY_CACHE_COMMANDS,
-    Connection,
-)
+from osprofile.executors.blah.protocol import DEFAULT_COMMANDS, PROXY_CACHE_COMMANDS, Connection
 from osprofile.executors.blah.request_handler import RequestHandler
 from osprofile.executors.blah.request_queue import RequestQueue
 from osprofile.executors.blah.requests import Quit, Request
@@ -35,9 +31,7 @@ _EXIT_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIG
 class Server:
     """The daemon of one client; `stdin` and `stdout` are file descriptors. Call `run` once."""
 
-    def __init__(
-        self, stdin: int, stdout: int, settings: Settings, *, dry_run: bool = False
-    ) -> None:
+    def __init__(self, stdin: int, stdout: int, settings: Settings, *, dry_run: bool = False) -> None:
         self._settings = settings
         self._connection = Connection(
             DEFAULT_COMMANDS | (PROXY_CACHE_COMMANDS if settings.proxy_cache else frozenset()),

@@ -78,9 +78,7 @@ def read_settings(path: str, settings: Settings) -> Settings:
     except OSError as error:
         raise SettingError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(
-            f"{path}: {error}", hint="it must be TOML, as in: window = 100"
-        ) from None
+        raise SettingError(f"{path}: {error}", hint="it must be TOML, as in: window = 100") from None
     names = [f.name for f in fields(Settings)]
     changes = {}
     for name, value in table.items():
@@ -116,11 +114,7 @@ def _validate_count(name: str, value: object) -> int:
 
 
 def _validate_seconds(name: str, value: object) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not 0 <= value <= _MAX_NUMBER
-    ):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MAX_NUMBER:
         raise SettingError(f"{name} = {value!r} is not a number of seconds")
     return float(value)
 
@@ -152,9 +146,7 @@ _TABLE_EXAMPLES: Final = {
     "extra_submit_args": '{ "--qos" = "QOS", "--exclusive" = "SHARED=no" }',
     "context": '{ "SSH:HOST" = "me@login" }',
 }
-_OPTION_ENTRY: Final = re.compile(
-    r"(?s)--?[A-Za-z0-9][A-Za-z0-9_.-]* [A-Za-z_][A-Za-z0-9_.-]*(?:=.*)?\Z"
-)
+_OPTION_ENTRY: Final = re.compile(r"(?s)--?[A-Za-z0-9][A-Za-z0-9_.-]* [A-Za-z_][A-Za-z0-9_.-]*(?:=.*)?\Z")
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 _TYPE_VALIDATORS: Final[dict[type, Any]] = {
     str: _validate_text,

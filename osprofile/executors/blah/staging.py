@@ -134,10 +134,7 @@ def build_staged_job(submission: Submission, directory: str, *, has_proxy: bool)
     """
     description = replace(submission.description, directory=directory)
     if has_proxy:
-        environment = {
-            **description.environment,
-            "X509_USER_PROXY": f"{directory}/{PROXY_FILE_NAME}",
-        }
+        environment = {**description.environment, "X509_USER_PROXY": f"{directory}/{PROXY_FILE_NAME}"}
         description = replace(description, environment=environment)
     has_files = bool(submission.inputs or submission.outputs)
     iwd = "" if has_files or not submission.iwd else submission.iwd

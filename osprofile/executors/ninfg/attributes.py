@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import AttributeRefusedError, quote_value
 from osprofile.executors.digits import parse_digits
-from osprofile.jobs.description import (
-    FIELD_BY_ATTRIBUTE,
-    MULTI_PROCESS_APPLICATION,
-    JobDescription,
-)
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, MULTI_PROCESS_APPLICATION, JobDescription
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -103,9 +99,7 @@ class JobRequest:
             directory=directory,
             fields=fields,
             stdout="stdout" if self.stdout else "/dev/null",
-            stderr=("stdout" if self.stderr == self.stdout else "stderr")
-            if self.stderr
-            else "/dev/null",
+            stderr=("stdout" if self.stderr == self.stdout else "stderr") if self.stderr else "/dev/null",
         )
 
 
@@ -200,9 +194,7 @@ def _read_flag(parsed: _ParsedAttributes, name: str, value: str) -> None:
 
 def _read_backend(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if value.strip().upper() not in _BACKEND_APPLICATIONS:
-        raise _make_refusal(
-            name, f"{quote_value(value)} is not one of {', '.join(_BACKEND_APPLICATIONS)}"
-        )
+        raise _make_refusal(name, f"{quote_value(value)} is not one of {', '.join(_BACKEND_APPLICATIONS)}")
     parsed.values[name] = value.strip().upper()
 
 
@@ -245,9 +237,7 @@ ATTRIBUTES: Final[Mapping[str, Attribute]] = MappingProxyType(
         "environment": Attribute(_read_variable, description_field="environment"),
         "tmp_dir": Attribute(_read_text, description_field="environment"),
         "backend": Attribute(_read_backend, mandatory=True, description_field="application"),
-        "count": Attribute(
-            _make_number_reader(minimum=1), mandatory=True, description_field="processes"
-        ),
+        "count": Attribute(_make_number_reader(minimum=1), mandatory=True, description_field="processes"),
         "host_count": Attribute(_read_number, description_field="nodes"),
         "max_time": Attribute(_read_number, description_field="walltime"),
         "max_wall_time": Attribute(_read_number, description_field="walltime"),
@@ -333,9 +323,7 @@ def _build_description(parsed: _ParsedAttributes) -> JobDescription:
     return JobDescription(
         arguments=tuple(parsed.arguments),
         environment=environment,
-        application=(_BACKEND_APPLICATIONS[backend] or MULTI_PROCESS_APPLICATION)
-        if parallel
-        else None,
+        application=(_BACKEND_APPLICATIONS[backend] or MULTI_PROCESS_APPLICATION) if parallel else None,
         processes=count if parallel else None,
         nodes=parsed.get_number("host_count") or None,
         walltime=minutes * 60 or None,
@@ -355,6 +343,4 @@ def attributes_for_field(field_name: str) -> tuple[str, ...]:
     if field_name == "DIRECTORY":
         return ("work_directory",)
     attribute = next((a for a, name in FIELD_BY_ATTRIBUTE.items() if name == field_name), None)
-    return tuple(
-        name for name, row in ATTRIBUTES.items() if attribute and row.description_field == attribute
-    )
+    return tuple(name for name, row in ATTRIBUTES.items() if attribute and row.description_field == attribute)

@@ -12,11 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import OSProfileError, ScriptCutError
-from osprofile.executors.failures import (
-    describe_start_failure,
-    format_error,
-    format_internal_error,
-)
+from osprofile.executors.failures import describe_start_failure, format_error, format_internal_error
 from osprofile.executors.ninfg.protocol import Status
 from osprofile.jobs.state import JobState
 
@@ -52,10 +48,9 @@ def describe_end(status: JobStatus) -> tuple[Status, str]:
         return Status.DONE, ""
     if status.state is JobState.DONE:
         return Status.FAILED, describe_start_failure(status) or f"exit code {status.exit_code}"
-    text = {
-        JobState.REMOVED: "it was removed",
-        JobState.LOST: "it vanished without a trace",
-    }.get(status.state, "it failed")
+    text = {JobState.REMOVED: "it was removed", JobState.LOST: "it vanished without a trace"}.get(
+        status.state, "it failed"
+    )
     if status.limit_exceeded:
         text = "it was ended by a limit of the system"
     elif status.signal:
@@ -227,10 +222,7 @@ class Job:
     async def _fetch_outputs(self) -> str:
         """Fetch the output files that the client wants; return what went wrong (empty: nothing)."""
         description = self._request.build_description(self._directory)
-        names = {
-            self._request.stdout: description.stdout,
-            self._request.stderr: description.stderr,
-        }
+        names = {self._request.stdout: description.stdout, self._request.stderr: description.stderr}
         files = [(remote, local) for local, remote in names.items() if local and remote]
         failures = await asyncio.gather(*(self._fetch_output(*pair) for pair in files))
         return "; ".join(filter(None, failures))

@@ -23,11 +23,7 @@ from osprofile.errors import (
     StoreError,
 )
 from osprofile.executors.failures import format_error
-from osprofile.executors.ninfg.attributes import (
-    attributes_for_field,
-    auth_number_path,
-    staged_path,
-)
+from osprofile.executors.ninfg.attributes import attributes_for_field, auth_number_path, staged_path
 from osprofile.jobs.profiles import load_profile
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
@@ -94,12 +90,9 @@ class JobTarget:
             name = "hostname"
             polling = float(destination.polling)
             timing = Timing(
-                min_poll_interval=polling or MIN_POLL_INTERVAL,
-                max_poll_interval=polling or MAX_POLL_INTERVAL,
+                min_poll_interval=polling or MIN_POLL_INTERVAL, max_poll_interval=polling or MAX_POLL_INTERVAL
             )
-            self.system = TargetSystem(
-                profile, context, timing=timing, max_parallel_scripts=MAX_CONCURRENT
-            )
+            self.system = TargetSystem(profile, context, timing=timing, max_parallel_scripts=MAX_CONCURRENT)
         except OSProfileError as error:
             raise refusal_from_error(error, name) from error
         self._is_connected = is_local
@@ -129,9 +122,7 @@ class JobTarget:
         """
         if request.is_staged:
             with open(request.executable, "rb") as file:  # noqa: ASYNC230  # a local file
-                await self.system.upload_file(
-                    file, staged_path(request.executable, directory), 0o700
-                )
+                await self.system.upload_file(file, staged_path(request.executable, directory), 0o700)
         if request.auth_number:
             line = io.BytesIO(f"{request.auth_number}\n".encode())
             await self.system.upload_file(line, auth_number_path(directory), 0o600)
@@ -183,6 +174,4 @@ def refusal_from_error(error: OSProfileError, default_attribute: str) -> Attribu
     name = default_attribute
     if isinstance(error, IncarnationError):
         name = " or ".join(attributes_for_field(error.field)) or default_attribute
-    return AttributeRefusedError(
-        f"attribute {name}: {error.message}", attribute=name, hint=error.hint
-    )
+    return AttributeRefusedError(f"attribute {name}: {error.message}", attribute=name, hint=error.hint)

@@ -85,9 +85,7 @@ def _move_standard_pipes(log_file: str | None) -> tuple[int, int, int]:
         log = os.open(log_file or os.devnull, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         stdin, stdout, stderr = (os.dup(number) for number in range(3))
     except OSError as error:
-        sys.stderr.write(
-            f"{PROGRAM_NAME}: {error.filename or 'stdin, stdout, stderr'}: {error.strerror}\n"
-        )
+        sys.stderr.write(f"{PROGRAM_NAME}: {error.filename or 'stdin, stdout, stderr'}: {error.strerror}\n")
         sys.exit(2)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, number in ((nothing, 0), (log, 1), (log, 2)):

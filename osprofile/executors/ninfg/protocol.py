@@ -100,10 +100,7 @@ class BadRequest(NamedTuple):
 
 
 Request = QueryFeatures | JobCreate | JobStatus | JobDestroy | Exit | BadRequest
-_SIMPLE_REQUESTS: Final[Mapping[bytes, Request]] = {
-    b"QUERY_FEATURES": QueryFeatures(),
-    b"EXIT": Exit(),
-}
+_SIMPLE_REQUESTS: Final[Mapping[bytes, Request]] = {b"QUERY_FEATURES": QueryFeatures(), b"EXIT": Exit()}
 _JOB_REQUESTS: Final[Mapping[bytes, type[JobStatus | JobDestroy]]] = {
     b"JOB_STATUS": JobStatus,
     b"JOB_DESTROY": JobDestroy,
@@ -121,9 +118,7 @@ class _PartialJobCreate:
         self._size = 0
         self._error = ""
         if not _REQUEST_ID_PATTERN.fullmatch(self._id):
-            self.set_error(
-                f"JOB_CREATE needs a request id, a decimal number, not {quote_value(self._id)}"
-            )
+            self.set_error(f"JOB_CREATE needs a request id, a decimal number, not {quote_value(self._id)}")
 
     def set_error(self, error: str) -> None:
         """Note an error, which the request will be answered with; the first one counts."""
@@ -158,9 +153,7 @@ class RequestReader:
         *pieces, rest = data.split(b"\n")
         for piece in pieces:
             line, self._partial_line = self._partial_line + piece, b""
-            request = (
-                self._reject_long_line() if self._is_too_long(line) else self._handle_line(line)
-            )
+            request = self._reject_long_line() if self._is_too_long(line) else self._handle_line(line)
             self._skips_line = False
             if request is not None:
                 yield request
@@ -200,9 +193,7 @@ class RequestReader:
             return BadRequest(f"{_decode_text(word)} needs a job id")
         if word in _SIMPLE_REQUESTS and not argument:
             return _SIMPLE_REQUESTS[word]
-        return BadRequest(
-            f"unknown request {quote_value(_decode_text(line))}: it must be {_REQUEST_NAMES}"
-        )
+        return BadRequest(f"unknown request {quote_value(_decode_text(line))}: it must be {_REQUEST_NAMES}")
 
 
 def _decode_text(data: bytes) -> str:
@@ -283,11 +274,7 @@ class Conversation:
         self._last_statuses[job_id] = status
         if self._is_over:
             return b""
-        return b"STATUS_NOTIFY %s %s %s\r\n" % (
-            job_id.encode(),
-            status.encode(),
-            _sanitize_text(text),
-        )
+        return b"STATUS_NOTIFY %s %s %s\r\n" % (job_id.encode(), status.encode(), _sanitize_text(text))
 
     def get_status(self, job_id: str) -> Status:
         """Return the last reported status. Raises `JobNotFoundError`."""

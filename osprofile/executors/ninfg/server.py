@@ -43,9 +43,7 @@ class Server:
         self._reader = protocol.RequestReader()
         self._requests: asyncio.Queue[Request | None] = asyncio.Queue()
         self._input = PipeReader(stdin, self._queue_requests)
-        self._replies, self._notifies = (
-            PipeWriter(h, self._stop_serving) for h in (stdout, stderr)
-        )
+        self._replies, self._notifies = (PipeWriter(h, self._stop_serving) for h in (stdout, stderr))
         self._local_hosts: dict[str, bool] = {}
         self._targets: dict[Destination, JobTarget] = {}
         self._event_tasks: list[asyncio.Task[None]] = []
@@ -183,11 +181,7 @@ class Server:
         self._replies.send(protocol.format_success())
         self._notifies.send(self._conversation.notify_created(request.request_id, name))
         job = Job(
-            name,
-            job_request,
-            target,
-            directory,
-            lambda status, text: self._notify_status(name, status, text),
+            name, job_request, target, directory, lambda status, text: self._notify_status(name, status, text)
         )
         self._jobs[name] = job
         task = asyncio.ensure_future(self._run_job(job, target))

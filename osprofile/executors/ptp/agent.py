@@ -121,9 +121,7 @@ class Agent:
         reading = asyncio.ensure_future(self._read_commands())
         for number in _SIGNALS:
             loop.add_signal_handler(number, reading.cancel)
-        loop_tasks = [
-            asyncio.ensure_future(self._keep_running(loop)) for loop in self._list_loops()
-        ]
+        loop_tasks = [asyncio.ensure_future(self._keep_running(loop)) for loop in self._list_loops()]
         try:
             return await reading
         except asyncio.CancelledError:
@@ -357,9 +355,7 @@ class Agent:
     def _handle_output_end(self, job_id: str, directory: str, paths: Collection[str]) -> None:
         self._start_background(self._remove_files_after_flush(job_id, directory, paths))
 
-    async def _remove_files_after_flush(
-        self, job_id: str, directory: str, paths: Collection[str]
-    ) -> None:
+    async def _remove_files_after_flush(self, job_id: str, directory: str, paths: Collection[str]) -> None:
         """Remove the files of an ended job after the client has read its output."""
         await self._channel.flush()
         if not self._channel.is_broken:

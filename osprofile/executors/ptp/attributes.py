@@ -85,9 +85,7 @@ class AttributeDefinition:
                 f"attribute {quote_name(self.id)}: the client cannot read the type {self.type} here"
             )
         if not _ID_PATTERN.match(self.id) or not self.id.isascii():
-            raise LocalError(
-                f"{quote_value(self.id)} is not an id of an attribute", hint="no '=', no blank"
-            )
+            raise LocalError(f"{quote_value(self.id)} is not an id of an attribute", hint="no '=', no blank")
         texts = [self.id, self.type.value, self.name or self.id, self.description]
         texts += ["true" if self.display else "false", self.validate_value(self.default)]
         if self.minimum is not None and self.maximum is not None:
@@ -118,11 +116,7 @@ def _accept_any(_definition: AttributeDefinition, _text: str) -> str:
 
 
 def _check_big_integer(definition: AttributeDefinition, text: str) -> str:
-    return (
-        _check_limits(definition, int(text))
-        if _INTEGER_PATTERN.match(text)
-        else "is not an integer"
-    )
+    return _check_limits(definition, int(text)) if _INTEGER_PATTERN.match(text) else "is not an integer"
 
 
 def _check_integer(definition: AttributeDefinition, text: str) -> str:
@@ -151,19 +145,17 @@ def _reject_always(_definition: AttributeDefinition, _text: str) -> str:
     return "would be split into characters by the client: it is never sent"
 
 
-_VALUE_CHECKS: Final[Mapping[AttributeType, Callable[[AttributeDefinition, str], str]]] = (
-    MappingProxyType(
-        {
-            AttributeType.ARRAY: _reject_always,
-            AttributeType.BIGINTEGER: _check_big_integer,
-            AttributeType.BOOLEAN: _check_boolean,
-            AttributeType.DATE: _accept_any,
-            AttributeType.DOUBLE: _check_double,
-            AttributeType.ENUMERATED: _check_enumerated,
-            AttributeType.INTEGER: _check_integer,
-            AttributeType.STRING: _accept_any,
-        }
-    )
+_VALUE_CHECKS: Final[Mapping[AttributeType, Callable[[AttributeDefinition, str], str]]] = MappingProxyType(
+    {
+        AttributeType.ARRAY: _reject_always,
+        AttributeType.BIGINTEGER: _check_big_integer,
+        AttributeType.BOOLEAN: _check_boolean,
+        AttributeType.DATE: _accept_any,
+        AttributeType.DOUBLE: _check_double,
+        AttributeType.ENUMERATED: _check_enumerated,
+        AttributeType.INTEGER: _check_integer,
+        AttributeType.STRING: _accept_any,
+    }
 )
 """By type, a function that returns what is wrong with a value (empty: nothing)."""
 _UNDEFINABLE_TYPES: Final = frozenset({AttributeType.ARRAY, AttributeType.DATE})
@@ -181,8 +173,7 @@ _IDS_BY_TYPE: Final = {
     AttributeType.ARRAY: "debugArgs env progArgs",
     AttributeType.BOOLEAN: "debug debugStopInMain filterChildren launchedByPTP",
     AttributeType.INTEGER: (
-        "ioForwarding jobNumProcs messageCode nodeNumber numNodes processExitCode processIndex "
-        "processPID"
+        "ioForwarding jobNumProcs messageCode nodeNumber numNodes processExitCode processIndex processPID"
     ),
     AttributeType.STRING: (
         "errorMsg execName execPath id jobId jobStatus jobStatusMessage jobSubId messageText name "
@@ -223,9 +214,7 @@ def encode_attribute(id_: str, value: AttributeValue) -> str:
     if kind is AttributeType.ENUMERATED:
         return _encode_enumerated(id_, value)
     if kind is None and not _ID_PATTERN.match(id_):
-        raise LocalError(
-            f"{quote_value(id_)} is not an id of an attribute", hint="no '=', no blank"
-        )
+        raise LocalError(f"{quote_value(id_)} is not an id of an attribute", hint="no '=', no blank")
     if kind is None or kind is AttributeType.STRING:
         return escape_non_ascii(f"{id_}={_format_value(value)}")
     if type(value) is int and 0 <= value <= MAX_INTEGER and kind is AttributeType.INTEGER:

@@ -61,12 +61,7 @@ COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(
 """The commands of the original software by number."""
 
 DRAFT_COMMANDS: Final[Mapping[int, CommandKind]] = MappingProxyType(
-    {
-        **COMMANDS,
-        7: CommandKind.MOVE_JOB,
-        8: CommandKind.CHANGE_JOB,
-        9: CommandKind.LIST_FILTERS,
-    }
+    {**COMMANDS, 7: CommandKind.MOVE_JOB, 8: CommandKind.CHANGE_JOB, 9: CommandKind.LIST_FILTERS}
 )
 """The commands of the draft by number; three of them have numbers of other commands."""
 

@@ -135,10 +135,7 @@ class Job(NamedTuple):
         """Return the job as it was while it ran."""
         processes = (p._replace(state=RUNNING, exit_code=None, signal="") for p in self.processes)
         return self._replace(
-            state=RUNNING,
-            status=JobState.RUNNING.value,
-            message="",
-            processes=tuple(processes),
+            state=RUNNING, status=JobState.RUNNING.value, message="", processes=tuple(processes)
         )
 
     def encode_attributes(self) -> tuple[str, ...]:
@@ -157,9 +154,7 @@ class Job(NamedTuple):
 
 def _encode_pairs(pairs: Iterable[tuple[str, AttributeValue | None]]) -> tuple[str, ...]:
     """Encode pairs; those with None or an empty text are left out."""
-    return tuple(
-        [encode_attribute(id_, value) for id_, value in pairs if value is not None and value != ""]
-    )
+    return tuple([encode_attribute(id_, value) for id_, value in pairs if value is not None and value != ""])
 
 
 def job_from_status(

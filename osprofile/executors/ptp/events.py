@@ -215,9 +215,7 @@ class Message(Event):
 
     def format_arguments(self) -> list[str]:
         """Return [count] messageLevel= messageCode= messageText=."""
-        return _format_attributes(
-            messageLevel=self.level, messageCode=self.code, messageText=self.text
-        )
+        return _format_attributes(messageLevel=self.level, messageCode=self.code, messageText=self.text)
 
 
 class ModelEvent(Event):
@@ -285,10 +283,7 @@ class RemovedElements(ModelEvent):
 
 def _format_attributes(**attributes: str | int) -> list[str]:
     """Return attributes after their count, as the original C agents send them."""
-    return [
-        str(len(attributes)),
-        *(encode_attribute(id_, value) for id_, value in attributes.items()),
-    ]
+    return [str(len(attributes)), *(encode_attribute(id_, value) for id_, value in attributes.items())]
 
 
 def _format_groups(groups: Sequence[ElementGroup]) -> list[str]:

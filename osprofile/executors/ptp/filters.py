@@ -17,13 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
-from osprofile.errors import (
-    JavaRegexError,
-    JavaRegexTimeoutError,
-    ValueRefusedError,
-    quote_name,
-    quote_value,
-)
+from osprofile.errors import JavaRegexError, JavaRegexTimeoutError, ValueRefusedError, quote_name, quote_value
 from osprofile.executors.digits import parse_digits
 from osprofile.executors.ptp.attributes import decode_attribute
 

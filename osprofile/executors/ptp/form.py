@@ -22,11 +22,7 @@ from osprofile.executors.ptp.attributes import (
     AttributeType,
     decode_attribute,
 )
-from osprofile.jobs.description import (
-    FIELD_BY_ATTRIBUTE,
-    MULTI_PROCESS_APPLICATION,
-    JobDescription,
-)
+from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, MULTI_PROCESS_APPLICATION, JobDescription
 from osprofile.jobs.profiles import describe_job_fields
 
 if TYPE_CHECKING:
@@ -88,8 +84,7 @@ class SubmissionForm:
         )
         """The definitions that ATTR_DEF sends, one for each settable field."""
         self._empty_values = {
-            d.id: {"", d.default} if _zero_means_unset(self._fields[d.id]) else {""}
-            for d in self.definitions
+            d.id: {"", d.default} if _zero_means_unset(self._fields[d.id]) else {""} for d in self.definitions
         }
 
     def parse_submission(
@@ -115,9 +110,7 @@ class SubmissionForm:
                 ignored.append(id_)
         in_field = own.can_use_directory_field(field.name for field in self._fields.values())
         description = own.build_description(change_directory=not in_field)
-        protocol_fields = {
-            field for name, field in FIELD_BY_ATTRIBUTE.items() if getattr(description, name)
-        }
+        protocol_fields = {field for name, field in FIELD_BY_ATTRIBUTE.items() if getattr(description, name)}
         form_fields = {
             self._fields[id_].name: value
             for id_, value in fields.items()
@@ -130,13 +123,8 @@ class SubmissionForm:
             form_fields.setdefault(DIRECTORY_FIELD, own.texts["directory"])
         if "JOB_NAME" in form_fields:  # the job record shows a description's name only
             changes["name"] = form_fields.pop("JOB_NAME")
-        description = replace(
-            description, application=self._application, fields=form_fields, **changes
-        )
-        if (
-            self._multi_process_application is not None
-            and self._parse_process_count(description) > 1
-        ):
+        description = replace(description, application=self._application, fields=form_fields, **changes)
+        if self._multi_process_application is not None and self._parse_process_count(description) > 1:
             description = replace(description, application=self._multi_process_application)
         return Submission(own.sub_id, description, own.debug, tuple(dict.fromkeys(ignored)))
 
@@ -153,9 +141,7 @@ class SubmissionForm:
 
     def get_field_value(self, description: JobDescription, name: str) -> str:
         """Return the value of a field for a job; empty if the profile has no such field."""
-        own = next(
-            (getattr(description, a) for a, n in FIELD_BY_ATTRIBUTE.items() if n == name), None
-        )
+        own = next((getattr(description, a) for a, n in FIELD_BY_ATTRIBUTE.items() if n == name), None)
         field = next((f for f in self._fields.values() if f.name == name), None)
         default = field.default if field is not None else ""
         return str(description.fields.get(name) or own or default or "")
@@ -173,9 +159,7 @@ class SubmissionForm:
 
 
 def _choose_attribute_id(name: str) -> str:
-    return (
-        f"{_FIELD_ID_PREFIX}{name}" if name in PREDEFINED or name in PROTOCOL_ATTRIBUTES else name
-    )
+    return f"{_FIELD_ID_PREFIX}{name}" if name in PREDEFINED or name in PROTOCOL_ATTRIBUTES else name
 
 
 # From a field to a definition
@@ -219,9 +203,7 @@ def _format_range(field: JobField) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-_NUMBER_TYPES: Final = frozenset(
-    {AttributeType.INTEGER, AttributeType.BIGINTEGER, AttributeType.DOUBLE}
-)
+_NUMBER_TYPES: Final = frozenset({AttributeType.INTEGER, AttributeType.BIGINTEGER, AttributeType.DOUBLE})
 
 
 def _choose_type(field: JobField) -> AttributeType:
@@ -330,9 +312,7 @@ def _make_text_setter(name: str) -> Callable[[_ProtocolAttributes, str, str], No
     return lambda own, _id, value: own.set_text(name, value)
 
 
-def _make_number_setter(
-    name: str, factor: int = 1
-) -> Callable[[_ProtocolAttributes, str, str], None]:
+def _make_number_setter(name: str, factor: int = 1) -> Callable[[_ProtocolAttributes, str, str], None]:
     return lambda own, id_, value: own.set_number(name, id_, value, factor)
 
 
@@ -344,24 +324,22 @@ def _ignore_value(_own: _ProtocolAttributes, _id: str, _value: str) -> None:
     """Ignore an attribute that has no effect on a job."""
 
 
-PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[_ProtocolAttributes, str, str], None]]] = (
-    MappingProxyType(
-        {
-            "jobSubId": _make_text_setter("sub_id"),
-            "queueId": lambda own, _id, value: own.set_queue(value),
-            "jobPartition": _make_text_setter("queue"),
-            "execName": _make_text_setter("executable"),
-            "execPath": _make_text_setter("path"),
-            "workingDir": _make_text_setter("directory"),
-            "progArgs": lambda own, _id, value: own.arguments.append(value),
-            "env": lambda own, _id, value: own.add_variable(value),
-            "jobNumProcs": _make_number_setter("processes"),
-            "jobNumNodes": _make_number_setter("nodes"),
-            "jobTimeLimit": _make_number_setter("walltime", 60),  # minutes
-            "debug": _set_debug,
-            "debugStopInMain": _ignore_value,
-            "launchedByPTP": _ignore_value,
-        }
-    )
+PROTOCOL_ATTRIBUTES: Final[Mapping[str, Callable[[_ProtocolAttributes, str, str], None]]] = MappingProxyType(
+    {
+        "jobSubId": _make_text_setter("sub_id"),
+        "queueId": lambda own, _id, value: own.set_queue(value),
+        "jobPartition": _make_text_setter("queue"),
+        "execName": _make_text_setter("executable"),
+        "execPath": _make_text_setter("path"),
+        "workingDir": _make_text_setter("directory"),
+        "progArgs": lambda own, _id, value: own.arguments.append(value),
+        "env": lambda own, _id, value: own.add_variable(value),
+        "jobNumProcs": _make_number_setter("processes"),
+        "jobNumNodes": _make_number_setter("nodes"),
+        "jobTimeLimit": _make_number_setter("walltime", 60),  # minutes
+        "debug": _set_debug,
+        "debugStopInMain": _ignore_value,
+        "launchedByPTP": _ignore_value,
+    }
 )
 """The protocol's own attributes of SUBMIT_JOB, and the effect of each."""

@@ -88,9 +88,7 @@ class JobCommands:
     def _find_queue(self, id_: str) -> str | None:
         name = self._find_key(Element.QUEUE, id_)
         if name is None:
-            raise ValueRefusedError(
-                f"attribute queueId: {quote_value(id_)} is not a queue", field="QUEUE"
-            )
+            raise ValueRefusedError(f"attribute queueId: {quote_value(id_)} is not a queue", field="QUEUE")
         return name if self._view.has_queue(name) else None
 
     def _add_to_view(self, job_id: str, submission: Submission) -> None:
@@ -114,9 +112,7 @@ class JobCommands:
             paths = [self._form.get_field_value(description, name) for name in ("STDOUT", "STDERR")]
             self._outputs.follow_job(record.status.job_id, record.directory, *paths)
 
-    async def remove_job_files(
-        self, job_id: str, directory: str, sent_paths: Collection[str]
-    ) -> None:
+    async def remove_job_files(self, job_id: str, directory: str, sent_paths: Collection[str]) -> None:
         """Remove the files of an ended job that a client submitted; `sent_paths` were sent whole.
 
         A lost job may still run: its directory is kept.

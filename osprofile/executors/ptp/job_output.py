@@ -88,9 +88,7 @@ class OutputFollower:
         An empty path is ignored. If both are the same, the file is the standard output.
         """
         paths = {"stdout": stdout, "stderr": "" if stderr == stdout else stderr}
-        files = [
-            _OutputFile(s, posixpath.join(directory, path)) for s, path in paths.items() if path
-        ]
+        files = [_OutputFile(s, posixpath.join(directory, path)) for s, path in paths.items() if path]
         if files:
             self._jobs[job_id] = _FollowedJob(directory, files)
 

@@ -72,12 +72,7 @@ def _build_parser() -> argparse.ArgumentParser:
     add("--profile", required=True, metavar="NAME", help="the profile, or the path of its file")
     add("--profiles", action="append", default=[], metavar="DIR", help="look for profiles here")
     add("--application", metavar="NAME[/VERSION]", help="what jobs run by (the profile's default)")
-    add(
-        "--interval",
-        type=_parse_seconds,
-        metavar="S",
-        help="seconds between two polls of the machine",
-    )
+    add("--interval", type=_parse_seconds, metavar="S", help="seconds between two polls of the machine")
     draft = "commands 7, 8, 9 are MOVE_JOB, CHANGE_JOB, LIST_FILTERS; no client uses them so"
     add("--draft-commands", action="store_true", help=draft)
     add("--version", action="version", version=f"{PROGRAM_NAME} {__version__}")

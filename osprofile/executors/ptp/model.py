@@ -42,12 +42,7 @@ and a client reads each of them whole."""
 ID_SPACE_SIZE: Final = 2**24
 """How many ids a resource manager has; its base id is a multiple of this."""
 
-ID_BLOCK_SIZES: Final = {
-    Element.MACHINE: 16,
-    Element.QUEUE: 256,
-    Element.NODE: 4096,
-    Element.JOB: 4096,
-}
+ID_BLOCK_SIZES: Final = {Element.MACHINE: 16, Element.QUEUE: 256, Element.NODE: 4096, Element.JOB: 4096}
 """By kind, how many ids are reserved at a time."""
 
 _NEVER_EMPTIED: Final = "processNodeId"  # an unknown node ends the client
@@ -112,9 +107,7 @@ class Model:
         self._key_by_id: dict[int, tuple[Element, str]] = {}
         self._filters, self._filters_changed = Filters(), False
         self._present = self._visible = _ElementSet({}, {}, {}, {})
-        self._sent_attributes: dict[Element, dict[str, tuple[str, ...]]] = {
-            e: {} for e in ID_BLOCK_SIZES
-        }
+        self._sent_attributes: dict[Element, dict[str, tuple[str, ...]]] = {e: {} for e in ID_BLOCK_SIZES}
         self._hidden_keys: dict[Element, set[str]] = {e: set() for e in ID_BLOCK_SIZES}
         self._sent_jobs: dict[str, _SentJob] = {}
 
@@ -258,9 +251,7 @@ class Model:
             queues = self._filter_elements(Element.QUEUE, queues, lambda _: self._base_id)
             jobs = {key: job for key, job in jobs.items() if self._find_queue_name(job) in queues}
             ids = self._id_by_key[Element.QUEUE]
-            jobs = self._filter_elements(
-                Element.JOB, jobs, lambda job: ids.get(self._find_queue_name(job))
-            )
+            jobs = self._filter_elements(Element.JOB, jobs, lambda job: ids.get(self._find_queue_name(job)))
             above = [self._id_by_key[Element.MACHINE].get(name) for name in machines]
             nodes = self._filter_elements(Element.NODE, nodes, lambda _: next(iter(above), None))
         return _ElementSet(machines, nodes if machines else {}, queues, jobs)
@@ -282,9 +273,7 @@ class Model:
         known = self._sent_jobs.get(job.key)
         return job.queue if known is None else known.job.queue
 
-    def _add_job_queues(
-        self, jobs: Mapping[str, Job], queues: Mapping[str, Queue]
-    ) -> dict[str, Queue]:
+    def _add_job_queues(self, jobs: Mapping[str, Job], queues: Mapping[str, Queue]) -> dict[str, Queue]:
         found = dict(queues)
         for job in jobs.values():
             name = self._find_queue_name(job)
@@ -342,19 +331,13 @@ class Model:
         """Return the ids of elements, and assign new ones to those without."""
         id_by_key = self._id_by_key[element]
         missing = [key for key in keys if key not in id_by_key]
-        for key, id_ in zip(
-            missing, self._id_allocator.allocate_ids(element, len(missing)), strict=True
-        ):
+        for key, id_ in zip(missing, self._id_allocator.allocate_ids(element, len(missing)), strict=True):
             id_by_key[key] = id_
             self._key_by_id[id_] = (element, key)
         return [id_by_key[key] for key in keys]
 
     def _send_jobs(
-        self,
-        jobs: Mapping[str, Job],
-        changed: Mapping[str, tuple[str, ...]],
-        *,
-        recheck_processes: bool,
+        self, jobs: Mapping[str, Job], changed: Mapping[str, tuple[str, ...]], *, recheck_processes: bool
     ) -> Iterator[ModelEvent]:
         """Yield the events for jobs; `recheck_processes`: the nodes or filters have changed."""
         changes: dict[tuple[str, ...], list[int]] = {}
@@ -379,9 +362,7 @@ class Model:
             self._sent_jobs[key] = _SentJob(id_, jobs[key], changed[key])
             by_queue.setdefault(jobs[key].queue, []).append(ElementGroup(id_, changed[key]))
         for queue, groups in by_queue.items():
-            yield from _split_new_elements(
-                Element.JOB, self._id_by_key[Element.QUEUE][queue], groups
-            )
+            yield from _split_new_elements(Element.JOB, self._id_by_key[Element.QUEUE][queue], groups)
 
     def _send_processes(self, sent_job: _SentJob) -> Iterator[ModelEvent]:
         """Yield the events for the processes of a job; their ids are their ranks."""
@@ -389,11 +370,7 @@ class Model:
         sent_job.processes = there
         if before == there:
             return
-        gone = [
-            rank
-            for rank, p in enumerate(before)
-            if p is not None and _get_process(there, rank) is None
-        ]
+        gone = [rank for rank, p in enumerate(before) if p is not None and _get_process(there, rank) is None]
         if gone:
             yield RemovedElements(Element.PROCESS, RangeSet.from_numbers(gone), sent_job.id)
         attributes = self._encode_processes((*before, *there))
@@ -420,15 +397,10 @@ class Model:
         texts = self._encode_processes(there)
         passes = self._filters.passes_filter
         return tuple(
-            [
-                p if passes(below, _encode_process(r, texts[p])) else None
-                for r, p in enumerate(there)
-            ]
+            [p if passes(below, _encode_process(r, texts[p])) else None for r, p in enumerate(there)]
         )
 
-    def _encode_processes(
-        self, processes: Iterable[Process | None]
-    ) -> dict[Process, tuple[str, ...]]:
+    def _encode_processes(self, processes: Iterable[Process | None]) -> dict[Process, tuple[str, ...]]:
         """Return the attributes of each distinct process; many ranks are alike."""
         nodes, ids = self._sent_attributes[Element.NODE], self._id_by_key[Element.NODE]
         attributes = {}
@@ -442,9 +414,7 @@ def _encode_changed(
     present: Mapping[str, _AnyElement], before: Mapping[str, _AnyElement]
 ) -> dict[str, tuple[str, ...]]:
     """Return the attributes of the elements that differ from before."""
-    return {
-        key: value.encode_attributes() for key, value in present.items() if before.get(key) != value
-    }
+    return {key: value.encode_attributes() for key, value in present.items() if before.get(key) != value}
 
 
 def _split_new_elements(
@@ -455,19 +425,14 @@ def _split_new_elements(
 
 
 def _group_changes(changes: Mapping[tuple[str, ...], Iterable[int]]) -> list[ElementGroup]:
-    return [
-        ElementGroup(RangeSet.from_numbers(ids), attributes) for attributes, ids in changes.items()
-    ]
+    return [ElementGroup(RangeSet.from_numbers(ids), attributes) for attributes, ids in changes.items()]
 
 
 # Differences between an element as it was sent and as it is now, by attributes in wire format
 
 
 def _record_change(
-    changes: dict[tuple[str, ...], list[int]],
-    id_: int,
-    before: tuple[str, ...],
-    now: tuple[str, ...],
+    changes: dict[tuple[str, ...], list[int]], id_: int, before: tuple[str, ...], now: tuple[str, ...]
 ) -> None:
     """Add an element that has changed to those that changed in the same way."""
     changed = _diff_attributes(before, now)

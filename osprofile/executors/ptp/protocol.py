@@ -218,9 +218,7 @@ class Connection:
         if phase is None:
             return DiscardedCommand(f"{kind} is out of phase in {self._phase.value}", frame.tid)
         if frame.tid in self._open_commands and kind is not CommandKind.QUIT:
-            message = (
-                f"{kind}: transaction {frame.tid} is {self._open_commands[frame.tid]}, and open"
-            )
+            message = f"{kind}: transaction {frame.tid} is {self._open_commands[frame.tid]}, and open"
             return DiscardedCommand(message, frame.tid)
         command = Command(kind, frame.tid, frame.args)
         if len(self._open_commands) >= self._max_open and kind in _BUSY_ANSWERS:
@@ -237,9 +235,7 @@ class Connection:
         """Apply the arguments of INIT; return what is wrong with them (empty: nothing)."""
         version, base = command.get_value("version"), command.get_value("baseId")
         if version != VERSION:
-            return (
-                f"INIT asks for version {quote_value(version)} of the protocol; this is {VERSION}"
-            )
+            return f"INIT asks for version {quote_value(version)} of the protocol; this is {VERSION}"
         base_id = parse_digits(base, 10)
         if base_id is None or base_id >= MAX_ID:
             return f"INIT gives the base id {quote_value(base)}, not a number below {MAX_ID}"

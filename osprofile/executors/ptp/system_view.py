@@ -238,8 +238,7 @@ class SystemView:
     async def poll_system(self) -> None:
         """Poll everything once; what cannot be queried stays as it was."""
         await asyncio.gather(
-            self._run_query("nodes", self._query_nodes),
-            self._run_query("queues", self._query_queues),
+            self._run_query("nodes", self._query_nodes), self._run_query("queues", self._query_queues)
         )
         await self._run_query("jobs", self._query_jobs)
 
@@ -285,11 +284,7 @@ class SystemView:
             return  # one of them may be the submitted one
         await self._update_other_jobs(found)
         for number, (job_id, status) in enumerate(found.items()):
-            if not (
-                job_id in self._tracked_jobs
-                or job_id in self._other_jobs
-                or status.state.is_terminal
-            ):
+            if not (job_id in self._tracked_jobs or job_id in self._other_jobs or status.state.is_terminal):
                 await self._discover_job(status)
             if number % 100 == 99:
                 await asyncio.sleep(0)
@@ -339,10 +334,7 @@ class SystemView:
             self._update_job(tracked, status)
             return
         ended = tracked.grace.resolve_missing_job(
-            tracked.status.job_id,
-            status,
-            now=time.monotonic(),
-            grace_period=self._target.timing.grace_period,
+            tracked.status.job_id, status, now=time.monotonic(), grace_period=self._target.timing.grace_period
         )
         if ended is not None:
             self._set_status(tracked, ended)

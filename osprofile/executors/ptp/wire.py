@@ -75,9 +75,7 @@ def encode_frame(id_: int, tid: int, args: tuple[str, ...] | list[str] = ()) -> 
     """
     for number, value in zip(HEADER, (id_, tid, len(args)), strict=True):
         if not 0 <= value <= number.max_value:
-            raise LocalError(
-                f"{number.name} {value} does not fit into {number.digits} hexadecimal digits"
-            )
+            raise LocalError(f"{number.name} {value} does not fit into {number.digits} hexadecimal digits")
     pieces = [_ARGUMENT_FORMAT % (len(text), text) for text in args]
     pieces.insert(0, _HEADER_FORMAT % (id_, tid, len(args)))
     try:
@@ -181,14 +179,10 @@ class _BodyParser:
         left = len(self._data) - self._position
         if count * ARGUMENT_SIZE > left:
             at = self._position - HEADER[-1].digits
-            raise self._make_error(
-                f"NUM_ARGS {count} is too large for the {left} bytes that follow", at
-            )
+            raise self._make_error(f"NUM_ARGS {count} is too large for the {left} bytes that follow", at)
         args = tuple(self._parse_argument() for _ in range(count))
         if self._position < len(self._data):
-            raise self._make_error(
-                f"{len(self._data) - self._position} bytes after the last argument"
-            )
+            raise self._make_error(f"{len(self._data) - self._position} bytes after the last argument")
         return Frame(id_, tid, args)
 
     def _parse_argument(self) -> str:

@@ -19,10 +19,7 @@ _HOME_TEMPLATE: Final = format_template("/home/<USER_NAME>", name="HOME")
 _STATE_FIELD: Final = (
     '<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag></idb:Field>'
 )
-_STATUS_FIELDS: Final = (
-    format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"),
-    _STATE_FIELD,
-)
+_STATUS_FIELDS: Final = (format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"), _STATE_FIELD)
 
 RULES: Final = (
     Rule(

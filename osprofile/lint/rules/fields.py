@@ -19,9 +19,7 @@ _QUOTED_N: Final = "hold -n '<N/'/'\\\\''>'"
 
 
 def _format_number_template(content: str, attributes: str = "") -> str:
-    return format_template(
-        "hold -n <N>", format_field("N", content, ' ext:type="integer"' + attributes)
-    )
+    return format_template("hold -n <N>", format_field("N", content, ' ext:type="integer"' + attributes))
 
 
 def _format_list_template(*fields: str) -> str:
@@ -29,9 +27,7 @@ def _format_list_template(*fields: str) -> str:
 
 
 def _format_status_template(word: str) -> str:
-    state = (
-        f'<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">{word}</idb:Tag></idb:Field>'
-    )
+    state = f'<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">{word}</idb:Tag></idb:Field>'
     pattern = format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)")
     return format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat"}, pattern, state)
 

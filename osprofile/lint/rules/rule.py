@@ -44,9 +44,7 @@ def complete_example(example: str) -> str:
 
     `base` is any complete profile, such as a bundled one.
     """
-    return (
-        example if example.startswith(("<?xml", "<osp:Profile", "<!")) else format_profile(example)
-    )
+    return example if example.startswith(("<?xml", "<osp:Profile", "<!")) else format_profile(example)
 
 
 def format_profile(content: str, attributes: str = 'name="example" extends="base"') -> str:
@@ -92,11 +90,7 @@ def format_static_script(name: str, file: str, body: str, arguments: str = "") -
 
 def format_bin_template(run_body: str) -> str:
     """Return BIN with a body of RUN_STATIC_SCRIPT."""
-    bodies = {
-        "": '"$HOME"/bin',
-        "STATIC_SCRIPT": '"$HOME"/bin/<FILE_NAME>',
-        "RUN_STATIC_SCRIPT": run_body,
-    }
+    bodies = {"": '"$HOME"/bin', "STATIC_SCRIPT": '"$HOME"/bin/<FILE_NAME>', "RUN_STATIC_SCRIPT": run_body}
     return format_variations("BIN", bodies)
 
 

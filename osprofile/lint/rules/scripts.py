@@ -25,9 +25,7 @@ def _format_start(body: str) -> str:
 
 
 def _format_prologue(body: str, *fields: str) -> str:
-    return format_template(
-        body, format_fixed_field("DIRECTIVE_PREFIX", "#PBS"), *fields, name="JOB_PROLOGUE"
-    )
+    return format_template(body, format_fixed_field("DIRECTIVE_PREFIX", "#PBS"), *fields, name="JOB_PROLOGUE")
 
 
 def _format_queue_field(attributes: str) -> str:

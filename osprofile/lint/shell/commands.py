@@ -108,17 +108,13 @@ def parse_words(words: Sequence[str]) -> ParsedWords:
             pending_option = word[-1] if word[-1] in with_value and word[1] != "-" else ""
         else:
             operands.append(word)
-    return ParsedWords(
-        name, tuple(options), tuple(operands), pending_option, ended or "--" in words[1:]
-    )
+    return ParsedWords(name, tuple(options), tuple(operands), pending_option, ended or "--" in words[1:])
 
 
 _COMMAND_OPTION_PROGRAMS: Final = frozenset({"flock", "runuser", "script", "su"})
 """Commands whose option -c takes shell commands."""
 
-_TEXT_COMMANDS: Final = (
-    frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _OPTIONLESS_COMMANDS
-)
+_TEXT_COMMANDS: Final = frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _OPTIONLESS_COMMANDS
 """Commands that run none of their words as code."""
 
 _BUILTINS: Final = frozenset({".", "source", "eval", "trap"})
@@ -154,9 +150,7 @@ def stdin_language(words: Sequence[str]) -> str:
     if before.name in {".", "source"}:
         return _CODE_LANGUAGES[before.name] if operands and from_input else ""
     if letters := _INTERPRETERS.get(_strip_version(before.name)):
-        return (
-            "its program" if from_input and not _has_option(before.options, letters + "m") else ""
-        )
+        return "its program" if from_input and not _has_option(before.options, letters + "m") else ""
     if before.name in {*_AWK_NAMES, "sed"}:
         reads_stdin = any(a == "-f" and b in _STDIN_NAMES for a, b in pairwise(words))
         return _CODE_LANGUAGES[before.name] if reads_stdin else ""
@@ -215,9 +209,7 @@ def argument_language(words: Sequence[str], prefix: str = "") -> str:
             continue
         if found := argument_language(words[at:], prefix):
             return found
-    return _option_language(name, words[-1] if words else "", prefix) or _program_language(
-        words, prefix
-    )
+    return _option_language(name, words[-1] if words else "", prefix) or _program_language(words, prefix)
 
 
 def _option_language(name: str, option: str, prefix: str) -> str:
@@ -226,12 +218,8 @@ def _option_language(name: str, option: str, prefix: str) -> str:
         return "a command's name"
     if name == "env" and (option == "-S" or prefix.startswith(("-S", "--split-string="))):
         return "words of a command"
-    takes_commands = name in _COMMAND_OPTION_PROGRAMS or name.startswith(
-        EXPANSION_MARK
-    )  # "$SHELL" -c
-    is_value = (
-        _ends_with_option(option, "c") or option == "--command" or prefix.startswith("--command=")
-    )
+    takes_commands = name in _COMMAND_OPTION_PROGRAMS or name.startswith(EXPANSION_MARK)  # "$SHELL" -c
+    is_value = _ends_with_option(option, "c") or option == "--command" or prefix.startswith("--command=")
     return "shell commands" if takes_commands and is_value else ""
 
 
@@ -247,9 +235,7 @@ def _program_language(words: Sequence[str], prefix: str) -> str:
     first = not before.operands
     if letters := _INTERPRETERS.get(_strip_version(before.name)):
         attached = prefix[:1] == "-" and prefix[1:2] in set(letters)
-        return (
-            "its program" if first and (attached or _ends_with_option(words[-1], letters)) else ""
-        )
+        return "its program" if first and (attached or _ends_with_option(words[-1], letters)) else ""
     if before.name == "ssh":
         return _ssh_language(before, prefix)
     language = _CODE_LANGUAGES.get(before.name, "")

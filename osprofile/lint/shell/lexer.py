@@ -391,9 +391,7 @@ class ShellLexer(Generic[PlaceholderT]):
         self.add_unclosed(start, f"the here-document {document.delimiter}")
         self.read_here_text(start, len(self.items), document, lines)
 
-    def read_here_text(
-        self, start: int, end: int, document: HereDocument, lines: dict[int, str]
-    ) -> None:
+    def read_here_text(self, start: int, end: int, document: HereDocument, lines: dict[int, str]) -> None:
         """Read the text of a here-document, with its expansions unless the delimiter is quoted."""
         inner = ShellLexer(self.items[start:end], self.indices[start:end], self)
         inner.open_document, inner.placeholder_lines = document, lines
@@ -497,9 +495,7 @@ class ShellLexer(Generic[PlaceholderT]):
             doubtful = self.peek(2) == "("
             if doubtful and self.read_arithmetic(word):
                 return
-            self.doubt_depth += (
-                doubtful  # dash and bash read `$((` without a matching `))` differently
-            )
+            self.doubt_depth += doubtful  # dash and bash read `$((` without a matching `))` differently
             self.read_substitution(word, quote)
             self.doubt_depth -= doubtful
         elif following == "{":

@@ -110,10 +110,7 @@ def test_a_refused_deed_is_told_in_the_batch_system_s_words(machine: Machine) ->
     ended = machine.run("job", "abort", job_id, running)
     assert (ended.code, ended.out) == (1, "")
     assert f"ABORT: job {job_id} has already ended" in ended.err
-    assert [job["state"] for job in machine.run_json("status", job_id, running)] == [
-        "DONE",
-        "REMOVED",
-    ]
+    assert [job["state"] for job in machine.run_json("status", job_id, running)] == ["DONE", "REMOVED"]
 
 
 ARGUMENTS = [
@@ -148,9 +145,7 @@ def test_hostile_values_arrive_unchanged(machine: Machine) -> None:
         (("--stdout", os.fsdecode(b"\xff"), "true"), "UTF-8"),
     ],
 )
-def test_a_refused_request_submits_nothing(
-    machine: Machine, words: tuple[str, ...], said: str
-) -> None:
+def test_a_refused_request_submits_nothing(machine: Machine, words: tuple[str, ...], said: str) -> None:
     ended = machine.run("job", "submit", "-p", "here", *words)
     assert (ended.code in {1, 2}, ended.out) == (True, "")
     assert said in ended.err
@@ -341,9 +336,7 @@ def test_without_its_record_each_verb_works_on_live_jobs(machine: Machine) -> No
     assert f"job {jobs[0]} is not in the record {machine.root}/other.db" in lost.err
     for verb, state in (("hold", "HELD"), ("resume", "RUNNING"), ("abort", "REMOVED")):
         assert machine.run("job", verb, "-p", "here", *jobs, **other).code == 0
-        parsed = json.loads(
-            machine.run("job", "status", "-p", "here", "--json", *jobs, **other).out
-        )
+        parsed = json.loads(machine.run("job", "status", "-p", "here", "--json", *jobs, **other).out)
         assert [(job["id"], job["state"]) for job in parsed] == [(j, state) for j in jobs]
     assert machine.run("job", "wait", "-p", "here", ended, **other).code == 3
     known = machine.run("job", "status", "--json", ended, OSPROFILE_PROFILE="here", **other)
@@ -371,12 +364,7 @@ def test_a_record_that_cannot_be_used(machine: Machine, broken: str) -> None:
         path.mkdir()
     # Nobody can make a directory there, not even root.
     store = {"OSPROFILE_STORE": "/proc/none/jobs.db" if broken == "no place" else str(path)}
-    for words in (
-        ("submit", "-p", "here", "true"),
-        ("list",),
-        ("status", job_id),
-        ("hold", job_id),
-    ):
+    for words in (("submit", "-p", "here", "true"), ("list",), ("status", job_id), ("hold", job_id)):
         ended = machine.run("job", *words, **store)
         assert (ended.code, ended.out) == (1, "")
         assert ended.err.startswith("incarnate: the record of the jobs, ")
@@ -519,9 +507,7 @@ FIELDS = (
 
 
 @pytest.mark.parametrize(("word", "state"), [("weird", "UNKNOWN"), ("running", "RUNNING")])
-def test_a_batch_system_s_words_cannot_act_on_a_terminal(
-    machine: Machine, word: str, state: str
-) -> None:
+def test_a_batch_system_s_words_cannot_act_on_a_terminal(machine: Machine, word: str, state: str) -> None:
     body = SAYS.format(word=word, reason="x" * 300)
     machine.add("says", template("GET_JOB_STATUS", body, FIELDS))
     ended = machine.run("job", "status", "-p", "says", "7")

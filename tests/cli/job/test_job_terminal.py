@@ -26,9 +26,7 @@ def on_terminal(
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: inner}
     without = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
-    process = subprocess.Popen(
-        [*COMMAND, *words], **streams, text=True, env={**without, **environment}
-    )
+    process = subprocess.Popen([*COMMAND, *words], **streams, text=True, env={**without, **environment})
     os.close(inner)
     screen = b""
     while True:
@@ -106,9 +104,7 @@ def test_many_jobs_are_counted_in_one_line(machine: Machine) -> None:
 
 def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None:
     job_id = machine.submit("sleep", "1")
-    code, screen, _ = on_terminal(
-        "job", "wait", job_id, "1-2-0123abcd", "-p", "here", stream="stderr"
-    )
+    code, screen, _ = on_terminal("job", "wait", job_id, "1-2-0123abcd", "-p", "here", stream="stderr")
     assert code == 125
     assert "unknown job 1-2-0123abcd" in screen.replace("\r\n", " ").replace("  ", " ")
     assert "DONE" in screen.rpartition(job_id)[2]

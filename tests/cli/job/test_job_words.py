@@ -71,9 +71,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     for parameter in options.read_parameters(function):
         if isinstance(parameter.spec, options.Option):
             value = () if parameter.is_switch else ("x=1",)
-            for flag in (
-                parameter.spec.flags if parameter.is_repeatable else parameter.spec.flags[-1:]
-            ):
+            for flag in parameter.spec.flags if parameter.is_repeatable else parameter.spec.flags[-1:]:
                 given_words += [flag, *value]
     lines = [
         [],
@@ -85,9 +83,7 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     ]
     if verb == "job submit":
         lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
-    lines = {"job list": [[], given_words], "job forget": lines}.get(
-        verb, [*lines, ["a", "--json", "b"]]
-    )
+    lines = {"job list": [[], given_words], "job forget": lines}.get(verb, [*lines, ["a", "--json", "b"]])
     environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -283,14 +279,11 @@ def test_a_narrow_terminal_gets_reasons_on_lines_of_their_own() -> None:
 
 def test_wide_characters_keep_the_columns_straight() -> None:
     found = [
-        rows.JobRow(
-            "linux", status(exit_code=0), JobRecord(1, "linux", "/w", None, n, None, None, status())
-        )
+        rows.JobRow("linux", status(exit_code=0), JobRecord(1, "linux", "/w", None, n, None, None, status()))
         for n in ("日本", "abcd", "e\u0301bcd")
     ]
     cells = [
-        rows._count_columns(line.partition("linux")[0])
-        for line in rows.format_table(found).splitlines()[1:]
+        rows._count_columns(line.partition("linux")[0]) for line in rows.format_table(found).splitlines()[1:]
     ]
     assert len(set(cells)) == 1
 

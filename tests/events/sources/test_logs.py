@@ -59,11 +59,7 @@ def condor_xml(n: int) -> str:
         f'<c>\n    <a n="EventTime"><s>{when}</s></a>\n    <a n="Cluster"><i>{n}</i></a>\n'
         '    <a n="Proc"><i>0</i></a>\n    <a n="Subproc"><i>0</i></a>\n    <a n="EventTypeNumber"><i>'
     )
-    first = (
-        '<?xml version="1.0"?>\n<!DOCTYPE classads SYSTEM "classads.dtd">\n<classads>\n'
-        if not n
-        else ""
-    )
+    first = '<?xml version="1.0"?>\n<!DOCTYPE classads SYSTEM "classads.dtd">\n<classads>\n' if not n else ""
     end = f'<a n="TerminatedNormally"><b v="t"/></a><a n="ReturnValue"><i>{n % 7}</i></a>\n</c>\n'
     return f"{first}{head}0</i></a>\n</c>\n{head}6</i></a>\n</c>\n{head}5</i></a>\n{end}"
 
@@ -100,9 +96,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> None:
     monkeypatch.setattr(tail, "RECHECK_INTERVAL", 0.0)
 
 
-def open_log(
-    name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False
-) -> Source:
+def open_log(name: str, directory: Path, since: int = 1_000_000, *, extended: bool = False) -> Source:
     path = directory if name in FILES else directory / "log"
     return find_source(name)(SourceOptions(name, since, extended, (str(path),), {}))
 
@@ -174,9 +168,7 @@ def test_irregular_lines_among_others_change_nothing(kind: str, tmp_path: Path) 
     expected = drain(open_log(name, tmp_path))
     mixed = tmp_path / "mixed"
     mixed.mkdir()
-    write(
-        name, mixed, "".join(part + irregular[n % len(irregular)] for n, part in enumerate(parts))
-    )
+    write(name, mixed, "".join(part + irregular[n % len(irregular)] for n, part in enumerate(parts)))
     assert drain(open_log(name, mixed)) == expected
 
 
@@ -185,11 +177,7 @@ def test_a_timestamp(kind: str, tmp_path: Path) -> None:
     name, writer = WRITERS[kind]
     write(name, tmp_path, "".join(map(writer, range(100))))
     everything = drain(open_log(name, tmp_path))
-    lines = [
-        line
-        for line in everything.splitlines(keepends=True)
-        if int(line.split(";")[1]) >= WHEN + 50
-    ]
+    lines = [line for line in everything.splitlines(keepends=True) if int(line.split(";")[1]) >= WHEN + 50]
     assert len(lines) == len(everything.splitlines()) // 2
     assert drain(open_log(name, tmp_path, WHEN + 50)) == "".join(lines)
 
@@ -345,9 +333,7 @@ def test_condor_times_without_a_year(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["pbs", "condor", "condor xml", "slurm"])
 @pytest.mark.parametrize("begin", [1_711_846_800 - 5000, 1_729_990_800 - 5000])
-def test_daylight_saving(
-    kind: str, begin: int, tmp_path: Path, zone: Callable[[str], None]
-) -> None:
+def test_daylight_saving(kind: str, begin: int, tmp_path: Path, zone: Callable[[str], None]) -> None:
     """Both changes of 2024 in a log that is replayed: each event has its own second."""
     zone("Europe/Berlin")
     name, writer = WRITERS[kind]
@@ -359,9 +345,7 @@ def test_daylight_saving(
         ('<?xml version="1.0"?>\n' if "xml" in kind else "") + text,
         time.strftime("%Y%m%d", time.localtime(begin)) if name == "pbs" else "",
     )
-    times = [
-        int(line.split(";")[1]) - WHEN for line in drain(open_log(name, tmp_path)).split("\n")[:-1]
-    ]
+    times = [int(line.split(";")[1]) - WHEN for line in drain(open_log(name, tmp_path)).split("\n")[:-1]]
     each = len(times) // len(numbers)
     assert times == [n for n in numbers for _ in range(each)]
     assert each >= 2

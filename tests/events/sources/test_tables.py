@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WHEN = 1_580_724_000
-FILES = {
-    "pbs": "20200203",
-    "lsf": "lsb.events",
-    "job_manager": "20200203",
-}
+FILES = {"pbs": "20200203", "lsf": "lsb.events", "job_manager": "20200203"}
 
 
 class Case(NamedTuple):
@@ -52,9 +48,7 @@ def sge_acct(failed: str, code: str, task: str = "0") -> str:
     return f"{WHEN}:acct:q:h:g:alice:run.sh:5:sge:0:1:2:3:{failed}:{code}:{middle}:{task}:0\n"
 
 
-def condor(
-    number: str, words: str = "Words.", body: str = "", when: str = "2020-02-03 10:00:00"
-) -> str:
+def condor(number: str, words: str = "Words.", body: str = "", when: str = "2020-02-03 10:00:00") -> str:
     return f"{number} (012.003.000) {when} {words}\n{body}...\n"
 
 
@@ -79,22 +73,16 @@ def ctld(text: str) -> str:
 
 USAGE = " ".join(["0.1"] + ["0"] * 17 + ["-1"])
 XML = '<?xml version="1.0"?>\n<classads>\n'
-NORMAL = (
-    '    <a n="TerminatedNormally"><b v="t"/></a>\n    <a n="ReturnValue"><i>{}</i></a>\n'.format
-)
+NORMAL = '    <a n="TerminatedNormally"><b v="t"/></a>\n    <a n="ReturnValue"><i>{}</i></a>\n'.format
 CASES = {
     "pbs queued": Case("pbs", pbs("0008 Job Queued at request of u@h, owner = u@h"), "1.h 1 0"),
-    "pbs run": Case(
-        "pbs", pbs("0008 Job Run at request of S@h on exec_vnode (h:ncpus=1)"), "1.h 2 0"
-    ),
+    "pbs run": Case("pbs", pbs("0008 Job Run at request of S@h on exec_vnode (h:ncpus=1)"), "1.h 2 0"),
     "pbs ended": Case("pbs", pbs("0010 Exit_status=0 resources_used.cput=0"), "1.h 8 0"),
     "pbs negative": Case("pbs", pbs("0010 Exit_status=-29"), "1.h 8 -29"),
     "pbs 271": Case("pbs", pbs("0010 Exit_status=271 x"), "1.h 8 271"),
     "pbs type 16 as decimal": Case("pbs", pbs("0016 Exit_status=3"), "1.h 8 3"),
     "pbs deleted": Case("pbs", pbs("0008 Job deleted at request of u@h"), "1.h 4 0"),
-    "pbs dependency": Case(
-        "pbs", pbs("0008 Job deleted as result of dependency on job 76.h"), "1.h 4 0"
-    ),
+    "pbs dependency": Case("pbs", pbs("0008 Job deleted as result of dependency on job 76.h"), "1.h 4 0"),
     "pbs text with semicolons": Case("pbs", pbs("0008 Job Run at ;x;y;z"), "1.h 2 0"),
     "pbs commit of torque": Case(
         "pbs", "02/03/2020 10:00:00;0008;PBS_Server;Req;req_commit;job_id: 9.h\n", "9.h 1 0"
@@ -115,12 +103,8 @@ CASES = {
     "pbs modified": Case("pbs", pbs("0008 Job Modified at request of Scheduler@h"), ""),
     "pbs obit": Case("pbs", pbs("0080 Obit received momhop:1 serverhop:1 state:R substate:41"), ""),
     "pbs moved": Case("pbs", pbs("0008 Job moved to short at request of u@h"), ""),
-    "pbs job id of bytes": Case(
-        "pbs", pbs("0008 Job Run").replace("1.h", "\xff\xe9.h"), "\xff\xe9.h 2 0"
-    ),
-    "pbs deleted while it waits": Case(
-        "pbs", pbs("0008 Job to be deleted at request of u@h"), "", "1.h 4 0"
-    ),
+    "pbs job id of bytes": Case("pbs", pbs("0008 Job Run").replace("1.h", "\xff\xe9.h"), "\xff\xe9.h 2 0"),
+    "pbs deleted while it waits": Case("pbs", pbs("0008 Job to be deleted at request of u@h"), "", "1.h 4 0"),
     "pbs deleted while it runs": Case(
         "pbs",
         pbs("0008 Job Run")
@@ -168,16 +152,12 @@ CASES = {
     ),
     "pbs deleted, its start not seen": Case(
         "pbs",
-        pbs("0008 Job sent signal TermJob on delete")
-        + pbs("0008 Job to be deleted at request of u@h"),
+        pbs("0008 Job sent signal TermJob on delete") + pbs("0008 Job to be deleted at request of u@h"),
         "",
         "",
     ),
     "pbs rerun": Case(
-        "pbs",
-        pbs("0008 Job Run") + pbs("0008 Job Rerun at request of r@h"),
-        "1.h 2 0",
-        "1.h 2 0, 1.h 1 0",
+        "pbs", pbs("0008 Job Run") + pbs("0008 Job Rerun at request of r@h"), "1.h 2 0", "1.h 2 0, 1.h 1 0"
     ),
     "pbs hold and release": Case(
         "pbs",
@@ -213,10 +193,7 @@ CASES = {
         "1.h 16 0, 1.h 2 0",
     ),
     "pbs sub-job": Case(
-        "pbs",
-        pbs("0100 enqueuing into short, state Q hop 1").replace("1.h", "6[1].h"),
-        "",
-        "6[1].h 1 0",
+        "pbs", pbs("0100 enqueuing into short, state Q hop 1").replace("1.h", "6[1].h"), "", "6[1].h 1 0"
     ),
     "pbs job of an array itself": Case(
         "pbs", pbs("0100 enqueuing into short, state Q hop 1").replace("1.h", "6[].h"), "", ""
@@ -230,16 +207,13 @@ CASES = {
     "lsf new": Case("lsf", lsf("JOB_NEW", '4 1001 "a ""b"""'), "4 1 0"),
     "lsf a time of 5000 digits": Case(
         "lsf",
-        lsf("JOB_NEW", "3 1001", int("9" * 4000)).replace("9" * 4000, "9" * 5000)
-        + lsf("JOB_NEW", "4 1001"),
+        lsf("JOB_NEW", "3 1001", int("9" * 4000)).replace("9" * 4000, "9" * 5000) + lsf("JOB_NEW", "4 1001"),
         "4 1 0",
     ),
     "lsf start": Case("lsf", lsf("JOB_START", "4 4 0"), "4 2 0"),
     "lsf done": Case("lsf", lsf("JOB_STATUS", "4 64 0 0 0.0 1 0 0 0 0"), "4 8 0"),
     "lsf exit": Case("lsf", lsf("JOB_STATUS", "4 32 0 0 0.0 1 0 768 0 0"), "4 8 3"),
-    "lsf exit, usage": Case(
-        "lsf", lsf("JOB_STATUS", f"4 32 0 0 0.1 1 1 {USAGE} 1792 0 0"), "4 8 7"
-    ),
+    "lsf exit, usage": Case("lsf", lsf("JOB_STATUS", f"4 32 0 0 0.1 1 1 {USAGE} 1792 0 0"), "4 8 7"),
     "lsf exit information": Case("lsf", lsf("JOB_STATUS", "4 32 0 0 0.0 1 0 130 0 14"), "4 4 14"),
     "lsf later releases have more words": Case(
         "lsf", lsf("JOB_STATUS", '4 32 0 0 0.0 1 0 512 0 0 0 0 "" 99 1'), "4 8 2"
@@ -259,9 +233,7 @@ CASES = {
         "4 8 2, 5 4 14",
     ),
     "lsf no numbers": Case("lsf", lsf("JOB_STATUS", "4 32 x y z"), ""),
-    "lsf post-processing": Case(
-        "lsf", lsf("JOB_STATUS", "4 192 0") + lsf("JOB_STATUS", "4 160 0"), ""
-    ),
+    "lsf post-processing": Case("lsf", lsf("JOB_STATUS", "4 192 0") + lsf("JOB_STATUS", "4 160 0"), ""),
     "lsf suspended": Case(
         "lsf",
         "".join(lsf("JOB_STATUS", f"4 {state} 0") for state in (2, 8, 16, 4, 1)),
@@ -284,9 +256,7 @@ CASES = {
     "lsf long kind": Case("lsf", lsf("X" * 100, "4 1") + lsf("JOB_NEW", "4 1"), "4 1 0"),
     "lsf older than one before": Case(
         "lsf",
-        lsf("MBD_START", "h c 1", WHEN + 5)
-        + lsf("JOB_NEW", "4 1")
-        + lsf("JOB_NEW", "5 1", WHEN + 5),
+        lsf("MBD_START", "h c 1", WHEN + 5) + lsf("JOB_NEW", "4 1") + lsf("JOB_NEW", "5 1", WHEN + 5),
         "5 1 0",
         "4 1 0, 5 1 0",
     ),
@@ -301,9 +271,7 @@ CASES = {
     "sge task": Case("sge", sge_acct("0", "0", "12"), "5.12 8 0"),
     "sge goes on": Case("sge", sge_acct("0", "-1"), ""),
     "sge no task": Case("sge", f"{WHEN}:acct:q:h:g:a:r:5:sge:0:1:2:3:0:4\n", "5.0 8 4"),
-    "sge milliseconds": Case(
-        "sge", sge_log("delivered").replace(f"{WHEN}:j", f"{WHEN}789:j", 1), "5.0 2 0"
-    ),
+    "sge milliseconds": Case("sge", sge_log("delivered").replace(f"{WHEN}:j", f"{WHEN}789:j", 1), "5.0 2 0"),
     "sge few fields": Case("sge", f"{WHEN}:job_log:{WHEN}:pending:5:0:NONE:r:m:h:0:1:2\n", ""),
     "sge comment": Case("sge", "# " + sge_log("pending") + ":::\n", ""),
     "sge numbers that are none": Case("sge", sge_acct("x", "0") + sge_acct("0", "y"), ""),
@@ -313,9 +281,7 @@ CASES = {
         "5.0 2 0, 5.0 8 3, 5.0 8 0",
         "5.0 2 0, 5.0 8 3",
     ),
-    "sge deleted while it waits": Case(
-        "sge", sge_log("deleted", initiator="alice"), "5.0 8 0", "5.0 4 0"
-    ),
+    "sge deleted while it waits": Case("sge", sge_log("deleted", initiator="alice"), "5.0 8 0", "5.0 4 0"),
     "sge deleted while it runs": Case(
         "sge",
         sge_log("delivered") + sge_log("deleted", initiator="alice") + sge_acct("100", "137"),
@@ -324,9 +290,7 @@ CASES = {
     ),
     "sge suspended": Case(
         "sge",
-        "".join(
-            map(sge_log, ("suspended", "unsuspended", "held", "released", "restart", "migrate"))
-        ),
+        "".join(map(sge_log, ("suspended", "unsuspended", "held", "released", "restart", "migrate"))),
         "",
         "5.0 16 0, 5.0 2 0, 5.0 16 0, 5.0 1 0, 5.0 1 0, 5.0 1 0",
     ),
@@ -375,16 +339,12 @@ CASES = {
         "012.003.000 8 7, 012.003.000 8 8, 012.003.000 8 9",
     ),
     "condor xml, killed": Case(
-        "condor",
-        XML + condor_xml("5", '    <a n="TerminatedNormally"><b v="f"/></a>\n'),
-        "012.003.000 4 0",
+        "condor", XML + condor_xml("5", '    <a n="TerminatedNormally"><b v="f"/></a>\n'), "012.003.000 4 0"
     ),
     "condor xml, numbers that are none": Case(
         "condor", XML + condor_xml("x") + condor_xml("0", cluster="-1") + condor_xml("5"), ""
     ),
-    "condor xml behind a junk line": Case(
-        "condor", "junk\n" + XML + condor_xml("0"), "012.003.000 1 0"
-    ),
+    "condor xml behind a junk line": Case("condor", "junk\n" + XML + condor_xml("0"), "012.003.000 1 0"),
     "condor xml behind what a lost write left": Case(
         "condor", "\0" * 4096 + XML[9:] + condor_xml("0"), "012.003.000 1 0"
     ),
@@ -408,9 +368,7 @@ CASES = {
         "condor", "<junk>\n000 (x\n" + condor("000"), "012.003.000 1 0"
     ),
     "condor behind what a lost write left": Case(
-        "condor",
-        "\0" * 99 + condor("000") + "\0" * 99 + condor("001"),
-        "012.003.000 1 0, 012.003.000 2 0",
+        "condor", "\0" * 99 + condor("000") + "\0" * 99 + condor("001"), "012.003.000 1 0, 012.003.000 2 0"
     ),
     "condor, a lost write makes no entry of two": Case(
         "condor",
@@ -421,21 +379,15 @@ CASES = {
         "012.003.000 2 0",
     ),
     "pbs behind what a lost write left": Case(
-        "pbs",
-        pbs("0008 Job Queued") + "\0" * 99 + pbs("0008 Job Run"),
-        "1.h 1 0, 1.h 2 0",
+        "pbs", pbs("0008 Job Queued") + "\0" * 99 + pbs("0008 Job Run"), "1.h 1 0, 1.h 2 0"
     ),
     "pbs a lost write makes no line of two": Case(
         "pbs", "02/03/2020 10:00:00;0008;Server@h;Job;1" + "\0" * 99 + "2.h;Job Run\n", ""
     ),
-    "lsf behind what a lost write left": Case(
-        "lsf", "\0" * 99 + lsf("JOB_START", "4 4 0"), "4 2 0"
-    ),
+    "lsf behind what a lost write left": Case("lsf", "\0" * 99 + lsf("JOB_START", "4 4 0"), "4 2 0"),
     "sge behind what a lost write left": Case("sge", "\0" * 99 + sge_log("delivered"), "5.0 2 0"),
     "fork behind what a lost write left": Case("fork", "\0" * 99 + f"001;{WHEN};u;8;1\n", "u 8 1"),
-    "slurm behind what a lost write left": Case(
-        "slurm", "\0" * 99 + comp("COMPLETED", "0:0"), "7 8 0"
-    ),
+    "slurm behind what a lost write left": Case("slurm", "\0" * 99 + comp("COMPLETED", "0:0"), "7 8 0"),
     "fork": Case(
         "fork",
         "".join(f"001;{WHEN};u:1;{s}\n" for s in ("1;0", "2;9", "4;3", "8;-1")),
@@ -457,18 +409,12 @@ CASES = {
     "slurm a name with blanks": Case(
         "slurm", comp("FAILED", "1:0", name="a ExitCode=5:0 JobState=COMPLETED b"), "7 8 1"
     ),
-    "slurm submitted": Case(
-        "slurm", ctld("_slurm_rpc_submit_batch_job: JobId=7 InitPrio=1 usec=2"), "7 1 0"
-    ),
-    "slurm begun": Case(
-        "slurm", ctld("sched: Allocate JobId=7 NodeList=n #CPUs=1 Partition=p"), "7 2 0"
-    ),
+    "slurm submitted": Case("slurm", ctld("_slurm_rpc_submit_batch_job: JobId=7 InitPrio=1 usec=2"), "7 1 0"),
+    "slurm begun": Case("slurm", ctld("sched: Allocate JobId=7 NodeList=n #CPUs=1 Partition=p"), "7 2 0"),
     "slurm begun by backfill": Case(
         "slurm", ctld("sched/backfill: _start_job: Started JobId=8_1(12) in p on n"), "12 2 0"
     ),
-    "slurm complete is told by jobcomp": Case(
-        "slurm", ctld("_job_complete: JobId=7 WEXITSTATUS 3"), ""
-    ),
+    "slurm complete is told by jobcomp": Case("slurm", ctld("_job_complete: JobId=7 WEXITSTATUS 3"), ""),
     "slurm hold": Case(
         "slurm",
         ctld("sched: _hold_job_rec: hold on JobId=7 by uid 1")
@@ -478,8 +424,7 @@ CASES = {
     ),
     "slurm suspend": Case(
         "slurm",
-        ctld("_slurm_rpc_suspend(suspend) for 7 usec=9")
-        + ctld("_slurm_rpc_suspend(resume) for 7 usec=9"),
+        ctld("_slurm_rpc_suspend(suspend) for 7 usec=9") + ctld("_slurm_rpc_suspend(resume) for 7 usec=9"),
         "",
         "7 16 0, 7 2 0",
     ),
@@ -499,9 +444,7 @@ def _utc(zone: Callable[[str], None]) -> None:
 def read_log(case: Case, directory: Path, *, extended: bool) -> str:
     (directory / FILES.get(case.source, "log")).write_bytes(case.log.encode("latin-1"))
     path = directory if case.source in FILES else directory / "log"
-    source = find_source(case.source)(
-        SourceOptions(case.source, 1_000_000, extended, (str(path),), {})
-    )
+    source = find_source(case.source)(SourceOptions(case.source, 1_000_000, extended, (str(path),), {}))
     lines = ""
     while (text := source.read_events()) is not None:
         lines += text

@@ -7,9 +7,7 @@ from osprofile.executors.blah.protocol import Connection, Event
 
 def escaped(text: str) -> bytes:
     r"""Escape an argument: blank, backslash, CR and LF get a backslash (docs/protocols/blah.md, 1.2)."""
-    return "".join(f"\\{c}" if c in " \\\r\n" else c for c in text).encode(
-        "utf-8", "surrogateescape"
-    )
+    return "".join(f"\\{c}" if c in " \\\r\n" else c for c in text).encode("utf-8", "surrogateescape")
 
 
 def command(*words: str) -> bytes:

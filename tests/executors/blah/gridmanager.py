@@ -66,10 +66,7 @@ class GridManager:
         return self
 
     async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.end()
 
@@ -92,9 +89,7 @@ class GridManager:
         assert banner.startswith(b"GahpVersion: 1.8.0 Mar 31 2008 ")
         assert banner.endswith(b" $\r\n")
         self._notified.clear()
-        self._tasks = [
-            asyncio.ensure_future(self._guarded(work)) for work in (self._listen, self._fetch)
-        ]
+        self._tasks = [asyncio.ensure_future(self._guarded(work)) for work in (self._listen, self._fetch)]
         commands = (await self.say("COMMANDS"))[1:]
         assert "CONDOR_VERSION" not in commands
         assert "BLAH_JOB_SUBMIT" in commands

@@ -24,13 +24,7 @@ from osprofile.executors.blah.submit_ad import MAX_AD_LENGTH, SubmitAd
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription, build_request
 from tests.executors.blah.test_protocol import SUBMIT, SUBMIT_AD
 
-SETTABLE = frozenset(FIELD_BY_ATTRIBUTE.values()) | {
-    "GPUNUMBER",
-    "FOO",
-    "FOO_MIN",
-    "FOO_MAX",
-    "CEID",
-}
+SETTABLE = frozenset(FIELD_BY_ATTRIBUTE.values()) | {"GPUNUMBER", "FOO", "FOO_MIN", "FOO_MAX", "CEID"}
 
 
 def submission(text: str, settable: frozenset[str] = SETTABLE) -> Submission:
@@ -259,13 +253,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-SITES_OPTIONS = {
-    "--foo": "FOO",
-    "-f": "FOO",
-    "--gpu": "GPUNUMBER",
-    "--one": "GPUNUMBER=1",
-    "--no": "NONE",
-}
+SITES_OPTIONS = {"--foo": "FOO", "-f": "FOO", "--gpu": "GPUNUMBER", "--one": "GPUNUMBER=1", "--no": "NONE"}
 
 
 def test_options_that_the_site_takes_are_fields() -> None:
@@ -290,11 +278,7 @@ def test_a_profile_that_takes_all_options_gets_them_as_they_are() -> None:
             "the option --bar is not accepted here",
             "this site accepts --foo, -f, --gpu, --one, --no",
         ),
-        (
-            "--no=1",
-            "the option --no is not accepted by this batch system",
-            "its profile has no field NONE",
-        ),
+        ("--no=1", "the option --no is not accepted by this batch system", "its profile has no field NONE"),
     ],
 )
 def test_the_error_names_the_option(given: str, why: str, hint: str) -> None:
@@ -428,9 +412,7 @@ def in_new_words(word: str) -> str:
 def test_hostile_values_reach_the_program_unchanged() -> None:
     arguments = " ".join(map(in_new_words, HOSTILE))
     environment = " ".join(f"V{n}={in_new_words(word)}" for n, word in enumerate(HOSTILE))
-    ad = write_ad(
-        {"Cmd": "/c", "GridType": "pbs", "Arguments": arguments, "Environment": environment}
-    )
+    ad = write_ad({"Cmd": "/c", "GridType": "pbs", "Arguments": arguments, "Environment": environment})
     found = submission(ad).description
     assert found.arguments == tuple(HOSTILE)
     assert found.environment == {f"V{n}": word for n, word in enumerate(HOSTILE)}
@@ -446,9 +428,7 @@ def test_a_job_of_the_gridmanagers_fits_each_profile(name: str) -> None:
     profile = osprofile.load(name)
     found = submission(SUBMIT_AD)
     context = osprofile.new_context(profile)
-    start = osprofile.incarnate(
-        profile, "START", fields=build_request(found.description), context=context
-    )
+    start = osprofile.incarnate(profile, "START", fields=build_request(found.description), context=context)
     assert "/home/u/job.sh" in start.text
 
 

@@ -162,12 +162,7 @@ def test_ten_thousand_commands_and_a_line_of_ten_megabytes() -> None:
     done = talk(b"VERSION\r\n" * 10_000, b"x" * 10_000_000, b"\n", b"NOSUCH " * 1000, b"\r\nQUIT\n")
     lines = done.stdout.split(b"\r\n")
     assert lines.count(b"S " + BANNER[:-2]) == 10_000
-    assert lines[-4:] == [
-        b"E Unknown\\ command",
-        b"E Unknown\\ command",
-        b"S Server\\ exiting",
-        b"",
-    ]
+    assert lines[-4:] == [b"E Unknown\\ command", b"E Unknown\\ command", b"S Server\\ exiting", b""]
     assert done.returncode == 0
 
 
@@ -194,10 +189,7 @@ STRICT = """<idb:Template><idb:Field name="ARGUMENTS" ext:pattern="(?s)(?!.*die)
         (b'[ Cmd = "/bin/true"; GridType = "linux"; Queue = "a;id" ]', "QUEUE"),
         (b'[ Cmd = "/bin/true"; GridType = "linux"; BatchRuntime = 1/0 ]', "BatchRuntime"),
         (b'[ Cmd = "\\000"; GridType = "linux" ]', ""),
-        (
-            b'[ Cmd = "/bin/true"; GridType = "linux"; RequestMemory = 1E12 ]',
-            "the Max of 999999999",
-        ),
+        (b'[ Cmd = "/bin/true"; GridType = "linux"; RequestMemory = 1E12 ]', "the Max of 999999999"),
         (b'[ Cmd = "/bin/true"; GridType = "broken" ]', "GridType: the profile broken has errors"),
         (
             b'[ Cmd = "/bin/true"; GridType = "linux"; Args = "' + b"x" * 140_000 + b'" ]',
@@ -253,8 +245,7 @@ def test_what_is_no_job(home: Path, text: bytes, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [r'GridType\ =\ "linux"', r'Cmd\ =\ "a";\ GridType\ =\ "linux";\ Queue\ =\ "a;id"'],
+    "text", [r'GridType\ =\ "linux"', r'Cmd\ =\ "a";\ GridType\ =\ "linux";\ Queue\ =\ "a;id"']
 )
 def test_the_log_says_why_an_ad_was_refused(home: Path, text: str) -> None:
     done = talk(f"BLAH_JOB_SUBMIT 7 [\\ {text}\\ ]\n".encode())
@@ -505,10 +496,7 @@ def test_a_map_and_profiles_of_the_sites(home: Path) -> None:
 def test_a_dry_run(home: Path) -> None:
     sent = command("BLAH_JOB_SUBMIT", "3", job(home, "touch ran"))
     with subprocess.Popen(
-        [*DAEMON, "--dry-run"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        [*DAEMON, "--dry-run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -535,7 +523,9 @@ def test_files_are_brought_and_left(home: Path) -> None:
         (home / name).write_text(name)
     (home / "tree" / "below").mkdir(parents=True)
     (home / "tree" / "below" / "leaf").write_text("leaf")
-    text = 'cat "in put" ./-n "it\'s" "\\$(id)" tree/below/leaf below/leaf > "o u;t"; mkdir d; echo x > d/x; pwd'
+    text = (
+        'cat "in put" ./-n "it\'s" "\\$(id)" tree/below/leaf below/leaf > "o u;t"; mkdir d; echo x > d/x; pwd'
+    )
 
     async def work(client: GridManager) -> None:
         job_id = await client.submit(
@@ -585,9 +575,7 @@ def test_proxies(home: Path) -> None:
         assert found == ["0", "Proxy renewed"]
         assert (await client.ended(job_id))["ExitCode"] == "0"
         assert (home / "out").read_text() == "first-rw-------\n"
-        code, words, _ = await client.ask(
-            "BLAH_JOB_SUBMIT", job(home, "true", x509UserProxy="/none/proxy")
-        )
+        code, words, _ = await client.ask("BLAH_JOB_SUBMIT", job(home, "true", x509UserProxy="/none/proxy"))
         assert code == "1"
         assert "No such file or directory" in words
 
@@ -617,9 +605,7 @@ def test_the_proxy_cache(home: Path) -> None:
 
 def test_killed_while_it_submits(home: Path) -> None:
     """Whatever was under way is known to the next daemon, and is submitted once."""
-    texts = [
-        job(home, f"echo x >> {home}/marks.{n}", JobDirectory=f"home_bl_{n}") for n in range(30)
-    ]
+    texts = [job(home, f"echo x >> {home}/marks.{n}", JobDirectory=f"home_bl_{n}") for n in range(30)]
 
     async def main() -> None:
         client = GridManager(*QUICK)

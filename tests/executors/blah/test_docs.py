@@ -12,11 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from osprofile.executors.blah.attributes import (
-    ATTRIBUTE_RULES,
-    NON_IGNORABLE_ATTRIBUTES,
-    submission_from_ad,
-)
+from osprofile.executors.blah.attributes import ATTRIBUTE_RULES, NON_IGNORABLE_ATTRIBUTES, submission_from_ad
 from osprofile.executors.blah.settings import Settings, read_settings
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, build_request
@@ -61,9 +57,7 @@ def test_every_attribute_stands_there_with_its_field() -> None:
         for cells in rows(text.partition("\n### ")[0])
         for name in re.findall(r"`(\w+)`", cells[0])
     ]
-    assert shown == [
-        (rule.attribute, FIELD_BY_ATTRIBUTE[rule.job_attribute]) for rule in ATTRIBUTE_RULES
-    ]
+    assert shown == [(rule.attribute, FIELD_BY_ATTRIBUTE[rule.job_attribute]) for rule in ATTRIBUTE_RULES]
     for name in NON_IGNORABLE_ATTRIBUTES:
         assert f"`{name}`" in text
 
@@ -111,13 +105,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "profiles" / "slurm").mkdir(parents=True)
     (tmp_path / "profiles" / "slurm" / "profile.xml").write_text(text)
     (tmp_path / "bin").mkdir()
-    for name, answer in {
-        "sbatch": "echo 4711",
-        "squeue": "echo 'slurm_load_jobs' >&2; exit 1",
-    }.items():
-        (tmp_path / "bin" / name).write_text(
-            f'#!/bin/sh\necho "{name} $*" >> {tmp_path}/calls\n{answer}\n'
-        )
+    for name, answer in {"sbatch": "echo 4711", "squeue": "echo 'slurm_load_jobs' >&2; exit 1"}.items():
+        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\necho "{name} $*" >> {tmp_path}/calls\n{answer}\n')
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     for name in ("HOME", "XDG_STATE_HOME"):
@@ -134,13 +123,9 @@ def test_one_attribute_more(site: Path) -> None:
     """A site adds an attribute by adding a field to its profile (docs/protocols/blah.md, 7.10)."""
 
     async def main() -> None:
-        async with GridManager(
-            "--profiles", str(site / "profiles"), "--log", f"{site}/log"
-        ) as client:
+        async with GridManager("--profiles", str(site / "profiles"), "--log", f"{site}/log") as client:
             for qos in ("fast", "slow-2"):
-                await client.submit(
-                    ad(Cmd="/bin/true", gridtype="slurm", QOS=qos, JobDirectory=qos)
-                )
+                await client.submit(ad(Cmd="/bin/true", gridtype="slurm", QOS=qos, JobDirectory=qos))
             for qos in ("$(id)", "a b", "x\n#SBATCH -p y"):
                 text = ad(Cmd="/bin/true", gridtype="slurm", QOS=qos)
                 code, words, _ = await client.ask("BLAH_JOB_SUBMIT", text)
@@ -148,9 +133,7 @@ def test_one_attribute_more(site: Path) -> None:
             await client.submit(ad(Cmd="/bin/true", gridtype="slurm", JobDirectory="none"))
 
     asyncio.run(asyncio.wait_for(main(), 60))
-    calls = [
-        line for line in (site / "calls").read_text().splitlines() if line.startswith("sbatch")
-    ]
+    calls = [line for line in (site / "calls").read_text().splitlines() if line.startswith("sbatch")]
     given = "sbatch --parsable --ignore-pbs"
     assert calls == [
         f"{given} --qos=high_priority .gpe_job",

@@ -123,9 +123,7 @@ def test_two_submissions_right_at_the_start(words: list[str], toy: Toy, attempt:
     """docs/protocols/blah.md, 7.1: a quarter of the runs. Nothing is read in between, not even the banner."""
     del attempt
     sent = b"".join(command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in (1, 2))
-    with subprocess.Popen(
-        [*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    with subprocess.Popen([*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         said, _ = process.communicate(sent)  # the end of stdin waits for both
     assert process.returncode == 0
     assert said == BANNER + b"S\r\nS\r\n"
@@ -410,9 +408,7 @@ def test_a_submission_under_way_comes_to_its_end(words: list[str], toy: Toy) -> 
 def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> None:
     """More submissions than are worked on at a time, and then the end of stdin."""
     (toy.path / "stopped").touch()
-    sent = b"".join(
-        command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in range(1, 71)
-    )
+    sent = b"".join(command("BLAH_JOB_SUBMIT", str(n), job(JobDirectory=f"j{n}")) for n in range(1, 71))
     done = subprocess.run([*DAEMON, *words], input=sent, capture_output=True, check=True)
     assert done.stdout == BANNER + b"S\r\n" * 70
     assert len(set(toy.submissions)) == len(toy.submissions) == 70
@@ -420,15 +416,9 @@ def test_all_that_was_answered_s_is_submitted(words: list[str], toy: Toy) -> Non
 
 def test_two_daemons_and_one_submission(words: list[str], toy: Toy) -> None:
     """docs/protocols/blah.md, 6.1: the next job starts a new daemon; that of the job before may not have ended yet."""
-    text = (
-        (toy.path / "bin" / "toysub")
-        .read_text()
-        .replace("#!/bin/sh", 'echo >> "$TOY/began"; sleep 1')
-    )
+    text = (toy.path / "bin" / "toysub").read_text().replace("#!/bin/sh", 'echo >> "$TOY/began"; sleep 1')
     replace_tool(toy, "toysub", text)
-    with subprocess.Popen(
-        [*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as first:
+    with subprocess.Popen([*DAEMON, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as first:
         assert first.stdin is not None
         first.stdin.write(command("BLAH_JOB_SUBMIT", "1", job(JobDirectory="home_bl_1")))
         first.stdin.close()
@@ -485,9 +475,7 @@ def test_what_the_gridmanager_sends(words: list[str], toy: Toy) -> None:
         Iwd=str(home), In="input", Out="both", Err="both", GridResource="batch toy",
         JobDirectory="home_bl_1", TransferOutput="",
     )  # fmt: skip
-    more = (
-        '; TransferOutputRemaps = undefined; CERequirements = Foo == "bar baz" && Walltime == 540 ]'
-    )
+    more = '; TransferOutputRemaps = undefined; CERequirements = Foo == "bar baz" && Walltime == 540 ]'
     text = text.removesuffix(" ]") + more
 
     async def work(client: GridManager) -> None:
@@ -532,11 +520,7 @@ def test_started_as_htcondor_does(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(home / "logs")
     for name in set(os.environ) - {"PATH"}:
         monkeypatch.delenv(name)
-    for name, value in {
-        "HOME": home,
-        "BLAHPD_LOCATION": "/usr",
-        "GAHP_TEMP": home / "logs",
-    }.items():
+    for name, value in {"HOME": home, "BLAHPD_LOCATION": "/usr", "GAHP_TEMP": home / "logs"}.items():
         monkeypatch.setenv(name, str(value))
     text = job("exit 3").replace('gridtype = "toy"', 'gridtype = "pbs"')
     ids = list[str]()

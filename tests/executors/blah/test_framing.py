@@ -8,12 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from osprofile.executors.blah.framing import (
-    LineSplitter,
-    encode_field,
-    encode_line,
-    split_line,
-)
+from osprofile.executors.blah.framing import LineSplitter, encode_field, encode_line, split_line
 from tests.executors.blah.client import command, escaped, fields
 
 # docs/protocols/blah.md, 1.1 and 1.2: CR, LF and NUL each end a line; any `\c` is c.
@@ -42,9 +37,7 @@ def test_lines_cut_at_every_byte(name: str) -> None:
     data, expected = LINES[name]
     assert LineSplitter().feed_data(data) == expected
     one_by_one = LineSplitter()
-    assert [
-        found for at in range(len(data)) for found in one_by_one.feed_data(data[at : at + 1])
-    ] == expected
+    assert [found for at in range(len(data)) for found in one_by_one.feed_data(data[at : at + 1])] == expected
     for first in range(len(data) + 1):
         for second in range(first, len(data) + 1):
             lines = LineSplitter()

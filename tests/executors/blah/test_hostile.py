@@ -72,10 +72,7 @@ WORDS = [
 ENDS = [b"\r\n", b"\n", b"\r", b"\0", b" \r\n", b"\\\r\n", b""]
 lines = st.builds(
     lambda words, end: b" ".join(words) + end,
-    st.lists(
-        st.one_of(st.sampled_from(COMMANDS), st.sampled_from(WORDS), st.binary(max_size=6)),
-        max_size=5,
-    ),
+    st.lists(st.one_of(st.sampled_from(COMMANDS), st.sampled_from(WORDS), st.binary(max_size=6)), max_size=5),
     st.sampled_from(ENDS),
 )
 fuzz = st.lists(st.one_of(lines, st.binary(max_size=40)), max_size=12).map(b"".join)
@@ -148,10 +145,7 @@ def test_a_session_cut_at_every_byte(living: Living) -> None:
     assert "'a/b' is not a name" in results[-1][2]
     for at in range(1, len(SESSION)):
         assert said_in(living, SESSION[:at], SESSION[at:]) == (replies, results), at
-    assert said_in(living, *(SESSION[at : at + 1] for at in range(len(SESSION)))) == (
-        replies,
-        results,
-    )
+    assert said_in(living, *(SESSION[at : at + 1] for at in range(len(SESSION)))) == (replies, results)
 
 
 MANY = 10_000_000
@@ -222,17 +216,7 @@ def test_ids_that_leave_their_place(home: Path, living: Living) -> None:
             assert living.answers(command(name, str(count), job_id, *more)) == [b"S\r\n"]
     found = living.results(count)
     assert {words[1] for words in found} == {"255"}
-    pings = [
-        "../site",
-        "../../evil",
-        "/site",
-        "site/../site",
-        f"{home}/evil",
-        ".",
-        "..",
-        "si te",
-        "-",
-    ]
+    pings = ["../site", "../../evil", "/site", "site/../site", f"{home}/evil", ".", "..", "si te", "-"]
     for number, name in enumerate(pings, 1):
         assert living.answers(command("BLAH_PING", str(number), name)) == [b"S\r\n"]
         text = ad(Cmd="/bin/true", GridType=name)
@@ -400,17 +384,8 @@ def test_each_attribute_with_each_value(home: Path) -> None:
             passed.add((name, value))
         else:
             assert f"attribute {name}".lower() in words.lower(), (name, value, words)
-    numbers = {
-        "BatchRuntime",
-        "RequestMemory",
-        "NodeNumber",
-        "HostNumber",
-        "SMPGranularity",
-        "HostSMPSize",
-    }
-    assert not {
-        pair for pair in passed if pair[0] in numbers | {"GridType", "WholeNodes", "StageCmd"}
-    }
+    numbers = {"BatchRuntime", "RequestMemory", "NodeNumber", "HostNumber", "SMPGranularity", "HostSMPSize"}
+    assert not {pair for pair in passed if pair[0] in numbers | {"GridType", "WholeNodes", "StageCmd"}}
     assert {value for name, value in passed if name == "JobDirectory"} == set(HOSTILE)
     plain = {value for name, value in passed if name in {"Queue", "BatchProject"}}
     assert all(value.isascii() and value.replace("-", "a").isalnum() for value in plain)
@@ -435,8 +410,7 @@ FLOODS = {
     "unknown jobs": b"".join(map(flood, range(60_000))),
     "wrong ids": b"".join(b"BLAH_JOB_STATUS %d ../x\r\n" % n for n in range(1, 100_000)),
     "large ads": b"".join(
-        b'BLAH_JOB_SUBMIT %d [GridType="none";Cmd="%s"]\r\n' % (n, b"x" * 20_000)
-        for n in range(1, 3000)
+        b'BLAH_JOB_SUBMIT %d [GridType="none";Cmd="%s"]\r\n' % (n, b"x" * 20_000) for n in range(1, 3000)
     ),
     "all jobs": b"".join(b"BLAH_JOB_STATUS_ALL %d\r\n" % n for n in range(1, 60_000)),
 }

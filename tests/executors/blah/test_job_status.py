@@ -45,25 +45,19 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
     "finished with another code": (
         JobStatus("1", JobState.DONE, exit_code=7, started=2.2, ended=9.9),
         Result(
-            0,
-            "No Error",
-            ("4", '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; RemoteWallClockTime = 8 ]'),
+            0, "No Error", ("4", '[ ExitCode = 7; JobStatus = 4; BatchJobId = "1"; RemoteWallClockTime = 8 ]')
         ),
     ),
     "5: ended by a signal": (
         JobStatus("1", JobState.FAILED, signal=15),
         Result(
-            0,
-            "No Error",
-            ("4", '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1" ]'),
+            0, "No Error", ("4", '[ ExitBySignal = true; ExitSignal = 15; JobStatus = 4; BatchJobId = "1" ]')
         ),
     ),
     "5: ended by a limit is no success": (
         JobStatus("1", JobState.FAILED, limit_exceeded=True, reason="TIMEOUT"),
         Result(
-            0,
-            "No Error",
-            ("4", '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]'),
+            0, "No Error", ("4", '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]')
         ),
     ),
     "2.4: 5 held": (
@@ -86,10 +80,7 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
         JobStatus("1", JobState.LOST, reason="no word of it\nsince 5 minutes"),
         Result(1, "Job 1 vanished without a trace: no word of it; since 5 minutes"),
     ),
-    "LOST without a reason": (
-        JobStatus("1", JobState.LOST),
-        Result(1, "Job 1 vanished without a trace"),
-    ),
+    "LOST without a reason": (JobStatus("1", JobState.LOST), Result(1, "Job 1 vanished without a trace")),
     "submitted, nothing heard": (
         JobStatus("1", JobState.UNKNOWN, submitted=1.0),
         Result(0, "No Error", ("1", '[ JobStatus = 1; BatchJobId = "1" ]')),

@@ -173,9 +173,7 @@ KINDS = {"SUBMIT": 4, "STATUS": 5, "CANCEL": 3, "HOLD": 3, "RESUME": 3}
 
 
 @given(st.sampled_from(list(KINDS)), st.text(), st.text(), st.integers())
-def test_a_result_has_as_many_fields_whatever_it_says(
-    kind: str, text: str, more: str, number: int
-) -> None:
+def test_a_result_has_as_many_fields_whatever_it_says(kind: str, text: str, more: str, number: int) -> None:
     # docs/protocols/blah.md, 7.2 and 7.3: HTCondor's gridmanager aborts at any other number of fields.
     client = Client()
     (request,) = client.events(command(f"BLAH_JOB_{kind}", "1", "x"))
@@ -403,11 +401,7 @@ def test_any_bytes_are_answered_line_by_line(data: bytes) -> None:
         assert client.say(b"\0VERSION\r\n")[-1] == b"S " + BANNER
 
 
-ONE_LINE = {
-    "a\n  b\t c\r\n\n": "a; b c",
-    "": "",
-    "\x1b[31mred\0": "\ufffd[31mred\ufffd",
-}
+ONE_LINE = {"a\n  b\t c\r\n\n": "a; b c", "": "", "\x1b[31mred\0": "\ufffd[31mred\ufffd"}
 
 
 @pytest.mark.parametrize("text", ONE_LINE)

@@ -51,11 +51,7 @@ def test_so_many_of_a_kind_and_no_kind_holds_up_another() -> None:
             works.queue.add_request(status_all(number))
             works.queue.add_request(status(number))
         await asyncio.sleep(0)
-        assert works.kinds == {
-            "BLAH_JOB_SUBMIT": 64,
-            "BLAH_JOB_STATUS_ALL": 2,
-            "BLAH_JOB_STATUS": 9,
-        }
+        assert works.kinds == {"BLAH_JOB_SUBMIT": 64, "BLAH_JOB_STATUS_ALL": 2, "BLAH_JOB_STATUS": 9}
         works.gate.set()
         await works.queue.wait_until_idle()
         assert [x for x in works.done if x.command == "BLAH_JOB_SUBMIT"] == submissions

@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 
 SHELLS = [
     words
-    for words in (
-        ["dash"],
-        ["bash"],
-        ["bash", "--posix"],
-        ["busybox", "sh"],
-        ["ksh93"],
-        ["mksh"],
-        ["yash"],
-    )
+    for words in (["dash"], ["bash"], ["bash", "--posix"], ["busybox", "sh"], ["ksh93"], ["mksh"], ["yash"])
     if shutil.which(words[0])
 ]
 
@@ -49,9 +41,7 @@ class Place:
         written = ad(
             Cmd="/bin/sh", Arguments=f"-c '{quoted}'", gridtype="linux", Iwd=str(self.iwd), **attributes
         )  # fmt: skip
-        submission = submission_from_ad(
-            SubmitAd.parse(written), frozenset(FIELD_BY_ATTRIBUTE.values())
-        )
+        submission = submission_from_ad(SubmitAd.parse(written), frozenset(FIELD_BY_ATTRIBUTE.values()))
         job = build_staged_job(submission, str(self.there), has_proxy=False)
         return subprocess.Popen(
             [*self.shell, *job.arguments],
@@ -106,9 +96,7 @@ exit 3
 
 def test_new_and_changed_files_come_back_and_only_those(place: Place) -> None:
     """HTCondor's default where no outputs are named: what is new or changed at the top."""
-    before = dict.fromkeys(
-        ("taken", "same_size", "longer", "stale", "gone", "kept", "remapped"), "aa"
-    )
+    before = dict.fromkeys(("taken", "same_size", "longer", "stale", "gone", "kept", "remapped"), "aa")
     place.write(**before, other="not brought")
     (place.iwd / "tree").mkdir()
     (place.there / ".gpe_job").write_text("ours")
@@ -140,9 +128,7 @@ def test_a_file_changed_at_once_is_changed(place: Place) -> None:
 def test_outputs_that_are_named_are_all(place: Place) -> None:
     place.write(a="a")
     done = place.run(
-        "echo x > new; echo x > a; mkdir d; echo x > d/x",
-        TransferInput="a",
-        TransferOutput="d,none",
+        "echo x > new; echo x > a; mkdir d; echo x > d/x", TransferInput="a", TransferOutput="d,none"
     )
     assert (done.returncode, done.stderr) == (0, "there is no output file none\n")
     assert place.files == {"a": "a"}
@@ -160,9 +146,7 @@ def test_an_output_that_is_no_file_is_none(place: Place) -> None:
 def test_none_is_named(place: Place) -> None:
     """`transfer_output_files = ""`: nothing comes back."""
     place.write(a="a")
-    assert (
-        place.run("echo x > new; echo x > a", TransferInput="a", TransferOutput="").returncode == 0
-    )
+    assert place.run("echo x > new; echo x > a", TransferInput="a", TransferOutput="").returncode == 0
     assert place.files == {"a": "a"}
 
 
@@ -182,9 +166,7 @@ def test_a_linked_input_is_what_it_is_linked_to(place: Place) -> None:
     """A link would lead from another directory elsewhere, and the program change the client's own file."""
     place.write(a="a")
     (place.iwd / "link").symlink_to("a")
-    assert (
-        place.run("cat link; echo x > link", TransferInput="link", TransferOutput="").stdout == "a"
-    )
+    assert place.run("cat link; echo x > link", TransferInput="link", TransferOutput="").stdout == "a"
     assert place.files == {"a": "a", "link": "a"}
 
 
@@ -223,10 +205,7 @@ def test_what_cannot_be_brought_back_is_no_success(place: Place) -> None:
 
 
 SIGNALLED = {
-    "trap 'echo y > done; exit 5' TERM; echo; while :; do sleep 0.02; done": (
-        5,
-        {"a": "a", "done": "y\n"},
-    ),
+    "trap 'echo y > done; exit 5' TERM; echo; while :; do sleep 0.02; done": (5, {"a": "a", "done": "y\n"}),
     "echo y > done; echo; exec sleep 600": (128 + signal.SIGTERM, {"a": "a"}),
 }
 

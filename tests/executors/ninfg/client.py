@@ -47,9 +47,7 @@ class HungError(AssertionError):
     """The real client would wait for ever, or misunderstand."""
 
 
-def attributes(
-    *more: tuple[str, str], **changed: str | Sequence[str] | None
-) -> list[tuple[str, str]]:
+def attributes(*more: tuple[str, str], **changed: str | Sequence[str] | None) -> list[tuple[str, str]]:
     """Give the attributes of a job: the plain ones, changed; a sequence is sent one by one."""
     pairs: list[tuple[str, str]] = [*more]
     for name, value in {**PLAIN, **changed}.items():
@@ -114,10 +112,7 @@ class Client:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self.process.poll() is None:
             self.hang_up()

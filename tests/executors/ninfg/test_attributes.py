@@ -78,9 +78,7 @@ def test_of_two_times_the_wall_time_counts_and_of_two_memories_the_larger() -> N
 
 
 def test_a_variable_goes_before_tmp_dir() -> None:
-    assert order(environment="TMPDIR=/x", tmp_dir="/y").base_description.environment == {
-        "TMPDIR": "/x"
-    }
+    assert order(environment="TMPDIR=/x", tmp_dir="/y").base_description.environment == {"TMPDIR": "/x"}
 
 
 @pytest.mark.parametrize(
@@ -111,10 +109,7 @@ def test_an_auth_number_is_a_file_and_no_argument() -> None:
     """The executable takes --authNumberFile, and reads one line of that file."""
     found = order(auth_number="2147483647")
     assert found.auth_number == "2147483647"
-    assert found.build_description("/d").arguments == (
-        PLAIN["argument"],
-        "--authNumberFile=/d/auth_number",
-    )
+    assert found.build_description("/d").arguments == (PLAIN["argument"], "--authNumberFile=/d/auth_number")
     assert order().auth_number == ""
 
 
@@ -140,9 +135,7 @@ def test_descriptions() -> None:
     assert (made.directory, made.stdout, made.stderr) == ("/there/1", "stdout", "stderr")
     one = order(redirect_enable="true", stdout_file="/o", stderr_file="/o").build_description("/d")
     assert (one.stdout, one.stderr) == ("stdout", "stdout")
-    none = order(redirect_enable="false", stdout_file="/o", stderr_file="/o").build_description(
-        "/d"
-    )
+    none = order(redirect_enable="false", stdout_file="/o", stderr_file="/o").build_description("/d")
     assert (none.stdout, none.stderr) == ("/dev/null", "/dev/null")
     only = order(redirect_enable="true", stderr_file="/o").build_description("/d")
     assert (only.stdout, only.stderr) == ("/dev/null", "stderr")
@@ -162,11 +155,7 @@ BAD = [
     ("count", "0", "'0' is not a number from 1 to 999999999"),
     ("count", "-1", "'-1' is not a number from 1 to 999999999"),
     ("count", "\u0661", "'\u0661' is not a number from 1 to 999999999"),
-    (
-        "count",
-        "1" * 5000,
-        "'{}'... (5000 characters) is not a number from 1 to 999999999".format("1" * 80),
-    ),
+    ("count", "1" * 5000, "'{}'... (5000 characters) is not a number from 1 to 999999999".format("1" * 80)),
     ("staging", "yes", "'yes' is neither true nor false"),
     ("redirect_enable", "", "'' is neither true nor false"),
     ("status_polling", "1.5", "'1.5' is not a number from 0 to 999999999"),

@@ -38,9 +38,7 @@ def test_a_whole_conversation(machine: Machine) -> None:
         out, err = bytes_of(client)
     assert out == b"S\r\nS\r\nS\r\n"
     assert re.fullmatch(
-        rb"CREATE_NOTIFY 1 S (%s)\r\n(STATUS_NOTIFY \1 ACTIVE \r\n)?STATUS_NOTIFY \1 DONE \r\n"
-        % ID,
-        err,
+        rb"CREATE_NOTIFY 1 S (%s)\r\n(STATUS_NOTIFY \1 ACTIVE \r\n)?STATUS_NOTIFY \1 DONE \r\n" % ID, err
     )
     machine.assert_clean()
 
@@ -256,13 +254,7 @@ def test_files_are_complete_before_the_end(machine: Machine, tmp_path: Path) -> 
     text = "head -c 10000000 /dev/zero | tr '\\0' o; head -c 10000000 /dev/zero | tr '\\0' e >&2"
     with machine.client() as client:
         job = client.create(
-            shell(
-                text,
-                redirect_enable="true",
-                stdout_file=str(out),
-                stderr_file=str(err),
-                **HERE,
-            )
+            shell(text, redirect_enable="true", stdout_file=str(out), stderr_file=str(err), **HERE)
         )
         assert client.wait(job) == "DONE"
         assert out.read_bytes() == b"o" * 10_000_000
@@ -278,9 +270,7 @@ def test_query_features(machine: Machine) -> None:
         assert lines[:2] == ["SM", "protocol_version 2.0"]
         assert lines[-1] == "REPLY_END"
         assert all(re.fullmatch(r"(feature|request) [A-Z_]+", line) for line in lines[2:-1])
-        assert {f"request {w}" for w in ("JOB_CREATE", "JOB_STATUS", "JOB_DESTROY", "EXIT")} <= {
-            *lines
-        }
+        assert {f"request {w}" for w in ("JOB_CREATE", "JOB_STATUS", "JOB_DESTROY", "EXIT")} <= {*lines}
         assert client.exit() == 0
 
 
@@ -328,8 +318,7 @@ def test_unknown_attributes_are_ignored(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    ["HELLO", "", " ", "JOB_STATUSX 1", "exit", "EXIT now", "QUERY_FEATURES 2", "JOB_CREATE_END"],
+    "line", ["HELLO", "", " ", "JOB_STATUSX 1", "exit", "EXIT now", "QUERY_FEATURES 2", "JOB_CREATE_END"]
 )
 def test_unknown_requests(machine: Machine, line: str) -> None:
     """docs/protocols/ninfg.md, 2.6: F, and the server goes on."""
@@ -399,9 +388,7 @@ def test_usage() -> None:
     done = subprocess.run([*SERVER, "-x"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "wrong usage: -x\nusage: ng_invoke_server.osprofile [-l LOGFILE]" in done.stderr
-    done = subprocess.run(
-        [*SERVER, "-l", "/no/such/log"], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([*SERVER, "-l", "/no/such/log"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "ng_invoke_server.osprofile: /no/such/log: No such file or directory\n"
     done = subprocess.run([*SERVER, "--help"], capture_output=True, text=True, check=False)

@@ -63,10 +63,7 @@ def test_attributes(machine: Machine, seed: int) -> None:
     with machine.client() as client:
         for number in range(NUMBER):
             pairs = list(PLAIN.items())
-            pairs += [
-                (chance.choice(names), chance.choice(VALUES))
-                for _ in range(chance.choice([1, 1, 3]))
-            ]
+            pairs += [(chance.choice(names), chance.choice(VALUES)) for _ in range(chance.choice([1, 1, 3]))]
             chance.shuffle(pairs)
             client.send(block(str(number), [*pairs, *SAFE.items()]))
             reply = in_step(client, number)[0]

@@ -36,12 +36,7 @@ CASES: list[tuple[bytes, list[Request]]] = [
     (b"JOB_CREATE 1\r\nJOB_CREATE_DONE\r\n", [JobCreate("1", ())]),
     (
         b"JOB_CREATE 42\nargument  two  blanks \nargument\nargument \r\nk\tv w\nJOB_CREATE_END\n",
-        [
-            JobCreate(
-                "42",
-                (("argument", " two  blanks "), ("argument", ""), ("argument", ""), ("k\tv", "w")),
-            )
-        ],
+        [JobCreate("42", (("argument", " two  blanks "), ("argument", ""), ("argument", ""), ("k\tv", "w")))],
     ),
     (
         "JOB_CREATE 2\r\nargument \u00e9\rx\r\nEXIT\r\nJOB_CREATE_END \r\nEXIT\r\n".encode(),
@@ -101,9 +96,7 @@ def test_what_is_too_long_is_not_kept() -> None:
     for _ in range(100):
         assert list(reader.receive_data(b"x" * 65536)) == []
         assert len(reader._partial_line) <= MAX_LINE_SIZE + 65536
-    assert list(reader.receive_data(b"\n")) == [
-        BadRequest(f"a line is longer than {MAX_LINE_SIZE} bytes")
-    ]
+    assert list(reader.receive_data(b"\n")) == [BadRequest(f"a line is longer than {MAX_LINE_SIZE} bytes")]
 
 
 @given(st.lists(st.binary(max_size=30), max_size=8))

@@ -125,23 +125,8 @@ def test_values_reach_the_executable(machine: Machine, tmp_path: Path) -> None:
     """Arguments, variables and the directory, whatever is in them."""
     out, where = tmp_path / "out", tmp_path / "it's a $(dir)"
     where.mkdir()
-    hostile = [
-        "",
-        " ",
-        "a  b ",
-        "it's",
-        '"$HOME"',
-        "$(id)",
-        "`id`",
-        "*",
-        "-n",
-        "\\",
-        "\r",
-        "\u00e9\u2028",
-    ]
-    program = machine.program(
-        "show", '#!/bin/sh\npwd\necho "$VAR|$EMPTY|$TMPDIR"\nprintf "%s\\0" "$@"\n'
-    )
+    hostile = ["", " ", "a  b ", "it's", '"$HOME"', "$(id)", "`id`", "*", "-n", "\\", "\r", "\u00e9\u2028"]
+    program = machine.program("show", '#!/bin/sh\npwd\necho "$VAR|$EMPTY|$TMPDIR"\nprintf "%s\\0" "$@"\n')
     with machine.client() as client:
         pairs = attributes(
             executable_path=str(program),
@@ -249,11 +234,7 @@ def test_a_large_executable_is_staged(machine: Machine, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with machine.client() as client:
         pairs = attributes(
-            executable_path=str(large),
-            staging="true",
-            redirect_enable="true",
-            stdout_file=str(out),
-            **HERE,
+            executable_path=str(large), staging="true", redirect_enable="true", stdout_file=str(out), **HERE
         )
         large.chmod(0o600)  # only the copy must be executable
         assert client.run(pairs) == "DONE"

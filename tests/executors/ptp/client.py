@@ -208,10 +208,7 @@ class Client:
 
     def by_name(self, kind: str) -> dict[str, Attributes]:
         """Give the elements of a kind by their names; their attributes without the name."""
-        return {
-            a["name"]: {k: v for k, v in a.items() if k != "name"}
-            for a in self.elements[kind].values()
-        }
+        return {a["name"]: {k: v for k, v in a.items() if k != "name"} for a in self.elements[kind].values()}
 
     def id_of(self, kind: str, name: str) -> int:
         """Give an element's id."""

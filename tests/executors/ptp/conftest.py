@@ -58,9 +58,7 @@ def _tags(**words: str) -> str:
 
 
 SIMULATED = (
-    LISTING.format(
-        template="NODES", file="nodes", kind="NODE", more="", tags=_tags(idle="UP", down="DOWN")
-    )
+    LISTING.format(template="NODES", file="nodes", kind="NODE", more="", tags=_tags(idle="UP", down="DOWN"))
     + LISTING.format(
         template="QUEUES",
         file="queues",

@@ -22,16 +22,7 @@ from osprofile.executors.ptp.wire import encode_frame
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.profile.repository import Repository
-from tests.executors.ptp.client import (
-    FILTER,
-    JOB,
-    MACHINE,
-    NODE,
-    QUEUE,
-    RESUME,
-    SUBMIT,
-    SUSPEND,
-)
+from tests.executors.ptp.client import FILTER, JOB, MACHINE, NODE, QUEUE, RESUME, SUBMIT, SUSPEND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,9 +113,7 @@ def test_a_session_byte_for_byte(place: Place, proxy: str) -> None:
         live.write(b"00000017 0000:00000001:00000000")
         client.open[1] = 0
         live.read_all()
-        assert bytes(live.raw) == (
-            b"00000017 0000:00000000:0000000000000017 0006:00000001:00000000"
-        )
+        assert bytes(live.raw) == (b"00000017 0000:00000000:0000000000000017 0006:00000001:00000000")
         assert live.process.wait(20) == 0
 
 
@@ -270,9 +259,7 @@ def test_a_job_that_ended_while_events_were_suspended(place: Place) -> None:
          "exit code 125: its files, or its directory, cannot be used"),
     ],
 )  # fmt: skip
-def test_a_program_that_was_not_run(
-    place: Place, words: tuple[str, ...], code: str, message: str
-) -> None:
+def test_a_program_that_was_not_run(place: Place, words: tuple[str, ...], code: str, message: str) -> None:
     """The same rule as Ninf-G's: its client is told FAILED with these words."""
     with place.live("here") as live:
         live.begin()
@@ -302,9 +289,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"), [case[1:] for case in BAD], ids=[c[0] for c in BAD]
-)
+@pytest.mark.parametrize(("arguments", "words"), [case[1:] for case in BAD], ids=[c[0] for c in BAD])
 def test_what_the_engine_refuses(place: Place, arguments: tuple[str, ...], words: str) -> None:
     """Refused with SUBMITJOB_ERROR and the engine's own message; the session goes on."""
     with place.live("here") as live:
@@ -381,9 +366,7 @@ def test_an_ended_job_leaves_nothing(place: Place) -> None:
     """Its directory and its link go when its output was told: the program ran somewhere else."""
     with place.live("here") as live:
         live.begin()
-        job = live.submit(
-            *shell("echo out; echo err >&2; echo x > made"), f"workingDir={place.root}"
-        )
+        job = live.submit(*shell("echo out; echo err >&2; echo x > made"), f"workingDir={place.root}")
         live.wait(job)
         live.until(lambda: {"processStdout", "processStderr"} <= live.process_of(job).keys())
         until(lambda: place.directories == place.links == [])
@@ -486,9 +469,7 @@ def test_the_machine_changes_live(place: Place) -> None:
         assert client.parents[client.id_of(JOB, "a3")] == client.id_of(QUEUE, "default")
         live.until(lambda: live.process_of(a2))
         assert live.process_of(a2)["processNodeId"] == str(client.id_of(NODE, "n1"))
-        place.simulate(
-            nodes="n1 down\nn3 odd\n", queues="batch shut default\n", jobs="a2 F exit=3\na3 R\n"
-        )
+        place.simulate(nodes="n1 down\nn3 odd\n", queues="batch shut default\n", jobs="a2 F exit=3\na3 R\n")
         live.wait(a2)
         assert live.process_of(a2)["processExitCode"] == "3"
         live.until(lambda: client.by_name(QUEUE).get("batch", {})["queueState"] == "STOPPED")
@@ -515,9 +496,7 @@ def test_the_machine_changes_live(place: Place) -> None:
 def test_a_profile_of_old_templates_only(place: Place) -> None:
     """docs/ptp.md, What a profile says: one node, the machine, and a default queue."""
     text = (Path(__file__).parents[3] / "profiles/linux/profile.xml").read_text()
-    text, count = re.subn(
-        r'<idb:Template name="LIST_[NQ].*?</idb:Template>', "", text, flags=re.DOTALL
-    )
+    text, count = re.subn(r'<idb:Template name="LIST_[NQ].*?</idb:Template>', "", text, flags=re.DOTALL)
     assert count == 2
     path = place.root / "profiles/linux.xml"
     path.write_text(text.replace(">/var/tmp<", f">{place.root}/jobs<"))
@@ -771,10 +750,6 @@ def test_the_installed_command_and_that_of_the_checkout(place: Place) -> None:
         [sys.executable, str(root / "cli.py"), "osprofile-ptp-proxy"],
     ):
         done = subprocess.run(
-            [*command, "--version"],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=place.environment,
+            [*command, "--version"], capture_output=True, text=True, check=True, env=place.environment
         )
         assert done.stdout.startswith("osprofile-ptp-proxy ")

@@ -317,9 +317,7 @@ def test_a_flood_of_submissions(place: Place) -> None:
     count = 40
     with place.live("here") as live:
         live.begin()
-        frames = [
-            live.client.command(5, f"jobSubId=JOB_{n}", *shell(f"exit {n}")) for n in range(count)
-        ]
+        frames = [live.client.command(5, f"jobSubId=JOB_{n}", *shell(f"exit {n}")) for n in range(count)]
         live.write(b"".join(frames))
         live.until(lambda: live.client.open.keys() == {0})
         assert live.client.open == {0: START}
@@ -337,8 +335,7 @@ def test_a_thousand_jobs_and_ten_thousand_nodes(place: Place) -> None:
     """The agent stays under 100 MB, while the states of all of them change."""
     nodes, jobs = 10_000, 1_000
     place.simulate(
-        nodes="".join(f"node{n} idle\n" for n in range(nodes)),
-        jobs="".join(f"j{n} Q\n" for n in range(jobs)),
+        nodes="".join(f"node{n} idle\n" for n in range(nodes)), jobs="".join(f"j{n} Q\n" for n in range(jobs))
     )
     with place.live("sim") as live:
         live.begin()
@@ -354,9 +351,7 @@ def test_a_thousand_jobs_and_ten_thousand_nodes(place: Place) -> None:
             live.until(lambda s=state: live.client.by_name(NODE)["node9999"]["nodeState"] == s)
         live.until(lambda: len(live.client.processes) == jobs)
         place.simulate(jobs="".join(f"j{n} F exit=0 host=node{n}\n" for n in range(jobs)))
-        live.until(
-            lambda: all(a["jobState"] == "COMPLETED" for a in live.client.elements[JOB].values())
-        )
+        live.until(lambda: all(a["jobState"] == "COMPLETED" for a in live.client.elements[JOB].values()))
         used = memory(live)
         assert live.quit() == 0
     assert used < 100 * MEGABYTE

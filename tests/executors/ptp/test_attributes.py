@@ -170,17 +170,12 @@ def test_definitions(section: str, definition: AttributeDefinition, texts: list[
         (AttributeDefinition(id="A", type=T.DOUBLE, default="x"), "is not a number"),
         (AttributeDefinition(id="A", type=T.ENUMERATED, values=("x",)), "is not one of x"),
         (AttributeDefinition(id="A", type=T.BOOLEAN), "is neither true nor false"),
-        (
-            AttributeDefinition(id="A", type=T.INTEGER, default="9", minimum=1, maximum=8),
-            "is outside 1 to 8",
-        ),
+        (AttributeDefinition(id="A", type=T.INTEGER, default="9", minimum=1, maximum=8), "is outside 1 to 8"),
         (AttributeDefinition(id="a=b"), "is not an id"),
         (AttributeDefinition(id="caf\u00e9"), "is not an id"),
     ],
 )
-def test_definitions_that_the_client_would_not_take(
-    definition: AttributeDefinition, text: str
-) -> None:
+def test_definitions_that_the_client_would_not_take(definition: AttributeDefinition, text: str) -> None:
     with pytest.raises(LocalError, match=text):
         definition.format_arguments()
 

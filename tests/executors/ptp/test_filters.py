@@ -147,9 +147,7 @@ def test_what_is_below_something_hidden() -> None:
     assert "processNodeId" not in process  # an unknown node would end the client
     told(session, nodes=[Node("n", "DOWN")])
     assert process["processNodeId"] == node
-    session.model.set_filter(
-        parse_filter([f"id={BASE}", "filterChildren=true", "machineStateFilter=X"])
-    )
+    session.model.set_filter(parse_filter([f"id={BASE}", "filterChildren=true", "machineStateFilter=X"]))
     assert [f[9:13] for f in told(session)] == [b"00f3", b"00f2"]
     session.model.set_filter(parse_filter([f"id={BASE}"]))
     assert [f[9:13] for f in told(session)] == [b"00dd", b"00de", b"00e9"]
@@ -176,9 +174,7 @@ def test_processes_below_a_job() -> None:
     ]
     again = now._replace(processes=(*states[:2], Process("COMPLETED", exit_code=2)))
     assert session.model.update_elements(jobs=[again]) == [
-        ChangedElements(
-            Element.PROCESS, [ElementGroup(RangeSet(((2, 2),)), ("processExitCode=2",))], id_
-        )
+        ChangedElements(Element.PROCESS, [ElementGroup(RangeSet(((2, 2),)), ("processExitCode=2",))], id_)
     ]
     fewer = again._replace(processes=tuple(states[:1]))
     assert [type(e) for e in session.model.update_elements(jobs=[fewer])] == [
@@ -203,9 +199,7 @@ def test_filters_hold_when_events_start_again() -> None:
     session = Session()
     nodes = [Node("n1"), Node("n2")]
     told(session, machine=VM, nodes=nodes)
-    session.model.set_filter(
-        parse_filter([f"id={ids(session, NODE, 'n2')}", "nodeStateFilter=DOWN"])
-    )
+    session.model.set_filter(parse_filter([f"id={ids(session, NODE, 'n2')}", "nodeStateFilter=DOWN"]))
     session.model.forget_sent_elements()
     session.client._forget()
     told(session, machine=VM, nodes=nodes)
@@ -219,9 +213,7 @@ EXPRESSIONS = st.sampled_from(
      "jobStatusFilter=^$|Q", "nameFilter=[^3x]$", "processStateFilter=RUNNING",
      "queueStateFilter=NORMAL", "machineStateFilter=UP", "processIndexFilter=[02]"]
 )  # fmt: skip
-PLACES = st.tuples(
-    st.sampled_from([JOB, NODE, QUEUE, MACHINE, ""]), st.integers(0, 9), st.booleans()
-)
+PLACES = st.tuples(st.sampled_from([JOB, NODE, QUEUE, MACHINE, ""]), st.integers(0, 9), st.booleans())
 
 
 class Refilter(NamedTuple):
@@ -231,17 +223,13 @@ class Refilter(NamedTuple):
     expressions: list[str]
 
 
-STEPS = st.lists(
-    updates | st.builds(Refilter, PLACES, st.lists(EXPRESSIONS, max_size=2)), max_size=10
-)
+STEPS = st.lists(updates | st.builds(Refilter, PLACES, st.lists(EXPRESSIONS, max_size=2)), max_size=10)
 
 
 def keep_queues(update: Update) -> Update:
     """Have each job in one queue for ever, as the agent has it."""
     jobs = update.jobs
-    same = (
-        None if jobs is None else [job._replace(queue="abcd"[int(job.key[0]) % 4]) for job in jobs]
-    )
+    same = None if jobs is None else [job._replace(queue="abcd"[int(job.key[0]) % 4]) for job in jobs]
     return update._replace(jobs=same)
 
 
@@ -263,9 +251,7 @@ def known_of(client: Client) -> dict[str, object]:
         return {k: v for k, v in attributes.items() if v and k not in NUMBERS}
 
     found: dict[str, object] = {
-        f"{kind} {id_}": clean(a)
-        for kind in client.elements
-        for id_, a in client.elements[kind].items()
+        f"{kind} {id_}": clean(a) for kind in client.elements for id_, a in client.elements[kind].items()
     }
     for job, ranks in client.processes.items():
         found |= {f"process {job} {rank}": clean(a) for rank, a in ranks.items()}
@@ -289,8 +275,7 @@ def test_filtered_and_then_not_is_what_is_told_without(steps: list[Update | Refi
             told(filtered)
         assert filtered.model.update_elements() == []
         names = {
-            kind: [a["name"] for a in filtered.client.elements[kind].values()]
-            for kind in (NODE, QUEUE, JOB)
+            kind: [a["name"] for a in filtered.client.elements[kind].values()] for kind in (NODE, QUEUE, JOB)
         }
         for kind, found in names.items():
             assert set(found) <= {a["name"] for a in whole.client.elements[kind].values()}
@@ -310,9 +295,7 @@ def by_names(session: Session) -> dict[str, object]:
 
 
 @settings(max_examples=100, deadline=None)
-@given(
-    updates, st.lists(st.tuples(PLACES, st.lists(EXPRESSIONS, min_size=1, max_size=32)), max_size=3)
-)
+@given(updates, st.lists(st.tuples(PLACES, st.lists(EXPRESSIONS, min_size=1, max_size=32)), max_size=3))
 def test_filters_before_and_after_say_the_same(
     update: Update, places: list[tuple[tuple[str, int, bool], list[str]]]
 ) -> None:
@@ -334,9 +317,7 @@ def test_ten_thousand_nodes_are_filtered_in_one_frame() -> None:
     nodes = [Node(f"n{n:05}", "DOWN" if n % 2 else "UP") for n in range(10_000)]
     told(session, machine=Machine("vm"), nodes=nodes)
     machine = ids(session, MACHINE, "vm")
-    session.model.set_filter(
-        parse_filter([f"id={machine}", "filterChildren=true", "nodeStateFilter=UP"])
-    )
+    session.model.set_filter(parse_filter([f"id={machine}", "filterChildren=true", "nodeStateFilter=UP"]))
     (event,) = session.model.update_elements()
     assert isinstance(event, RemovedElements)
     assert len(event.ids) == 5000

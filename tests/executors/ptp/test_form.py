@@ -45,9 +45,7 @@ def describes(content: str, attributes: str = "", name: str = "X") -> list[str]:
 INTEGER = 'ext:type="integer"'
 LIMITS = "<idb:Min>1</idb:Min><idb:Max>64</idb:Max>"
 EMPTY = "<idb:Default></idb:Default>"
-TAGS = "".join(
-    f'<idb:Tag name="{name}">{value}</idb:Tag>' for name, value in {"a": "1", "b": "2"}.items()
-)
+TAGS = "".join(f'<idb:Tag name="{name}">{value}</idb:Tag>' for name, value in {"a": "1", "b": "2"}.items())
 DEFAULT = "<idb:Default>{}</idb:Default>"
 
 # (what, the field's content, its attributes, what ATTR_DEF says after the id)
@@ -73,12 +71,7 @@ FIELDS: list[tuple[str, str, str, list[str]]] = [
         INTEGER,
         ["INTEGER", "X", "What it is. 1 to 64; 0: not given.", "true", "0", "0", "64"],
     ),
-    (
-        "integer without limits",
-        DEFAULT.format("2"),
-        INTEGER,
-        ["BIGINTEGER", "X", "What it is.", "true", "2"],
-    ),
+    ("integer without limits", DEFAULT.format("2"), INTEGER, ["BIGINTEGER", "X", "What it is.", "true", "2"]),
     (
         "integer with one limit, of which ATTR_DEF has no form",
         "<idb:Max>9</idb:Max>" + DEFAULT.format("2"),
@@ -121,24 +114,14 @@ FIELDS: list[tuple[str, str, str, list[str]]] = [
         'ext:type="number"',
         ["DOUBLE", "X", "What it is.", "true", "1.5"],
     ),
-    (
-        "tags",
-        TAGS + DEFAULT.format("a"),
-        "",
-        ["ENUMERATED", "X", "What it is.", "true", "a", "a", "b"],
-    ),
+    ("tags", TAGS + DEFAULT.format("a"), "", ["ENUMERATED", "X", "What it is.", "true", "a", "a", "b"]),
     (
         "tags, and a default that is none of them",
         TAGS + DEFAULT.format("c"),
         "",
         ["ENUMERATED", "X", "What it is.", "true", "c", "a", "b", "c"],
     ),
-    (
-        "tags, and no default",
-        TAGS + EMPTY,
-        "",
-        ["STRING", "X", "What it is. Known: a, b.", "true", ""],
-    ),
+    ("tags, and no default", TAGS + EMPTY, "", ["STRING", "X", "What it is. Known: a, b.", "true", ""]),
     (
         "tags beside numbers",
         LIMITS + TAGS + DEFAULT.format("7"),
@@ -147,8 +130,7 @@ FIELDS: list[tuple[str, str, str, list[str]]] = [
     ),
     (
         "true and false",
-        '<idb:Tag name="true">-v</idb:Tag><idb:Tag name="false"></idb:Tag>'
-        + DEFAULT.format("true"),
+        '<idb:Tag name="true">-v</idb:Tag><idb:Tag name="false"></idb:Tag>' + DEFAULT.format("true"),
         "",
         ["BOOLEAN", "X", "What it is.", "true", "true"],
     ),

@@ -27,17 +27,13 @@ async def tidied(profile: Path, key: str, state: JobState) -> bool:
     loaded = Repository().load_file(str(profile))
     async with TargetSystem(loaded) as target:
         directory = target.new_job_directory()
-        job_id = await target.submit(
-            JobDescription(executable="true", directory=directory), key=key
-        )
+        job_id = await target.submit(JobDescription(executable="true", directory=directory), key=key)
         await target.wait(job_id)
         view = SystemView(target, lambda: None, lambda _: None)
         outputs = OutputFollower(target, lambda *_: asyncio.sleep(0, result=True), lambda *_: None)
         jobs = JobCommands(target, SubmissionForm(loaded), view, outputs, lambda *_: None)
         view.add_job(TrackedJob(JobStatus(job_id, state)))
-        await jobs.remove_job_files(
-            job_id, directory, [f"{directory}/stdout", f"{directory}/stderr"]
-        )
+        await jobs.remove_job_files(job_id, directory, [f"{directory}/stdout", f"{directory}/stderr"])
         return directory.rpartition("/")[2] not in {
             entry.name for entry in await target.list_directory(directory.rpartition("/")[0])
         }

@@ -164,9 +164,7 @@ def test_only_what_changed_is_said() -> None:
     jobs = [Job(str(number), "q", f"j{number}", "STARTING", "QUEUED") for number in range(6)]
     session.tell(model.update_elements(jobs=jobs))
     first = session.client.id_of("job", "j0")
-    now = [
-        job._replace(state="RUNNING", status="RUNNING") if int(job.key) < 3 else job for job in jobs
-    ]
+    now = [job._replace(state="RUNNING", status="RUNNING") if int(job.key) < 3 else job for job in jobs]
     now[5] = now[5]._replace(status="HELD", state="SUSPENDED", message="by user")
     (frame,) = session.tell(model.update_elements(jobs=now))
     args = (
@@ -192,11 +190,7 @@ def test_processes_come_and_go() -> None:
         encode_frame(*(0xE6, 0, ("1", str(id_), "1", "jobNumProcs=2"))),
         encode_frame(*(0xF4, 0, (str(id_), "2-3"))),
         encode_frame(
-            *(
-                0xE9,
-                0,
-                (str(id_), "1", "1", "2", "processState=COMPLETED", "processSignalName=SIGKILL"),
-            )
+            *(0xE9, 0, (str(id_), "1", "1", "2", "processState=COMPLETED", "processSignalName=SIGKILL"))
         ),
     ]
     session.tell(session.model.update_elements(jobs=[job]))
@@ -244,11 +238,7 @@ def test_a_job_that_moves_stays_where_it_was_told() -> None:
 def test_start_again_tells_all_again() -> None:
     """docs/protocols/ptp.md, 5.3: START again: the model is sent again. Ids stay, so that commands find them."""
     model = Model(BASE)
-    there = {
-        "machine": VM,
-        "nodes": [Node("n")],
-        "jobs": [Job("1", "q", "j", processes=(Process(),))],
-    }
+    there = {"machine": VM, "nodes": [Node("n")], "jobs": [Job("1", "q", "j", processes=(Process(),))]}
     first = model.update_elements(**there)  # type: ignore[arg-type]
     id_ = model.find_id(Element.JOB, "1")
     model.forget_sent_elements()
@@ -275,14 +265,10 @@ def test_output() -> None:
     """docs/protocols/ptp.md, 4.3: where the original agents put it, processStdout and processStderr."""
     session = Session()
     model = session.model
-    session.tell(
-        model.update_elements(jobs=[Job("1", "q", "j", "RUNNING", processes=(Process(),) * 4)])
-    )
+    session.tell(model.update_elements(jobs=[Job("1", "q", "j", "RUNNING", processes=(Process(),) * 4)]))
     id_ = str(session.client.id_of("job", "j"))
     for _ in range(2):  # the same words twice are said twice
-        (frame,) = session.tell(
-            model.build_output_events("1", range(9), stdout="caf\u00e9\n", stderr="e")
-        )
+        (frame,) = session.tell(model.build_output_events("1", range(9), stdout="caf\u00e9\n", stderr="e"))
         args = (id_, "1", "0-3", "2", "processStdout=caf\\xe9\n", "processStderr=e")
         assert frame == encode_frame(*(0xE9, 0, args))
     assert model.build_output_events("1", [7], stdout="x") == []
@@ -356,14 +342,10 @@ def test_ids_are_used_up() -> None:
 )
 def test_states(state: JobState, told: str, status: str) -> None:
     """docs/protocols/ptp.md, 4.3: there is no QUEUED, STARTING plus jobStatus; docs/ptp.md: LOST is COMPLETED."""
-    job = job_from_status(
-        JobStatus("1", state, native_state="XX", reason="why"), queue="q", process_count=2
-    )
+    job = job_from_status(JobStatus("1", state, native_state="XX", reason="why"), queue="q", process_count=2)
     assert (job.state, job.status, job.message, job.name) == (told, status, "why", "1")
     assert (state in PTP_STATES) is (state is not JobState.UNKNOWN)
-    assert {p.state for p in job.processes} == (
-        {told} if told in {"RUNNING", "COMPLETED"} else set()
-    )
+    assert {p.state for p in job.processes} == ({told} if told in {"RUNNING", "COMPLETED"} else set())
 
 
 def test_an_unknown_state_changes_none() -> None:
@@ -376,9 +358,7 @@ def test_an_unknown_state_changes_none() -> None:
 
 def test_a_running_job_that_is_held() -> None:
     running = job_from_status(JobStatus("1", JobState.RUNNING), queue="q", process_count=2)
-    held = job_from_status(
-        JobStatus("1", JobState.HELD), queue="q", process_count=2, previous=running
-    )
+    held = job_from_status(JobStatus("1", JobState.HELD), queue="q", process_count=2, previous=running)
     assert held.processes == (Process("SUSPENDED"),) * 2
 
 
@@ -399,12 +379,8 @@ def test_names_of_signals() -> None:
 
 states = st.sampled_from(["STARTING", "RUNNING", "SUSPENDED", "COMPLETED"])
 names = st.sampled_from([f"n{number}" for number in range(6)])
-nodes = st.builds(
-    Node, names, st.sampled_from(["UP", "DOWN"]), st.sampled_from(["", "idle"]), st.none()
-)
-queues = st.builds(
-    Queue, st.sampled_from("abc"), st.sampled_from(["NORMAL", "STOPPED"]), st.just("")
-)
+nodes = st.builds(Node, names, st.sampled_from(["UP", "DOWN"]), st.sampled_from(["", "idle"]), st.none())
+queues = st.builds(Queue, st.sampled_from("abc"), st.sampled_from(["NORMAL", "STOPPED"]), st.just(""))
 processes = st.builds(
     Process, states, st.none() | names, st.none() | st.integers(0, 255), st.sampled_from(["", "S"]),
 )  # fmt: skip
@@ -490,9 +466,7 @@ def check_jobs(session: Session, jobs: list[Job]) -> None:
 )
 def test_what_is_refused_changes_nothing(wrong: dict[str, object]) -> None:
     session = Session()
-    session.tell(
-        session.model.update_elements(machine=VM, nodes=[Node("n")], jobs=[Job("1", "q", "j")])
-    )
+    session.tell(session.model.update_elements(machine=VM, nodes=[Node("n")], jobs=[Job("1", "q", "j")]))
     with pytest.raises(LocalError):
         session.model.update_elements(**wrong)  # type: ignore[arg-type]
     down, running = Node("n", "DOWN"), Job("1", "q", "j", "RUNNING", processes=(Process(),))
@@ -505,6 +479,4 @@ def test_changes_hold_something() -> None:
     model = Model(BASE)
     model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(exit_code=1),))])
     events = model.update_elements(jobs=[Job("1", "q", "j", processes=(Process(),))])
-    assert all(
-        group.attributes for e in events if isinstance(e, ChangedElements) for group in e.groups
-    )
+    assert all(group.attributes for e in events if isinstance(e, ChangedElements) for group in e.groups)

@@ -94,9 +94,7 @@ GONE_FRAME = encode_frame(241, 0, ("16777217",))
 
 
 def group(ids: str, **attributes: str | int) -> ElementGroup:
-    return ElementGroup(
-        parse_range_set(ids), tuple(encode_attribute(k, v) for k, v in attributes.items())
-    )
+    return ElementGroup(parse_range_set(ids), tuple(encode_attribute(k, v) for k, v in attributes.items()))
 
 
 # (section, event, its bytes in a session whose START_EVENTS has transaction 0)
@@ -147,12 +145,7 @@ ARGUMENTS: list[tuple[str, Event, str, list[str]]] = [
     ("4.1: 241", RemovedElements(Element.JOB, ONE), "00f1", ["16777217"]),
     ("4.1: 242", RemovedElements(Element.MACHINE, ONE), "00f2", ["16777217"]),
     ("4.1: 243", RemovedElements(Element.NODE, ONE), "00f3", ["16777217"]),
-    (
-        "page, Events: 244",
-        RemovedElements(Element.PROCESS, RangeSet(((0, 9),)), 5),
-        "00f4",
-        ["5", "0-9"],
-    ),
+    ("page, Events: 244", RemovedElements(Element.PROCESS, RangeSet(((0, 9),)), 5), "00f4", ["5", "0-9"]),
     ("4.1: 245", RemovedElements(Element.QUEUE, ONE), "00f5", ["16777217"]),
     (
         "4.1: 222",
@@ -206,9 +199,7 @@ ARGUMENTS: list[tuple[str, Event, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("section", "event", "number", "arguments"), ARGUMENTS)
-def test_the_arguments_of_events(
-    section: str, event: Event, number: str, arguments: list[str]
-) -> None:
+def test_the_arguments_of_events(section: str, event: Event, number: str, arguments: list[str]) -> None:
     expected = encode_frame(int(number, 16), 0, tuple(arguments))
     assert connected().send(event) == expected, section
 
@@ -354,9 +345,7 @@ def test_which_commands_the_phases_take() -> None:
     assert set(taken[Phase.NORMAL]) == set(K) - {K.QUIT, K.INIT, K.MODEL_DEF, K.START_EVENTS}
     for phase in (Phase.INITIALIZE, Phase.DISCOVERY, Phase.STOPPING, Phase.QUITTING):
         assert taken[phase] == []
-    assert all(
-        (K.QUIT in ALLOWED_COMMANDS[p]) is (p not in {Phase.QUITTING, Phase.CLOSED}) for p in Phase
-    )
+    assert all((K.QUIT in ALLOWED_COMMANDS[p]) is (p not in {Phase.QUITTING, Phase.CLOSED}) for p in Phase)
 
 
 def test_the_seeds_numbers_of_three_commands() -> None:
@@ -431,18 +420,8 @@ def test_init_and_model_def_that_fail() -> None:
 WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
     ("OK as the answer to QUIT", K.QUIT, Ok(1), "Ok does not answer QUIT"),
     ("ERROR for SUBMIT", K.SUBMIT_JOB, CommandError(1, 1, "x"), "Error does not answer SUBMIT_JOB"),
-    (
-        "ERROR for TERMINATE",
-        K.TERMINATE_JOB,
-        CommandError(1, 1, "x"),
-        "Error does not answer TERMINATE",
-    ),
-    (
-        "ERROR for START_EVENTS",
-        K.SUBMIT_JOB,
-        CommandError(0, 1, "x"),
-        "Error does not answer START",
-    ),
+    ("ERROR for TERMINATE", K.TERMINATE_JOB, CommandError(1, 1, "x"), "Error does not answer TERMINATE"),
+    ("ERROR for START_EVENTS", K.SUBMIT_JOB, CommandError(0, 1, "x"), "Error does not answer START"),
     ("a lone OK for START_EVENTS", K.SUBMIT_JOB, Ok(0), "Ok does not answer START_EVENTS"),
     ("211 for TERMINATE", K.TERMINATE_JOB, SubmitJobError(1, "J", "x"), "does not answer TERM"),
     ("212 for SUBMIT", K.SUBMIT_JOB, TerminateJobError(1, "5", "x"), "does not answer SUBMIT"),
@@ -454,39 +433,14 @@ WRONG_ANSWERS: list[tuple[str, K, Event, str]] = [
         "AttributeDefinitions does not answer SUBMIT_JOB",
     ),
     ("a TID of no open command", K.SUBMIT_JOB, Ok(7), "transaction 7 is not open"),
-    (
-        "MESSAGE, likewise",
-        K.SUBMIT_JOB,
-        Message(MessageLevel.INFO, "x", tid=7),
-        "transaction 7 is not",
-    ),
+    ("MESSAGE, likewise", K.SUBMIT_JOB, Message(MessageLevel.INFO, "x", tid=7), "transaction 7 is not"),
     ("errorCode -1", K.SUBMIT_JOB, SubmitJobError(1, "J", "x", -1), "'-1' is outside 0 to"),
-    (
-        "model events after QUIT",
-        K.QUIT,
-        GONE,
-        "RemovedElements is out of phase in QUITTING",
-    ),
+    ("model events after QUIT", K.QUIT, GONE, "RemovedElements is out of phase in QUITTING"),
     ("model events after STOP", K.STOP_EVENTS, GONE, "out of phase in STOPPING"),
     ("no RANGE", K.SUBMIT_JOB, RemovedElements(Element.NODE, RangeSet()), "an empty range set"),
-    (
-        "REMOVE_PROCESS with one argument",
-        K.SUBMIT_JOB,
-        RemovedElements(Element.PROCESS, ONE),
-        "the job's",
-    ),
-    (
-        "REMOVE_NODE with two",
-        K.SUBMIT_JOB,
-        RemovedElements(Element.NODE, ONE, 5),
-        "need the job's id",
-    ),
-    (
-        "CHANGE_PROCESS of no job",
-        K.SUBMIT_JOB,
-        ChangedElements(Element.PROCESS, []),
-        "need the job's id",
-    ),
+    ("REMOVE_PROCESS with one argument", K.SUBMIT_JOB, RemovedElements(Element.PROCESS, ONE), "the job's"),
+    ("REMOVE_NODE with two", K.SUBMIT_JOB, RemovedElements(Element.NODE, ONE, 5), "need the job's id"),
+    ("CHANGE_PROCESS of no job", K.SUBMIT_JOB, ChangedElements(Element.PROCESS, []), "need the job's id"),
     ("NEW_RM", K.SUBMIT_JOB, NewElements(Element.RM, 1, []), "no client knows NEW_RM"),
     ("REMOVE_RM", K.SUBMIT_JOB, RemovedElements(Element.RM, ONE), "no client knows REMOVE_RM"),
 ]
@@ -625,9 +579,7 @@ def test_messages() -> None:
     with pytest.raises(LocalError, match="transaction None is not open"):
         connection.send(Message(MessageLevel.INFO, "x"))
     assert connection.send(Message(MessageLevel.INFO, "x", tid=0))[9:22] == b"0001:00000000"
-    assert (
-        connected(start=4).send(Message(MessageLevel.INFO, "caf\u00e9"))[9:22] == b"0001:00000004"
-    )
+    assert connected(start=4).send(Message(MessageLevel.INFO, "caf\u00e9"))[9:22] == b"0001:00000004"
 
 
 def test_a_bad_frame_is_discarded() -> None:
@@ -696,8 +648,7 @@ steps = st.lists(
             encode_frame,
             st.integers(0, 14),
             st.integers(0, 3),
-            st.lists(st.sampled_from([*INIT, "jobId=1", "x"]), max_size=3).map(tuple)
-            | st.just(INIT),
+            st.lists(st.sampled_from([*INIT, "jobId=1", "x"]), max_size=3).map(tuple) | st.just(INIT),
         ),
         st.just(b"answer"),
         st.just(b"events"),

@@ -44,9 +44,7 @@ class Target:
     async def poll(self, _max_age: float = 0.0) -> dict[str, JobStatus]:
         return self.listed
 
-    async def statuses(
-        self, job_ids: Iterable[str], *, max_age: float = 0.0
-    ) -> dict[str, JobStatus]:
+    async def statuses(self, job_ids: Iterable[str], *, max_age: float = 0.0) -> dict[str, JobStatus]:
         assert max_age > 0
         self.questions.append(list(job_ids))
         return {j: self.asked[j] for j in self.questions[-1] if j in self.asked}

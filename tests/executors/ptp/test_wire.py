@@ -55,28 +55,15 @@ FRAMES: list[tuple[str, Frame, bytes]] = [
         Frame(
             0xD3,
             1,
-            (
-                "3",
-                "jobSubId=JOB_17952490062402",
-                "errorCode=1202",
-                "errorMsg=Invalid job configuration",
-            ),
+            ("3", "jobSubId=JOB_17952490062402", "errorCode=1202", "errorMsg=Invalid job configuration"),
         ),
         (
             b"0000008b 00d3:00000001:00000004 00000001:3 0000001b:jobSubId=JOB_17952490062402 "
             b"0000000e:errorCode=1202 00000022:errorMsg=Invalid job configuration"
         ),
     ),
-    (
-        "1.2: A String",
-        Frame(1, 2, ("A String",)),
-        b"00000029 0001:00000002:00000001 00000008:A String",
-    ),
-    (
-        "1.2: a zero length string",
-        Frame(1, 2, ("",)),
-        b"00000021 0001:00000002:00000001 00000000:",
-    ),
+    ("1.2: A String", Frame(1, 2, ("A String",)), b"00000029 0001:00000002:00000001 00000008:A String"),
+    ("1.2: a zero length string", Frame(1, 2, ("",)), b"00000021 0001:00000002:00000001 00000000:"),
     (
         "1.4: progArgs=-a 2 -b 4 has 0x12 characters",
         Frame(5, 7, ("progArgs=-a 2 -b 4",)),
@@ -87,11 +74,7 @@ FRAMES: list[tuple[str, Frame, bytes]] = [
         Frame(5, 1, ("env=A=b c\nd", " ", "=")),
         b"00000042 0005:00000001:00000003 0000000b:env=A=b c\nd 00000001:  00000001:=",
     ),
-    (
-        "1.1: a TID has eight digits",
-        Frame(0xFFFF, 0xFFFFFFFF),
-        b"00000017 ffff:ffffffff:00000000",
-    ),
+    ("1.1: a TID has eight digits", Frame(0xFFFF, 0xFFFFFFFF), b"00000017 ffff:ffffffff:00000000"),
 ]
 IDS = [section for section, _, _ in FRAMES]
 
@@ -243,19 +226,11 @@ def test_what_is_not_written(frame: Frame, text: str) -> None:
 
 def test_escapes() -> None:
     assert escape_non_ascii("plain = \n") == "plain = \n"
-    assert (
-        escape_non_ascii("caf\u00e9 \u2019 \U0001f40d \ud800")
-        == r"caf\xe9 \u2019 \U0001f40d \ud800"
-    )
+    assert escape_non_ascii("caf\u00e9 \u2019 \U0001f40d \ud800") == r"caf\xe9 \u2019 \U0001f40d \ud800"
 
 
 arguments = st.lists(st.text(st.characters(max_codepoint=127), max_size=30), max_size=8)
-frames = st.builds(
-    Frame,
-    st.integers(0, 0xFFFF),
-    st.integers(0, 0xFFFFFFFF),
-    arguments.map(tuple),
-)
+frames = st.builds(Frame, st.integers(0, 0xFFFF), st.integers(0, 0xFFFFFFFF), arguments.map(tuple))
 
 
 @given(st.lists(frames, max_size=6), st.lists(st.integers(0, 400), max_size=10))

@@ -101,9 +101,7 @@ class Evaluator:
             case Conditional():
                 return self._evaluate_conditional(node, scope)
             case ListExpression():
-                return self._make_list(
-                    tuple(self._evaluate_node(item, scope) for item in node.items)
-                )
+                return self._make_list(tuple(self._evaluate_node(item, scope) for item in node.items))
             case Subscript():
                 return self._evaluate_subscript(node, scope)
             case Ad():
@@ -159,9 +157,7 @@ class Evaluator:
 
     def _get_member(self, base: Value, name: str) -> Value:
         if not isinstance(base, Scope):
-            return find_exceptional_value(base) or Failure(
-                f"{describe_type(base)} has no attribute {name}"
-            )
+            return find_exceptional_value(base) or Failure(f"{describe_type(base)} has no attribute {name}")
         found = base.ad.attributes.get(name.lower())
         return UNDEFINED if found is None else self._get_attribute_value(found, name.lower(), base)
 
@@ -201,9 +197,7 @@ class Evaluator:
             value = BINARY_OPERATORS[operator](value, other)
         return value
 
-    def _evaluate_logical(
-        self, operator: str, left: Value, operand: Expression, scope: Scope
-    ) -> Value:
+    def _evaluate_logical(self, operator: str, left: Value, operand: Expression, scope: Scope) -> Value:
         """Return the value of `&&` or `||` in three-valued logic."""
         decides = operator == "||"
         first = to_condition(left)

@@ -135,9 +135,7 @@ def _take_substring(value: Value, start: Value, count: Value = 1 << 62) -> Value
     return value[first:last] if last > first else ""
 
 
-def _make_string_comparison(
-    name: str, fold: Callable[[str], str]
-) -> Callable[[Value, Value], Value]:
+def _make_string_comparison(name: str, fold: Callable[[str], str]) -> Callable[[Value, Value], Value]:
     def applied(left: Value, right: Value) -> Value:
         first, second = _to_string(left), _to_string(right)
         if not isinstance(first, str) or not isinstance(second, str):
@@ -194,14 +192,10 @@ def _match_regexp(pattern: Value, value: Value, options: Value = "") -> Value:
 def _count_elements(value: Value) -> Value:
     if isinstance(value, str | tuple):
         return len(value)
-    return (
-        len(value.ad.attributes) if isinstance(value, Scope) else make_type_failure("size", value)
-    )
+    return len(value.ad.attributes) if isinstance(value, Scope) else make_type_failure("size", value)
 
 
-def _make_member_test(
-    name: str, test: Callable[[Value, Value], bool]
-) -> Callable[[Value, Value], Value]:
+def _make_member_test(name: str, test: Callable[[Value, Value], bool]) -> Callable[[Value, Value], Value]:
     def applied(item: Value, items: Value) -> Value:
         if not isinstance(items, tuple):
             return Failure(f"{name} looks in a list, not in {describe_type(items)}")
@@ -212,9 +206,7 @@ def _make_member_test(
     return applied
 
 
-def _make_list_reduction(
-    name: str, function: Callable[[list[Number]], Value]
-) -> Callable[[Value], Value]:
+def _make_list_reduction(name: str, function: Callable[[list[Number]], Value]) -> Callable[[Value], Value]:
     def applied(items: Value) -> Value:
         if not isinstance(items, tuple):
             return Failure(f"{name} takes a list, not {describe_type(items)}")
@@ -236,9 +228,7 @@ def _average_numbers(numbers: list[Number]) -> Value:
     return float(sum(numbers)) / len(numbers) if numbers else 0.0
 
 
-def _make_string_list_test(
-    name: str, function: Callable[[str, list[str]], Value]
-) -> Callable[..., Value]:
+def _make_string_list_test(name: str, function: Callable[[str, list[str]], Value]) -> Callable[..., Value]:
     def applied(item: Value, items: Value, delimiters: Value = ", ") -> Value:
         if not all(isinstance(v, str) for v in (item, items, delimiters)):
             return Failure(f"{name} takes strings")
@@ -316,12 +306,8 @@ STRICT_FUNCTIONS: Final[dict[str, Function]] = {
     "identicalmember": Function(_make_member_test("identicalMember", is_identical), 2, 2),
     "sum": Function(_make_list_reduction("sum", _sum_numbers), 1, 1),
     "avg": Function(_make_list_reduction("avg", _average_numbers), 1, 1),
-    "min": Function(
-        _make_list_reduction("min", lambda numbers: min(numbers, default=UNDEFINED)), 1, 1
-    ),
-    "max": Function(
-        _make_list_reduction("max", lambda numbers: max(numbers, default=UNDEFINED)), 1, 1
-    ),
+    "min": Function(_make_list_reduction("min", lambda numbers: min(numbers, default=UNDEFINED)), 1, 1),
+    "max": Function(_make_list_reduction("max", lambda numbers: max(numbers, default=UNDEFINED)), 1, 1),
     "stringlistmember": Function(
         _make_string_list_test("stringListMember", lambda item, items: item in items), 2, 3
     ),
@@ -355,8 +341,6 @@ NON_STRICT_FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
 
 _ARGUMENT_COUNTS: Final = {
     "ifthenelse": (3, 3),
-    **{
-        name: (found.min_arguments, found.max_arguments) for name, found in STRICT_FUNCTIONS.items()
-    },
+    **{name: (found.min_arguments, found.max_arguments) for name, found in STRICT_FUNCTIONS.items()},
     **dict.fromkeys(NON_STRICT_FUNCTIONS, (1, 1)),
 }

@@ -21,9 +21,7 @@ _NUMBER: Final = re.compile(
     r"|(?P<whole>[0-9]+))(?P<suffix>[BKMGTbkmgt]?)(?![A-Za-z0-9_])"
 )
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PUNCTUATION: Final = re.compile(
-    r"=\?=|=!=|>>>|<<|>>|<=|>=|==|!=|&&|\|\||\?:|[-+*/%<>=!~&|^?:.,;()\[\]{}]"
-)
+_PUNCTUATION: Final = re.compile(r"=\?=|=!=|>>>|<<|>>|<=|>=|==|!=|&&|\|\||\?:|[-+*/%<>=!~&|^?:.,;()\[\]{}]")
 _ESCAPE: Final = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
 LETTER_ESCAPES: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SUFFIX_FACTORS: Final = {"": 1, "B": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -85,9 +83,7 @@ class Lexer:
             if found[1] == "/*":
                 end = self.text.find("*/", self.position)
                 if end < 0:
-                    raise ClassAdError(
-                        "the comment has no end", self.text, found.start(1), expected="*/"
-                    )
+                    raise ClassAdError("the comment has no end", self.text, found.start(1), expected="*/")
                 self.position = end + 2
 
     def _read_string(self) -> str:
@@ -127,9 +123,7 @@ class Lexer:
                 return LETTER_ESCAPES.get(found[1], found[1])
             code = int(found[1], 8)
             if code == 0:
-                raise ClassAdError(
-                    "a string must not contain NUL", self.text, start + found.start()
-                )
+                raise ClassAdError("a string must not contain NUL", self.text, start + found.start())
             has_bytes = has_bytes or code > 127
             return chr(code) if code < 128 else chr(0xDC00 + code)
 

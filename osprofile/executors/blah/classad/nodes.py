@@ -143,7 +143,9 @@ class Ad:
         return {name: attribute.expression for name, attribute in self.attributes.items()}
 
 
-Expression: TypeAlias = "Literal | Reference | Subscript | Unary | OperatorChain | Conditional | Call | ListExpression | Ad"
+Expression: TypeAlias = (
+    "Literal | Reference | Subscript | Unary | OperatorChain | Conditional | Call | ListExpression | Ad"
+)
 
 
 def get_children(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # one a kind
@@ -184,9 +186,7 @@ PRECEDENCE: Final[tuple[tuple[str, ...], ...]] = (
 )
 """The operators between two operands, the weakest first; `?:` is weaker than all of them."""
 
-PRECEDENCE_LEVEL: Final = {
-    operator: level for level, row in enumerate(PRECEDENCE) for operator in row
-}
+PRECEDENCE_LEVEL: Final = {operator: level for level, row in enumerate(PRECEDENCE) for operator in row}
 """Each operator's index in PRECEDENCE."""
 
 KEYWORDS: Final = frozenset({"true", "false", "undefined", "error", "is", "isnt"})

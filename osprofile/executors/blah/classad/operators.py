@@ -79,9 +79,7 @@ def _make_strict(operator: str, function: Callable[[Value, Value], Value | None]
     return applied
 
 
-def _make_comparison(
-    compare: Callable[[object, object], bool],
-) -> Callable[[Value, Value], bool | None]:
+def _make_comparison(compare: Callable[[object, object], bool]) -> Callable[[Value, Value], bool | None]:
     def applied(left: Value, right: Value) -> bool | None:
         if isinstance(left, str) and isinstance(right, str):
             return compare(left.lower(), right.lower())

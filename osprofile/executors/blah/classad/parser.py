@@ -143,9 +143,7 @@ class _Parser:
             # A repeated name takes the position of its last attribute.
             attributes.pop(str(name.value).lower(), None)
             expression = self.parse_expression()
-            attributes[str(name.value).lower()] = Attribute(
-                str(name.value), expression, name.offset
-            )
+            attributes[str(name.value).lower()] = Attribute(str(name.value), expression, name.offset)
             if self.current_token.kind not in {";", "]"}:
                 raise self.make_error("; or ]")
         self._leave_level("]")
@@ -222,9 +220,7 @@ class _Parser:
                 return Reference(str(self._take_token().value))
             case ".":
                 self._take_token()
-                return Reference(
-                    str(self._expect_name("the name of an attribute").value), absolute=True
-                )
+                return Reference(str(self._expect_name("the name of an attribute").value), absolute=True)
             case "[":
                 return self.parse_ad()
             case "{":

@@ -108,19 +108,13 @@ def _format_with_binding(node: Expression) -> tuple[str, int]:  # noqa: PLR0911 
                 _PRIMARY_BINDING,
             )
         case Unary():
-            return (
-                f"{node.operator}{_format_node(node.operand, _OPERAND_BINDING)}",
-                _OPERAND_BINDING,
-            )
+            return (f"{node.operator}{_format_node(node.operand, _OPERAND_BINDING)}", _OPERAND_BINDING)
         case OperatorChain():
             return _format_chain(node)
         case Conditional():
             return _format_conditional(node), 0
         case Call():
-            return (
-                f"{node.name}({', '.join(_format_node(a, 0) for a in node.arguments)})",
-                _PRIMARY_BINDING,
-            )
+            return (f"{node.name}({', '.join(_format_node(a, 0) for a in node.arguments)})", _PRIMARY_BINDING)
         case ListExpression():
             items = ", ".join(_format_node(item, 0) for item in node.items)
             return f"{{ {items} }}" if items else "{ }", _PRIMARY_BINDING
@@ -131,9 +125,7 @@ def _format_with_binding(node: Expression) -> tuple[str, int]:  # noqa: PLR0911 
 def _format_chain(node: OperatorChain) -> tuple[str, int]:
     binding = PRECEDENCE_LEVEL[node.rest[0][0]] + 1
     pieces = [_format_node(node.first, binding + 1)]
-    pieces += [
-        f"{operator} {_format_node(operand, binding + 1)}" for operator, operand in node.rest
-    ]
+    pieces += [f"{operator} {_format_node(operand, binding + 1)}" for operator, operand in node.rest]
     return " ".join(pieces), binding
 
 

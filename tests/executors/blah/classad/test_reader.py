@@ -108,9 +108,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "line", "column", "message"), WRONG.values(), ids=WRONG)
-def test_errors_have_the_place_and_what_was_expected(
-    text: str, line: int, column: int, message: str
-) -> None:
+def test_errors_have_the_place_and_what_was_expected(text: str, line: int, column: int, message: str) -> None:
     with pytest.raises(ClassAdError) as caught:
         parse_ad(text)
     error = caught.value
@@ -197,11 +195,7 @@ def test_a_megabyte_of_hostile_text_is_parsed_or_refused(text: str) -> None:
         pass
 
 
-FLOODS = {
-    "names": ("a=1;", 4),
-    "semicolons": (";", 1),
-    "quoted names": ("'a'=b;", 4),
-}
+FLOODS = {"names": ("a=1;", 4), "semicolons": (";", 1), "quoted names": ("'a'=b;", 4)}
 
 
 @pytest.mark.parametrize("what", FLOODS)
@@ -209,11 +203,7 @@ def test_the_number_of_tokens_is_limited(what: str) -> None:
     text, tokens = FLOODS[what]
     most = (MAX_TOKENS - 2) // tokens  # without the brackets
     parse_ad(f"[{text * most}]")
-    for many in (
-        text * (most + 1),
-        f"a = {{{'1,' * MAX_TOKENS}1}}",
-        f"a = f({'1,' * MAX_TOKENS}1)",
-    ):
+    for many in (text * (most + 1), f"a = {{{'1,' * MAX_TOKENS}1}}", f"a = f({'1,' * MAX_TOKENS}1)"):
         with pytest.raises(ClassAdError, match=f"more than {MAX_TOKENS} tokens"):
             parse_ad(f"[{many}]")
     with pytest.raises(ClassAdError, match="more than"):

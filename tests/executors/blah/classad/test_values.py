@@ -21,9 +21,7 @@ from osprofile.executors.blah.classad import (
 )
 
 ERROR = Failure()
-AD = parse_ad(
-    '[ One = 1; s = "Str"; list = { 1, "b", undefined }; inner = [ x = y; y = 2; One = 3 ] ]'
-)
+AD = parse_ad('[ One = 1; s = "Str"; list = { 1, "b", undefined }; inner = [ x = y; y = 2; One = 3 ] ]')
 
 
 def value(text: str) -> Value:
@@ -168,10 +166,7 @@ HOSTILE = {
         "[ a = " + " || ".join(f'regexp("(x+x+)+y{i}", "{"x" * 60}")' for i in range(50)) + "]",
         "",
     ),
-    "ads inside of ads": (
-        "[ a = " + "[ p = " * 30 + "1" + "; q = p + p ].q" * 30 + " ]",
-        None,
-    ),
+    "ads inside of ads": ("[ a = " + "[ p = " * 30 + "1" + "; q = p + p ].q" * 30 + " ]", None),
 }
 
 
@@ -184,9 +179,7 @@ def test_evaluating_ends(text: str, why: str | None) -> None:
 
 
 def test_the_steps_are_for_the_whole_ad() -> None:
-    evaluator = Evaluator(
-        parse_ad("[ a = " + "1 + " * 50 + "1; b = " + "1 + " * 50 + "1 ]"), steps=200
-    )
+    evaluator = Evaluator(parse_ad("[ a = " + "1 + " * 50 + "1; b = " + "1 + " * 50 + "1 ]"), steps=200)
     assert evaluator.evaluate_attribute("a") == 51
     assert evaluator.evaluate_attribute("b") == Failure()
 
@@ -217,9 +210,7 @@ NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 
 @given(st.dictionaries(NAMES, CONSTANTS, max_size=5))
-def test_written_constants_are_parsed_again(
-    attributes: dict[str, bool | int | float | str],
-) -> None:
+def test_written_constants_are_parsed_again(attributes: dict[str, bool | int | float | str]) -> None:
     evaluator = Evaluator(parse_ad(write_ad(attributes)))
     last = {name.lower(): constant for name, constant in attributes.items()}
     for name, constant in last.items():
