@@ -271,7 +271,7 @@ def parse_job_request(attributes: Iterable[tuple[str, str]]) -> JobRequest:
             row.read_value(parsed, name, value)
     missing = [name for name in MANDATORY_ATTRIBUTES if name not in parsed.values]
     if missing:
-        message = f"it is mandatory, and missing{_format_others(missing[1:])}"
+        message = f"mandatory, and missing{_format_others(missing[1:])}"
         raise _make_refusal(missing[0], message)
     return _build_job_request(parsed)
 

@@ -1,1 +1,1 @@
-"""The Eclipse PTP resource-manager proxy: machines, nodes, queues, jobs and processes, told to Eclipse."""
+"""The Eclipse PTP resource-manager proxy: machines, nodes, queues, jobs and processes for Eclipse."""
