@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.jobs.test_process import gone
+from tests.jobs.test_process import has_ended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -250,7 +250,7 @@ def test_a_signal_ends_what_run_has_started(tmp_path: Path, number: signal.Signa
         pids = [int(word) for word in said - {b"ready"}]
         running.send_signal(number)
         assert running.wait() == 128 + number
-    assert all(map(gone, pids))
+    assert all(map(has_ended, pids))
 
 
 def test_run_deploys_the_static_scripts_it_needs(incarnate: Incarnate, site: Path, home: Path) -> None:
