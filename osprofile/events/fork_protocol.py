@@ -82,8 +82,10 @@ def parse_request(line: str) -> StartRequest | Refusal | None:
         match = _NAME_PATTERN.match(field)
         end = match.end() if match else 0
         name, value = _unescape_text(field[:end]), field[end:]
-        if name not in ATTRIBUTE_NAMES or not value:
+        if name not in ATTRIBUTE_NAMES:
             return Refusal(tag, PARAMETER_NOT_SUPPORTED, f"unknown attribute: {quote_value(field, 40)}")
+        if not value.startswith("="):
+            return Refusal(tag, PARAMETER_NOT_SUPPORTED, f"'{name}' has no value")
         is_list = name in ("environment", "arguments", "stdout", "stderr")
         values = _split_unescaped(_VALUE_PATTERN, value[1:], ",") if is_list else [value[1:]]
         attributes[name] = [_unescape_text(text) for text in values]
@@ -93,19 +95,19 @@ def parse_request(line: str) -> StartRequest | Refusal | None:
 def _build_request(tag: str, attributes: dict[str, list[str]]) -> StartRequest | Refusal:
     count = attributes.get("count", ["1"])[0]
     if not (re.fullmatch("[0-9]{1,9}", count) and 1 <= int(count) <= MAX_PROCESSES):
-        return Refusal(
-            tag, PARAMETER_NOT_SUPPORTED, f"count is {quote_value(count)}: not 1 to {MAX_PROCESSES}"
-        )
+        reason = f"count must be 1 to {MAX_PROCESSES}, not {quote_value(count)}"
+        return Refusal(tag, PARAMETER_NOT_SUPPORTED, reason)
     for name, code in (("stdout", STDOUT_OPEN_FAILED), ("stderr", STDERR_OPEN_FAILED)):
         paths = attributes.get(name, [])
         if len(paths) != int(count):
-            return Refusal(tag, code, f"{len(paths)} paths of {name} for {count} processes")
+            reason = f"{name} needs one path per process: {len(paths)} given, {int(count)} needed"
+            return Refusal(tag, code, reason)
     if not attributes.get("executable", [""])[0]:
-        return Refusal(tag, EXECUTION_FAILED, "no executable is named")
+        return Refusal(tag, EXECUTION_FAILED, "executable is missing")
     if "session" in attributes and (attributes["session"] != ["yes"] or int(count) != 1):
-        return Refusal(tag, PARAMETER_NOT_SUPPORTED, "session is 'yes', and for one process")
+        return Refusal(tag, PARAMETER_NOT_SUPPORTED, "session must be 'yes' and requires count=1")
     if any("\0" in value for values in attributes.values() for value in values):
-        return Refusal(tag, PARAMETER_NOT_SUPPORTED, "a value holds NUL")
+        return Refusal(tag, PARAMETER_NOT_SUPPORTED, "a value contains a NUL character")
     variables = [value.partition("=")[::2] for value in attributes.get("environment", [])]
     return StartRequest(
         tag,

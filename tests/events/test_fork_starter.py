@@ -130,14 +130,15 @@ REFUSED = {
     "directory=/;executable=/bin/true;stdin=/dev/null;stdout=/dev/null;stderr=/nonexistent/x": (74, "stderr"),
     f"directory=/;executable=/nonexistent;{ONE}": (17, "/nonexistent cannot be executed: No such file"),
     f"directory=/;executable=/etc/passwd;{ONE}": (17, "/etc/passwd cannot be executed: Permission denied"),
-    f"directory=/;{ONE}": (17, "no executable"),
-    f"count=2;executable=/bin/true;{ONE}": (73, "1 paths of stdout for 2 processes"),
-    "executable=/bin/true": (73, "0 paths"),
+    f"directory=/;{ONE}": (17, "executable is missing"),
+    f"count=2;executable=/bin/true;{ONE}": (73, "stdout needs one path per process: 1 given, 2 needed"),
+    "executable=/bin/true": (73, "0 given, 1 needed"),
     f"colour=red;executable=/bin/true;{ONE}": (1, "unknown attribute: 'colour=red'"),
-    f"session=no;executable=/bin/true;{ONE}": (1, "session is 'yes', and for one process"),
-    f"executable;{ONE}": (1, "unknown attribute: 'executable'"),
-    f"count=x;executable=/bin/true;{ONE}": (1, "count is 'x'"),
-    f"count=0;executable=/bin/true;{ONE}": (1, "count is '0'"),
+    f"session=no;executable=/bin/true;{ONE}": (1, "session must be 'yes' and requires count=1"),
+    f"executable;{ONE}": (1, "'executable' has no value"),
+    f"{ONE};executable=/bin/true;directory\\": (1, "'directory' has no value"),
+    f"count=x;executable=/bin/true;{ONE}": (1, "count must be 1 to 10000, not 'x'"),
+    f"count=0;executable=/bin/true;{ONE}": (1, "count must be 1 to 10000, not '0'"),
     f"executable=/bin/\0true;{ONE}": (1, "NUL"),
 }  # fmt: skip
 
@@ -180,7 +181,7 @@ def test_what_cannot_be_answered(line: str) -> None:
 @pytest.mark.parametrize("count", ["0" * 9, "0" * 8 + "1" + "0" * 5000, "9" * 5000, "1" * 10, "10001"])
 def test_a_count_of_any_length_is_refused(count: str) -> None:
     answer = fork_protocol.parse_request(f"100;t;count={count};executable=/bin/true;{ONE}")
-    assert str(answer).startswith("102;t;1;count is ")
+    assert str(answer).startswith("102;t;1;count must be ")
 
 
 @given(st.text(st.characters(codec="latin-1"), max_size=60))
