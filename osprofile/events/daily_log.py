@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import final
 
 from osprofile.events import tail
-from osprofile.events.tail import BLOCK_SIZE, REPLAY_ALL, RotatedLog, describe_os_error
+from osprofile.events.tail import BLOCK_SIZE, REPLAY_ALL, RotatedLog, describe_read_error
 from osprofile.events.timestamps import is_number
 
 
@@ -88,7 +88,7 @@ class DailyLog:
             with os.scandir(self._directory) as entries:
                 names = {entry.name for entry in entries if entry.is_file()}
         except OSError as error:
-            self._directory_problem = describe_os_error(error, self._directory)
+            self._directory_problem = describe_read_error(error, self._directory)
             return []
         self._directory_problem = ""
         days = (name for name in names if len(name) == 8 and is_number(name))

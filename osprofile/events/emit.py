@@ -75,10 +75,10 @@ def take_emitted_lines() -> str:
 
 def format_event(timestamp: int, job_id: str, state: int, code: int = 0) -> str:
     """Return the line of an event."""
-    return f"001;{timestamp};{job_id}{format_suffix(state, code)}"
+    return f"001;{timestamp};{job_id}{format_event_suffix(state, code)}"
 
 
-def format_suffix(state: int, code: int = 0) -> str:
+def format_event_suffix(state: int, code: int = 0) -> str:
     """Return the end of an event's line, from the state on."""
     return f";{state};{code}\n"
 

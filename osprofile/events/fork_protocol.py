@@ -1,14 +1,14 @@
-r"""The fork starter's protocol: parses requests and formats replies; opens and starts nothing.
+r"""The fork starter's protocol: parses requests and formats replies; does no I/O.
 
     100;TAG;NAME=VALUE[,VALUE]...;...       a request
     101;TAG;JOBID[,JOBID]...                started, with a job id for each process
     102;TAG;CODE;TEXT                       not started, with GRAM's error code
 
-In names and values `\\ \; \, \=` stand for the second character, and `\n` for a line end. The names:
-directory, environment (VAR=VALUE each), count, executable, arguments, stdin, stdout and stderr; the
-last two have a path for each process. `session=yes` is an addition to Globus's protocol: the only
-process leads a session, and its job id is PID-START-BOOT, as in the profile `linux`. See
-docs/protocols/seg.md, 4.2.
+In names and values `\\ \; \, \=` stand for the character after the backslash, and `\n` for a line
+end. The names are directory, environment (VAR=VALUE each), count, executable, arguments, stdin,
+stdout and stderr; the last two have one path per process. `session=yes` is an addition to Globus's
+protocol: the process becomes a session leader, and its job id is PID-START-BOOT, as in the profile
+`linux`; allowed only with count=1. See docs/protocols/seg.md, 4.2.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ STDIN_NOT_FOUND: Final = 11
 EXECUTION_FAILED: Final = 17
 STDOUT_OPEN_FAILED: Final = 73
 STDERR_OPEN_FAILED: Final = 74
-NOT_RECORDED: Final = 123
+RECORD_WRITE_FAILED: Final = 123  # GRAM: the state file cannot be written
 MAX_PROCESSES: Final = 10_000
-"""Processes that a request may ask for at most."""
-# Not (?:[^\\;]|\\.)*: that takes a hundred bytes of memory for each character.
+"""Highest count of a request; docs/protocols/seg.md, 4.2, has no limit."""
+# (?:[^\\;]|\\.)* would match the same, but uses about 100 bytes of memory per character.
 _FIELD_PATTERN: Final = re.compile(r"[^\\;]*(?:\\.[^\\;]*)*", re.DOTALL)
 _VALUE_PATTERN: Final = re.compile(r"[^\\,]*(?:\\.[^\\,]*)*", re.DOTALL)
 _NAME_PATTERN: Final = re.compile(r"[^\\=]*(?:\\.[^\\=]*)*", re.DOTALL)
@@ -51,20 +51,16 @@ class StartRequest(NamedTuple):
     stdin: str
     stdout: tuple[str, ...]
     stderr: tuple[str, ...]
-    session: bool
+    starts_session: bool
 
 
 @final
 class Refusal(NamedTuple):
-    """The reply to a request that is refused: GRAM's error code, and the reason."""
+    """Why a request is refused: GRAM's error code, and the reason as text."""
 
     tag: str
     code: int
     reason: str
-
-    def __str__(self) -> str:
-        reason = " ".join(self.reason.split())
-        return f"102;{self.tag};{self.code};{reason}"
 
 
 def format_started_reply(tag: str, job_ids: list[str]) -> str:
@@ -72,9 +68,14 @@ def format_started_reply(tag: str, job_ids: list[str]) -> str:
     return f"101;{tag};{','.join(job_ids)}"
 
 
+def format_refusal_reply(refusal: Refusal) -> str:
+    """Return the reply to a refused request. Line ends in the reason become blanks: a reply is one line."""
+    return f"102;{refusal.tag};{refusal.code};{' '.join(refusal.reason.split())}"
+
+
 def parse_request(line: str) -> StartRequest | Refusal | None:
-    """Parse a request; return None if it has no tag, so that it cannot be answered."""
-    fields = _split_unescaped(_FIELD_PATTERN, line, ";")
+    """Parse a request; return None if it is malformed or has no tag, so that it cannot be answered."""
+    fields = _split_by_pattern(_FIELD_PATTERN, line, ";")
     if len(fields) < 2 or fields[0] != "100" or not fields[1]:
         return None
     tag, attributes = fields[1], dict[str, list[str]]()
@@ -87,12 +88,13 @@ def parse_request(line: str) -> StartRequest | Refusal | None:
         if not value.startswith("="):
             return Refusal(tag, PARAMETER_NOT_SUPPORTED, f"'{name}' has no value")
         is_list = name in ("environment", "arguments", "stdout", "stderr")
-        values = _split_unescaped(_VALUE_PATTERN, value[1:], ",") if is_list else [value[1:]]
+        values = _split_by_pattern(_VALUE_PATTERN, value[1:], ",") if is_list else [value[1:]]
         attributes[name] = [_unescape_text(text) for text in values]
     return _build_request(tag, attributes)
 
 
 def _build_request(tag: str, attributes: dict[str, list[str]]) -> StartRequest | Refusal:
+    """Check the attributes and convert them. An environment entry without a name is ignored."""
     count = attributes.get("count", ["1"])[0]
     if not (re.fullmatch("[0-9]{1,9}", count) and 1 <= int(count) <= MAX_PROCESSES):
         reason = f"count must be 1 to {MAX_PROCESSES}, not {quote_value(count)}"
@@ -123,11 +125,11 @@ def _build_request(tag: str, attributes: dict[str, list[str]]) -> StartRequest |
     )
 
 
-def _split_unescaped(pattern: re.Pattern[str], text: str, separator: str) -> list[str]:
-    """Split at separators that are not escaped; `pattern` matches a part."""
+def _split_by_pattern(part_pattern: re.Pattern[str], text: str, separator: str) -> list[str]:
+    """Split at separators that are not escaped. A backslash at the end stands for itself."""
     parts, begin = [], 0
     while True:
-        match = pattern.match(text, begin)
+        match = part_pattern.match(text, begin)
         end = match.end() if match else begin
         parts.append(text[begin:end])
         if text[end : end + 1] != separator:

@@ -1,4 +1,4 @@
-"""The files of the fork starter: the log of its jobs' states, and the record of its processes."""
+"""The fork starter's files: the log of its jobs' states, and the record of its processes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from contextlib import closing, suppress
 from typing import Final, NamedTuple, final
 
 from osprofile.events.emit import DONE, FAILED, format_event
-from osprofile.events.tail import APPEND_FLAGS, FollowedFile, open_regular
+from osprofile.events.tail import APPEND_FLAGS, FollowedFile, open_regular_file
 
 _END_STATES: Final = (str(FAILED), str(DONE))
 
 
 class WatchedProcess(NamedTuple):
-    """A process on record: the job's id, and the process's start time as `read_start_time` has it."""
+    """A recorded process: its job id, and its start time as `read_start_time` returns it."""
 
     job_id: str
     start_time: str
@@ -28,7 +28,7 @@ class WatchedProcess(NamedTuple):
         return int(_parse_pid(self.job_id))
 
     def is_running(self) -> bool:
-        """Return whether the process still runs, and its id was not given to another one."""
+        """Return whether this process still runs; a later process with the same id does not count."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -39,12 +39,12 @@ class WatchedProcess(NamedTuple):
 
 
 def read_start_time(pid: int) -> str:
-    """Return when a process began, BOOT/TICKS; "" if there is no /proc, or no such process."""
+    """Return the boot id and the start time in clock ticks, BOOT/TICKS; "" if /proc does not show them."""
     return _read_process_stat(pid)[1]
 
 
 def format_session_id(pid: int, start_time: str) -> str:
-    """Return the job id that the profile `linux` gives such a process, PID-START-BOOT."""
+    """Return a process's job id in the profile `linux`, PID-START-BOOT."""
     boot, _, ticks = start_time.partition("/")
     return f"{pid}-{ticks or 0}-{boot[:8] or '00000000'}"
 
@@ -55,7 +55,7 @@ def _parse_pid(job_id: str) -> str:
 
 
 def _read_process_stat(pid: int) -> tuple[bool, str]:
-    """Return whether a process runs (a zombie does not), and when it began, BOOT/TICKS."""
+    """Return whether a process runs (a zombie does not), and its start time, BOOT/TICKS."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
@@ -68,9 +68,9 @@ def _read_process_stat(pid: int) -> tuple[bool, str]:
 
 @final
 class ForkLog:
-    """The log, which several starters write: it is locked for each line.
+    """The log of job states. It is locked for each write, because several starters may share it.
 
-    Lines that cannot be written are kept until they can.
+    Lines that cannot be written are kept, and tried again.
     """
 
     def __init__(self, path: str) -> None:
@@ -78,7 +78,7 @@ class ForkLog:
         self._unwritten = b""
 
     def append_event(self, job_id: str, state: int, code: int = 0) -> None:
-        """Write a line, or keep it until `flush` can."""
+        """Write the line of an event, or keep it for `flush`."""
         self._unwritten += format_event(int(time.time()), job_id, state, code).encode()
         self.flush()
 
@@ -90,7 +90,7 @@ class ForkLog:
         return not self._unwritten
 
     def _append_locked(self) -> None:
-        fd = open_regular(self.path, APPEND_FLAGS)
+        fd = open_regular_file(self.path, APPEND_FLAGS)
         try:
             fcntl.lockf(fd, fcntl.LOCK_EX)
             size = os.fstat(fd).st_size
@@ -101,12 +101,12 @@ class ForkLog:
             if is_complete:
                 self._unwritten = b""
             else:
-                os.ftruncate(fd, size)  # half a line may read as another event
+                os.ftruncate(fd, size)  # part of a line may look like another event
         finally:
             os.close(fd)
 
     def find_ended_jobs(self, jobs: set[str]) -> set[str]:
-        """Return those of the jobs whose end is in the log."""
+        """Return the jobs among `jobs` whose end is in the log."""
         ended: set[str] = set()
         with suppress(OSError), closing(FollowedFile(self.path)) as file:
             while data := file.read_lines():
@@ -119,7 +119,7 @@ class ForkLog:
 
 @final
 class WatchRecord:
-    """The processes that one starter watches, in a file that is locked while the starter lives."""
+    """The file of the processes that one starter watches, locked while the starter lives."""
 
     def __init__(self, directory: str) -> None:
         with suppress(FileExistsError):
@@ -127,24 +127,24 @@ class WatchRecord:
         self._directory = directory
         name = uuid.uuid4().hex
         self._path = os.path.join(directory, name)
-        # It gets its name only when it is locked: before that, another starter would inherit it.
+        # Renamed only when it is locked: another starter takes over any unlocked record.
         hidden_path = os.path.join(directory, f".{name}")
         self._fd = os.open(hidden_path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX)
         os.rename(hidden_path, self._path)
 
     def get_size(self) -> int:
-        """Return the number of bytes written; raise `OSError` if the file has been moved or deleted."""
+        """Return the file's size in bytes; raise `OSError` if it was moved or deleted."""
         return os.stat(self._path).st_size
 
     def truncate(self, size: int) -> None:
-        """Drop the entries written since the record had this size; their processes have ended."""
-        with suppress(OSError):  # then the next starter reports that they ended
+        """Drop the entries beyond this size; their processes have ended."""
+        with suppress(OSError):  # if they stay, the next starter reports that their processes ended
             os.ftruncate(self._fd, size)
 
     def add_processes(self, *processes: WatchedProcess) -> None:
-        """Put processes on record, all or none; raise `OSError` if they cannot be written."""
-        self._append_lines("".join(f"+{one.job_id} {one.start_time}\n" for one in processes))
+        """Record processes, all or none; raise `OSError` if they cannot be written."""
+        self._append_lines("".join(f"+{process.job_id} {process.start_time}\n" for process in processes))
 
     def remove_process(self, process: WatchedProcess) -> None:
         """Record that a process's end is in the log; raise `OSError` if it cannot be written."""
@@ -153,11 +153,11 @@ class WatchRecord:
     def _append_lines(self, lines: str) -> None:
         size, data = os.fstat(self._fd).st_size, lines.encode()
         if os.write(self._fd, data) != len(data):
-            os.ftruncate(self._fd, size)  # the next line would be appended to half a line
+            os.ftruncate(self._fd, size)  # otherwise the next line would be appended to part of this one
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close_and_delete(self) -> None:
-        """Delete the record: no process is watched any more."""
+        """Delete the record; call it when no process is watched any more."""
         with suppress(OSError):
             os.unlink(self._path)
         os.close(self._fd)
@@ -174,13 +174,15 @@ class WatchRecord:
         return processes
 
     def _take_over_file(self, path: str) -> list[WatchedProcess]:
-        fd = open_regular(path)
+        fd = open_regular_file(path)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if not os.path.exists(path):  # another starter has taken it over meanwhile
+            if not os.path.exists(path):  # another starter took it over before this one locked it
                 return []
             processes = _parse_record(os.read(fd, os.fstat(fd).st_size))
-            self.add_processes(*processes)  # first: a starter killed here would leave none of them
+            self.add_processes(
+                *processes
+            )  # before unlink: if this starter is killed here, no process is lost
             os.unlink(path)
             return processes
         finally:

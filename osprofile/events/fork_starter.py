@@ -2,17 +2,17 @@
 
     osprofile-fork-starter [LOG]
 
-The starter is a program of its own, so that the generator, which reads the log, can end and start
-again without harm to any job (docs/protocols/seg.md, 4). It reads requests from standard input
-(see `fork_protocol`) and replies on standard output. When the input is closed, it goes on until its
-jobs have ended. LOG defaults to `log_path` of `globus-fork.conf`; several starters may write to one.
+The starter is separate from the generator, which reads the log, so that the generator can be
+restarted without harm to any job (docs/protocols/seg.md, 4). The starter reads requests from
+standard input (see `fork_protocol`) and replies on standard output. When the input is closed, it
+continues until its jobs have ended. LOG defaults to `log_path` of `globus-fork.conf`; several
+starters may share a log.
 
-The processes that it watches are on record beside the log, in `LOG.watched.UID/`. Each process
-writes its own record before it executes its program, so no program runs that is not on record. The
-record stays locked until then, whatever becomes of the starter. When a starter is killed, its jobs
-run on, and the next starter with this log watches them: a process runs if `kill(pid, 0)` succeeds
-and its start time is the recorded one. Its exit code cannot be known then: the end is written as
-failed, 0.
+The processes that it watches are recorded next to the log, in `LOG.watched.UID/`. Each process
+writes its own entry before it executes its program, so no program runs without one. It also holds
+the record's lock until then, even if the starter is killed. The jobs of a killed starter continue,
+and the next starter with this log watches them: a process runs if `kill(pid, 0)` succeeds and its
+start time is the recorded one. Their exit codes are unknown: each end is written as failed, 0.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from osprofile.events.fork_record import (
     read_start_time,
 )
 from osprofile.events.seg_command import read_settings
-from osprofile.events.tail import APPEND_FLAGS, open_regular
+from osprofile.events.tail import APPEND_FLAGS, open_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 USAGE: Final = "usage: osprofile-fork-starter [LOG]"
 _POLL_INTERVAL: Final = 1.0
-"""Seconds between two checks for ends that no signal announces."""
+"""Seconds between two checks for what no signal announces: see `ForkStarter.needs_polling`."""
 MAX_REQUEST_SIZE: Final = 16 * 1024 * 1024
-"""Bytes of the longest request."""
+"""Bytes of a request. Linux limits a program's arguments and environment to 6 MiB."""
 
 
 @final
@@ -62,43 +62,43 @@ class ForkStarter:
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to wait for."""
+        """Whether all jobs have ended and the log is written."""
         return not (self._children or self._inherited_processes) and self._log.flush()
 
     @property
     def needs_polling(self) -> bool:
-        """Whether something is due that no signal announces: inherited jobs, a log to be written."""
+        """Whether there are inherited jobs, whose ends cause no SIGCHLD, or writes to try again."""
         return bool(self._inherited_processes or self._ended_processes) or not self._log.flush()
 
     def handle_request(self, line: bytes) -> str:
-        """Start what a request asks for; return the reply, or "" if it cannot be answered."""
+        """Start the processes of a request; return the reply, or "" if it cannot be answered."""
         request = protocol.parse_request(line.decode("utf-8", "surrogateescape"))
         if request and len(line) > MAX_REQUEST_SIZE:
             reason = f"a request has at most {MAX_REQUEST_SIZE} bytes"
             request = protocol.Refusal(request.tag, protocol.PARAMETER_NOT_SUPPORTED, reason)
         if isinstance(request, protocol.StartRequest):
-            started = self._start_processes(request)
-            if isinstance(started, list):
-                job_ids = [process.job_id for process in started]
+            result = self._start_processes(request)
+            if isinstance(result, list):
+                job_ids = [process.job_id for process in result]
                 return protocol.format_started_reply(request.tag, job_ids)
-            return str(started)
-        return str(request) if request else ""
+            return protocol.format_refusal_reply(result)
+        return protocol.format_refusal_reply(request) if request else ""
 
     def log_ended_jobs(self) -> None:
-        """Write the ends of the jobs that have ended."""
+        """Write the ends of jobs to the log."""
         for watched, child in list(self._children.items()):
             code = child.poll()
             if code is not None:
                 self._log.append_event(watched.job_id, FAILED if code < 0 else DONE, max(code, 0))
                 del self._children[watched]
                 self._ended_processes.append(watched)
-        for watched in [one for one in self._inherited_processes if not one.is_running()]:
+        for watched in [process for process in self._inherited_processes if not process.is_running()]:
             self._log.append_event(watched.job_id, FAILED)
             self._inherited_processes.remove(watched)
             self._ended_processes.append(watched)
         # A process leaves the record only when its end is in the log: if this starter is killed
         # before that, the next one writes the end.
-        with suppress(OSError):  # what cannot be written to the record now is tried again
+        with suppress(OSError):  # tried again at the next call
             while self._log.flush() and self._ended_processes:
                 self._record.remove_process(self._ended_processes[-1])
                 self._ended_processes.pop()
@@ -111,41 +111,41 @@ class ForkStarter:
         return [process for process in inherited if process.job_id not in ended]
 
     def _start_processes(self, request: protocol.StartRequest) -> list[WatchedProcess] | protocol.Refusal:
-        prefix, started, group = uuid.uuid4(), dict[WatchedProcess, Popen[bytes]](), 0
+        job_uuid, children, process_group = uuid.uuid4(), dict[WatchedProcess, Popen[bytes]](), 0
         try:
-            size = self._record.get_size()
+            record_size = self._record.get_size()
         except OSError as error:
             return _refuse_unrecorded(request, error)
 
         def identify_process(pid: int) -> WatchedProcess:
             start_time = read_start_time(pid)
-            if request.session:
+            if request.starts_session:
                 return WatchedProcess(format_session_id(pid, start_time), start_time)
-            return WatchedProcess(f"{prefix}:{pid}", start_time)
+            return WatchedProcess(f"{job_uuid}:{pid}", start_time)
 
         def record_process() -> None:
             self._record.add_processes(identify_process(os.getpid()))
 
-        for number in range(request.process_count):
-            child = _spawn_process(request, number, group, record_process)
+        for process_index in range(request.process_count):
+            child = _spawn_process(request, process_index, process_group, record_process)
             if isinstance(child, protocol.Refusal):
-                for other in started.values():
-                    other.kill()
-                    other.wait()
-                self._record.truncate(size)
+                for sibling in children.values():
+                    sibling.kill()
+                    sibling.wait()
+                self._record.truncate(record_size)
                 return child
-            group = group or child.pid
-            started[identify_process(child.pid)] = child
-        for process in started:
+            process_group = process_group or child.pid
+            children[identify_process(child.pid)] = child
+        for process in children:
             self._log.append_event(process.job_id, ACTIVE)
-        self._children |= started
-        return list(started)
+        self._children |= children
+        return list(children)
 
 
 def _spawn_process(
-    request: protocol.StartRequest, number: int, group: int, record_process: Callable[[], None]
+    request: protocol.StartRequest, process_index: int, process_group: int, record_process: Callable[[], None]
 ) -> Popen[bytes] | protocol.Refusal:
-    """Start one process in the job's process group.
+    """Start one process in the job's process group, or as leader of a new one if that is 0.
 
     `record_process` is called in the new process, before it executes the program.
     """
@@ -153,41 +153,41 @@ def _spawn_process(
         return protocol.Refusal(
             request.tag, protocol.BAD_DIRECTORY, f"{request.directory} is not a directory"
         )
-    opened: list[int] = []
+    fds: list[int] = []
     try:
         files = (
             (request.stdin, os.O_RDONLY, protocol.STDIN_NOT_FOUND, "stdin"),
-            (request.stdout[number], APPEND_FLAGS, protocol.STDOUT_OPEN_FAILED, "stdout"),
-            (request.stderr[number], APPEND_FLAGS, protocol.STDERR_OPEN_FAILED, "stderr"),
+            (request.stdout[process_index], APPEND_FLAGS, protocol.STDOUT_OPEN_FAILED, "stdout"),
+            (request.stderr[process_index], APPEND_FLAGS, protocol.STDERR_OPEN_FAILED, "stderr"),
         )
         for path, flags, code, name in files:
             try:
-                opened.append(_open_job_file(os.path.join(request.directory, path), flags))
+                fds.append(_open_job_file(os.path.join(request.directory, path), flags))
             except OSError as error:
                 reason = f"{name} {path} cannot be opened: {error.strerror}"
                 return protocol.Refusal(request.tag, code, reason)
-        return _execute_program(request, opened, group, record_process)
+        return _execute_program(request, fds, process_group, record_process)
     finally:
-        for fd in opened:
+        for fd in fds:
             os.close(fd)
 
 
 def _open_job_file(path: str, flags: int) -> int:
-    """Open a job's file; do not wait for the other end of a pipe, which would delay other jobs."""
+    """Open a file for a job without waiting for the other end of a pipe, which would delay other jobs."""
     fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
     os.set_blocking(fd, True)
     return fd
 
 
 def _execute_program(
-    request: protocol.StartRequest, fds: list[int], group: int, record_process: Callable[[], None]
+    request: protocol.StartRequest, fds: list[int], leader_group: int, record_process: Callable[[], None]
 ) -> Popen[bytes] | protocol.Refusal:
     def prepare_process() -> None:
         record_process()
-        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
-            signal.signal(number, signal.SIG_DFL)
+        for signal_number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
+            signal.signal(signal_number, signal.SIG_DFL)
 
-    for process_group in (group, 0):  # the first process may have ended, and its group with it
+    for process_group in (leader_group, 0):  # the group is gone if its processes have ended
         try:
             return Popen(
                 [request.executable, *request.arguments],
@@ -197,9 +197,9 @@ def _execute_program(
                 stdin=fds[0],
                 stdout=fds[1],
                 stderr=fds[2],
-                process_group=None if request.session else process_group,
-                start_new_session=request.session,
-                restore_signals=False,  # SIGXFSZ would end it where the record cannot grow
+                process_group=None if request.starts_session else process_group,
+                start_new_session=request.starts_session,
+                restore_signals=False,  # SIGXFSZ would kill the process if the record reaches the file size limit
                 preexec_fn=prepare_process,  # noqa: PLW1509 - there are no threads
             )
         except PermissionError as error:
@@ -213,9 +213,9 @@ def _execute_program(
 
 
 def _refuse_unrecorded(request: protocol.StartRequest, error: Exception) -> protocol.Refusal:
-    why = getattr(error, "strerror", "") or "is the disk full?"
-    reason = f"nothing is started: the record beside the log cannot be written: {why}"
-    return protocol.Refusal(request.tag, protocol.NOT_RECORDED, reason)
+    cause = getattr(error, "strerror", "") or "is the disk full?"
+    reason = f"nothing is started: the record next to the log cannot be written: {cause}"
+    return protocol.Refusal(request.tag, protocol.RECORD_WRITE_FAILED, reason)
 
 
 def _refuse_execution(request: protocol.StartRequest, error: Exception) -> protocol.Refusal:
@@ -224,7 +224,7 @@ def _refuse_execution(request: protocol.StartRequest, error: Exception) -> proto
 
 
 def serve_requests(starter: ForkStarter) -> None:
-    """Answer requests from standard input and watch jobs; return when both have ended."""
+    """Answer requests from standard input and watch jobs until the input and all jobs have ended."""
     wakeup_fd, signal_fd = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(signal_fd, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
@@ -252,24 +252,24 @@ def serve_requests(starter: ForkStarter) -> None:
 
 @final
 class _ReplyQueue:
-    """Replies that are not written yet: the starter never waits for its client."""
+    """Replies that are not written yet, so that the starter never waits for its client."""
 
     def __init__(self) -> None:
         self.unsent = bytearray()
 
     def send_reply(self, reply: str) -> None:
-        """Write a reply, or keep it until `write_pending` can."""
+        """Write a reply, or keep it for `write_pending`."""
         self.unsent += f"{reply}\n".encode("utf-8", "surrogateescape")
         self.write_pending()
 
     def write_pending(self) -> None:
-        """Write what the client can take now."""
+        """Write as much as the client accepts without waiting."""
         poll = select.poll()
         poll.register(1, select.POLLOUT)
         try:
             while self.unsent and poll.poll(0):  # a pipe that is ready takes PIPE_BUF bytes
                 del self.unsent[: os.write(1, self.unsent[: select.PIPE_BUF])]
-        except OSError:  # the client is gone; its jobs are started all the same
+        except OSError:  # the client is gone; its jobs continue
             self.unsent.clear()
 
 
@@ -281,9 +281,9 @@ def _read_input() -> bytes:
 
 
 def _handle_input(starter: ForkStarter, replies: _ReplyQueue, buffer: bytearray, data: bytes) -> None:
-    """Answer the requests that are complete, and leave the beginning of the next one in `buffer`.
+    """Answer complete requests, and keep the beginning of the next one in `buffer`.
 
-    Of one that is too long no more is kept than shows that it is.
+    A request that is too long is cut one byte after the limit, so that it is refused.
     """
     *line_ends, beginning = data.split(b"\n")
     for line_end in line_ends:
@@ -302,13 +302,15 @@ def main() -> NoReturn:
 
 
 def run_command_line(argv: Sequence[str]) -> int:
-    """Run a command line; return 0 when input and jobs have ended, 1 if it could not begin."""
+    """Run a command line; return 0 when the input and all jobs have ended, 1 if the log is unusable."""
     if any(word in ("-h", "-help", "--help", "-usage", "--usage") for word in argv):
         sys.stdout.write(f"{USAGE}\n")
         return 0
     try:
         log = ForkLog(_find_log_path(argv))
-        _check_writable(log.path)
+        os.close(
+            open_regular_file(log.path, APPEND_FLAGS)
+        )  # an unusable log is an error now, not at the first job
         record = WatchRecord(f"{log.path}.watched.{os.getuid()}")
     except EventError as error:
         sys.stderr.write(f"osprofile-fork-starter: {error}\n")
@@ -325,17 +327,12 @@ def run_command_line(argv: Sequence[str]) -> int:
 
 def _find_log_path(argv: Sequence[str]) -> str:
     if len(argv) > 1 or (argv and argv[0].startswith("-")):
-        raise EventError(f"expected one path of a log, not {' '.join(argv)}", hint=USAGE)
+        raise EventError(f"expected one LOG, not {' '.join(argv)}", hint=USAGE)
     path = argv[0] if argv else read_settings("fork").get("log_path", "")
     if not path:
         hint = f"give LOG, or log_path=PATH in globus-fork.conf; {USAGE}"
         raise EventError("the path of the log is not known", hint=hint)
     return os.path.abspath(path)
-
-
-def _check_writable(path: str) -> None:
-    """Raise `OSError` if the log cannot be written."""
-    os.close(open_regular(path, APPEND_FLAGS))
 
 
 if __name__ == "__main__":

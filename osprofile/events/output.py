@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol, final
 
-from osprofile.events.tail import APPEND_FLAGS, open_regular
+from osprofile.events.tail import APPEND_FLAGS, open_regular_file
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -177,7 +177,7 @@ class DailyFileOutput:
         if self._fd >= 0:
             os.close(self._fd)
         name = time.strftime("%Y%m%d", time.gmtime(day * 86_400))
-        self._fd = open_regular(os.path.join(self._directory, name), APPEND_FLAGS)
+        self._fd = open_regular_file(os.path.join(self._directory, name), APPEND_FLAGS)
         self._current_day = day
 
     def _request_end(self, _signal: int, _frame: FrameType | None) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NoReturn, final
 
 from osprofile.errors import EventError, quote_value, suggest_names
 from osprofile.events.generator import POLL_INTERVAL, generate_events, open_progress_bar
-from osprofile.events.tail import open_regular
+from osprofile.events.tail import open_regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,7 +45,12 @@ with STATE 1 pending, 2 active, 4 failed, 8 done. Ends when the standard input i
                       and the backlog is at least 8 MiB
   -h, --help          show this text
 """
-_FLAG_OPTIONS: Final = {"-b": "background", "--extended": "extended", "-h": "help", "--help": "help"}
+_FLAG_OPTIONS: Final = {
+    "-b": "background",
+    "--extended": "extended",
+    "-h": "show_help",
+    "--help": "show_help",
+}
 DEFAULT_CONFIG_DIRECTORY: Final = "/etc/globus"
 
 
@@ -54,18 +59,18 @@ class Arguments:
     """The options of a command line."""
 
     def __init__(self) -> None:
-        self.name = ""
+        self.source_name = ""
         self.since = 0
         self.directory = ""
         self.pid_file = ""
-        self.paths: list[str] = []
+        self.log_paths: list[str] = []
         self.interval = POLL_INTERVAL
         self.processes: int | None = None
-        self.background = self.extended = self.help = False
+        self.background = self.extended = self.show_help = False
 
 
 def _parse_timestamp(value: str) -> int:
-    """Parse a timestamp as Globus's program does: a number, whatever follows it."""
+    """Parse a timestamp as Globus's program does: text after the number is ignored."""
     match = re.match(r"\s*([+-]?[0-9]{1,18})(?![0-9])", value, re.ASCII)
     if match is None or int(match[1]) < 0:
         message = f"-t {quote_value(value)} is not a timestamp"
@@ -86,27 +91,27 @@ def _parse_interval(value: str) -> float:
 
 def _parse_process_count(value: str) -> int:
     if value not in ("1", "2"):
-        raise EventError(f"--processes {quote_value(value)} is not possible", hint="give 1 or 2")
+        raise EventError(f"--processes must be 1 or 2, not {quote_value(value)}")
     return int(value)
 
 
 _VALUE_OPTIONS: Final[dict[str, tuple[str, Callable[[str], object]]]] = {
-    "-s": ("name", str),
+    "-s": ("source_name", str),
     "-t": ("since", _parse_timestamp),
     "-d": ("directory", str),
     "-p": ("pid_file", str),
-    "--log-path": ("paths", str),
+    "--log-path": ("log_paths", str),
     "--interval": ("interval", _parse_interval),
     "--processes": ("processes", _parse_process_count),
 }
-"""Attribute and parser of each option; `paths` are collected, of the others the last one counts."""
+"""Attribute of `Arguments` and parser of each option. `log_paths` are collected; otherwise the last value wins."""
 
 
 def parse_arguments(argv: Sequence[str]) -> Arguments:
     """Parse a command line (without the command's name); raise `EventError` if it is wrong.
 
-    As with Globus's program, one-letter options and their values may be joined, and other words
-    are ignored.
+    As with Globus's program, one-letter options and their values may be joined, and words that are
+    neither are ignored.
     """
     arguments = Arguments()
     rest = list(argv)
@@ -130,8 +135,8 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
                 raise EventError(f"option {option} needs a value")
             attribute, parse_value = _VALUE_OPTIONS[option]
             setting = parse_value(attached[0] if attached else rest.pop(0))
-            if attribute == "paths":
-                arguments.paths.append(str(setting))
+            if attribute == "log_paths":
+                arguments.log_paths.append(str(setting))
             else:
                 setattr(arguments, attribute, setting)
         else:
@@ -143,15 +148,15 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
 def read_settings(name: str) -> dict[str, str]:
     """Return the settings of `globus-NAME.conf`; empty if there is no such file.
 
-    Its lines are NAME=VALUE or NAME="VALUE"; of several with the same name the first counts.
-    Raises `EventError` if it cannot be read.
+    Its lines are NAME=VALUE or NAME="VALUE". If a name is repeated, the first value wins. Raises
+    `EventError` if the file cannot be read.
     """
     if "/" in name:
         return {}
     directory = os.environ.get("SEG_CONF_DIR") or DEFAULT_CONFIG_DIRECTORY
     path = os.path.join(directory, f"globus-{name}.conf")
     try:
-        with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
+        with open(open_regular_file(path), encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
     except FileNotFoundError:
         return {}
@@ -171,10 +176,10 @@ def main() -> NoReturn:
 
 
 def run_command_line(argv: Sequence[str]) -> int:
-    """Run a command line; return 0 at the end of input or output, 1 if it could not begin."""
+    """Run a command line; return 0 at the end of input or output, 1 after an error."""
     try:
         arguments = parse_arguments(argv)
-        if arguments.help:
+        if arguments.show_help:
             return _print_help()
         return _run_generator(arguments)
     except EventError as error:
@@ -203,15 +208,15 @@ def _run_generator(arguments: Arguments) -> int:
     from osprofile.events.sources import find_source
     from osprofile.events.sources.base import SourceOptions
 
-    if not arguments.name:
+    if not arguments.source_name:
         raise EventError("no source is named", hint=f"-s NAME; {USAGE}")
-    open_source = find_source(arguments.name)
+    open_source = find_source(arguments.source_name)
     options = SourceOptions(
-        arguments.name,
+        arguments.source_name,
         arguments.since,
         arguments.extended,
-        tuple(arguments.paths),
-        read_settings(arguments.name),
+        tuple(arguments.log_paths),
+        read_settings(arguments.source_name),
     )
     source = open_source(options)
     if arguments.background and not arguments.directory:
@@ -234,7 +239,7 @@ def _run_generator(arguments: Arguments) -> int:
 
 
 def _make_problem_reporter(source: Source) -> Callable[[], None]:
-    """Return a function that prints the problems of the source's logs, each once."""
+    """Return a function that prints new problems of the source's logs."""
     from osprofile.events.sources.base import LogSource
 
     reported: list[str] = []
@@ -265,7 +270,7 @@ def _open_output(arguments: Arguments) -> EventOutput | None:
 
 
 def _fork_into_background(pid_file: str) -> bool:
-    """Fork into the background; return whether this is the background process."""
+    """Fork; return True in the background process, False in its parent."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid:

@@ -27,7 +27,7 @@ MAX_LINE_SIZE: Final = 4 * 1024 * 1024
 _CUT_LINE_SIZE: Final = 1024 * 1024
 RECHECK_INTERVAL: Final = 2.0
 """Seconds between two scans for a next file, and between two openings of an idle file."""
-_MARK_SIZE: Final = 64
+_REWRITE_CHECK_SIZE: Final = 64
 """Bytes before the offset that are compared, to notice that a file was rewritten."""
 APPEND_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 """How a file is opened that may exist and that others may write to."""
@@ -58,7 +58,7 @@ def _identify_file(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def open_regular(path: str, flags: int = os.O_RDONLY) -> int:
+def open_regular_file(path: str, flags: int = os.O_RDONLY) -> int:
     """Open a regular file without ever waiting; return its descriptor.
 
     Raises `OSError` if it cannot be opened or is not a regular file.
@@ -83,7 +83,7 @@ def _require_regular(stat_result: os.stat_result, path: str) -> None:
         raise OSError(errno.EINVAL, "Not a regular file", path)
 
 
-def is_regular(path: str) -> bool:
+def is_regular_file(path: str) -> bool:
     """Return whether a path names a regular file."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
@@ -91,7 +91,7 @@ def is_regular(path: str) -> bool:
         return False
 
 
-def describe_os_error(error: OSError, path: str) -> str:
+def describe_read_error(error: OSError, path: str) -> str:
     """Return why a log cannot be read now."""
     if isinstance(error, FileNotFoundError):
         return f"{path} is not there yet; waiting for it"
@@ -109,7 +109,7 @@ class FollowedFile:
         self._fd = -1
         self._path = path
         self._block_size = block_size
-        self._fd = open_regular(path)
+        self._fd = open_regular_file(path)
         status = os.fstat(self._fd)
         self.identity = status.st_dev, status.st_ino
         self.offset = 0
@@ -118,7 +118,7 @@ class FollowedFile:
         self.starts_new_file = True
         self._has_started = False
         self._at_end = False
-        self._skips_line = False
+        self._skips_cut_line = False
         self._open_time = time.monotonic()
 
     def close(self) -> None:
@@ -148,8 +148,8 @@ class FollowedFile:
             end = data.rfind(b"\n") + 1
             if end:
                 data = self._advance_past(data[:end] if end < len(data) else data)
-                if self._skips_line:
-                    self._skips_line = False
+                if self._skips_cut_line:
+                    self._skips_cut_line = False
                     data = data[data.index(b"\n") + 1 :]
                 if data:
                     return data
@@ -161,8 +161,8 @@ class FollowedFile:
                 size = min(size * 4, MAX_LINE_SIZE)
             else:
                 self._advance_past(data)
-                if not self._skips_line:
-                    self._skips_line = True
+                if not self._skips_cut_line:
+                    self._skips_cut_line = True
                     return data[:_CUT_LINE_SIZE] + b"\n"
 
     def has_unfinished_line(self) -> bool:
@@ -185,7 +185,7 @@ class FollowedFile:
 
     def _advance_past(self, data: bytes) -> bytes:
         self.offset += len(data)
-        self._last_bytes = data[-_MARK_SIZE:]
+        self._last_bytes = data[-_REWRITE_CHECK_SIZE:]
         self.starts_new_file, self._has_started = not self._has_started, True
         self._at_end = False
         return data
@@ -200,7 +200,7 @@ class FollowedFile:
     def _reset_to_start(self) -> None:
         self.offset = self._known_size = 0
         self._last_bytes = b""
-        self._has_started = self._at_end = self._skips_line = False
+        self._has_started = self._at_end = self._skips_cut_line = False
 
 
 class StartPolicy(NamedTuple):
@@ -244,7 +244,7 @@ class RotatedLog:
         self._block_size = block_size
         self._file_in_directory = file_in_directory
         self._file: FollowedFile | None = None
-        self._next_name: str | None = None
+        self._newer_name: str | None = None
 
     def read_lines(self) -> bytes:
         """Return the next whole lines, of one file; b"" if there are none now."""
@@ -264,9 +264,9 @@ class RotatedLog:
                 return data
             # This file is read once more after the next one was seen: lines that were written to
             # it in between are not lost.
-            if self._next_name is None:
-                self._next_name = self._find_newer_name(file)
-                if self._next_name is None:
+            if self._newer_name is None:
+                self._newer_name = self._find_newer_name(file)
+                if self._newer_name is None:
                     file.reopen_file()
                     return b""
             elif file.has_unfinished_line() or not self._open_next(file):
@@ -295,13 +295,13 @@ class RotatedLog:
         """Close the current file."""
         if self._file is not None:
             self._file.close()
-        self._file = self._next_name = None
+        self._file = self._newer_name = None
 
     def _list_names(self) -> list[str]:
         """Return the names of the log's files, the newest first."""
         names = [self._path]
         number = self._first_number
-        while is_regular(f"{self._path}.{number}"):
+        while is_regular_file(f"{self._path}.{number}"):
             names.append(f"{self._path}.{number}")
             number += 1
         return names
@@ -322,7 +322,7 @@ class RotatedLog:
 
         Its name is looked up again, before and after: a rotation may have come between.
         """
-        name, self._next_name = self._find_newer_name(file), None
+        name, self._newer_name = self._find_newer_name(file), None
         if name is None:
             return True
         opened = self._open_at_start(name)
@@ -341,7 +341,7 @@ class RotatedLog:
             file = FollowedFile(name, self._block_size)
             head = file.read_head()
         except OSError as error:
-            self.problem = describe_os_error(error, name)
+            self.problem = describe_read_error(error, name)
             return None
         self.problem = ""
         if name == self._path:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import quote_value
 from osprofile.events import emit
-from osprofile.events.tail import open_regular
+from osprofile.events.tail import open_regular_file
 from osprofile.files import atomic_write
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
@@ -177,7 +177,7 @@ class EventListener:
         if self._checkpoint_path is None:
             return None
         try:
-            with open(open_regular(self._checkpoint_path), encoding="ascii") as file:
+            with open(open_regular_file(self._checkpoint_path), encoding="ascii") as file:
                 return int(file.read(20))
         except FileNotFoundError:
             return None

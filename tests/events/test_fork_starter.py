@@ -181,14 +181,16 @@ def test_what_cannot_be_answered(line: str) -> None:
 @pytest.mark.parametrize("count", ["0" * 9, "0" * 8 + "1" + "0" * 5000, "9" * 5000, "1" * 10, "10001"])
 def test_a_count_of_any_length_is_refused(count: str) -> None:
     answer = fork_protocol.parse_request(f"100;t;count={count};executable=/bin/true;{ONE}")
-    assert str(answer).startswith("102;t;1;count must be ")
+    assert isinstance(answer, fork_protocol.Refusal)
+    assert fork_protocol.format_refusal_reply(answer).startswith("102;t;1;count must be ")
 
 
 @given(st.text(st.characters(codec="latin-1"), max_size=60))
 def test_any_line_is_read(text: str) -> None:
     for line in (text, f"100;t;{text}", f"100;t;executable=x;{ONE};arguments={text}"):
         answer = fork_protocol.parse_request(line)
-        assert "\n" not in str(answer) or isinstance(answer, fork_protocol.StartRequest)
+        if isinstance(answer, fork_protocol.Refusal):
+            assert "\n" not in fork_protocol.format_refusal_reply(answer)
 
 
 @given(
@@ -316,10 +318,10 @@ def test_a_record_that_cannot_grow(tmp_path: Path) -> None:
         _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (len(whole) + 5, hard))
         request = f"executable=/bin/sh;arguments=-c,>{ran};{ONE}"
-        assert ask(request).startswith(f"102;t;{fork_protocol.NOT_RECORDED};")
+        assert ask(request).startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};")
         os.kill(int(ended), signal.SIGTERM)
         wait_for(log, ["2;0"] * 3 + ["4;0"])
-        assert ask(request).startswith(f"102;t;{fork_protocol.NOT_RECORDED};")
+        assert ask(request).startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};")
         assert record.read_text() == whole
         assert not ran.exists()
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (hard, hard))
@@ -342,7 +344,7 @@ def test_a_record_whose_directory_is_gone(tmp_path: Path, moved: bool) -> None:
         else:
             shutil.rmtree(directory)
         answer = ask(f"executable=/bin/true;{ONE}")
-        assert answer.startswith(f"102;t;{fork_protocol.NOT_RECORDED};"), answer
+        assert answer.startswith(f"102;t;{fork_protocol.RECORD_WRITE_FAILED};"), answer
         os.kill(int(job.split(":")[1]), signal.SIGTERM)
     assert states(log) == ["2;0", "4;0"]
 

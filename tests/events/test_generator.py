@@ -360,15 +360,15 @@ def test_a_kill_loses_nothing_that_a_timestamp_cannot_replay(tmp_path: Path) -> 
 
 
 COMMAND_LINES: dict[str, dict[str, object]] = {
-    "-s pbs": {"name": "pbs", "since": 0},
-    "-spbs -t5": {"name": "pbs", "since": 5},
+    "-s pbs": {"source_name": "pbs", "since": 0},
+    "-spbs -t5": {"source_name": "pbs", "since": 5},
     "-s pbs -t 5x": {"since": 5},
     "-s pbs -t +5": {"since": 5},
     "-bd dir -p pid -s x": {"background": True, "directory": "dir", "pid_file": "pid"},
-    "a -s pbs b -- -t 5": {"name": "pbs", "since": 0},
-    "--log-path=a --log-path b --extended": {"paths": ["a", "b"], "extended": True},
-    "--interval 2 -h": {"interval": 2.0, "help": True},
-    "-s a -s b": {"name": "b"},
+    "a -s pbs b -- -t 5": {"source_name": "pbs", "since": 0},
+    "--log-path=a --log-path b --extended": {"log_paths": ["a", "b"], "extended": True},
+    "--interval 2 -h": {"interval": 2.0, "show_help": True},
+    "-s a -s b": {"source_name": "b"},
 }
 
 

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, final, runtime_checkable
 
 from osprofile.errors import EventError
-from osprofile.events.emit import ACTIVE, FAILED, PENDING, SUSPENDED, format_suffix
+from osprofile.events.emit import ACTIVE, FAILED, PENDING, SUSPENDED, format_event_suffix
 from osprofile.events.timestamps import FastPathError
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from osprofile.events.tail import Log
     from osprofile.events.timestamps import TimePrefixes
 
-PENDING_SUFFIX: Final = format_suffix(PENDING)
-ACTIVE_SUFFIX: Final = format_suffix(ACTIVE)
-FAILED_SUFFIX: Final = format_suffix(FAILED)
-SUSPENDED_SUFFIX: Final = format_suffix(SUSPENDED)
+PENDING_SUFFIX: Final = format_event_suffix(PENDING)
+ACTIVE_SUFFIX: Final = format_event_suffix(ACTIVE)
+FAILED_SUFFIX: Final = format_event_suffix(FAILED)
+SUSPENDED_SUFFIX: Final = format_event_suffix(SUSPENDED)
 _SUFFIX_CACHE_SIZE: Final = 10_000
 
 
@@ -225,7 +225,7 @@ def parse_leading_integer(text: str) -> int | None:
 
 
 def make_older_file_test(
-    time_pattern: re.Pattern[bytes], is_wanted: Callable[[str], bool]
+    time_pattern: re.Pattern[bytes], is_replayed: Callable[[str], bool]
 ) -> Callable[[bytes, bytes], bool]:
     """Return a test for `StartPolicy`: the first time in a file decides about the older files.
 
@@ -235,7 +235,7 @@ def make_older_file_test(
 
     def needs_older_file(this: bytes, _older: bytes) -> bool:
         match = time_pattern.search(this)
-        return match is None or is_wanted(match[match.lastindex or 0].decode("latin-1"))
+        return match is None or is_replayed(match[match.lastindex or 0].decode("latin-1"))
 
     return needs_older_file
 

@@ -29,7 +29,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.emit import DONE, format_suffix
+from osprofile.events.emit import DONE, format_event_suffix
 from osprofile.events.sources.base import (
     ACTIVE_SUFFIX,
     FAILED_SUFFIX,
@@ -204,5 +204,5 @@ class EntryParser(StatelessLineParser):
         if number != TERMINATED:
             return self._suffix_table.get(number, "")
         if normal == "1":
-            return format_suffix(DONE, int(value))
+            return format_event_suffix(DONE, int(value))
         return FAILED_SUFFIX if normal else ""

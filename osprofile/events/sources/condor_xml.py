@@ -55,12 +55,12 @@ class ElementReader:
     """Finds the fields of elements; `numbers` are the kinds of events that are wanted."""
 
     def __init__(self, numbers: Collection[int]) -> None:
-        self._known_forms: dict[str, list[_ElementForm]] = {f"{number}</"[:3]: [] for number in numbers}
-        self._ignored_keys = {f"{number}</"[:3] for number in range(100)} - self._known_forms.keys()
+        self._forms_by_key: dict[str, list[_ElementForm]] = {f"{number}</"[:3]: [] for number in numbers}
+        self._ignored_keys = {f"{number}</"[:3] for number in range(100)} - self._forms_by_key.keys()
 
     def parse_elements(self, text: str) -> list[EntryFields]:
         """Return the fields of those elements of a text that may be events."""
-        forms, ignored_keys, entries = self._known_forms, self._ignored_keys, list[EntryFields]()
+        forms, ignored_keys, entries = self._forms_by_key, self._ignored_keys, list[EntryFields]()
         for element in text.split("<c>")[1:]:
             begin = element.find(_EVENT_NUMBER_TAG) + len(_EVENT_NUMBER_TAG)
             key = element[begin : begin + 3]
@@ -80,7 +80,7 @@ class ElementReader:
         return entries
 
     def _remember_form(self, key: str, element: str, fields: EntryFields) -> None:
-        forms = self._known_forms.get(key)
+        forms = self._forms_by_key.get(key)
         if forms is not None and len(forms) < _MAX_FORMS:
             forms.extend(_derive_forms(element, fields))
 

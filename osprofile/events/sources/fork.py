@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.emit import DONE, FAILED, format_suffix
+from osprofile.events.emit import DONE, FAILED, format_event_suffix
 from osprofile.events.sources.base import LogSource, StatelessLineParser, StateSuffixes, make_older_file_test
 from osprofile.events.tail import RotatedLog, StartPolicy
 from osprofile.events.timestamps import EpochPrefixes
@@ -41,7 +41,7 @@ def open_source(options: SourceOptions) -> Source:
 def _format_suffix(fields: str) -> str:
     """Return the suffix for STATE;CODE; only the ends of jobs have a code."""
     state, code = map(int, fields.split(";"))
-    return format_suffix(state, code if state in (FAILED, DONE) else 0)
+    return format_event_suffix(state, code if state in (FAILED, DONE) else 0)
 
 
 @final

@@ -28,7 +28,7 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.emit import DONE, FAILED, format_suffix
+from osprofile.events.emit import DONE, FAILED, format_event_suffix
 from osprofile.events.sources.base import (
     ACTIVE_SUFFIX,
     PENDING_SUFFIX,
@@ -131,14 +131,14 @@ def _format_exit_suffix(rest: str) -> str | None:
 def format_status_suffix(rest: str) -> str:
     """Return the suffix for the fields from the state on, 32 or 64; "" if they are malformed."""
     if not rest.startswith("32"):
-        return format_suffix(DONE) if rest else ""
+        return format_event_suffix(DONE) if rest else ""
     exit_fields = parse_exit_fields(rest.split())
     if exit_fields is None:
         return ""
     status, exit_info = exit_fields
     if exit_info:
-        return format_suffix(FAILED, exit_info)
-    return format_suffix(DONE, (status & 0xFF00) >> 8)
+        return format_event_suffix(FAILED, exit_info)
+    return format_event_suffix(DONE, (status & 0xFF00) >> 8)
 
 
 @final
@@ -151,7 +151,7 @@ class LineParser:
 
     def __init__(self, since: int) -> None:
         self._latest_time = since
-        self._suffixes = StateSuffixes({"": format_suffix(DONE)}, _format_exit_suffix)
+        self._suffixes = StateSuffixes({"": format_event_suffix(DONE)}, _format_exit_suffix)
 
     def start_file(self) -> None:
         """Do nothing: the time of the newest line is kept from file to file."""
@@ -212,12 +212,12 @@ class LineParser:
         return f"001;{moment};{job}{suffix}" if suffix else ""
 
 
-def _drop_older_lines(text: str, times: list[str], first: str) -> str:
+def _drop_older_lines(text: str, times: list[str], earliest: str) -> str:
     """Return a block without lines older than `first` or than a line before them.
 
     `times` are the times of all lines.
     """
-    latest = accumulate(times, max, initial=first)
+    latest = accumulate(times, max, initial=earliest)
     next(latest)
     lines = zip(text[1:-1].split("\n"), times, latest, strict=True)
     return "\n".join(["", *(line for line, when, so_far in lines if when >= so_far), ""])
@@ -247,5 +247,5 @@ class ExtendedLineParser(StatelessLineParser):
             case "JOB_REQUEUE":
                 return PENDING_SUFFIX
             case "JOB_EXCEPT" if number & END_EXCEPTIONS:
-                return format_suffix(FAILED, number)
+                return format_event_suffix(FAILED, number)
         return ""

@@ -30,7 +30,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.events.daily_log import DailyLog, format_day_name
-from osprofile.events.emit import DONE, format_suffix
+from osprofile.events.emit import DONE, format_event_suffix
 from osprofile.events.sources.base import (
     ACTIVE_SUFFIX,
     FAILED_SUFFIX,
@@ -78,7 +78,7 @@ def parse_minute(text: str) -> WallTime | None:
 def _format_exit_suffix(message: str) -> str | None:
     """Return the suffix for `Exit_status=N`; None for other messages, or if N is not a number."""
     code = parse_leading_integer(message[12:]) if message.startswith("Exit_status=") else None
-    return None if code is None else format_suffix(DONE, code)
+    return None if code is None else format_event_suffix(DONE, code)
 
 
 def _convert_commit(job: str, message: str) -> tuple[str, str]:

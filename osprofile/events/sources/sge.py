@@ -30,7 +30,7 @@ import re
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import EventError
-from osprofile.events.emit import DONE, FAILED, format_suffix
+from osprofile.events.emit import DONE, FAILED, format_event_suffix
 from osprofile.events.sources.base import (
     ACTIVE_SUFFIX,
     FAILED_SUFFIX,
@@ -43,7 +43,7 @@ from osprofile.events.sources.base import (
     make_older_file_test,
     parse_leading_integer,
 )
-from osprofile.events.tail import RotatedLog, StartPolicy, open_regular
+from osprofile.events.tail import RotatedLog, StartPolicy, open_regular_file
 from osprofile.events.timestamps import EpochPrefixes
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 EVENT_SUFFIXES: Final = {
     "pending": PENDING_SUFFIX,
     "delivered": ACTIVE_SUFFIX,
-    "deleted": format_suffix(DONE),
+    "deleted": format_event_suffix(DONE),
 }
 """The suffixes for the events of job_log."""
 EXTENDED_SUFFIXES: Final = {
@@ -98,7 +98,7 @@ def _find_reporting_file(settings: Mapping[str, str]) -> str:
     path = settings.get("sge_config", "")
     if path and os.path.exists(path):
         try:
-            with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
+            with open(open_regular_file(path), encoding="utf-8", errors="surrogateescape") as file:
                 values |= dict(_SETTING_PATTERN.findall(file.read()))
         except OSError as error:
             raise EventError(f"{path} (sge_config) cannot be read: {error.strerror}") from error
@@ -116,7 +116,7 @@ def _format_account_suffix(fields: str) -> str | None:
     failed, code = parse_leading_integer(failed_text), parse_leading_integer(code_text)
     if failed is None or code is None or code_text.startswith("-1"):
         return None
-    return format_suffix(FAILED, failed) if failed else format_suffix(DONE, code)
+    return format_event_suffix(FAILED, failed) if failed else format_event_suffix(DONE, code)
 
 
 @final

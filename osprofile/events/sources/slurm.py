@@ -31,7 +31,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.events.emit import DONE, FAILED, format_suffix
+from osprofile.events.emit import DONE, FAILED, format_event_suffix
 from osprofile.events.sources.base import (
     ACTIVE_SUFFIX,
     PENDING_SUFFIX,
@@ -121,4 +121,4 @@ class LineParser(StatelessLineParser):
         if state not in END_STATES:
             return ""
         has_exited = state == "COMPLETED" or (state == "FAILED" and not signal)
-        return format_suffix(DONE, code) if has_exited else format_suffix(FAILED, signal)
+        return format_event_suffix(DONE, code) if has_exited else format_event_suffix(FAILED, signal)
