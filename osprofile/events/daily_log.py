@@ -16,9 +16,8 @@ from osprofile.events.timestamps import is_number
 class DailyLog:
     """A log with a file for each day, named YYYYMMDD, in one directory.
 
-    Reading begins with the day `first_day` (a file's name), or the first later one that has a
-    file. It goes on to the next day's file when the current one was read to its end; a day's file
-    may itself be rotated by size.
+    Reading begins with the file named `first_day`, or the first later one. The next day's file
+    follows when the current one was read to its end. A day's file may itself be rotated by size.
     """
 
     def __init__(self, directory: str, first_day: str, block_size: int = BLOCK_SIZE) -> None:
@@ -33,11 +32,11 @@ class DailyLog:
 
     @property
     def problem(self) -> str:
-        """Why the directory, or the day's file that is to be read next, cannot be read."""
+        """Why the directory or the current day's file cannot be read; empty if it can."""
         return self._directory_problem or (self._current_log.problem if self._current_log else "")
 
     def read_lines(self) -> bytes:
-        """Return the next whole lines, of one day; b"" if there are none now."""
+        """Return the next whole lines, all of one day; b"" if there are none now."""
         while True:
             if self._current_log is None and not self._open_day(
                 self._find_later_day(self._current_day, include_same=True)
@@ -51,8 +50,8 @@ class DailyLog:
                 self.starts_new_file = log.starts_new_file
                 self._last_scan = 0.0
                 return data
-            # This file is read once more after the next day's was seen: lines that were written
-            # to it in between are not lost.
+            # This file is read once more after the next day's file appeared: lines may have been
+            # written to it in between.
             if not self._next_day:
                 self._next_day = self._find_later_day(self._current_day)
                 if not self._next_day:
@@ -64,7 +63,7 @@ class DailyLog:
                 self._open_day(self._next_day)
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes of the current day's file and of later ones are unread."""
+        """Return the number of unread bytes in the current day's file and later ones."""
         if self._current_log is None:
             self._open_day(self._find_later_day(self._current_day, include_same=True))
         total = self._current_log.count_unread_bytes() if self._current_log else 0
@@ -83,7 +82,7 @@ class DailyLog:
         return True
 
     def _list_days(self) -> list[str]:
-        """Return the names of the days' files from the current one on, in order."""
+        """Return the names of the current day's file and later ones, in order."""
         try:
             with os.scandir(self._directory) as entries:
                 names = {entry.name for entry in entries if entry.is_file()}
@@ -95,7 +94,7 @@ class DailyLog:
         return sorted(day for day in days if day >= self._current_day)
 
     def _find_later_day(self, day: str, *, include_same: bool = False) -> str:
-        """Return the first later day that has a file, or ""; scan only once in a while."""
+        """Return the first later day that has a file, or ""; scan once per `RECHECK_INTERVAL` at most."""
         if self._last_scan and time.monotonic() - self._last_scan < tail.RECHECK_INTERVAL:
             return ""
         self._last_scan = time.monotonic()
@@ -103,5 +102,5 @@ class DailyLog:
 
 
 def format_day_name(moment: float, *, utc: bool = False) -> str:
-    """Return the name of the day's file for a time (seconds since 1970)."""
+    """Return the name of the file for the day of a time (seconds since 1970)."""
     return time.strftime("%Y%m%d", time.gmtime(moment) if utc else time.localtime(moment))

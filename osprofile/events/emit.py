@@ -5,12 +5,11 @@
     event_active(0, "17.host")          # now
     event_done(1580724002, "17.host", 3)
 
-Timestamps are in seconds since 1970; 0 is now. A job id that is empty, or that holds a semicolon or
-a line end, raises `EventError`.
+Timestamps are in seconds since 1970; 0 is now. All functions raise `EventError` for a job id that is
+empty or contains a semicolon or a line end.
 
 The generator writes these events, in order, when the source's `read_events` returns. A source is
-registered by the entry point group `osprofile.event_sources`: see docs/events.md, "A source of
-one's own".
+registered in the entry point group `osprofile.event_sources`: see docs/events.md, "Your own source".
 """
 
 from __future__ import annotations
@@ -56,12 +55,9 @@ def event_suspended(timestamp: int, jobid: str) -> None:
 
 
 def event_message(line: str) -> None:
-    """Send a message of any type: `line` is its text, without a line end.
-
-    Raises `EventError` if the text holds a line end.
-    """
+    """Write `line` as it is, a message of any type; raise `EventError` if it contains a line end."""
     if "\n" in line:
-        message = f"a message is one line, not {quote_value(line)}"
+        message = f"a message must be one line, not {quote_value(line)}"
         raise EventError(message)
     _emitted_lines.append(f"{line}\n")
 
@@ -74,17 +70,17 @@ def take_emitted_lines() -> str:
 
 
 def format_event(timestamp: int, job_id: str, state: int, code: int = 0) -> str:
-    """Return the line of an event."""
+    """Return the line of an event: 001;TIMESTAMP;JOBID;STATE;CODE and a line end."""
     return f"001;{timestamp};{job_id}{format_event_suffix(state, code)}"
 
 
 def format_event_suffix(state: int, code: int = 0) -> str:
-    """Return the end of an event's line, from the state on."""
+    """Return the end of an event's line, after the job id."""
     return f";{state};{code}\n"
 
 
 def _emit_event(timestamp: int, jobid: str, state: int, code: int) -> None:
     if not jobid or ";" in jobid or "\n" in jobid:
         message = f"an event cannot carry the job id {quote_value(jobid)}"
-        raise EventError(message, hint="it must not be empty, nor hold a semicolon or a line end")
+        raise EventError(message, hint="it must not be empty or contain a semicolon or a line end")
     _emitted_lines.append(format_event(int(timestamp) or int(time.time()), jobid, state, int(code)))

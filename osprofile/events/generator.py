@@ -1,4 +1,4 @@
-"""The scheduler event generator: reads a scheduler's log, writes a line for each change of a job.
+"""The scheduler event generator: reads a scheduler's log and writes a line for each change of a job.
 
     001;TIMESTAMP;JOBID;STATE;EXIT_CODE
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from osprofile.events.sources.base import Source
 
 POLL_INTERVAL: Final = 0.1
-"""Seconds between two attempts to read on at the end of a log. Globus's program waits 2 s."""
+"""Seconds between two reads at the end of a log. Globus's program waits 2 s."""
 PROGRESS_THRESHOLD: Final = 16 * 1024 * 1024
-"""Unread bytes of a log from which on progress is displayed."""
+"""Unread bytes from which a progress bar is shown."""
 
 
 def generate_events(
@@ -38,12 +38,12 @@ def generate_events(
     progress: ProgressBar | None = None,
     on_idle: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write the events of a source until the output asks to end.
+    """Write the events of a source until the output reports the end.
 
-    `on_idle` is called whenever the source was read to its end. Raises `OSError` if the output
-    cannot be written, and whatever a foreign source raises.
+    `on_idle` is called each time when the source was read to its end. Raises `OSError` if the
+    output cannot be written, and what the source raises.
     """
-    gc.disable()  # nothing here makes cycles, and a tenth of the time went into looking for them
+    gc.disable()  # no reference cycles are created here; searching for them took a tenth of the time
     while True:
         text = source.read_events()
         data = emit.take_emitted_lines().encode("utf-8", "surrogateescape") + (text or "").encode("latin-1")
@@ -64,7 +64,7 @@ def generate_events(
 
 
 def open_progress_bar(source: Source) -> ProgressBar | None:
-    """Return a progress bar, if standard error alone is a terminal and the log is large."""
+    """Return a bar if the log is large, standard error is a terminal and standard output is not."""
     if not sys.stderr or not sys.stderr.isatty() or (sys.stdout and sys.stdout.isatty()):
         return None
     return ProgressBar() if source.count_unread_bytes() >= PROGRESS_THRESHOLD else None
@@ -72,7 +72,7 @@ def open_progress_bar(source: Source) -> ProgressBar | None:
 
 @final
 class ProgressBar:
-    """A bar on the standard error (rich)."""
+    """A progress bar on standard error, drawn by rich."""
 
     def __init__(self) -> None:
         self._progress: Progress | None = None
@@ -80,7 +80,7 @@ class ProgressBar:
         self._next_update = 0.0
 
     def update(self, source: Source) -> None:
-        """Show how much of the source is read, at most ten times a second."""
+        """Show how much of the source was read; redraw at most ten times a second."""
         if time.monotonic() < self._next_update:
             return
         self._next_update = time.monotonic() + 0.1

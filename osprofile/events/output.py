@@ -1,6 +1,6 @@
 """Where the generator writes its lines: standard output, or a file for each day.
 
-Lines are never queued: they are written before more of the log is read, so memory stays flat when
+Lines are never queued: they are written before more of the log is read, so memory does not grow when
 the reader is slow. The end of standard input is noticed even while a write waits for the reader.
 """
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _SAFE_WRITE_SIZE: Final = select.PIPE_BUF
-"""Bytes that a pipe that is ready takes at once without blocking."""
+"""Bytes that can be written without blocking to a pipe that is ready (POSIX)."""
 _PIPE_CAPACITY: Final = 256 * 1024
-"""Bytes that the pipe is made to hold, so that neither side waits for the other at each block."""
+"""The pipe is enlarged to hold three blocks, so that neither side waits for the other at each block."""
 _LAST_LINE_GRACE: Final = 1.0
-"""Seconds for the rest of a line that is partly written when the standard input ends."""
+"""Seconds to complete a partly written line when standard input ends."""
 _BROKEN_PIPE_EVENTS: Final = select.POLLERR | select.POLLHUP | select.POLLNVAL
 
 
 class EventOutput(Protocol):
-    """Takes the lines of events. Each method returns False when the generator should end."""
+    """Where lines are written. Each method returns False when the generator should end."""
 
     def write_lines(self, data: bytes) -> bool:
         """Write whole lines."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait until the source may have more events."""
+        """Wait this long, or until the generator should end."""
 
 
 @final
 class StandardOutput:
-    """The standard output. Ends when standard input is closed, or standard output has no reader.
+    """Standard output. The generator ends when standard input is closed or standard output has no reader.
 
-    What is sent to standard input is read and ignored.
+    Data on standard input is read and ignored.
     """
 
     def __init__(self, input_fd: int = 0, output_fd: int = 1) -> None:
@@ -55,7 +55,7 @@ class StandardOutput:
         self._poller.register(output_fd, 0)
 
     def write_lines(self, data: bytes) -> bool:
-        """Write whole lines, as fast as they are read; return False when it is time to end."""
+        """Write whole lines, as fast as they are read; return False if the generator should end."""
         rest = memoryview(data)
         while rest:
             self._poller.modify(self._output_fd, select.POLLOUT)
@@ -71,7 +71,7 @@ class StandardOutput:
         return True
 
     def wait(self, seconds: float) -> bool:
-        """Wait; return False, at once, when it is time to end."""
+        """Wait; return False as soon as the generator should end."""
         self._poller.modify(self._output_fd, 0)
         deadline = time.monotonic() + seconds
         while (remaining := deadline - time.monotonic()) > 0:
@@ -80,7 +80,7 @@ class StandardOutput:
         return self._wait_until_ready(0) is not None
 
     def _wait_until_ready(self, seconds: float | None) -> bool | None:
-        """Wait; return whether the output is ready, or None when it is time to end."""
+        """Wait; return whether the output is ready, or None if the generator should end."""
         ready = False
         events = self._poller.poll(None if seconds is None else int(seconds * 1000) + (seconds > 0))
         for fd, event in events:
@@ -99,7 +99,7 @@ class StandardOutput:
             return False
 
     def _write_available(self, rest: memoryview) -> int | None:
-        """Write what fits now; return the number of bytes, or None if the output is broken."""
+        """Write what fits now; return the number of bytes, or None if the output cannot be written."""
         try:
             if self._nonblocking_fd is None:
                 return os.write(self._output_fd, rest[:_SAFE_WRITE_SIZE])
@@ -110,7 +110,7 @@ class StandardOutput:
             return None
 
     def _finish_line(self, data: bytes, written: int) -> None:
-        """Write the rest of a line that is partly written, if the reader takes it soon."""
+        """Complete a partly written line, if the reader takes it within `_LAST_LINE_GRACE`."""
         if not written or data[written - 1 : written] == b"\n":
             return
         rest = memoryview(data)[written : data.index(b"\n", written) + 1]
@@ -128,7 +128,7 @@ class StandardOutput:
 def _reopen_pipe(fd: int) -> int | None:
     """Return a non-blocking descriptor of the pipe at `fd`, or None if it is not a pipe.
 
-    The pipe is opened anew: O_NONBLOCK on `fd` itself would change it for all who share it.
+    The pipe is opened again: O_NONBLOCK on `fd` would affect all processes that share it.
     """
     with suppress(OSError):
         if stat.S_ISFIFO(os.fstat(fd).st_mode):
@@ -142,9 +142,9 @@ def _reopen_pipe(fd: int) -> int | None:
 
 @final
 class DailyFileOutput:
-    """Files DIR/YYYYMMDD, by the day in UTC on which an event happened. Ends at SIGINT.
+    """Files DIR/YYYYMMDD, by the day of the event in UTC. The generator ends at SIGINT.
 
-    Raises `OSError` if they cannot be written.
+    `write_lines` raises `OSError` if a file cannot be written.
     """
 
     def __init__(self, path: str) -> None:
@@ -156,19 +156,19 @@ class DailyFileOutput:
 
     def write_lines(self, data: bytes) -> bool:
         """Append whole lines to the files of their days."""
-        begin = here = 0
+        unwritten_start = line_start = 0
         for line in data[:-1].split(b"\n"):
             day = _parse_day(line)
             if day != self._current_day:
-                write_all(self._fd, data[begin:here])
-                begin = here
+                write_all(self._fd, data[unwritten_start:line_start])
+                unwritten_start = line_start
                 self._open_day_file(day)
-            here += len(line) + 1
-        write_all(self._fd, data[begin:])
+            line_start += len(line) + 1
+        write_all(self._fd, data[unwritten_start:])
         return not self._end_requested
 
     def wait(self, seconds: float) -> bool:
-        """Wait; return False when it is time to end."""
+        """Wait; return False if the generator should end."""
         if not self._end_requested:
             time.sleep(seconds)
         return not self._end_requested
@@ -185,14 +185,14 @@ class DailyFileOutput:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write to a blocking descriptor until nothing is left."""
+    """Write all of the data to a blocking descriptor."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
 
 
 def _parse_day(line: bytes) -> int:
-    """Return the day (since 1970) of an event's line; today's for any other message."""
+    """Return the day of an event's line, in days since 1970; today for any other message."""
     parts = line.split(b";", 2)
     has_time = len(parts) > 1 and parts[1].isdigit()
     return (int(parts[1]) if has_time else int(time.time())) // 86_400

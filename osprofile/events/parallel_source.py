@@ -1,9 +1,9 @@
 """Replay a backlog with two processes, which parse its blocks in turn.
 
 This process reads the log and writes the events, in order. Its child parses every second block.
-Files and events are the same as with one process: a block whose meaning depends on the lines
-before it is parsed here, when all blocks before it are done. The child holds nothing but two pipes
-to this process, and ends when they are closed.
+The events are the same as with one process: a block whose events depend on the lines before it is
+parsed here, after all blocks before it. The child has only two pipes to this process, and ends when
+they are closed.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from osprofile.events.tail import Log
 
 MIN_PARALLEL_BACKLOG: Final = 8 * 1024 * 1024
-"""Unread bytes from which on a second process is started by default."""
+"""Unread bytes from which a second process is started by default."""
 _LENGTH_SIZE: Final = 8
+"""Bytes of the length before each message in the pipes."""
 _MAX_READ_SIZE: Final = 1024 * 1024
-"""Bytes asked of `os.read` at once, which allocates all that it is asked for."""
+"""Bytes that are requested from `os.read` at most: it allocates them before it reads."""
 
 
 def parallelize_source(source: Source, processes: int | None) -> Source:
-    """Return a source that is parsed by two processes, or the same one if it cannot or need not be.
+    """Return a source that two processes parse, or `source` itself where one process must or should.
 
-    `processes`: 1 or 2; None: 2 if there are two processors and a large backlog.
+    `processes` is 1, 2 or None: 2 if there are two processors and a large backlog. Only a source
+    with one log and a `ParallelParser` can be shared.
     """
     if not isinstance(source, LogSource) or processes == 1 or len(source.logs) != 1:
         return source
@@ -51,7 +53,7 @@ def _count_processors() -> int:
 
 @final
 class ParallelSource:
-    """A source whose backlog is turned into events by this process and a child."""
+    """A source whose backlog is parsed by this process and a child, and what follows by this process."""
 
     def __init__(self, source: LogSource, log: Log, parser: ParallelParser) -> None:
         self._source, self._log, self._parser = source, log, parser
@@ -81,7 +83,7 @@ class ParallelSource:
         return self._ready_events.popleft() if self._ready_events else ""
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes are unread."""
+        """Return the number of unread bytes."""
         return self._source.count_unread_bytes()
 
     def _queue_block_events(self, data: bytes, block: ParsedBlock | None) -> None:
@@ -94,7 +96,7 @@ class ParallelSource:
 
 @final
 class ParserProcess:
-    """The child, which parses one block at a time. If it dies, the blocks are parsed here."""
+    """The child, which parses one block at a time. If it dies, its parent parses all blocks."""
 
     def __init__(self, parser: ParallelParser) -> None:
         own_input, child_output = os.pipe()
@@ -111,7 +113,7 @@ class ParserProcess:
 
     @property
     def has_block(self) -> bool:
-        """Whether the child was sent a block that was not received back yet."""
+        """Whether the child has a block whose events were not received yet."""
         return bool(self._block)
 
     def send_block(self, data: bytes) -> None:
@@ -122,7 +124,7 @@ class ParserProcess:
                 _write_message(self._output_fd, data)
 
     def receive_parsed(self) -> tuple[bytes, ParsedBlock | None]:
-        """Return the block that was sent, and what the child parsed; None if it could not."""
+        """Return the block that was sent, and its events; None instead if the child could not parse it."""
         data, self._block = self._block, b""
         reply = _read_message(self._input_fd) if data else b""
         return data, marshal.loads(reply) if reply else None  # noqa: S302 - our own child's
@@ -146,7 +148,10 @@ def _run_child(parser: ParallelParser, input_fd: int, output_fd: int) -> NoRetur
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # the child ends when its parent does
         gc.disable()  # as in generate_events
         null = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1):  # whoever waits for the parent's pipes to close must not wait for these
+        for fd in (
+            0,
+            1,
+        ):  # a process that waits for the end of the parent's pipes must not wait for the child
             os.dup2(null, fd)
         while data := _read_message(input_fd):
             _write_message(output_fd, marshal.dumps(parser.parse_isolated_block(decode_lines(data))))
@@ -166,11 +171,11 @@ def _read_message(fd: int) -> bytes:
 
 
 def _read_exactly(fd: int, length: int) -> bytes:
-    parts, missing = [], length
-    while missing:
-        data = os.read(fd, min(missing, _MAX_READ_SIZE))
+    parts, remaining = [], length
+    while remaining:
+        data = os.read(fd, min(remaining, _MAX_READ_SIZE))
         if not data:
             return b""
         parts.append(data)
-        missing -= len(data)
+        remaining -= len(data)
     return b"".join(parts)

@@ -1,10 +1,10 @@
-"""Follow logs that others write: return each whole line once, whatever happens to the log.
+"""Follow logs that other programs write: return each whole line once, also after a rotation.
 
-`read_lines` returns the next whole lines that are there now, and never waits. inotify is not used:
-it does not work on NFS. A log is recognized by device and inode: one that is renamed is read to its
-end before the next file of that name is opened; one that became shorter is read from its start.
-The beginning of a line whose end was never written is dropped when the next file is opened. Only
-regular files are opened: opening a pipe would wait for its writer, and a device may have no end.
+`read_lines` returns the next whole lines that are available, and never waits. inotify is not used:
+it does not work on NFS. A file is recognized by device and inode. If it is renamed, it is read to its
+end before the next file of that name is opened; if it became shorter, it is read from its start. An
+unfinished line at its end is dropped when the next file is opened. Only regular files are opened:
+opening a pipe would wait for its writer, and a device may have no end.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BLOCK_SIZE: Final = 80 * 1024
-"""Bytes that are read at once: few enough that malloc does not return them to the system each time."""
+"""Bytes read at once; few enough that malloc keeps the memory (glibc returns it from 128 KiB on)."""
 MAX_LINE_SIZE: Final = 4 * 1024 * 1024
-"""A longer line is cut to its first MiB, so that memory does not grow with the contents of a log."""
+"""A longer line is cut to `_CUT_LINE_SIZE`, so that a log without line ends does not fill the memory."""
 _CUT_LINE_SIZE: Final = 1024 * 1024
 RECHECK_INTERVAL: Final = 2.0
-"""Seconds between two scans for a next file, and between two openings of an idle file."""
+"""Seconds between two scans for a next file, and before an idle file is opened again."""
 _REWRITE_CHECK_SIZE: Final = 64
-"""Bytes before the offset that are compared, to notice that a file was rewritten."""
+"""Bytes before the offset that are compared to detect that a file was rewritten."""
 APPEND_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-"""How a file is opened that may exist and that others may write to."""
+"""Flags to append to a file, which is created if it does not exist."""
 
 
 class Log(Protocol):
-    """A log, however many files it has."""
+    """A log, in one or several files."""
 
     starts_new_file: bool
     """Whether the lines last read are the first ones of a file."""
@@ -47,7 +47,7 @@ class Log(Protocol):
         """Return the next whole lines, with their line ends; b"" if there are none now."""
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes are known to be unread."""
+        """Return the number of bytes that are known to be unread."""
 
 
 def _identify_file(path: str) -> tuple[int, int] | None:
@@ -59,13 +59,13 @@ def _identify_file(path: str) -> tuple[int, int] | None:
 
 
 def open_regular_file(path: str, flags: int = os.O_RDONLY) -> int:
-    """Open a regular file without ever waiting; return its descriptor.
+    """Open a regular file without waiting; return its descriptor.
 
     Raises `OSError` if it cannot be opened or is not a regular file.
     """
     with suppress(FileNotFoundError):
         _require_regular(os.stat(path), path)
-    # The path may name a pipe or a terminal by now: opening it must not wait either.
+    # The path may name a pipe or a terminal since then: opening that must not wait either.
     flags |= os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
     fd = os.open(path, flags, 0o666)
     try:
@@ -92,7 +92,7 @@ def is_regular_file(path: str) -> bool:
 
 
 def describe_read_error(error: OSError, path: str) -> str:
-    """Return why a log cannot be read now."""
+    """Return why a log cannot be read now, in a sentence."""
     if isinstance(error, FileNotFoundError):
         return f"{path} is not there yet; waiting for it"
     return f"{path} cannot be read: {error.strerror}"
@@ -100,7 +100,7 @@ def describe_read_error(error: OSError, path: str) -> str:
 
 @final
 class FollowedFile:
-    """An open file, and the offset up to which its lines were returned.
+    """An open file; `offset` is the end of the lines that were returned.
 
     Raises `OSError` if it cannot be opened or is not a regular file.
     """
@@ -113,7 +113,7 @@ class FollowedFile:
         status = os.fstat(self._fd)
         self.identity = status.st_dev, status.st_ino
         self.offset = 0
-        self._known_size = status.st_size
+        self._known_size = status.st_size  # a smaller size shows that the file was rewritten
         self._last_bytes = b""
         self.starts_new_file = True
         self._has_started = False
@@ -131,11 +131,11 @@ class FollowedFile:
         self.close()
 
     def read_head(self) -> bytes:
-        """Return the first bytes of the file, whatever the offset."""
+        """Return the first bytes of the file."""
         return os.pread(self._fd, 65_536, 0)
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes are unread."""
+        """Return the number of unread bytes."""
         return max(os.fstat(self._fd).st_size - self.offset, 0)
 
     def read_lines(self) -> bytes:
@@ -166,22 +166,20 @@ class FollowedFile:
                     return data[:_CUT_LINE_SIZE] + b"\n"
 
     def has_unfinished_line(self) -> bool:
-        """Return whether the last line has no end yet, and may still be being written."""
+        """Return whether the last line has no end yet and was written in the last `RECHECK_INTERVAL`."""
         status = os.fstat(self._fd)
         return status.st_size > self.offset and time.time() - status.st_mtime < RECHECK_INTERVAL
 
     def reopen_file(self) -> None:
-        """Open the file anew, if its path still names it: an NFS client then asks the server."""
+        """Open the file again, if its path still names it: this makes an NFS client ask the server."""
         if time.monotonic() - self._open_time < RECHECK_INTERVAL:
             return
         self._open_time = time.monotonic()
         with suppress(OSError):
-            other = FollowedFile(self._path)
-            if other.identity != self.identity:
-                other.close()
-                return
-            self._fd, other._fd = other._fd, self._fd
-            other.close()
+            reopened = FollowedFile(self._path)
+            if reopened.identity == self.identity:
+                self._fd, reopened._fd = reopened._fd, self._fd
+            reopened.close()
 
     def _advance_past(self, data: bytes) -> bytes:
         self.offset += len(data)
@@ -194,8 +192,8 @@ class FollowedFile:
         """Return whether the file became shorter, or its bytes before the offset changed."""
         if os.fstat(self._fd).st_size < self._known_size:
             return True
-        before = self.offset - len(self._last_bytes)
-        return os.pread(self._fd, len(self._last_bytes), before) != self._last_bytes
+        start = self.offset - len(self._last_bytes)
+        return os.pread(self._fd, len(self._last_bytes), start) != self._last_bytes
 
     def _reset_to_start(self) -> None:
         self.offset = self._known_size = 0
@@ -204,27 +202,27 @@ class FollowedFile:
 
 
 class StartPolicy(NamedTuple):
-    """Where reading a rotated log begins; decided by the first bytes of its files.
+    """Where reading a rotated log begins, decided by the first bytes of its files (heads).
 
-    `needs_older_file(this, older)`: whether reading begins not with this file but with the next
-    older one, or before. `find_offset(head)`: the offset at which reading the newest file begins.
+    `needs_older_file(head, older_head)`: whether the next older file must be read before this one.
+    `find_offset(head)`: the offset at which reading the newest file begins.
     """
 
-    needs_older_file: Callable[[bytes, bytes], bool] = lambda _this, _older: False
+    needs_older_file: Callable[[bytes, bytes], bool] = lambda _head, _older_head: False
     find_offset: Callable[[bytes], int] = lambda _head: 0
 
 
-REPLAY_ALL: Final = StartPolicy(needs_older_file=lambda _this, _older: True)
+REPLAY_ALL: Final = StartPolicy(needs_older_file=lambda _head, _older_head: True)
 """Reading begins with the oldest file."""
 
 
 @final
 class RotatedLog:
-    """A log under one name, whose older files are called `NAME.N`, the newest with the least N.
+    """A log whose older files are called `NAME.N`; a greater N is older.
 
-    `first_number` is that N. `start_policy` decides where reading begins; from there on no line is
-    left out, however often the log is rotated between two reads. If `path` is a directory, the log
-    is its file `file_in_directory`.
+    `first_number` is the least N. `start_policy` decides where reading begins; after that no line is
+    missed, however often the log is rotated between two reads. If `path` is a directory, the log is
+    the file `file_in_directory` in it.
     """
 
     def __init__(
@@ -247,7 +245,7 @@ class RotatedLog:
         self._newer_name: str | None = None
 
     def read_lines(self) -> bytes:
-        """Return the next whole lines, of one file; b"" if there are none now."""
+        """Return the next whole lines, all of one file; b"" if there are none now."""
         while True:
             if self._file is None and not self._open_first_file():
                 return b""
@@ -262,8 +260,8 @@ class RotatedLog:
             if data:
                 self.starts_new_file = file.starts_new_file
                 return data
-            # This file is read once more after the next one was seen: lines that were written to
-            # it in between are not lost.
+            # This file is read once more after the next one appeared: lines may have been written to
+            # it in between.
             if self._newer_name is None:
                 self._newer_name = self._find_newer_name(file)
                 if self._newer_name is None:
@@ -273,7 +271,7 @@ class RotatedLog:
                 return b""
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes of the current file and of newer ones are unread."""
+        """Return the number of unread bytes in the current file and newer ones."""
         if self._file is None and not self._open_first_file():
             return 0
         file = self._file
@@ -288,7 +286,7 @@ class RotatedLog:
         return unread
 
     def has_unfinished_line(self) -> bool:
-        """Return whether the last line may still be being written."""
+        """Return whether the last line has no end yet and was written in the last `RECHECK_INTERVAL`."""
         return self._file is not None and self._file.has_unfinished_line()
 
     def close(self) -> None:
@@ -298,7 +296,7 @@ class RotatedLog:
         self._file = self._newer_name = None
 
     def _list_names(self) -> list[str]:
-        """Return the names of the log's files, the newest first."""
+        """Return the names of the log's files, newest first."""
         names = [self._path]
         number = self._first_number
         while is_regular_file(f"{self._path}.{number}"):
@@ -307,7 +305,7 @@ class RotatedLog:
         return names
 
     def _find_newer_name(self, file: FollowedFile) -> str | None:
-        """Return the name of the file that follows, or None if there is none."""
+        """Return the name of the next newer file, or None if there is none."""
         newest = _identify_file(self._path)
         if newest == file.identity:
             return None
@@ -318,9 +316,9 @@ class RotatedLog:
         return self._path if newest else None
 
     def _open_next(self, file: FollowedFile) -> bool:
-        """Open the file that follows; return False if it cannot be opened yet.
+        """Open the next newer file; return False if it cannot be opened yet.
 
-        Its name is looked up again, before and after: a rotation may have come between.
+        Its name is determined again before and after, because a rotation may happen in between.
         """
         name, self._newer_name = self._find_newer_name(file), None
         if name is None:
@@ -336,7 +334,7 @@ class RotatedLog:
         return True
 
     def _open_at_start(self, name: str) -> FollowedFile | None:
-        """Open a file at the offset where reading begins; return None if it cannot be opened."""
+        """Open a file and go to the offset where reading begins; return None if it cannot be opened."""
         try:
             file = FollowedFile(name, self._block_size)
             head = file.read_head()
@@ -365,7 +363,7 @@ class RotatedLog:
             self._file = self._open_at_start(names[number])
             problem = problem or self.problem
             number -= 1
-        self.problem = problem  # also that of an older file, which is skipped
+        self.problem = problem  # that of the oldest file that is skipped, if any
         return self._file is not None
 
 

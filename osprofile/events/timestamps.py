@@ -1,8 +1,8 @@
 """Convert the times of a log's lines to seconds since 1970, daylight saving included.
 
-Logs are written in local time. When daylight saving ends, an hour comes twice, and a local time in
-it means one of two moments: the times before it in the log decide which. In the hour that is
-skipped in spring, a time is read as if the clock had not been changed.
+Some logs are written in local time. When daylight saving ends, an hour occurs twice, and a local time
+in it is ambiguous: earlier lines of the log decide which moment it means. In the hour that is skipped
+in spring, a time is converted as if the clock had not been changed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ORDER_TOLERANCE: Final = 300
-"""Seconds by which a line may be older than the one before it although it was written later."""
+"""Seconds by which the time of a line may be before that of an earlier line of the same log."""
 TIMESTAMP_CACHE_SIZE: Final = 20_000
-"""Times of a log that are kept with their results (some 4 MB)."""
+"""Times of a log that are kept with their results (about 4 MB)."""
 _SECONDS_PER_DAY: Final = 86_400
 _SECOND_BY_SUFFIX: Final = {f":{second:02}": second for second in range(61)}
 _BEFORE_ALL_EVENTS: Final = -(1 << 62)
@@ -26,16 +26,16 @@ WallTime = tuple[int, ...]
 
 
 class FastPathError(Exception):
-    """A text that the fast path cannot convert; the line is then converted by itself."""
+    """A block that cannot be converted at once; its lines are then converted one by one."""
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a decimal number without sign, of at most 18 digits (64 bits)."""
+    """Return whether a text is an unsigned decimal number of at most 18 digits, so that it fits in 64 bits."""
     return text.isascii() and text.isdigit() and len(text) <= 18
 
 
 def parse_numbers_at(text: str, *spans: tuple[int, int]) -> tuple[int, ...] | None:
-    """Return the numbers at these positions, or None if one of them is not a number."""
+    """Return the numbers at these spans, or None if one of them is not a number."""
     parts = [text[begin:end] for begin, end in spans]
     return tuple(map(int, parts)) if all(map(is_number, parts)) else None
 
@@ -46,9 +46,9 @@ def parse_iso_minute(text: str) -> WallTime | None:
 
 
 def timestamp_from_utc(wall: WallTime) -> int:
-    """Return the seconds since 1970 of a time in UTC; days beyond a month's end are added.
+    """Return the seconds since 1970 of a time in UTC; a day after a month's end is one of the next month.
 
-    `calendar.timegm` would import datetime.
+    `calendar.timegm` would do, but imports datetime, which delays the start of the generator.
     """
     year, month, day, hour, minute = wall
     year -= month < 3
@@ -67,25 +67,26 @@ def is_valid_wall_time(wall: WallTime) -> bool:
 class WallClock:
     """Converts local times of this process's time zone (`TZ`), in the order of a log.
 
-    `latest_ambiguous` is the latest moment in an hour that comes twice; it decides about the next.
+    `latest_ambiguous` is the latest time so far in an hour that occurs twice; it decides about the next.
     """
 
     def __init__(self) -> None:
         self.latest_ambiguous = 0
         self.ambiguity_count = 0
-        """How many times were decided by the times before them."""
+        """The number of ambiguous times so far."""
 
     def resolve_wall_time(self, wall: WallTime) -> tuple[int, bool]:
-        """Return the seconds since 1970, and whether the times before this one decided them."""
+        """Return the seconds since 1970, and whether the time was ambiguous."""
         utc = timestamp_from_utc(wall)
         # Zones are less than a day from UTC, and change at most once in these two days.
-        before = time.localtime(utc - _SECONDS_PER_DAY).tm_gmtoff
-        after = time.localtime(utc + _SECONDS_PER_DAY).tm_gmtoff
-        if before == after:
-            return utc - before, False
-        matches = [t for t in sorted((utc - before, utc - after)) if _matches_local_time(t, utc)]
+        old_offset = time.localtime(utc - _SECONDS_PER_DAY).tm_gmtoff
+        new_offset = time.localtime(utc + _SECONDS_PER_DAY).tm_gmtoff
+        if old_offset == new_offset:
+            return utc - old_offset, False
+        candidates = sorted((utc - old_offset, utc - new_offset))
+        matches = [moment for moment in candidates if _matches_local_time(moment, utc)]
         if len(matches) < 2:
-            return (matches[0] if matches else utc - before), False
+            return (matches[0] if matches else utc - old_offset), False
         first, second = matches
         moment = second if self.latest_ambiguous > first + ORDER_TOLERANCE else first
         self.ambiguity_count += 1
@@ -93,26 +94,25 @@ class WallClock:
         return moment, True
 
     def note_end_of_log(self, now: float) -> None:
-        """Note that the log was read to its end: lines that follow are written after `now`.
+        """Note that the log was read to its end: later lines are written after `now`.
 
-        This matters only in the second of two ambiguous hours. Two hours before any moment of it,
-        the clock was not changed yet.
+        This matters only in the second of two ambiguous hours, which is recognized by the change of
+        the clock within the two hours before `now`.
         """
         if time.localtime(now - 7200).tm_gmtoff != time.localtime(now).tm_gmtoff:
             self.latest_ambiguous = max(self.latest_ambiguous, int(now))
 
 
 def _matches_local_time(moment: int, utc: int) -> bool:
-    """Return whether the local time of a moment reads as `utc` does in UTC."""
+    """Return whether the local time of a moment is the UTC time of `utc`."""
     return moment + time.localtime(moment).tm_gmtoff == utc
 
 
 class TimePrefixes(dict[str, str]):
-    """A cache from a time as the log writes it to the beginning of an event's line.
+    """A cache that maps times of a log, as written, to the beginning of an event's line, `001;TIMESTAMP;`.
 
-    The beginning is `001;TIMESTAMP;`. A subclass has `format_prefix`, which returns it, or "" for
-    what is not a time or is before `since`. A lookup raises `FastPathError` for these, and for
-    times that depend on those before them: then `format_prefix` must be called in the log's order.
+    A lookup raises `FastPathError` for a malformed time, a time before `since`, and an ambiguous
+    time: for these `format_prefix` must be called, in the log's order.
     """
 
     def __init__(self, since: int) -> None:
@@ -129,7 +129,7 @@ class TimePrefixes(dict[str, str]):
         return prefix
 
     def format_prefix(self, time_text: str) -> str:
-        """Return the beginning of an event's line, or "" if the line is not an event."""
+        """Return the beginning of an event's line; "" if the time is malformed or before `since`."""
         raise NotImplementedError
 
     def _is_unambiguous(self, _time_text: str) -> bool:
@@ -139,11 +139,11 @@ class TimePrefixes(dict[str, str]):
         """Note that the log was read to its end."""
 
     def get_clock_state(self) -> tuple[int, int]:
-        """Return a value that changes whenever the times before a time decided what it means."""
+        """Return a value that changes with each ambiguous time, for `restore_clock_state`."""
         return 0, 0
 
     def restore_clock_state(self, state: tuple[int, int]) -> None:
-        """Undo what was decided since `get_clock_state` returned this value."""
+        """Forget the ambiguous times since `get_clock_state` returned this value."""
 
 
 @final
@@ -151,7 +151,7 @@ class EpochPrefixes(TimePrefixes):
     """The cache for logs whose times are seconds since 1970."""
 
     def format_prefix(self, time_text: str) -> str:
-        """Return the beginning of an event's line, or "" if the line is not an event."""
+        """Return the beginning of an event's line; "" if the time is malformed or before `since`."""
         moment = int(time_text) if is_number(time_text) else -1
         return f"001;{moment};" if moment >= self._since else ""
 
@@ -160,7 +160,7 @@ class EpochPrefixes(TimePrefixes):
 class LocalTimePrefixes(TimePrefixes):
     """The cache for logs whose times are local times that end with `:SS`.
 
-    `parse_wall_time` parses what stands before the seconds; it returns None if it cannot.
+    `parse_wall_time` parses the text before the seconds; it returns None if that is malformed.
     """
 
     def __init__(self, parse_wall_time: Callable[[str], WallTime | None], since: int) -> None:
@@ -171,7 +171,7 @@ class LocalTimePrefixes(TimePrefixes):
         self._skipped_minutes: set[str] = set()
 
     def format_prefix(self, time_text: str) -> str:
-        """Return the beginning of an event's line, or "" if the line is not an event."""
+        """Return the beginning of an event's line; "" if the time is malformed or before `since`."""
         minute, second = time_text[:-3], _SECOND_BY_SUFFIX.get(time_text[-3:])
         if second is None or minute in self._skipped_minutes:
             return ""
@@ -185,7 +185,7 @@ class LocalTimePrefixes(TimePrefixes):
         return time_text[:-3] in self._minute_starts
 
     def _resolve_minute(self, minute: str) -> int:
-        """Return the second at which a minute begins; long ago if it is not a time."""
+        """Return the second at which a minute begins; `_BEFORE_ALL_EVENTS` if it is malformed."""
         wall = self._parse_wall_time(minute)
         begin, is_ambiguous = _BEFORE_ALL_EVENTS, False
         if wall and is_valid_wall_time(wall):
@@ -200,7 +200,7 @@ class LocalTimePrefixes(TimePrefixes):
         return begin
 
     def reset_cache(self) -> None:
-        """Forget all times: the same text may come to mean another moment."""
+        """Forget all times, because the same text may mean another moment from now on."""
         self.clear()
         self._minute_starts.clear()
         self._skipped_minutes.clear()
@@ -210,9 +210,9 @@ class LocalTimePrefixes(TimePrefixes):
         self.clock.note_end_of_log(now)
 
     def get_clock_state(self) -> tuple[int, int]:
-        """Return a value that changes whenever the times before a time decided what it means."""
+        """Return a value that changes with each ambiguous time, for `restore_clock_state`."""
         return self.clock.ambiguity_count, self.clock.latest_ambiguous
 
     def restore_clock_state(self, state: tuple[int, int]) -> None:
-        """Undo what was decided since `get_clock_state` returned this value."""
+        """Forget the ambiguous times since `get_clock_state` returned this value."""
         self.clock.ambiguity_count, self.clock.latest_ambiguous = state
