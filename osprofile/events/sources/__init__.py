@@ -1,8 +1,8 @@
 """The sources of the event generator; each module converts the lines of one scheduler's log.
 
-A module has a function `open_source(SourceOptions) -> Source` (see `base`). Further sources are
-registered by the entry point group `osprofile.event_sources`: the entry point's name is the
-generator's `-s NAME`, its value such a function. The names here take precedence.
+Each module has a function `open_source(SourceOptions) -> Source` (see `base`). Other packages register
+sources in the entry point group `osprofile.event_sources`: the entry point's name is the generator's
+`-s NAME`, its value such a function. `SOURCE_NAMES` take precedence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The interface of a source, and the common part of those that read logs."""
+"""The interface of a source, and the common parts of sources that read logs."""
 
 from __future__ import annotations
 
@@ -24,40 +24,40 @@ _SUFFIX_CACHE_SIZE: Final = 10_000
 
 
 class Source(Protocol):
-    """Where events come from: what the generator calls."""
+    """Where the generator gets events."""
 
     def read_events(self) -> str | None:
         """Return the lines of the next events, each with its line end; never wait.
 
-        The empty string means that nothing was an event, and there may be more to read at once;
-        None that all was read for now. Characters are bytes (latin-1). Events may also be emitted
-        by the functions of `osprofile.events.emit` during the call.
+        "" means that no line was an event, and that there may be more to read at once; None that
+        everything available was read. Each character is a byte (latin-1). During the call, events
+        may also be emitted by the functions of `osprofile.events.emit`.
         """
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes are known to be unread, for the display of progress; else 0."""
+        """Return the number of unread bytes, for the progress bar; 0 if it is not known."""
 
 
 class SourceOptions(NamedTuple):
-    """The options with which a source is opened.
-
-    `since`: the timestamp of the command line, 0 if there is none. `paths`: the logs named on the
-    command line, in that order; may be empty. `settings`: the values of `globus-NAME.conf`.
-    """
+    """The options with which a source is opened."""
 
     name: str
     since: int
+    """The timestamp of `-t`; 0 if there is none."""
     extended: bool
+    """Whether events are reported that Globus's program does not know."""
     paths: Sequence[str]
+    """The logs of `--log-path`, in that order; may be empty."""
     settings: Mapping[str, str]
+    """The values of `globus-NAME.conf`."""
 
     @property
     def since_or_now(self) -> int:
-        """The time from which events are wanted, for sources that do not replay by default."""
+        """The time from which events are reported, for sources that do not replay by default."""
         return self.since or int(time.time())
 
     def choose_log_path(self, fallback: str = "") -> str:
-        """Return the last path of the command line, else `log_path` of the settings, else `fallback`.
+        """Return the last of `paths`, else `log_path` of the settings, else `fallback`.
 
         Raises `EventError` if all are empty.
         """
@@ -70,64 +70,61 @@ class SourceOptions(NamedTuple):
         return path
 
     def list_log_paths(self) -> Sequence[str]:
-        """Return the paths of several logs: the command line's, else those of `log_path`.
+        """Return `paths`, else those in `log_path` of the settings, separated by commas.
 
-        In `log_path` they are separated by commas. Raises `EventError` if there is none.
+        Raises `EventError` if there are none.
         """
         return list(filter(None, self.paths)) or self.choose_log_path().split(",")
 
 
 NUL_BYTES: Final = re.compile(b"\\0+")
-"""A write that NFS lost leaves NUL bytes in a file."""
+"""NFS leaves NUL bytes in a file where a write was lost."""
 
 
 def decode_lines(data: bytes) -> str:
-    r"""Return lines as text with an additional "\n" before them; NUL bytes become a line end."""
+    r"""Return lines as text with an additional "\n" before them, as patterns expect; NUL bytes become "\n"."""
     if b"\0" in data:
         data = NUL_BYTES.sub(b"\n", data)
     return "\n" + data.decode("latin-1")
 
 
 class LogParser(Protocol):
-    """Turns the text of a log into lines of events."""
+    """Converts lines of a log to lines of events."""
 
     def parse_lines(self, text: str) -> str:
         r"""Return the events of whole lines; the text begins with an additional "\n"."""
 
     def start_file(self) -> None:
-        """Note that the next lines are the first ones of a file."""
+        """Prepare for the first lines of another file."""
 
     def note_end_of_log(self, now: float) -> None:
         """Note that the log was read to its end."""
 
 
 ParsedBlock = tuple[str, int, int]
-"""The events of a block that was parsed by itself, its first and its latest time (or 0, 0)."""
+"""The events of a block that was parsed by itself, and its first and latest time (0, 0: irrelevant)."""
 
 
 @runtime_checkable
 class ParallelParser(LogParser, Protocol):
-    """A parser that can parse most blocks without those before them.
-
-    Two processes can share the work on its log.
-    """
+    """A parser that can parse most blocks without the blocks before, so that two processes can share a log."""
 
     def parse_isolated_block(self, text: str) -> ParsedBlock | None:
         """Parse a block by itself; return None if its events depend on the lines before it.
 
-        The call does not change what `parse_lines` returns later.
+        The parser's state stays the same.
         """
 
     def accept_block(self, block: ParsedBlock) -> bool:
         """Return whether a block has the same events after the lines that were parsed so far.
 
-        If so, it counts as parsed.
+        If so, update the parser's state as if it had parsed the block.
         """
 
 
 @final
 class LogSource:
-    """A source that reads one or several logs, each with its own parser."""
+    """A source that reads one or several logs, each with a parser of its own."""
 
     def __init__(self, logs: Sequence[tuple[Log, LogParser]]) -> None:
         self.logs = logs
@@ -146,23 +143,23 @@ class LogSource:
         return None
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes are unread."""
+        """Return the number of unread bytes."""
         return sum(log.count_unread_bytes() for log, _ in self.logs)
 
     def list_problems(self) -> list[str]:
-        """Return why logs cannot be read now, a sentence for each."""
+        """Return why logs cannot be read now, a sentence per log."""
         return [log.problem for log, _ in self.logs if log.problem]
 
 
 class TimedLineParser:
     """The common part of most parsers: a pattern that finds lines in a block, and a cache of times.
 
-    `pattern` finds the lines that may be events; it begins with a line end. A parser may convert
-    all matches of a block at once, in `convert_all_matches`; if that raises `FastPathError`, each
-    match is converted by `convert_match`.
+    The fast path, `convert_all_matches`, converts all matches of a block at once. If it raises
+    `FastPathError`, `convert_match` converts them one by one.
     """
 
     pattern: re.Pattern[str]
+    """Finds the lines that may be events; begins with the line end before a line."""
 
     def __init__(self, prefixes: TimePrefixes) -> None:
         self.prefixes = prefixes
@@ -180,7 +177,7 @@ class TimedLineParser:
         return self.pattern.findall(text)
 
     def start_file(self) -> None:
-        """Do nothing: no state depends on the file."""
+        """Do nothing: these parsers keep no state of a file."""
 
     def note_end_of_log(self, now: float) -> None:
         """Note that the log was read to its end."""
@@ -196,19 +193,19 @@ class TimedLineParser:
 
 
 class StatelessLineParser(TimedLineParser):
-    """A parser of lines that mean the same after any others, but for times that come twice."""
+    """A parser of lines that do not depend on earlier lines, except for ambiguous times."""
 
     def parse_isolated_block(self, text: str) -> ParsedBlock | None:
-        """Parse a block by itself; return None if it has times that come twice."""
-        before = self.prefixes.get_clock_state()
+        """Parse a block by itself; return None if it has ambiguous times."""
+        clock_state = self.prefixes.get_clock_state()
         events = self.parse_lines(text)
-        if self.prefixes.get_clock_state() == before:
+        if self.prefixes.get_clock_state() == clock_state:
             return events, 0, 0
-        self.prefixes.restore_clock_state(before)
+        self.prefixes.restore_clock_state(clock_state)
         return None
 
     def accept_block(self, block: ParsedBlock) -> bool:  # noqa: ARG002
-        """Return True: the lines mean the same after any others."""
+        """Return True: the lines do not depend on earlier ones."""
         return True
 
 
@@ -216,10 +213,7 @@ _LEADING_INTEGER: Final = re.compile(r"\s*([+-]?[0-9]{1,18})")
 
 
 def parse_leading_integer(text: str) -> int | None:
-    """Return the number at the beginning of a text, as `scanf` reads it; None if there is none.
-
-    Globus's program reads numbers so, whatever follows them.
-    """
+    """Return the number at the beginning of a text, or None; as Globus's program does with `scanf`."""
     match = _LEADING_INTEGER.match(text)
     return int(match[1]) if match else None
 
@@ -227,14 +221,14 @@ def parse_leading_integer(text: str) -> int | None:
 def make_older_file_test(
     time_pattern: re.Pattern[bytes], is_replayed: Callable[[str], bool]
 ) -> Callable[[bytes, bytes], bool]:
-    """Return a test for `StartPolicy`: the first time in a file decides about the older files.
+    """Return a test for `StartPolicy`: older files are needed if the first time in a file is replayed.
 
-    They are needed if that time is wanted, or if there is none. A group of `time_pattern` is the
+    They are also needed if a file has no time. The last group of `time_pattern` that matches is the
     time.
     """
 
-    def needs_older_file(this: bytes, _older: bytes) -> bool:
-        match = time_pattern.search(this)
+    def needs_older_file(head: bytes, _older_head: bytes) -> bool:
+        match = time_pattern.search(head)
         return match is None or is_replayed(match[match.lastindex or 0].decode("latin-1"))
 
     return needs_older_file
@@ -242,7 +236,7 @@ def make_older_file_test(
 
 @final
 class StateSuffixes(dict[str, str]):
-    """A cache from a text of the log to the end of an event's line, `;STATE;CODE` and a line end.
+    """A cache that maps texts of a log to the end of an event's line, `;STATE;CODE` and a line end.
 
     A lookup raises `FastPathError` if `compute_suffix` returns None.
     """
@@ -257,6 +251,6 @@ class StateSuffixes(dict[str, str]):
         suffix = self._compute_suffix(text)
         if suffix is None:
             raise FastPathError
-        if len(self) < _SUFFIX_CACHE_SIZE:  # not cleared when full: it holds the fixed ones, too
+        if len(self) < _SUFFIX_CACHE_SIZE:  # not cleared when full: that would drop the fixed ones
             self[text] = suffix
         return suffix

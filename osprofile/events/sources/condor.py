@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from osprofile.events.tail import Log
 
 EVENT_SUFFIXES: Final = {0: PENDING_SUFFIX, 1: ACTIVE_SUFFIX, 9: FAILED_SUFFIX}
-"""The events whose number is all that matters."""
+"""The events whose suffix depends only on their number."""
 TERMINATED: Final = 5
 """The event whose suffix depends on how the job ended."""
 EXTENDED_SUFFIXES: Final = {
@@ -74,7 +74,7 @@ _TEXT_ENTRY: Final = re.compile(
     r"(?:\n[ \t]*+\(([01])\)[^\n]*?(?:value|signal) (-?[0-9]{1,18})\))?"
 )
 MAX_PARTIAL_ENTRY: Final = 1024 * 1024
-"""Bytes of an entry that are kept until its end is written; all that is used is at its start."""
+"""Bytes of an unfinished entry that are kept; only its start is used."""
 
 
 def open_source(options: SourceOptions) -> Source:
@@ -90,7 +90,7 @@ def parse_minute(text: str) -> WallTime | None:
     numbers = parse_numbers_at(text, (0, 2), (3, 5), (6, 8), (9, 11))
     if numbers is None:
         return None
-    # A date after tomorrow is last year's.
+    # A date after tomorrow is last year's; tomorrow is allowed for another time zone.
     tomorrow = time.localtime(time.time() + 86_400)
     return (tomorrow.tm_year - (numbers[:2] > (tomorrow.tm_mon, tomorrow.tm_mday)), *numbers)
 
@@ -99,7 +99,7 @@ def parse_minute(text: str) -> WallTime | None:
 class EntryLog:
     """A log that is read in whole entries.
 
-    A file is text or XML by its first line that only one of the two formats can have.
+    The first line that can only be text or only XML decides the format of a file.
     """
 
     def __init__(self, log: Log) -> None:
@@ -133,11 +133,11 @@ class EntryLog:
         return b""
 
     def count_unread_bytes(self) -> int:
-        """Return how many bytes are known to be unread."""
+        """Return the number of bytes that are known to be unread."""
         return self._log.count_unread_bytes()
 
     def _skip_to_first_entry(self, data: bytes) -> bytes:
-        """Return the data from the first line on that shows whether this is XML; b"" if none does."""
+        """Return the data from the first line that shows the format, and note the format; b"" if none does."""
         match = _FIRST_ENTRY.search(data)
         if match is None:
             return b""
@@ -146,7 +146,7 @@ class EntryLog:
 
 
 def _truncate_entry(entry: bytes) -> bytes:
-    """Return the lines that are kept of an entry whose end is not written yet."""
+    """Return the part of an unfinished entry that is kept."""
     if len(entry) <= MAX_PARTIAL_ENTRY:
         return entry
     end = entry.rfind(b"\n", 0, MAX_PARTIAL_ENTRY) + 1
@@ -155,7 +155,7 @@ def _truncate_entry(entry: bytes) -> bytes:
 
 @final
 class EntryParser(StatelessLineParser):
-    """Converts whole entries to events; each by itself."""
+    """Converts whole entries to events."""
 
     def __init__(self, since: int, *, extended: bool) -> None:
         self._time_prefixes = LocalTimePrefixes(parse_minute, since)
@@ -166,21 +166,21 @@ class EntryParser(StatelessLineParser):
         self._reset_day = 0
 
     def note_end_of_log(self, now: float) -> None:
-        """Forget times once a day: those without a year may mean another one."""
+        """Forget times once a day, because a time without a year may mean another year."""
         super().note_end_of_log(now)
         if self._reset_day != int(now) // 86_400:
             self._reset_day = int(now) // 86_400
             self._time_prefixes.reset_cache()
 
     def find_matches(self, text: str) -> list[EntryFields]:
-        """Return the fields of whole entries; the end of the text shows whether they are XML."""
+        """Return the fields of whole entries, which are XML if the text ends with an element."""
         if text.endswith("</c>"):
             return self._element_reader.parse_elements(text)
         entries: list[EntryFields] = _TEXT_ENTRY.findall(f"\n...{text}")
         return entries
 
     def convert_all_matches(self, matches: list[EntryFields]) -> str:
-        """Return the events of all entries; fails if one is before the timestamp."""
+        """Return the events of all entries; fail if one is before the timestamp."""
         prefixes, suffixes = self.prefixes, self._suffixes
         return "".join(
             [

@@ -1,8 +1,8 @@
-"""Parse the elements of HTCondor's XML logs: any element, and fast if its form is known.
+"""Parse the elements of HTCondor's XML logs, fast if their form is known.
 
 The attributes of an element and their order differ between releases and kinds of events, but most
-elements of a kind in one log have the same form. The form of an element that was parsed is
-remembered as a pattern: the lines that are used, and the number of other lines between them.
+elements of a kind in one log have the same form. The form of each parsed element is remembered as a
+pattern: the lines that are used, and the number of other lines between them.
 """
 
 from __future__ import annotations
@@ -29,37 +29,36 @@ _VALUE_PATTERNS: Final = {
     "EventTime": r"([^<\n]{19})[^<\n]*+",
     "ReturnValue": "(-?[0-9]{1,18})",
 }
-"""The values that are used of an element, in the form in which they can be used as they stand."""
+"""The attributes that are used, and patterns of values that need no conversion."""
 _MAX_FORMS: Final = 4
-"""Forms that are remembered for one kind of event."""
+"""Forms that are remembered per kind of event; each costs a match for every element of the kind."""
 
 EntryFields = tuple[str, str, str, str, str, str, str]
-"""Number, cluster, proc, sub, time; of an end, `1` if it was normal, and the return value."""
+"""Number, cluster, proc, sub, time; for an end `1` (normal) or `0`, and the return value."""
 
 
 class _ElementForm(NamedTuple):
-    """A pattern for the lines of an element that are used.
-
-    `groups` are those of cluster, proc, sub, time and, for a normal end, the return value. `normal`
-    is `1` or `0` for an end.
-    """
+    """A pattern for the lines of an element that are used."""
 
     match: Callable[[str], re.Match[str] | None]
     groups: tuple[int, ...]
+    """The groups of cluster, proc, sub, time and, for a normal end, the return value."""
     number: str
     normal: str
+    """`1` or `0` for an end, otherwise ""."""
 
 
 @final
 class ElementReader:
-    """Finds the fields of elements; `numbers` are the kinds of events that are wanted."""
+    """Finds the fields of elements; `numbers` are the kinds of events to find."""
 
     def __init__(self, numbers: Collection[int]) -> None:
+        # A key is the 3 characters behind _EVENT_NUMBER_TAG: slicing is faster than parsing the number.
         self._forms_by_key: dict[str, list[_ElementForm]] = {f"{number}</"[:3]: [] for number in numbers}
         self._ignored_keys = {f"{number}</"[:3] for number in range(100)} - self._forms_by_key.keys()
 
     def parse_elements(self, text: str) -> list[EntryFields]:
-        """Return the fields of those elements of a text that may be events."""
+        """Return the fields of the elements that may be events."""
         forms, ignored_keys, entries = self._forms_by_key, self._ignored_keys, list[EntryFields]()
         for element in text.split("<c>")[1:]:
             begin = element.find(_EVENT_NUMBER_TAG) + len(_EVENT_NUMBER_TAG)
@@ -95,15 +94,15 @@ def _parse_any_form(text: str) -> EntryFields | None:
         return None
     normal = _NORMAL_FLAGS.get(values.get("TerminatedNormally", ""), "")
     when = values.get("EventTime", "").strip()[:19]
-    ids = [str(int(word)) for word in (cluster, proc, sub)]
+    ids = [str(int(digits)) for digits in (cluster, proc, sub)]
     return f"{int(number):03}", ids[0], ids[1], ids[2], when, normal, value if normal == "1" else ""
 
 
 def _derive_forms(element: str, fields: EntryFields) -> list[_ElementForm]:
-    """Return the form of an element, in a list; [] unless each attribute has a line of its own."""
+    """Return the form of an element in a list; [] unless each attribute has its own line."""
     parts: list[str] = []
     names: list[str] = []
-    last = 0
+    last_used = 0
     for line in element.split("\n"):
         attribute = _ATTRIBUTE_LINE.fullmatch(line)
         name = attribute[2] if attribute else ""
@@ -116,11 +115,11 @@ def _derive_forms(element: str, fields: EntryFields) -> list[_ElementForm]:
         else:
             parts.append(r"[^\n]*+")
             continue
-        last = len(parts)
+        last_used = len(parts)
     group_names = ["Cluster", "Proc", "Subproc", "EventTime"]
     group_names.append("ReturnValue" if fields[5] == "1" else "Cluster")
     if not set(group_names) <= set(names) or len(set(names)) < len(names):
         return []
-    match = re.compile("\\n".join(parts[:last]) + "\\n").match
+    match = re.compile("\\n".join(parts[:last_used]) + "\\n").match
     groups = tuple(names.index(name) + 1 for name in group_names)
     return [_ElementForm(match, groups, fields[0], fields[5])]

@@ -2,7 +2,7 @@
 
     TYPE;TIMESTAMP;JOBID;STATE;CODE
 
-TYPE is 1, written as 001; TIMESTAMP is in seconds since 1970. STATE is reported as it stands:
+TYPE is 1, written as 001; TIMESTAMP is in seconds since 1970. STATE is reported unchanged:
 
     1 pending      2 active      4 failed, CODE      8 done, CODE
 
@@ -26,12 +26,12 @@ _LINE_TEMPLATE: Final = r"\n[ \t]*+0*+1;([0-9]++);([^;\n]++);((?:{states});[+-]?
 _UNCHANGED_LINE_TEMPLATE: Final = (
     r"\n001;([0-9]{{10}});[^;\n]++;(?:(?:{states});0|[48];(?:0|-?[1-9][0-9]{{0,17}}))(?=\n)"
 )
-"""A line that is reported exactly as it stands."""
+"""A line that is reported unchanged."""
 _FIRST_TIME: Final = re.compile(rb"^0*1;([0-9]{1,18});", re.MULTILINE)
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the log; without a timestamp, from now on."""
+    """Open the log; without a timestamp, read from now on."""
     since = options.since_or_now
     policy = StartPolicy(make_older_file_test(_FIRST_TIME, lambda text: int(text) >= since))
     log = RotatedLog(options.choose_log_path(), 1, policy)
@@ -59,7 +59,7 @@ class LineParser(StatelessLineParser):
         self._suffixes = StateSuffixes({}, _format_suffix)
 
     def parse_lines(self, text: str) -> str:
-        """Return the events of whole lines; a block of unchanged lines is not taken apart."""
+        """Return the events of whole lines; a block of lines that are reported unchanged is not parsed."""
         times, since = self._unchanged_pattern.findall(text), self._since_text
         if not times or len(times) != text.count("\n") - 1 or len(since) != len(times[0]):
             return super().parse_lines(text)
@@ -69,7 +69,7 @@ class LineParser(StatelessLineParser):
         return "".join([f"{line}\n" for when, line in lines if when >= since])
 
     def convert_all_matches(self, matches: list[tuple[str, str, str]]) -> str:
-        """Return the events of all lines; fails if one is before the timestamp."""
+        """Return the events of all lines; fail if one is before the timestamp."""
         prefixes, suffixes = self.prefixes, self._suffixes
         return "".join([f"{prefixes[when]}{job}{suffixes[end]}" for when, job, end in matches])
 

@@ -1,8 +1,7 @@
 """The files that the generator itself writes with `-d DIR`: its own lines, a file for each day in UTC.
 
-The directory is the command line's or `log_path`, else `$JOB_MANAGER_SEG_LOG_PATH`, else Globus's
-for the scheduler that `$JOB_MANAGER_SEG_SCHEDULER` names. Without a timestamp, reading begins with
-today's file.
+The directory is that of `--log-path` or `log_path`, else `$JOB_MANAGER_SEG_LOG_PATH`, else Globus's
+directory for `$JOB_MANAGER_SEG_SCHEDULER`. Without a timestamp, reading begins with today's file.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ GLOBUS_LOG_PREFIX: Final = "/var/lib/globus/globus-seg-"
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the directory."""
+    """Open the directory of the generator's files."""
     scheduler = os.environ.get("JOB_MANAGER_SEG_SCHEDULER", "")
-    standard = f"{GLOBUS_LOG_PREFIX}{scheduler}" if scheduler and "/" not in scheduler else ""
-    path = options.choose_log_path(os.environ.get("JOB_MANAGER_SEG_LOG_PATH") or standard)
+    globus_directory = f"{GLOBUS_LOG_PREFIX}{scheduler}" if scheduler and "/" not in scheduler else ""
+    path = options.choose_log_path(os.environ.get("JOB_MANAGER_SEG_LOG_PATH") or globus_directory)
     since = options.since or int(time.time()) // 86_400 * 86_400
     log = DailyLog(path, format_day_name(since, utc=True))
     return LogSource([(log, LineParser(since, extended=options.extended))])

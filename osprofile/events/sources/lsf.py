@@ -1,8 +1,8 @@
 """LSF: `lsb.events` in the log directory, and the rotated `lsb.events.1`, `.2` and so on.
 
 Format: docs/protocols/seg.md, 3.2. Fields are separated by blanks; texts stand in double quotes,
-with `""` for a quote. They are kind, version, time (seconds since 1970), job, and those of the
-kind. The index of an array is not reported.
+with `""` for a quote. The first fields are kind, version, time (seconds since 1970) and job; the
+others depend on the kind. The index of a job array is not reported.
 
     JOB_NEW                              pending
     JOB_START                            active
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from osprofile.events.sources.base import ParsedBlock, Source, SourceOptions
 
 EVENT_SUFFIXES: Final = {"JOB_NEW": PENDING_SUFFIX, "JOB_START": ACTIVE_SUFFIX}
-_START_SUFFIXES: Final = {"NEW": PENDING_SUFFIX, "START": ACTIVE_SUFFIX}
+_START_SUFFIXES: Final = {kind.removeprefix("JOB_"): suffix for kind, suffix in EVENT_SUFFIXES.items()}
 EXTENDED_STATES: Final = {
     1: PENDING_SUFFIX,
     2: SUSPENDED_SUFFIX,
@@ -59,11 +59,11 @@ EXTENDED_STATES: Final = {
 END_EXCEPTIONS: Final = 0x08 | 0x10 | 0x40
 """The exceptions that are a job's end: abend, cantrun, startfail.
 
-A host's failure (0x20) is not one: the job may be run again; its JOB_STATUS shows the end.
+hostfail (0x20) is not one: the job may run again, and its JOB_STATUS shows the end.
 """
 USAGE_FIELD_COUNT: Final = 19
-"""Numbers of resource usage before the exit status, if there are any."""
-_EXIT_PATTERN: Final = (  # written out: a repeated group takes twice the time
+"""Numbers of resource usage before the exit status, if there is any usage."""
+_EXIT_PATTERN: Final = (  # repeated by Python: a repeated group in the pattern takes twice the time
     rf"(?:{'[0-9.]++ ' * 4}(?:0(?: \"\")?+|1(?: \"\"|{' [-0-9.]++' * USAGE_FIELD_COUNT})) "
     r"([0-9]++ [0-9]++ [0-9]++)(?=[ \n])|([^\n]*+))"
 )
@@ -84,11 +84,11 @@ _EVENT_PATTERN: Final = re.compile(
 _FIRST_LINE: Final = re.compile(rb"#\s*([0-9]{1,18})")
 
 LineFields = tuple[str, str, str, str, str, str]
-"""Kind, time, job; for an end 64, or exit status, index and exitInfo, or fields in another order."""
+"""Kind, time, job; then for an end one of: 64; exit status, index and exitInfo; fields in another form."""
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the current log and the rotated files that are needed; without a timestamp, from now on."""
+    """Open the log and the rotated files that are needed; without a timestamp, read from now on."""
     since = options.since_or_now
     policy = StartPolicy(_make_older_file_test(since), _find_start_offset)
     log = RotatedLog(options.choose_log_path(), 1, policy, file_in_directory="lsb.events")
@@ -101,8 +101,8 @@ def _find_start_offset(head: bytes) -> int:
 
 
 def _make_older_file_test(since: int) -> Callable[[bytes, bytes], bool]:
-    def needs_older_file(_this: bytes, older: bytes) -> bool:
-        match = _FIRST_LINE.match(older)
+    def needs_older_file(_head: bytes, older_head: bytes) -> bool:
+        match = _FIRST_LINE.match(older_head)
         return match is None or int(match[1]) >= since
 
     return needs_older_file
@@ -111,8 +111,9 @@ def _make_older_file_test(since: int) -> Callable[[bytes, bytes], bool]:
 def parse_exit_fields(fields: list[str]) -> tuple[int, int] | None:
     """Return exit status and exitInfo of a JOB_STATUS; `fields` are those from the state on.
 
-    The state is followed by reason, subreasons, CPU time and end time, then whether there is
-    resource usage. Some releases write an empty text in its place.
+    The state is followed by reason, subreasons, CPU time, end time, and whether there is resource
+    usage. Some releases write `""` in place of the usage. In any other form, the last three fields
+    count. Returns None if these are not numbers.
     """
     begin = 6 + (1 if fields[6:7] == ['""'] else USAGE_FIELD_COUNT if fields[5:6] == ["1"] else 0)
     is_complete = len(fields) >= begin + 3 and fields[5] in ("0", "1")
@@ -124,7 +125,7 @@ def parse_exit_fields(fields: list[str]) -> tuple[int, int] | None:
 
 
 def _format_exit_suffix(rest: str) -> str | None:
-    """Return the suffix for the fields (or the last three) after state 32; None if malformed."""
+    """Return the suffix for the fields, or only the last three, after state 32; None if malformed."""
     return format_status_suffix(f"32 {rest}") or None
 
 
@@ -143,7 +144,7 @@ def format_status_suffix(rest: str) -> str:
 
 @final
 class LineParser:
-    """Parses lines as Globus's program does: drops those that are older than one before them.
+    """Parses lines as Globus's program does: drops lines that are older than an earlier one.
 
     A block whose lines all have the usual form is parsed by two patterns, one for the times of all
     lines and one for the events. Any other block is parsed line by line.
@@ -154,7 +155,7 @@ class LineParser:
         self._suffixes = StateSuffixes({"": format_event_suffix(DONE)}, _format_exit_suffix)
 
     def start_file(self) -> None:
-        """Do nothing: the time of the newest line is kept from file to file."""
+        """Do nothing: the latest time also counts for the lines of the next file."""
 
     def note_end_of_log(self, now: float) -> None:
         """Do nothing: times are seconds since 1970."""
@@ -184,7 +185,7 @@ class LineParser:
         return (events, int(times[0]), int(times[-1])) if times else ("", 0, 0)
 
     def accept_block(self, block: ParsedBlock) -> bool:
-        """Return whether no line of a block is older than one that was parsed before."""
+        """Return whether no line of a block is older than the lines that were parsed so far."""
         _, first, latest = block
         if latest and first < self._latest_time:
             return False
@@ -225,7 +226,7 @@ def _drop_older_lines(text: str, times: list[str], earliest: str) -> str:
 
 @final
 class ExtendedLineParser(StatelessLineParser):
-    """Parses all events."""
+    """Parses all events, also of lines that are older than an earlier one."""
 
     pattern = _EXTENDED_PATTERN
 

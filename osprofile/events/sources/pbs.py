@@ -7,21 +7,21 @@ the beginning of the message:
 
     Job Queued                              pending
     Job Run                                 active
-    Exit_status=N                           done, N as it is: negative where PBS itself failed
+    Exit_status=N                           done, N; negative if PBS itself failed
     Job deleted                             failed, 0
     job_id: ID, of the object req_commit    pending (Torque)
 
 With `--extended` also, of types 0008 and 0100:
 
-    Job to be deleted at request of         failed, 0, if the job does not run. If it does, which
-                                            a line before shows, Exit_status follows
+    Job to be deleted at request of         failed, 0, if the job does not run. If it runs, which
+                                            an earlier line shows, Exit_status follows
     Job Rerun                               pending
     Holds L set                             suspended, if the job is not running
     Holds L released                        pending, when no hold is left
     job signaled with suspend, resume       suspended, active; also admin-suspend, admin-resume.
-                                            "resume job by" is only a request, and comes twice
-    enqueuing into Q, state Q               pending, for an array's member, which has no line
-                                            Job Queued
+                                            "resume job by" is only the request
+    enqueuing into Q, state Q               pending, for a member of a job array, which has no
+                                            line Job Queued
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from osprofile.events.sources.base import Source, SourceOptions
 
 EVENT_SUFFIXES: Final = {"Job Queued": PENDING_SUFFIX, "Job Run": ACTIVE_SUFFIX, "Job deleted": FAILED_SUFFIX}
-"""The beginnings of the messages whose suffix is fixed."""
+"""The messages (their beginnings) whose suffix is fixed."""
 _MESSAGE_PATTERN: Final = r"Job (?:Queued|Run|deleted)|Exit_status[^ ;\n]*+|job_id:[^;\n]*+"
 _EXTENDED_PATTERN: Final = (
     r"Job (?:Queued|Run|deleted|to be deleted|Rerun|sent signal)|Exit_status[^ ;\n]*+"
@@ -56,12 +56,12 @@ _EXTENDED_PATTERN: Final = (
     r"|Delete forced|deleting instead|MOM rejected signal|enqueuing into [^,;\n]*+, state Q"
 )
 _MESSAGES_BY_TYPE: Final = {"0100": ("enqueuing",)}
-"""Types of which only these messages are events."""
+"""Types of lines with which only these messages are events."""
 _LINE_TEMPLATE: Final = r"\n(.{{19}})(?:\.[^;\n]*+)?+;{types};[^;\n]*+;[^;\n]*+;([^;\n]++);({messages})"
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the directory of the server logs; without a timestamp, from now on."""
+    """Open the directory of the server logs; without a timestamp, read from now on."""
     since = options.since_or_now
     log = DailyLog(options.choose_log_path(), format_day_name(since))
     parser_class = ExtendedLineParser if options.extended else LineParser
@@ -82,7 +82,7 @@ def _format_exit_suffix(message: str) -> str | None:
 
 
 def _convert_commit(job: str, message: str) -> tuple[str, str]:
-    """Return job and message; Torque's `job_id: ID` of `req_commit` is a `Job Queued`."""
+    """Return job and message; convert Torque's `job_id: ID` of `req_commit` to `Job Queued`."""
     if message.startswith("job_id:"):
         return (message[8:] if job == "req_commit" else ""), "Job Queued"
     return job, message
@@ -99,7 +99,7 @@ class LineParser(StatelessLineParser):
         self._suffixes = StateSuffixes(EVENT_SUFFIXES, _format_exit_suffix)
 
     def convert_all_matches(self, matches: list[tuple[str, str, str]]) -> str:
-        """Return the events of all lines; fails at a malformed number, and at Torque's commit."""
+        """Return the events of all lines; fail for a malformed number and for Torque's `req_commit`."""
         prefixes, suffixes = self.prefixes, self._suffixes
         return "".join([f"{prefixes[when]}{job}{suffixes[text]}" for when, job, text in matches])
 
@@ -114,7 +114,7 @@ class LineParser(StatelessLineParser):
 
 @final
 class ExtendedLineParser(TimedLineParser):
-    """Parses all events; remembers which jobs run or are being deleted, and the holds of the others."""
+    """Parses all events; remembers running jobs, jobs that are being deleted, and holds of other jobs."""
 
     pattern = re.compile(_LINE_TEMPLATE.format(types="(0(?:008|01[06]|100))", messages=_EXTENDED_PATTERN))
 
@@ -135,7 +135,7 @@ class ExtendedLineParser(TimedLineParser):
         return f"{prefix}{job}{suffix}" if prefix else ""
 
     def _convert_basic_message(self, job: str, message: str) -> str | None:
-        """Return the suffix for a message that Globus's program knows, too."""
+        """Return the suffix for a message that Globus's program also knows; None for any other."""
         suffix = EVENT_SUFFIXES.get(message) or _format_exit_suffix(message)
         if message == "Job Run":
             self._running_jobs.add(job)

@@ -1,4 +1,4 @@
-"""Grid Engine: the file `$SGE_ROOT/$SGE_CELL/common/reporting`, and its rotated `.0`, `.1` and so on.
+"""Grid Engine: `$SGE_ROOT/$SGE_CELL/common/reporting`, and the rotated `.0`, `.1` and so on.
 
 Format: docs/protocols/seg.md, 3.3. A line has at least 14 fields, separated by colons. The first is
 the time: seconds since 1970, of which ten characters count (Univa writes milliseconds). The second
@@ -13,14 +13,14 @@ is the kind of line:
               delivered             active
               deleted               done, 0: also after the job's own end
 
-With `--extended`, deleted is failed, 0, and only for a job that was never delivered, and not if the
-scheduler deletes a job that has ended. Further events of job_log are then:
+With `--extended`, `deleted` is failed, 0, but no event if the job was delivered before or the
+scheduler is the initiator, because acct then shows the end. Further events of job_log are:
 
     restart, migrate, released      pending
     held, suspended                 suspended
     unsuspended                     active
 
-Without a timestamp everything is replayed.
+Without a timestamp, everything is replayed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ EVENT_SUFFIXES: Final = {
     "delivered": ACTIVE_SUFFIX,
     "deleted": format_event_suffix(DONE),
 }
-"""The suffixes for the events of job_log."""
+"""Events of job_log."""
 EXTENDED_SUFFIXES: Final = {
     "restart": PENDING_SUFFIX,
     "migrate": PENDING_SUFFIX,
@@ -77,7 +77,7 @@ _SETTING_PATTERN: Final = re.compile(
 )
 
 LineFields = tuple[str, str, str, str, str, str, str]
-"""Time; event, job and task of job_log; job, failed:exit and task of acct."""
+"""Time; for job_log event, job and task; for acct job, FAILED:EXIT and task."""
 
 
 def open_source(options: SourceOptions) -> Source:
@@ -91,8 +91,9 @@ def open_source(options: SourceOptions) -> Source:
 def _find_reporting_file(settings: Mapping[str, str]) -> str:
     """Return the path of the reporting file by Grid Engine's own settings; "" if there are none.
 
-    These are sge_root and sge_cell of the configuration, else SGE_ROOT and SGE_CELL of the file
-    sge_config, else of the environment. Raises `EventError` if that file cannot be read.
+    These are `sge_root` and `sge_cell` of the settings (where "undefined" means none), else SGE_ROOT
+    and SGE_CELL in the file `sge_config`, else in the environment. Raises `EventError` if that file
+    cannot be read.
     """
     values = {"SGE_CELL": "default"} | {k: v for k, v in os.environ.items() if k.startswith("SGE_")}
     path = settings.get("sge_config", "")
@@ -111,7 +112,7 @@ def _find_reporting_file(settings: Mapping[str, str]) -> str:
 
 
 def _format_account_suffix(fields: str) -> str | None:
-    """Return the suffix for FAILED:EXIT; None if they are not numbers, or the job goes on."""
+    """Return the suffix for FAILED:EXIT; None if they are malformed, or the job has not ended (exit -1)."""
     failed_text, _, code_text = fields.partition(":")
     failed, code = parse_leading_integer(failed_text), parse_leading_integer(code_text)
     if failed is None or code is None or code_text.startswith("-1"):
@@ -132,7 +133,7 @@ class LineParser(StatelessLineParser):
         self._account_suffixes = StateSuffixes({}, _format_account_suffix)
 
     def convert_all_matches(self, matches: list[LineFields]) -> str:
-        """Return the events of all lines; fails at malformed numbers and at jobs that go on."""
+        """Return the events of all lines; fail if acct has malformed numbers or a job that has not ended."""
         prefixes, suffixes = self.prefixes, self._account_suffixes
         return "".join(
             [
@@ -156,7 +157,7 @@ class LineParser(StatelessLineParser):
 
 @final
 class ExtendedLineParser(TimedLineParser):
-    """Parses all events; remembers which jobs were delivered, so the order of lines matters."""
+    """Parses all events; remembers which tasks run, so the order of lines matters."""
 
     pattern = re.compile(
         _LINE_TEMPLATE.replace("EVENTS", "|".join([*EVENT_SUFFIXES, *EXTENDED_SUFFIXES])).replace(

@@ -1,10 +1,10 @@
 """Slurm: its record of ended jobs (jobcomp/filetxt), and slurmctld's log for the other events.
 
-Formats: docs/protocols/seg.md, 3.5. Both files are named by `--log-path`, once for each, or by a
-`log_path` with a comma between them; a line's kind is recognized by its form. Times are local,
-`YYYY-MM-DDTHH:MM:SS`; slurmctld's have milliseconds.
+Formats: docs/protocols/seg.md, 3.5. Give `--log-path` for each of the two files, or `log_path` with a
+comma between them; lines are recognized by their form. Times are local, `YYYY-MM-DDTHH:MM:SS`;
+slurmctld adds milliseconds.
 
-jobcomp, `JobId=N ... JobState=S ... EndTime=T ... ExitCode=CODE:SIGNAL`, at its end:
+jobcomp, `JobId=N ... JobState=S ... EndTime=T ... ExitCode=CODE:SIGNAL`:
 
     COMPLETED                            done, CODE
     FAILED, without a signal             done, CODE
@@ -23,7 +23,7 @@ With `--extended` also:
     release hold on JobId=N                                      pending
     _slurm_rpc_suspend(resume) for N                             active
 
-The id of an array's member, which slurmctld writes as A_I(N), is N, its own number, as in jobcomp.
+slurmctld writes the id of a member of a job array as A_I(N); it is reported as N, as in jobcomp.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ _LINE_TEMPLATE: Final = (
 _FIRST_TIME: Final = re.compile(rb"EndTime=(\S{19})|^\[(\S{19})", re.MULTILINE)
 
 LineFields = tuple[str, str, str, str, str, str, str, str, str]
-"""Of jobcomp: job, state, time, code, signal; of slurmctld: time, message, job, number of a member."""
+"""jobcomp: job, state, end time, code, signal; slurmctld: time, message, job as written, N of A_I(N)."""
 
 
 def open_source(options: SourceOptions) -> Source:
-    """Open the logs; without a timestamp, from now on."""
+    """Open the logs; without a timestamp, read from now on."""
     since = options.since_or_now
     logs = [RotatedLog(path, 1, _make_start_policy(since)) for path in options.list_log_paths()]
     return LogSource([(log, LineParser(since, extended=options.extended)) for log in logs])
@@ -91,10 +91,7 @@ def _make_start_policy(since: int) -> StartPolicy:
 
 @final
 class LineParser(StatelessLineParser):
-    """Parses lines of either file.
-
-    Each line is converted by itself: clusters do not end a million jobs a second.
-    """
+    """Parses lines of both files. There is no fast path: clusters do not end a million jobs a second."""
 
     def __init__(self, since: int, *, extended: bool) -> None:
         super().__init__(LocalTimePrefixes(parse_iso_minute, since))
@@ -105,12 +102,12 @@ class LineParser(StatelessLineParser):
 
     def convert_match(self, match: LineFields) -> str:
         """Return the event of one line."""
-        job, state, end, code, signal, when, message, name, number = match
+        job, state, end_time, code, signal, when, message, job_text, member_id = match
         if job:
             suffix = self._format_end_suffix(state, int(code), int(signal))
-            prefix = suffix and self.prefixes.format_prefix(end)
+            prefix = suffix and self.prefixes.format_prefix(end_time)
             return f"{prefix}{job}{suffix}" if prefix else ""
-        job = number or name
+        job = member_id or job_text
         prefix = self.prefixes.format_prefix(when) if job.isdigit() else ""
         return f"{prefix}{job}{self._suffixes[message]}" if prefix else ""
 
