@@ -56,18 +56,18 @@ class StandardOutput:
 
     def write_lines(self, data: bytes) -> bool:
         """Write whole lines, as fast as they are read; return False if the generator should end."""
-        rest = memoryview(data)
-        while rest:
+        unsent = memoryview(data)
+        while unsent:
             self._poller.modify(self._output_fd, select.POLLOUT)
             ready = self._wait_until_ready(None)
             if ready is None:
-                self._finish_line(data, len(data) - len(rest))
+                self._finish_line(data, len(data) - len(unsent))
                 return False
             if ready:
-                sent = self._write_available(rest)
+                sent = self._write_available(unsent)
                 if sent is None:
                     return False
-                rest = rest[sent:]
+                unsent = unsent[sent:]
         return True
 
     def wait(self, seconds: float) -> bool:
@@ -98,12 +98,12 @@ class StandardOutput:
         except OSError:
             return False
 
-    def _write_available(self, rest: memoryview) -> int | None:
+    def _write_available(self, unsent: memoryview) -> int | None:
         """Write what fits now; return the number of bytes, or None if the output cannot be written."""
         try:
             if self._nonblocking_fd is None:
-                return os.write(self._output_fd, rest[:_SAFE_WRITE_SIZE])
-            return os.write(self._nonblocking_fd, rest)
+                return os.write(self._output_fd, unsent[:_SAFE_WRITE_SIZE])
+            return os.write(self._nonblocking_fd, unsent)
         except BlockingIOError:
             return 0
         except OSError:
@@ -113,16 +113,16 @@ class StandardOutput:
         """Complete a partly written line, if the reader takes it within `_LAST_LINE_GRACE`."""
         if not written or data[written - 1 : written] == b"\n":
             return
-        rest = memoryview(data)[written : data.index(b"\n", written) + 1]
+        unsent = memoryview(data)[written : data.index(b"\n", written) + 1]
         poll = select.poll()
         poll.register(self._output_fd, select.POLLOUT)
         deadline = time.monotonic() + _LAST_LINE_GRACE
-        while rest and (remaining := deadline - time.monotonic()) > 0:
+        while unsent and (remaining := deadline - time.monotonic()) > 0:
             if poll.poll(remaining * 1000):
-                sent = self._write_available(rest)
+                sent = self._write_available(unsent)
                 if sent is None:
                     return
-                rest = rest[sent:]
+                unsent = unsent[sent:]
 
 
 def _reopen_pipe(fd: int) -> int | None:
@@ -186,9 +186,9 @@ class DailyFileOutput:
 
 def write_all(fd: int, data: bytes) -> None:
     """Write all of the data to a blocking descriptor."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+    unsent = memoryview(data)
+    while unsent:
+        unsent = unsent[os.write(fd, unsent) :]
 
 
 def _parse_day(line: bytes) -> int:

@@ -114,9 +114,9 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
     neither are ignored.
     """
     arguments = Arguments()
-    rest = list(argv)
-    while rest:
-        word = rest.pop(0)
+    remaining_words = list(argv)
+    while remaining_words:
+        word = remaining_words.pop(0)
         if word == "--":
             break
         if word.startswith("--"):
@@ -129,12 +129,12 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if option in _FLAG_OPTIONS:
             setattr(arguments, _FLAG_OPTIONS[option], True)
             if attached and not option.startswith("--"):
-                rest.insert(0, f"-{attached[0]}")
+                remaining_words.insert(0, f"-{attached[0]}")
         elif option in _VALUE_OPTIONS:
-            if not attached and not rest:
+            if not attached and not remaining_words:
                 raise EventError(f"option {option} needs a value")
             attribute, parse_value = _VALUE_OPTIONS[option]
-            setting = parse_value(attached[0] if attached else rest.pop(0))
+            setting = parse_value(attached[0] if attached else remaining_words.pop(0))
             if attribute == "log_paths":
                 arguments.log_paths.append(str(setting))
             else:

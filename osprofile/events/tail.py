@@ -323,18 +323,18 @@ class RotatedLog:
         name, self._newer_name = self._find_newer_name(file), None
         if name is None:
             return True
-        opened = self._open_at_start(name)
-        if opened is None:
+        newer_file = self._open_at_start(name)
+        if newer_file is None:
             return False
         if self._find_newer_name(file) != name:
-            opened.close()
+            newer_file.close()
             return True
         file.close()
-        self._file = opened
+        self._file = newer_file
         return True
 
     def _open_at_start(self, name: str) -> FollowedFile | None:
-        """Open a file and go to the offset where reading begins; return None if it cannot be opened."""
+        """Open a file and go to the offset where reading begins; return None if it cannot be newer_file."""
         try:
             file = FollowedFile(name, self._block_size)
             head = file.read_head()

@@ -90,7 +90,7 @@ def parse_minute(text: str) -> WallTime | None:
     numbers = parse_numbers_at(text, (0, 2), (3, 5), (6, 8), (9, 11))
     if numbers is None:
         return None
-    # A date after tomorrow is last year's; tomorrow is allowed for another time zone.
+    # A date after tomorrow is last year's.
     tomorrow = time.localtime(time.time() + 86_400)
     return (tomorrow.tm_year - (numbers[:2] > (tomorrow.tm_mon, tomorrow.tm_mday)), *numbers)
 

@@ -53,7 +53,7 @@ class ElementReader:
     """Finds the fields of elements; `numbers` are the kinds of events to find."""
 
     def __init__(self, numbers: Collection[int]) -> None:
-        # A key is the 3 characters behind _EVENT_NUMBER_TAG: slicing is faster than parsing the number.
+        # A key is the three characters after _EVENT_NUMBER_TAG, such as `5</` or `10<`.
         self._forms_by_key: dict[str, list[_ElementForm]] = {f"{number}</"[:3]: [] for number in numbers}
         self._ignored_keys = {f"{number}</"[:3] for number in range(100)} - self._forms_by_key.keys()
 

@@ -195,8 +195,8 @@ class LineParser:
     def _format_events(self, matches: list[tuple[str, str, str, str]]) -> str:
         suffixes = self._suffixes
         lines = [
-            f"001;{time_and_job}{_START_SUFFIXES[kind] if kind else suffixes[exit_ or other]}"
-            for kind, time_and_job, exit_, other in matches
+            f"001;{time_and_job}{_START_SUFFIXES[kind] if kind else suffixes[exit_fields or other_fields]}"
+            for kind, time_and_job, exit_fields, other_fields in matches
         ]
         return "".join(lines).replace(" ", ";")
 
@@ -214,14 +214,14 @@ class LineParser:
 
 
 def _drop_older_lines(text: str, times: list[str], earliest: str) -> str:
-    """Return a block without lines older than `first` or than a line before them.
+    """Return a block without lines that are older than `earliest` or than a line before them.
 
     `times` are the times of all lines.
     """
-    latest = accumulate(times, max, initial=earliest)
-    next(latest)
-    lines = zip(text[1:-1].split("\n"), times, latest, strict=True)
-    return "\n".join(["", *(line for line, when, so_far in lines if when >= so_far), ""])
+    latest_times = accumulate(times, max, initial=earliest)
+    next(latest_times)  # skips `earliest`: a line is compared with the latest time up to its own
+    lines = zip(text[1:-1].split("\n"), times, latest_times, strict=True)
+    return "\n".join(["", *(line for line, when, latest in lines if when >= latest), ""])
 
 
 @final

@@ -6,7 +6,7 @@ is the kind of line:
 
     acct      job in field 8, task in 38 (0 if there is none), failed in 14, exit status in 15
               failed is not 0       failed, its number
-              exit status -1        no event: the job goes on
+              exit status -1        no event: the job has not ended
               else                  done, the exit status
     job_log   event in field 4, job in 5, task in 6
               pending               pending
