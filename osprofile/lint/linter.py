@@ -72,7 +72,7 @@ def examine_file(
     """
     file = str(Path(path, "profile.xml") if Path(path).is_dir() else path)
     try:
-        document, problems = reader.parse_document(file, read_profile_bytes(file))
+        document, problems = reader.parse_with_problems(file, read_profile_bytes(file))
     except InvalidProfileError as error:
         return Findings(file, [*error.problems], [])
     except ProfileNotFoundError as error:

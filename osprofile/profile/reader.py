@@ -1,7 +1,7 @@
 """Read a `Document` from bytes, or find all its problems.
 
-`tree` parses the XML, `schema` validates it. Checked here is what a schema cannot express:
-duplicate names, the root of the working directories, names of static scripts.
+`tree` parses the XML, `schema` validates it. This module checks what a schema cannot express:
+duplicate names, allowed names, UspaceRoot.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ if TYPE_CHECKING:
 
     NamedEntity = TypeVar("NamedEntity", Template, Storage, Application, Field, Invocation)
 
-PROFILE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""The allowed names of profiles and of the files of static scripts."""
-PROFILE_NAME_HINT: Final = "a name begins with a letter or digit and has only letters, digits, _ . -"
+FILE_SAFE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""The allowed names of profiles and of static scripts: safe as a part of a path."""
+FILE_SAFE_NAME_HINT: Final = "a name begins with a letter or digit and has only letters, digits, _ . -"
 
 
-def load_document(name: str, data: bytes) -> Document:
-    """Return the document in `data`; `name` is its name in messages (a path).
+def load_document(file_name: str, data: bytes) -> Document:
+    """Return the document in `data`; messages call it `file_name`.
 
     Raises `InvalidProfileError` with every problem of the document.
     """
-    document, problems = parse_document(name, data)
+    document, problems = parse_with_problems(file_name, data)
     if problems:
         raise InvalidProfileError(problems)
     return document
 
 
-def parse_document(name: str, data: bytes) -> tuple[Document, list[Problem]]:
+def parse_with_problems(file_name: str, data: bytes) -> tuple[Document, list[Problem]]:
     """Return a document, valid or not, and its problems in order: the linter needs both.
 
     Raises `InvalidProfileError` if the bytes are not well-formed XML.
     """
-    root = tree.parse_xml(tree.decode_source(name, data))
+    root = tree.parse_xml(tree.decode_source(file_name, data))
     problems = schema.validate_document(root)
     document = _DocumentReader(problems).read_root(root)
-    return document, sorted(problems, key=_get_problem_offset)
+    return document, sorted(problems, key=_get_problem_offset)  # the checks here follow those of the schema
 
 
 def _get_problem_offset(problem: Problem) -> int:
@@ -71,28 +71,26 @@ class _DocumentReader:
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
-        self.reported_offsets = {p.location.offset for p in problems if p.location}
+        self.schema_problem_offsets = {p.location.offset for p in problems if p.location}
 
     def read_root(self, root: Element) -> Document:
         name = root.attributes.get("name", "")
-        if "name" in root.attributes and not PROFILE_NAME_PATTERN.fullmatch(name):
+        if "name" in root.attributes and not FILE_SAFE_NAME_PATTERN.fullmatch(name):
             message = f"profile name {quote_value(name)} is not allowed"
-            self.report_attribute(root, "name", "OSP108", message, PROFILE_NAME_HINT)
+            self.report_invalid_attribute(root, "name", "OSP108", message, FILE_SAFE_NAME_HINT)
         templates = [self.read_template(e) for e in root.children if e.name == "Template"]
         unnamed = [t for t in templates if not t.name]
         for template in unnamed:
-            self.refuse_invocations(template)
-        unique = self.index_by_name("template", [t for t in templates if t.name or t is unnamed[0]])
-        if len(unnamed) > 1:
-            self.report_duplicate("unnamed template", unnamed[1].element, unnamed[0].element)
-        extends = root.attributes.get("extends")
+            self.report_invocations(template)
+        template_by_name = self.index_by_name("template", templates)
+        global_fields = template_by_name.pop("").fields if unnamed else {}
         return Document(
             name=name,
-            extends=extends or None,
+            extends=root.attributes.get("extends") or None,
             uspace_root=self.read_uspace_root(root),
             delimiter=_get_child_text(root, "Delimiter"),
-            templates={name: t for name, t in unique.items() if name},
-            global_fields=dict(unnamed[0].fields) if unnamed else {},
+            templates=template_by_name,
+            global_fields=global_fields,
             storages=self.index_by_name("storage", map(self.read_storage, _list_children(root, "Storage"))),
             applications=self.index_by_name(
                 "application", map(self.read_application, _list_children(root, "Application"))
@@ -101,16 +99,16 @@ class _DocumentReader:
         )
 
     def read_uspace_root(self, root: Element) -> str:
-        element, delimiter = root.find_child("UspaceRoot"), root.find_child("Delimiter")
-        if element is None or delimiter is None:
+        element, delimiter_element = root.find_child("UspaceRoot"), root.find_child("Delimiter")
+        if element is None or delimiter_element is None:
             return ""
-        path, mark = element.text, delimiter.text
-        if not mark:
+        path, delimiter = element.text, delimiter_element.text
+        if not delimiter:
             hint = "it joins the parts of paths: / on any POSIX system"
-            self.problems.append(Problem("OSP106", "Delimiter is empty", delimiter.location, hint))
-        elif not path.startswith(mark) and not re.match(r"[A-Za-z]:" + re.escape(mark), path):
+            self.problems.append(Problem("OSP106", "Delimiter is empty", delimiter_element.location, hint))
+        elif not re.match("(?:[A-Za-z]:)?" + re.escape(delimiter), path):  # `C:` is a drive of Windows
             message = f"UspaceRoot {quote_value(path)} is not an absolute path"
-            hint = f"let it begin with the Delimiter, {mark!r}, and no blank before it"
+            hint = f"begin it with the Delimiter, {delimiter!r}, without leading white space"
             self.problems.append(Problem("OSP106", message, element.source_text.get_location(), hint))
         elif path != path.rstrip():
             message = f"UspaceRoot {quote_value(path)} has white space at its end"
@@ -130,18 +128,18 @@ class _DocumentReader:
             element=element,
         )
 
-    def refuse_invocations(self, template: Template) -> None:
+    def report_invocations(self, template: Template) -> None:
         for invocation in template.invocations.values():
             message = "the unnamed template holds the profile's global fields and has no invocations"
             hint = "give the template a name"
             self.problems.append(Problem("OSP108", message, invocation.location, hint))
 
     def read_invocation(self, element: Element) -> Invocation:
-        parts = _first_children(element)
-        body, script = parts.get("Body"), parts.get("StaticScript")
+        first_child = _first_child_by_name(element)
+        body, script = first_child.get("Body"), first_child.get("StaticScript")
         return Invocation(
             name=element.attributes.get("name", ""),
-            description=_fold_whitespace(parts.get("Description")),
+            description=_fold_whitespace(first_child.get("Description")),
             body=body.source_text if body is not None else None,
             static_script=self.read_static_script(script) if script is not None else None,
             element=element,
@@ -149,33 +147,34 @@ class _DocumentReader:
 
     def read_static_script(self, element: Element) -> StaticScript:
         name = element.attributes.get("fileName", "")
-        if "fileName" in element.attributes and not PROFILE_NAME_PATTERN.fullmatch(name):
+        if "fileName" in element.attributes and not FILE_SAFE_NAME_PATTERN.fullmatch(name):
             message = f"static script file name {quote_value(name)} is not allowed"
-            self.report_attribute(element, "fileName", "OSP107", message, PROFILE_NAME_HINT)
+            self.report_invalid_attribute(element, "fileName", "OSP107", message, FILE_SAFE_NAME_HINT)
         arguments = element.get_attribute_text("arguments")
         return StaticScript(name, arguments, element.source_text, element)
 
     def read_field(self, element: Element) -> Field:
         name = element.attributes.get("name", "")
         if "name" in element.attributes and not _is_field_name(name):
-            hint = "a letter or _, then letters, digits, _ . - and at most one : inside"
-            self.report_attribute(
-                element, "name", "OSP108", f"no replacement can name a field {quote_value(name)}", hint
+            hint = "a name begins with a letter or _ and has only letters, digits, _ . - and at most one : inside"
+            self.report_invalid_attribute(
+                element, "name", "OSP108", f"field name {quote_value(name)} is not allowed", hint
             )
-        get, parts = element.attributes.get, _first_children(element)
-        tags = _list_children(element, "Tag") if "Tag" in parts else ()
-        default, value = parts.get("Default"), parts.get("Value")
+        first_child, attributes = _first_child_by_name(element), element.attributes
+        default, value = first_child.get("Default"), first_child.get("Value")
         return Field(
             name=name,
-            description=_fold_whitespace(parts.get("Description")),
-            minimum=self.read_limit(parts.get("Min")),
-            maximum=self.read_limit(parts.get("Max")),
-            tags=tuple([Tag(t.attributes.get("name", ""), t.text, t) for t in tags]),
+            description=_fold_whitespace(first_child.get("Description")),
+            minimum=self.read_limit(first_child.get("Min")),
+            maximum=self.read_limit(first_child.get("Max")),
+            tags=tuple(
+                [Tag(t.attributes.get("name", ""), t.text, t) for t in _list_children(element, "Tag")]
+            ),
             default=None if default is None else default.text,
             value=None if value is None else value.text,
-            settable=get("isSettable", "true").strip() in {"true", "1"},
-            pattern_text=get(PATTERN_ATTRIBUTE),
-            type=_parse_field_type(get(TYPE_ATTRIBUTE)),
+            settable=attributes.get("isSettable", "true").strip() in {"true", "1"},
+            pattern_text=attributes.get(PATTERN_ATTRIBUTE),
+            type=_parse_field_type(attributes.get(TYPE_ATTRIBUTE)),
             element=element,
         )
 
@@ -184,51 +183,47 @@ class _DocumentReader:
             return None
         try:
             number = float(element.text.strip())  # Python also reads INF and -INF of xs:double
-        except ValueError:  # libxml2 accepts `1e` as a double
-            if element.source_text.get_location().offset not in self.reported_offsets:
+        except ValueError:  # the schema has reported this, except for `1e`: libxml2 accepts it as a double
+            if element.source_text.get_location().offset not in self.schema_problem_offsets:
                 self.problems.append(schema.invalid_limit_problem(element))
             return None
-        if math.isnan(number):
+        if math.isnan(number):  # xs:double has it, but no value can be compared with it
             message = f"{element.name} is NaN, which cannot be a limit"
             self.problems.append(Problem("OSP104", message, element.source_text.get_location()))
         return number
 
     def read_storage(self, element: Element) -> Storage:
-        get = element.attributes.get
-        return Storage(get("name", ""), get("template", ""), element)
+        return Storage(element.attributes.get("name", ""), element.attributes.get("template", ""), element)
 
     def read_application(self, element: Element) -> Application:
-        get = element.attributes.get
         return Application(
-            name=get("name", ""),
+            name=element.attributes.get("name", ""),
             application_name=_get_child_text(element, "ApplicationName"),
             application_version=_get_child_text(element, "ApplicationVersion"),
             description=_get_description(element),
-            template=get("template", ""),
+            template=element.attributes.get("template", ""),
             element=element,
         )
 
     def index_by_name(self, kind: str, entities: Iterable[NamedEntity]) -> dict[str, NamedEntity]:
-        """Return entities by name; of two with the same name keep the first and report the second."""
-        found: dict[str, NamedEntity] = {}
+        """Return the entities by name; of those with the same name keep the first and report the others."""
+        entity_by_name: dict[str, NamedEntity] = {}
         for entity in entities:
-            first = found.setdefault(entity.name, entity)
+            first = entity_by_name.setdefault(entity.name, entity)
             if first is not entity:
-                shown_name = f" {entity.name}" if entity.name else " without a name"
-                self.report_duplicate(kind + shown_name, entity.element, first.element)
-        return found
+                message = f"duplicate {kind} {entity.name or 'without a name'}"
+                hint = f"first defined at {first.location}; remove or rename one of them"
+                self.report_invalid_attribute(entity.element, "name", "OSP105", message, hint)
+        return entity_by_name
 
-    def report_duplicate(self, description: str, second: Element, first: Element) -> None:
-        hint = f"the first one stands at {first.location}; remove or rename one of them"
-        place = second.locate_attribute("name")
-        self.problems.append(Problem("OSP105", f"a second {description} in one place", place, hint))
-
-    def report_attribute(self, element: Element, attribute: str, code: str, message: str, hint: str) -> None:
-        place = element.locate_attribute(attribute)
-        self.problems.append(Problem(code, message, place, hint))
+    def report_invalid_attribute(
+        self, element: Element, attribute: str, code: str, message: str, hint: str
+    ) -> None:
+        self.problems.append(Problem(code, message, element.locate_attribute(attribute), hint))
 
 
 def _is_field_name(name: str) -> bool:
+    # The first test decides about most names, in an eighth of the time.
     return (name.isascii() and name.isidentifier()) or re.fullmatch(FIELD_NAME_PATTERN, name) is not None
 
 
@@ -249,8 +244,7 @@ def _fold_whitespace(element: Element | None) -> str:
     return "" if element is None else " ".join(element.text.split())
 
 
-def _first_children(element: Element) -> dict[str, Element]:
-    """Return the children by name, the first of each name."""
+def _first_child_by_name(element: Element) -> dict[str, Element]:
     return {child.name: child for child in reversed(element.children)}
 
 

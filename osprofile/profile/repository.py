@@ -17,7 +17,7 @@ from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError,
 from osprofile.profile import tree
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.model import Document, Profile
-from osprofile.profile.reader import PROFILE_NAME_HINT, PROFILE_NAME_PATTERN, load_document
+from osprofile.profile.reader import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN, load_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -214,7 +214,7 @@ class Repository:
         return document
 
     def _iter_candidates(self, name: str) -> Iterator[str]:
-        if not PROFILE_NAME_PATTERN.fullmatch(name):
+        if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
             return
         for directory in self.iter_directories():
             for file in (f"{name}/profile.xml", f"{name}.xml"):
@@ -223,8 +223,8 @@ class Repository:
                     yield path
 
     def _format_missing_hint(self, name: str) -> str:
-        if not PROFILE_NAME_PATTERN.fullmatch(name):
-            return PROFILE_NAME_HINT
+        if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
+            return FILE_SAFE_NAME_HINT
         where = ", ".join(filter(paths.isdir, self.iter_directories()))
         return f"{suggest_names(name, self.list_names())} (looked in {where})".lstrip()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import NotFoundError, quote_value
 from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
-from osprofile.profile.reader import PROFILE_NAME_HINT, PROFILE_NAME_PATTERN
+from osprofile.profile.reader import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN
 from osprofile.profile.writer import escape_text, format_fields
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def render_skeleton(name: str, parent: Profile) -> str:
     It has each settable global field of the parent in a comment. The document is valid whichever
     comments are opened. Raises `NotFoundError` for a name that is not allowed.
     """
-    if not PROFILE_NAME_PATTERN.fullmatch(name):
+    if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
         message = f"profile name {quote_value(name)} is not allowed"
-        raise NotFoundError(message, hint=PROFILE_NAME_HINT)
+        raise NotFoundError(message, hint=FILE_SAFE_NAME_HINT)
     return "\n".join([*_document_lines(name, parent), ""])
 
 

@@ -193,7 +193,7 @@ def test_the_name_of_the_file_tells_its_content(name: str) -> None:
     named = {body: get_deployed_name(name, body) for body in ("a", "b", "a\n", "")}
     assert len(set(named.values())) == len(named)
     assert all(
-        re.fullmatch(NAMES[name], one) and reader.PROFILE_NAME_PATTERN.fullmatch(one)
+        re.fullmatch(NAMES[name], one) and reader.FILE_SAFE_NAME_PATTERN.fullmatch(one)
         for one in named.values()
     )
     assert named["a"] == get_deployed_name(name, "a")

@@ -500,7 +500,7 @@ f.xml:1:1: error OSP104 <Profile> ends too early
 f.xml:2:17: error OSP106 UspaceRoot 'var/tmp' is not an absolute path
     <osp:UspaceRoot>var/tmp</osp:UspaceRoot>
                     ^
-    hint: let it begin with the Delimiter, '/', and no blank before it
+    hint: begin it with the Delimiter, '/', without leading white space
 """,
     ),
     "blank root": (
@@ -509,7 +509,7 @@ f.xml:2:17: error OSP106 UspaceRoot 'var/tmp' is not an absolute path
 f.xml:2:17: error OSP106 UspaceRoot ' /u' is not an absolute path
     <osp:UspaceRoot> /u</osp:UspaceRoot>
                     ^
-    hint: let it begin with the Delimiter, '/', and no blank before it
+    hint: begin it with the Delimiter, '/', without leading white space
 """,
     ),
     "blank behind root": (
@@ -527,7 +527,7 @@ f.xml:2:17: error OSP106 UspaceRoot '/u\\n' has white space at its end
 f.xml:2:17: error OSP106 UspaceRoot '' is not an absolute path
     <osp:UspaceRoot></osp:UspaceRoot>
                     ^
-    hint: let it begin with the Delimiter, '/', and no blank before it
+    hint: begin it with the Delimiter, '/', without leading white space
 """,
     ),
     "empty delimiter": (
@@ -545,7 +545,7 @@ f.xml:3:1: error OSP106 Delimiter is empty
 f.xml:2:17: error OSP106 UspaceRoot '/u' is not an absolute path
     <osp:UspaceRoot>/u</osp:UspaceRoot>
                     ^
-    hint: let it begin with the Delimiter, '\\\\', and no blank before it
+    hint: begin it with the Delimiter, '\\\\', without leading white space
 """,
     ),
     # The schema's rules
@@ -605,28 +605,28 @@ f.xml:5:1: error OSP104 in <Field>: missing required attribute 'name'
     "bad field name": (
         in_template('<idb:Field name="A B"/>'),
         """
-f.xml:5:18: error OSP108 no replacement can name a field 'A B'
+f.xml:5:18: error OSP108 field name 'A B' is not allowed
     <idb:Field name="A B"/>
                      ^
-    hint: a letter or _, then letters, digits, _ . - and at most one : inside
+    hint: a name begins with a letter or _ and has only letters, digits, _ . - and at most one : inside
 """,
     ),
     "digit field": (
         in_template('<idb:Field name="2A"/>'),
         """
-f.xml:5:18: error OSP108 no replacement can name a field '2A'
+f.xml:5:18: error OSP108 field name '2A' is not allowed
     <idb:Field name="2A"/>
                      ^
-    hint: a letter or _, then letters, digits, _ . - and at most one : inside
+    hint: a name begins with a letter or _ and has only letters, digits, _ . - and at most one : inside
 """,
     ),
     "empty field name": (
         in_template('<idb:Field name=""/>'),
         """
-f.xml:5:18: error OSP108 no replacement can name a field ''
+f.xml:5:18: error OSP108 field name '' is not allowed
     <idb:Field name=""/>
                      ^
-    hint: a letter or _, then letters, digits, _ . - and at most one : inside
+    hint: a name begins with a letter or _ and has only letters, digits, _ . - and at most one : inside
 """,
     ),
     "unknown attribute": (
@@ -878,64 +878,77 @@ f.xml:4:1: error OSP104 <Application> ends too early
     "two templates": (
         document(template_of("T") + "\n" + template_of("T")),
         """
-f.xml:5:21: error OSP105 a second template T in one place
+f.xml:5:21: error OSP105 duplicate template T
     <idb:Template name="T"></idb:Template>
                         ^
-    hint: the first one stands at f.xml:4:1; remove or rename one of them
+    hint: first defined at f.xml:4:1; remove or rename one of them
 """,
     ),
     "two unnamed": (
         document(template_of("") + "\n" + "<idb:Template name=''/>"),
         """
-f.xml:5:21: error OSP105 a second unnamed template in one place
+f.xml:5:21: error OSP105 duplicate template without a name
     <idb:Template name=''/>
                         ^
-    hint: the first one stands at f.xml:4:1; remove or rename one of them
+    hint: first defined at f.xml:4:1; remove or rename one of them
+""",
+    ),
+    "three unnamed": (
+        document("<idb:Template/>\n<idb:Template/>\n<idb:Template/>"),
+        """
+f.xml:5:1: error OSP105 duplicate template without a name
+    <idb:Template/>
+    ^
+    hint: first defined at f.xml:4:1; remove or rename one of them
+f.xml:6:1: error OSP105 duplicate template without a name
+    <idb:Template/>
+    ^
+    hint: first defined at f.xml:4:1; remove or rename one of them
 """,
     ),
     "two invocations": (
         in_template(invocation("a") + "\n" + invocation("b")),
         """
-f.xml:6:1: error OSP105 a second variation without a name in one place
+f.xml:6:1: error OSP105 duplicate variation without a name
     <idb:Invocation><idb:Body><![CDATA[b]]></idb:Body></idb:Invocation>
     ^
-    hint: the first one stands at f.xml:5:1; remove or rename one of them
+    hint: first defined at f.xml:5:1; remove or rename one of them
 """,
     ),
     "two named": (
         in_template(invocation("a", "X") + "\n" + invocation("b", "X")),
         """
-f.xml:6:23: error OSP105 a second variation X in one place
+f.xml:6:23: error OSP105 duplicate variation X
     <idb:Invocation name="X"><idb:Body><![CDATA[b]]></idb:Body></idb:Invocation>
                           ^
-    hint: the first one stands at f.xml:5:1; remove or rename one of them
+    hint: first defined at f.xml:5:1; remove or rename one of them
 """,
     ),
     "two fields": (
         in_template(field("F") + "\n" + field("F")),
         """
-f.xml:6:18: error OSP105 a second field F in one place
+f.xml:6:18: error OSP105 duplicate field F
     <idb:Field name="F" ></idb:Field>
                      ^
-    hint: the first one stands at f.xml:5:1; remove or rename one of them
+    hint: first defined at f.xml:5:1; remove or rename one of them
 """,
     ),
     "two storages": (
         document('<osp:Storage name="s" template="T"/>\n<osp:Storage name="s" template="T"/>'),
         """
-f.xml:5:20: error OSP105 a second storage s in one place
+f.xml:5:20: error OSP105 duplicate storage s
     <osp:Storage name="s" template="T"/>
                        ^
-    hint: the first one stands at f.xml:4:1; remove or rename one of them
+    hint: first defined at f.xml:4:1; remove or rename one of them
 """,
     ),
     "two apps": (
         document(application("a", "x", "1") + "\n" + application("a", "y", "1")),
         """
-f.xml:5:24: error OSP105 a second application a in one place
+f.xml:5:24: error OSP105 duplicate application a
     <osp:Application name="a" template="T"><osp:ApplicationName>y</osp:ApplicationName><osp:ApplicationV...
                            ^
-    hint: the first one stands at f.xml:4:1; remove or rename one of them
+    hint: first defined at f.xml:4:1; remove or rename one of them
 """,
     ),
     "global invocations": (
@@ -988,7 +1001,7 @@ f.xml:4:1: error OSP102 not readable by libxml2: xmlns:x: 'a b' is not a valid U
 f.xml:2:17: error OSP106 UspaceRoot 'u' is not an absolute path
     <osp:UspaceRoot>u</osp:UspaceRoot>
                     ^
-    hint: let it begin with the Delimiter, '/', and no blank before it
+    hint: begin it with the Delimiter, '/', without leading white space
 f.xml:5:31: error OSP104 attribute type='int': value must be one of ['integer', 'number', 'text']
     <idb:Field name="F" ext:type="int">
                                   ^
