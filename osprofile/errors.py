@@ -114,17 +114,17 @@ def suggest_names(name: str, candidates: Iterable[str]) -> str:
     from difflib import get_close_matches  # late: needed only for errors, and slow to import
 
     names = sorted(set(candidates))
-    by_fold = {n.casefold(): n for n in names}
-    close = get_close_matches(name.casefold(), by_fold, n=3, cutoff=0.6)
-    if close:
-        return f"did you mean {_join_with_or([by_fold[c] for c in close])}?"
+    name_by_casefold = {n.casefold(): n for n in names}
+    close_matches = get_close_matches(name.casefold(), name_by_casefold, n=3, cutoff=0.6)
+    if close_matches:
+        return f"did you mean {_join_with_or([name_by_casefold[c] for c in close_matches])}?"
     if len(names) > 30:
         return f"there are {len(names)}: {', '.join(names[:30])}, ..."
     return f"known: {', '.join(names)}" if names else ""
 
 
-def _join_with_or(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+def _join_with_or(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 class OSProfileError(Exception):

@@ -13,21 +13,21 @@ def atomic_write(path: str, data: bytes) -> None:
     The mode of an existing file is kept; a symbolic link is replaced, not followed. Raises
     `OSError` with this path as its file name.
     """
-    folder, name = paths.split(path)
-    new = paths.join(folder, f".{name[:64]}.{os.urandom(4).hex()}.new")
+    directory, name = paths.split(path)
+    temporary_path = paths.join(directory, f".{name[:64]}.{os.urandom(4).hex()}.new")
     try:
-        number = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
-            with os.fdopen(number, "wb") as file:
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 mode = _get_file_mode(path)
                 if mode is not None:
-                    os.fchmod(number, mode)
-                os.fsync(number)
-            os.replace(new, path)
+                    os.fchmod(descriptor, mode)
+                os.fsync(descriptor)
+            os.replace(temporary_path, path)
         except BaseException:
-            os.unlink(new)
+            os.unlink(temporary_path)
             raise
     except OSError as error:
         error.filename, error.filename2 = path, None  # the user does not know the temporary file

@@ -33,11 +33,11 @@ class Source:
     def _get_line_starts(self) -> list[int]:
         if self._line_starts is None:
             # CR LF and a lone CR end a line for XML too (XML 1.0, 2.11).
-            normal = self.data.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
-            starts, at = [0], normal.find(b"\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = normal.find(b"\n", at + 1)
+            normalized = self.data.replace(b"\r\n", b" \n").replace(b"\r", b"\n")
+            starts, line_end = [0], normalized.find(b"\n")
+            while line_end >= 0:
+                starts.append(line_end + 1)
+                line_end = normalized.find(b"\n", line_end + 1)
             self._line_starts = starts
         return self._line_starts
 
@@ -89,19 +89,19 @@ class Location(NamedTuple):
         stay: `errors.format_message` replaces them in the whole message.
         """
         line, column = self.source.get_line_and_column(self.offset)
-        whole = self.source.get_line_text(line)
+        line_text = self.source.get_line_text(line)
         # A document may be one line of megabytes: only what may be shown is processed.
-        begin, end = max(0, column - 1 - width), column + width
-        text = whole[begin:end]
-        at = len(text[: column - 1 - begin].expandtabs(_TAB_STOP))
+        window_start, window_end = max(0, column - 1 - width), column + width
+        text = line_text[window_start:window_end]
+        caret = len(text[: column - 1 - window_start].expandtabs(_TAB_STOP))
         text = text.expandtabs(_TAB_STOP)
         if len(text) > width:
-            first = max(0, min(at - width // 2, len(text) - width))
-            left = "..." if begin + first else ""
-            right = "..." if first + width < len(text) or end < len(whole) else ""
-            text = left + text[first : first + width] + right
-            at += len(left) - first
-        return f"    {text}\n    {' ' * at}^"
+            shown_start = max(0, min(caret - width // 2, len(text) - width))
+            left_mark = "..." if window_start + shown_start else ""
+            right_mark = "..." if shown_start + width < len(text) or window_end < len(line_text) else ""
+            text = left_mark + text[shown_start : shown_start + width] + right_mark
+            caret += len(left_mark) - shown_start
+        return f"    {text}\n    {' ' * caret}^"
 
     def __str__(self) -> str:
         line, column = self.source.get_line_and_column(self.offset)
@@ -141,11 +141,11 @@ class SourceText:
 
     def get_location(self, offset: int = 0) -> Location:
         """Return the location of the character at `offset`; the text's length stands for its end."""
-        at = bisect_right(self.anchors, (offset, 1 << 62)) - 1
-        if at < 0:
+        index = bisect_right(self.anchors, (offset, 1 << 62)) - 1
+        if index < 0:
             return Location(self.source, self.anchors[0][1] if self.anchors else 0)
-        start, byte = self.anchors[at]
-        return Location(self.source, byte + len(self.text[start:offset].encode("utf-8")))
+        anchor, byte_offset = self.anchors[index]
+        return Location(self.source, byte_offset + len(self.text[anchor:offset].encode("utf-8")))
 
     def __str__(self) -> str:
         return self.text

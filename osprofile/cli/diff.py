@@ -83,7 +83,7 @@ def diff(
             new,
             templates=scope.templates,
             global_fields=scope.global_fields,
-            include_root=scope.uses_root,
+            include_uspace_root=scope.uses_uspace_root,
         )
     if json:
         common.print_json(_encode_comparison(old, new, changes, pairs))

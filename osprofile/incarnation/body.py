@@ -8,7 +8,7 @@ r"""Bodies of invocations: literal text and replacements (OS Profile 0.3, 2.1).
     TO           = up to the first ">" without a backslash before it, in one line
 
 A backslash and the character after it are one pair. A `<` that begins no replacement is literal
-text, and so is one after another `<` (`<<EOF>`, `<<<WORD>`). FROM is a Java regular expression
+text, and so is a `<` after another one (`<<EOF>`, `<<<WORD>`). FROM is a Java regular expression
 and TO a Java replacement, both as written.
 """
 
@@ -76,19 +76,19 @@ class TemplateBody(NamedTuple):
 
 def parse_body(source: SourceText) -> TemplateBody:
     """Return the parsed body. Every text is valid."""
-    text, segments, at = source.text, list[str | Replacement](), 0
-    for found in _find_replacements(text):
-        if found.start > at:
-            segments.append(text[at : found.start])
-        segments.append(found)
-        at = found.end
-    if at < len(text):
-        segments.append(text[at:])
+    text, segments, position = source.text, list[str | Replacement](), 0
+    for replacement in _find_replacements(text):
+        if replacement.start > position:
+            segments.append(text[position : replacement.start])
+        segments.append(replacement)
+        position = replacement.end
+    if position < len(text):
+        segments.append(text[position:])
     return TemplateBody(source, tuple(segments))
 
 
 def get_literal_pair(replacement: Replacement) -> tuple[str, str] | None:
-    """Return old and new text of a replacement that does no more than `value.replace(old, new)`.
+    """Return the arguments of `str.replace` for a replacement that does no more than that.
 
     None for `<NAME>`, and if FROM or TO have special characters.
     """
@@ -98,20 +98,20 @@ def get_literal_pair(replacement: Replacement) -> tuple[str, str] | None:
 
 
 def _find_replacements(text: str) -> Iterator[Replacement]:
-    at = open_until = 0
-    while begin := _REPLACEMENT_START.search(text, at):
-        start, at = begin.span()
-        if begin[2] == ">":
-            yield Replacement(begin[1], None, None, start, at)
-        elif at > open_until and (rest := _FROM_AND_TO.match(text, at)):
-            yield Replacement(begin[1], rest[1], rest[2], start, at := rest.end())
-        elif at > open_until:
-            # If one TO has no end, no later one of the line has: do not read the line again.
-            open_until = _find_line_end(text, at)
+    position = searched_until = 0
+    while start_match := _REPLACEMENT_START.search(text, position):
+        start, position = start_match.span()
+        if start_match[2] == ">":
+            yield Replacement(start_match[1], None, None, start, position)
+        elif position > searched_until and (end_match := _FROM_AND_TO.match(text, position)):
+            yield Replacement(start_match[1], end_match[1], end_match[2], start, position := end_match.end())
+        elif position > searched_until:
+            # If one TO has no end, no later one on the line has: searching again would take quadratic time.
+            searched_until = _find_line_end(text, position)
 
 
-def _find_line_end(text: str, at: int) -> int:
-    match = _LINE_END.search(text, at)
+def _find_line_end(text: str, position: int) -> int:
+    match = _LINE_END.search(text, position)
     return match.start() if match else len(text)
 
 
@@ -134,8 +134,9 @@ def compile_replacement(body: TemplateBody, replacement: Replacement) -> Callabl
 
 def describe_regex_error(body: TemplateBody, replacement: Replacement, error: JavaRegexError) -> Problem:
     """Return the problem for an error of FROM or TO, with its location in the document."""
+    # If FROM equals TO, the error is in FROM, which is compiled first.
     in_replacement = error.text == replacement.replacement != replacement.pattern
     start = replacement.replacement_start if in_replacement else replacement.pattern_start
-    what = "replacement" if in_replacement else "regular expression"
-    message = f"in <{replacement.name}/...>: bad Java {what}: {error.message}"
+    part = "replacement" if in_replacement else "regular expression"
+    message = f"in <{replacement.name}/...>: bad Java {part}: {error.message}"
     return Problem("OSP401", message, body.source.get_location(start + error.index), error.hint)

@@ -1,4 +1,4 @@
-"""Compare the scripts that two profiles make of the same request."""
+"""Compare the scripts of two profiles for the same request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ProfileInContext(NamedTuple):
 
 @final
 class RenderedScript(NamedTuple):
-    """A script of one side, with the static scripts it runs, or the error if there is none."""
+    """A script of one profile, followed by the static scripts that it runs, or the error instead."""
 
     text: str
     error: OSProfileError | None
@@ -61,18 +61,18 @@ class ScriptPair(NamedTuple):
 
 @final
 class TemplateScope(NamedTuple):
-    """The templates and global fields that a template's scripts are made of: for `difference`.
+    """What a template's scripts depend on: arguments for `difference.compare_profiles`.
 
-    `uses_root`: UspaceRoot and Delimiter are among them, by way of WORKING_DIRECTORY.
+    `uses_uspace_root` says that they use UspaceRoot and Delimiter: WORKING_DIRECTORY begins with them.
     """
 
     templates: frozenset[str]
     global_fields: frozenset[str]
-    uses_root: bool
+    uses_uspace_root: bool
 
 
 TemplateVariation = tuple[str, str]
-"""A template and a variation."""
+"""The names of a template and of one of its variations."""
 
 
 @final
@@ -98,41 +98,41 @@ def find_common_variations(
         if all(errors) and errors[0] is not None:
             raise errors[0]
     return tuple(
-        (name, other)
+        (name, common)
         for name in names
         if name in old.templates and name in new.templates
-        for other in old.templates[name].invocations
-        if other in new.templates[name].invocations and variation in {None, other}
+        for common in old.templates[name].invocations
+        if common in new.templates[name].invocations and variation in {None, common}
         if template is not None
         or name != BIN_TEMPLATE
-        or other not in BIN_FIELDS  # only the engine uses these
+        or common not in BIN_FIELDS  # only the engine uses these
     )
 
 
 def _find_lookup_error(profile: Profile, template: str, variation: str | None) -> OSProfileError | None:
     try:
-        found = profile.get_template(template)
+        declared = profile.get_template(template)
         if variation is not None:
-            found.get_invocation(variation)
+            declared.get_invocation(variation)
     except OSProfileError as error:
         return error
     return None
 
 
 def collect_scope(old: Profile, new: Profile, template: str, application: str | None) -> TemplateScope:
-    """Return what a template's scripts are made of in either profile, START's parts included.
+    """Return what a template's scripts depend on in either profile, including START's parts.
 
     Raises `InvalidProfileError`.
     """
-    templates, fields, root = {template}, set[str](), False
+    templates, fields, uses_uspace_root = {template}, set[str](), False
     for profile in (old, new):
-        found = profile.templates.get(template)
-        variations = [(template, name) for name in found.invocations] if found else []
-        for plan in _get_plans(profile, variations, application):
+        declared = profile.templates.get(template)
+        variations = [(template, name) for name in declared.invocations] if declared else []
+        for plan in _iter_plans(profile, variations, application):
             templates.update(t.name for t in plan.templates)
             fields.update(plan.declarations)
-            root = root or "WORKING_DIRECTORY" in plan.uses
-    return TemplateScope(frozenset(templates), frozenset(fields), root)
+            uses_uspace_root = uses_uspace_root or "WORKING_DIRECTORY" in plan.uses
+    return TemplateScope(frozenset(templates), frozenset(fields), uses_uspace_root)
 
 
 def compare_scripts(
@@ -163,10 +163,10 @@ def compare_scripts(
     return tuple(pair for pair in pairs if pair.variation or pair.template not in parts)
 
 
-def _get_plans(
+def _iter_plans(
     profile: Profile, variations: Iterable[TemplateVariation], application: str | None
 ) -> Iterator[Plan]:
-    """Yield the plans that can be made: a part may be missing, such as JOB_EPILOGUE."""
+    """Yield the plans that can be compiled: a part may be missing, such as JOB_EPILOGUE."""
     for template, variation in variations:
         try:
             yield get_plan(profile, template, variation, application)
@@ -180,18 +180,18 @@ def _check_request(
     variations: list[TemplateVariation],
     request: ComparisonRequest,
 ) -> None:
-    """Raise for a name that neither side knows: it is a mistake, not a difference."""
+    """Raise an error for a name that neither side knows: it is a mistake, not a difference."""
     sides, application = (old, new), request.application
     if application and not any(_has_application(s.profile, application) for s in sides):
         find_application(old.profile, application)
-    known = set[str]()
+    known_names = set[str]()
     for side in sides if request.fields else ():
-        for plan in _get_plans(side.profile, variations, application):
-            known.update(plan.declarations, plan.uses)
+        for plan in _iter_plans(side.profile, variations, application):
+            known_names.update(plan.declarations, plan.uses)
     for name in request.fields:
-        if name not in known:
+        if name not in known_names:
             message = f"field {quote_name(name)} is used by neither profile"
-            raise UnknownFieldError(message, field=name, hint=suggest_names(name, known))
+            raise UnknownFieldError(message, field=name, hint=suggest_names(name, known_names))
 
 
 def _has_application(profile: Profile, application: str) -> bool:
@@ -209,7 +209,7 @@ def _find_start_parts(
     parts = [
         {t.name for t in plan.templates if plan.application is not None}
         for side in (old, new)
-        for plan in _get_plans(side.profile, [("START", "")], request.application)
+        for plan in _iter_plans(side.profile, [("START", "")], request.application)
     ]
     return frozenset(parts[0] & parts[1]) - {"START"} if len(parts) == 2 else frozenset()
 
@@ -220,16 +220,16 @@ def _render_script(
     profile, application = side.profile, request.application
     try:
         plan = get_plan(profile, template, variation, application)
-        used = {*plan.declarations, *plan.uses}
-        found = incarnate(
+        used_names = {*plan.declarations, *plan.uses}
+        incarnation = incarnate(
             profile,
             template,
             variation=variation,
             application=application,
-            fields={name: value for name, value in request.fields.items() if name in used},
+            fields={name: value for name, value in request.fields.items() if name in used_names},
             context=side.context,
         )
     except (IncarnationError, NotFoundError, JavaRegexTimeoutError) as error:
         return RenderedScript("", error)
-    scripts = [f"\n# {script.path}\n{script.body}" for script in found.static_scripts]
-    return RenderedScript("".join([found.text, *scripts]), None)
+    scripts = [f"\n# {script.path}\n{script.body}" for script in incarnation.static_scripts]
+    return RenderedScript("".join([incarnation.text, *scripts]), None)

@@ -1,7 +1,7 @@
 """Compiled texts: alternating literals and slots, each slot filled by one use of a field.
 
-Filling a text is one slice assignment, since it decides the speed of an incarnation. Only `trace`
-reads what a slot stands for.
+A text is filled by one slice assignment, since this takes most of the time of an incarnation. Only
+`trace` reads what a slot stands for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Values = dict[str, str]
 
 @final
 class FieldUse(NamedTuple):
-    """One place where a body uses a field."""
+    """One replacement in a body that uses a field."""
 
     name: str
     template: Template
@@ -31,7 +31,7 @@ class FieldUse(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the replacement begins."""
+        """The location of the replacement."""
         return self.body.locate_replacement(self.replacement)
 
 
@@ -50,15 +50,16 @@ class TextSlot(NamedTuple):
 
 @final
 class CompiledText:
-    """A compiled text: literals, keys into the values, and nested texts that stand in them."""
+    """Literals that alternate with keys, whose values fill the slots between the literals."""
 
     __slots__ = ("_getter", "_keys", "_literals", "_slots")
 
     def __init__(self, parts: Sequence[str], keys: Sequence[str], slots: Sequence[TextSlot] = ()) -> None:
-        """Take the parts, with literals at even indexes, and the keys for the odd ones, in order."""
+        """Take the parts, with literals at even indexes and slots at odd ones, and the key of each slot."""
         self._literals = list(parts)
         self._keys = tuple(keys)
         self._slots = tuple(slots)
+        # With a single key, itemgetter would return a value instead of a tuple.
         self._getter = itemgetter(*keys) if len(keys) > 1 else None
 
     def replace_keys(self, keys: Mapping[str, str]) -> CompiledText:
@@ -75,7 +76,7 @@ class CompiledText:
         return "".join(parts)
 
     def fill_line(self, values: Mapping[str, str]) -> str:
-        """Return the text without its last line end: a path, a part of a script."""
+        """Return the text without its last line end: for a path or a part of a script."""
         return self.fill_slots(values).removesuffix("\n")
 
     def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
@@ -91,7 +92,7 @@ class CompiledText:
 class ValueStep(NamedTuple):
     """The computation of one value: `values[key] = compute_value(values)`, in the order of the steps.
 
-    `parts` are the nested texts that `compute_value` joins, if the value is made of such.
+    `parts` are the nested texts that `compute_value` joins, if it joins any.
     """
 
     key: str

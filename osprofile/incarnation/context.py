@@ -15,7 +15,7 @@ def get_user_name() -> str:
 
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:  # a uid without an entry, as containers have
+    except KeyError:  # a uid without an entry, as in a container
         return str(os.geteuid())
 
 
@@ -29,8 +29,8 @@ def generate_unique_name() -> str:
 def working_directory(profile: Profile, user: str, name: str) -> str:
     """Return the path of a job's working directory: UspaceRoot, user, name (OS Profile 0.3, 1)."""
     root = profile.uspace_root
-    joint = "" if root.endswith(profile.delimiter) else profile.delimiter
-    return f"{root}{joint}{user}{profile.delimiter}{name}"
+    separator = "" if root.endswith(profile.delimiter) else profile.delimiter
+    return f"{root}{separator}{user}{profile.delimiter}{name}"
 
 
 def new_context(profile: Profile) -> dict[str, str]:

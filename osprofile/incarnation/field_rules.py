@@ -28,21 +28,20 @@ if TYPE_CHECKING:
     from osprofile.source import Location
 
 NUMBER_PATTERN: Final = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
-"""The syntax of a number."""
 
 MAX_INTEGER: Final = 2**63 - 1
 """The largest integer that `sh` computes with: an integer field may stand in `$((...))`."""
 
 PROFILE_NAME: Final = "PROFILE_NAME"
-"""The profile's name: it distinguishes the jobs of two batch systems that share a home directory."""
+"""The field with the profile's name: it distinguishes jobs of two batch systems that share a home directory."""
 USPACE_ROOT: Final = "USPACE_ROOT"
-"""The profile's UspaceRoot, below which working directories are made."""
+"""The field with the profile's UspaceRoot, below which working directories are created."""
 SPECIAL_FIELDS: Final = frozenset(
     {"USER_NAME", "WORKING_DIRECTORY", "SSH:HOST", "SSH:PORT", PROFILE_NAME, USPACE_ROOT}
 )
 TARGET_SYSTEM_INFO_PREFIX: Final = "TargetSystemInfo:"
 JOB_SCRIPT: Final = "JOB_SCRIPT"
-"""The text of prologue, application and epilogue, which the engine supplies to START."""
+"""The field with the text of prologue, application and epilogue, which the engine supplies to START."""
 
 
 def is_special_field(name: str) -> bool:
@@ -113,13 +112,13 @@ def is_within_limits(value: str, minimum: float | None, maximum: float | None) -
     except InvalidOperation:  # an exponent of twenty digits: closer to 0 than any limit
         exact = Decimal(repr(float(value)))
     # `repr` returns a limit as its author wrote it, so that 0.1 lies within a limit of 0.1.
-    low = minimum is None or exact >= Decimal(repr(minimum))
-    return low and (maximum is None or exact <= Decimal(repr(maximum)))
+    above_minimum = minimum is None or exact >= Decimal(repr(minimum))
+    return above_minimum and (maximum is None or exact <= Decimal(repr(maximum)))
 
 
 @final
 class ValueCheck(NamedTuple):
-    """A rule for a field's values: its name, what it allows, its location in the profile.
+    """A check of a field's values: its name, what it allows, its location in the profile.
 
     `enforce` raises `ValueRefusedError` for a value (tags applied, not empty) that violates it; its
     second argument is what the message calls the value.
@@ -138,23 +137,22 @@ def list_checks(field: Field) -> tuple[ValueCheck, ...]:
 
 def _iter_checks(field: Field) -> Iterator[ValueCheck]:
     if field.type == "integer":
-        place = field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
-        yield ValueCheck("type", field.type, place, partial(_check_integer, field))
+        location = field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
+        yield ValueCheck("type", field.type, location, partial(_check_integer, field))
     elif is_numeric_field(field):
         typed = field.type == "number"
-        place = (
+        location = (
             field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
             if typed
             else field.location
         )
-        yield ValueCheck("type", "number", place, partial(_check_number, field))
+        yield ValueCheck("type", "number", location, partial(_check_number, field))
     for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
         if limit is not None:
-            place = field.locate_child(name)
-            yield ValueCheck(name, format_number(limit), place, partial(_check_limit, field, name, limit))
-    if field.pattern_text is not None:
-        place = field.find_declaration("pattern_text").element.locate_attribute(PATTERN_ATTRIBUTE)
-        yield ValueCheck("pattern", field.pattern_text, place, partial(_check_pattern, field))
+            location = field.locate_child(name)
+            yield ValueCheck(name, format_number(limit), location, partial(_check_limit, field, name, limit))
+    if (pattern := field.pattern) is not None:
+        yield ValueCheck("pattern", pattern.text, pattern.get_location(), partial(_check_pattern, field))
 
 
 def check_value(field: Field, value: str, raw_value: str | None = None) -> None:
@@ -168,18 +166,18 @@ def check_value(field: Field, value: str, raw_value: str | None = None) -> None:
     label = f"field {field.name}: {quote_value(value)}"
     if raw_value is not None and raw_value != value:
         label += f" (the value of tag {quote_value(raw_value)})"
-    for rule in _iter_checks(field):
-        rule.enforce(value, label)
+    for check in _iter_checks(field):
+        check.enforce(value, label)
 
 
 def _check_integer(field: Field, value: str, label: str) -> None:
-    place = field.location
+    location = field.location
     if not is_integer(value):
         hint = "digits only, and no leading zero, which a shell takes for an octal number"
-        raise ValueRefusedError(f"{label} is not an integer", field=field.name, location=place, hint=hint)
-    if int(value[:20]) > MAX_INTEGER:
+        raise ValueRefusedError(f"{label} is not an integer", field=field.name, location=location, hint=hint)
+    if int(value[:20]) > MAX_INTEGER:  # Python refuses to convert more than 4,300 digits
         hint = f"a shell computes up to {MAX_INTEGER}"
-        raise ValueRefusedError(f"{label} is too large", field=field.name, location=place, hint=hint)
+        raise ValueRefusedError(f"{label} is too large", field=field.name, location=location, hint=hint)
 
 
 def _check_number(field: Field, value: str, label: str) -> None:
@@ -194,28 +192,28 @@ def _check_number(field: Field, value: str, label: str) -> None:
 
 
 def _check_limit(field: Field, name: str, limit: float, value: str, label: str) -> None:
-    low = name == "Min"
-    fits = is_within_limits(value, limit, None) if low else is_within_limits(value, None, limit)
+    is_minimum = name == "Min"
+    fits = is_within_limits(value, limit, None) if is_minimum else is_within_limits(value, None, limit)
     if not fits:
-        word = "below" if low else "above"
-        message = f"{label} is {word} the {name} of {format_number(limit)}"
-        place, hint = field.locate_child(name), f"allowed: {format_range(field)}"
-        raise ValueRefusedError(message, field=field.name, location=place, hint=hint)
+        relation = "below" if is_minimum else "above"
+        message = f"{label} is {relation} the {name} of {format_number(limit)}"
+        location, hint = field.locate_child(name), f"allowed: {format_range(field)}"
+        raise ValueRefusedError(message, field=field.name, location=location, hint=hint)
 
 
 def _check_pattern(field: Field, value: str, label: str) -> None:
     pattern = _compile_pattern(field)
     if pattern is not None and not pattern.accepts(value):
         message = f"{label} does not match the pattern {field.pattern_text}"
-        place = field.find_declaration("pattern_text").element.locate_attribute(PATTERN_ATTRIBUTE)
-        raise ValueRefusedError(message, field=field.name, location=place, hint=field.description)
+        location = field.find_declaration("pattern_text").element.locate_attribute(PATTERN_ATTRIBUTE)
+        raise ValueRefusedError(message, field=field.name, location=location, hint=field.description)
 
 
 @final
 class FieldRule:
-    """Tags and checks of a field, prepared for many values: see `resolve_value`.
+    """Tags and checks of a field, prepared for many values.
 
-    It caches its results: jobs repeat their queues and node counts. Only fields that have a tag, a
+    `resolved_values` caches results: jobs repeat their queues and node counts. `incarnate` reads it. Only fields that have a tag, a
     type, a limit or a pattern need one.
     """
 
@@ -236,7 +234,7 @@ class FieldRule:
         self._tag_values = {name: tag.value for name, tag in self._tags_by_name.items()}
         self._min_integer = 0 if field.minimum is None else field.minimum
         self._max_integer = MAX_INTEGER if field.maximum is None else field.maximum
-        # A quick test that may accept a value; `check_value` decides about all others.
+        # A quick test; `check_value` decides about the values that it does not accept.
         self._accepts: Callable[[str], bool] = self._prepare_and_accept
         if field.type == "integer":
             self._accepts = self._accepts_integer
@@ -269,22 +267,22 @@ class FieldRule:
                 check_value(self._field, value, raw_value)
         except JavaRegexTimeoutError as error:
             raise field_timeout_error(self._field.name, error) from None
-        known = self.resolved_values
-        if len(known) >= _MAX_CACHED_VALUES:
-            known.clear()
+        cache = self.resolved_values
+        if len(cache) >= _MAX_CACHED_VALUES:
+            cache.clear()
         if len(raw_value) <= _MAX_CACHED_LENGTH:
-            known[raw_value] = value
+            cache[raw_value] = value
         return value
 
     def _prepare_and_accept(self, value: str) -> bool:
-        """Choose the test at the first value: a pattern is compiled only when it is needed."""
+        """Compile the pattern at the first value, since most patterns are never used; then test the value."""
         pattern = _compile_pattern(self._field)
         self._accepts = pattern.accepts if pattern is not None else _accept_all
         return self._accepts(value)
 
     def _accepts_integer(self, value: str) -> bool:
-        is_plain = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
-        if not (is_plain and self._min_integer <= int(value) <= self._max_integer):
+        is_canonical = value.isdigit() and value.isascii() and value[0] != "0" and len(value) < 19
+        if not (is_canonical and self._min_integer <= int(value) <= self._max_integer):
             return False
         pattern = _compile_pattern(self._field)
         return pattern is None or pattern.accepts(value)
@@ -297,7 +295,9 @@ def field_timeout_error(name: str, error: JavaRegexTimeoutError) -> JavaRegexTim
 
 
 _MAX_CACHED_VALUES: Final = 512
-_MAX_CACHED_LENGTH: Final = 200
+_MAX_CACHED_LENGTH: Final = (
+    200  # longer values, such as arguments, hardly repeat; a cache takes 100 KB at most
+)
 
 
 def _accept_all(_value: str) -> bool:
@@ -322,8 +322,8 @@ def _compile_pattern(field: Field) -> javaregex.Pattern | None:
     except JavaRegexError as error:
         message = f"field {field.name}: bad Java regular expression: {error.message}"
         element = field.find_declaration("pattern_text").element
-        place = element.get_attribute_text(PATTERN_ATTRIBUTE).get_location(error.index)
-        raise InvalidProfileError([Problem("OSP401", message, place, error.hint)]) from None
+        location = element.get_attribute_text(PATTERN_ATTRIBUTE).get_location(error.index)
+        raise InvalidProfileError([Problem("OSP401", message, location, error.hint)]) from None
 
 
 def format_number(number: float) -> str:

@@ -49,7 +49,7 @@ class Incarnation:
     """A template turned into text.
 
     `text` is the script; `static_scripts` must be deployed for it to run; `warnings` are sentences
-    for the caller's log; `fields` has the origin of each value. It must not be changed.
+    for the caller's log; `fields` has the origin of each value. Treat it as immutable.
     """
 
     __slots__ = ("_inputs", "static_scripts", "text", "warnings")
@@ -62,7 +62,7 @@ class Incarnation:
         request: Mapping[str, str],
         context: Mapping[str, str],
     ) -> None:
-        """Fill `compiled_text`, one of the plan's two texts; raise `KeyError` if a value is missing."""
+        """Fill `compiled_text`, one of the plan's two texts; raise `KeyError` with the name of a missing value."""
         self.text = compiled_text.fill_slots(values)
         self.static_scripts = _render_static_scripts(plan, values) if plan.static_scripts else ()
         self.warnings: tuple[str, ...] = ()
@@ -97,13 +97,13 @@ class Incarnation:
 
     @property
     def trace_inputs(self) -> tuple[Plan, CompiledText, Values]:
-        """The plan, the text of it that was filled, and the values: `trace` explains them."""
-        plan, values, _request, _context, used = self._inputs
-        return plan, used, values
+        """The plan, the one of its two texts that was filled, and the values, for `trace`."""
+        plan, values, _request, _context, text = self._inputs
+        return plan, text, values
 
     def list_sources(self, name: str) -> Iterator[tuple[ValueOrigin, str]]:
         """Yield all sources that have a value for a field, in order of precedence: the first wins."""
-        plan, _values, request, context, _used = self._inputs
+        plan, _values, request, context, _text = self._inputs
         sources: tuple[tuple[ValueOrigin, Mapping[str, str]], ...] = (
             ("fixed", plan.fixed),
             ("request", request),
@@ -129,7 +129,7 @@ def incarnate(
     context: Mapping[str, str] | None = None,
     strict: bool = False,
 ) -> Incarnation:
-    """Return the text of a template of a resolved profile (OS Profile 0.3, 2), with its origins.
+    """Return the script of a template of a resolved profile (OS Profile 0.3, 2).
 
     `fields` is the request: values by field name, not trusted. `context` holds the special fields
     (USER_NAME, WORKING_DIRECTORY, `TargetSystemInfo:XXX`, `SSH:HOST`, `SSH:PORT`) and those of the
@@ -183,7 +183,10 @@ def static_scripts(
 def _resolve_values(
     plan: Plan, request: Mapping[str, str], context: Mapping[str, str]
 ) -> tuple[Values, CompiledText]:
-    """Return the checked values by key, and the text to fill; `KeyError` if a value is missing."""
+    """Return the checked values by key, and the text to fill.
+
+    Raises `KeyError` with the name of a required field that has no value.
+    """
     values = {**plan.defaults, **context, **request, **plan.fixed}
     joined = _join_simple_values(request, context)
     if joined is None:
@@ -191,12 +194,12 @@ def _resolve_values(
     for name in plan.required:
         if not values[name]:
             raise KeyError(name)
-    for name, known, rule in plan.checked_fields:
-        if values[name] not in known:
+    for name, cache, rule in plan.checked_fields:
+        if values[name] not in cache:
             rule.resolve_value(values[name])
-    for name, known, rule in plan.tagged_fields:
+    for name, cache, rule in plan.tagged_fields:
         raw_value = values[name]
-        value = known.get(raw_value)
+        value = cache.get(raw_value)
         values[name] = rule.resolve_value(raw_value) if value is None else value
     if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
         return values, plan.unquoted_text
@@ -209,16 +212,16 @@ def _resolve_values(
 
 
 def _join_simple_values(request: Mapping[str, str], context: Mapping[str, str]) -> str | None:
-    """Return all values in one string if it is short ASCII text, which any script can contain.
+    """Return all values in one string if it is short ASCII text, else None.
 
-    Else return None: then each value needs a check of its own.
+    Any script can contain such text, so that the values need no check of their own.
     """
     try:
         joined = "".join([*request.values(), *context.values()] if context else request.values())
     except TypeError:  # not all are strings
         return None
-    short = len(joined) <= ALWAYS_SHORT_ENOUGH
-    return joined if short and joined.isascii() and "\0" not in joined else None
+    is_short = len(joined) <= ALWAYS_SHORT_ENOUGH
+    return joined if is_short and joined.isascii() and "\0" not in joined else None
 
 
 def _validate_values(plan: Plan, *sources: Mapping[str, str]) -> None:
@@ -229,7 +232,7 @@ def _validate_values(plan: Plan, *sources: Mapping[str, str]) -> None:
 
 
 def _check_request_names(plan: Plan, request: Mapping[str, str], *, strict: bool) -> tuple[str, ...]:
-    """Raise for fields that a request may not set; return warnings about those without effect."""
+    """Raise an error for a field that a request may not set; return warnings about fields without effect."""
     warnings = []
     for name in request:
         declaration = plan.find_declaration(name)
@@ -247,14 +250,15 @@ def _check_request_names(plan: Plan, request: Mapping[str, str], *, strict: bool
             hint = f'declare it there to let requests set it: <Field name="{name}">'
             raise NotSettableError(message, field=name, location=use.location, hint=hint)
         if name in plan.fixed:
-            place = plan.declarations[name].locate_child("Value")
-            warnings.append(f"{place}: field {name} has a fixed Value, which overrides the request")
+            location = plan.declarations[name].locate_child("Value")
+            warnings.append(f"{location}: field {name} has a fixed Value, which overrides the request")
         elif name not in plan.settable:
             message = _describe_unused_field(plan, name, declaration is not None)
             if strict:
-                where = declaration.location if declaration else None
                 hint = suggest_names(name, plan.settable) or "it has no settable field"
-                raise UnknownFieldError(message, field=name, location=where, hint=hint)
+                raise UnknownFieldError(
+                    message, field=name, location=declaration and declaration.location, hint=hint
+                )
             warnings.append(message)
     return tuple(warnings)
 
@@ -267,13 +271,13 @@ def _refuse_special_field(name: str) -> NoReturn:
     raise NotSettableError(message, field=name, hint=hint)
 
 
-def _describe_unused_field(plan: Plan, name: str, declared: bool) -> str:
-    where = f"template {plan.template.name}"
+def _describe_unused_field(plan: Plan, name: str, is_declared: bool) -> str:
+    users = f"template {plan.template.name}"
     if plan.variation:
-        where += f", variation {plan.variation}"
+        users += f", variation {plan.variation}"
     if plan.application is not None:
-        where += f" with application {plan.application.application_name}"
-    return f"field {quote_name(name)} is {'declared but ' if declared else ''}not used by {where}"
+        users += f" with application {plan.application.application_name}"
+    return f"field {quote_name(name)} is {'declared but ' if is_declared else ''}not used by {users}"
 
 
 def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:
@@ -290,9 +294,9 @@ def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> N
     elif declaration is not None or rules.is_special_field(name):
         hint = f"the context must supply it: {name}=..."
     else:
-        known = {*plan.global_fields, *use.template.fields, *rules.SPECIAL_FIELDS, *context}
+        known_names = {*plan.global_fields, *use.template.fields, *rules.SPECIAL_FIELDS, *context}
         message = f"<{name}> is not declared in template {use.template.name}{variation}, nor a global field"
-        hint = f"{suggest_names(name, known)}; a shell's input redirection is written with a blank: < {name}"
+        hint = f"{suggest_names(name, known_names)}; a shell's input redirection is written with a blank: < {name}"
     raise MissingValueError(message, field=name, location=use.location, hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""The longest values: the system limits what a job can pass to a program."""
+"""Limits on the length of values: Linux limits the arguments and the environment of a program."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Field
 
 MAX_ARGUMENT_SIZE: Final = 128 * 1024 - 1
-"""Bytes that Linux passes on to a program as one argument, or as one variable with its name."""
+"""Bytes of one argument, or of one variable with its name (MAX_ARG_STRLEN of Linux, without the NUL)."""
 
 MAX_WORDS_SIZE: Final = 960 * 1024
 """Bytes that all words of a value may take, with a pointer to each: with the usual stack of 8 MiB
 Linux passes on 2 MiB, arguments and environment together."""
 
 ALWAYS_SHORT_ENOUGH: Final = MAX_ARGUMENT_SIZE // 8
-"""Characters of a value of which no part can be too long for a program, in UTF-8 and quoted."""
+"""Characters of a value that always fits: 8 bytes for each are enough for UTF-8 and quoting."""
 
 ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\z))*+"
 """Only well-quoted shell words match (docs/language.md, Quoting): the value may stand unquoted."""
@@ -34,7 +34,7 @@ _POINTER_SIZE: Final = 8
 def check_length(name: str, value: str, declaration: Field | None) -> None:
     """Raise `ValueRefusedError` if a value is too long to be an argument or a variable.
 
-    For a field that takes shell words, this goes for each word and for all of them together.
+    For a field that takes shell words, check each word, and all of them together.
     """
     if len(value) <= ALWAYS_SHORT_ENOUGH:
         return

@@ -1,9 +1,8 @@
 """Compile templates to plans: the lookups, checks and joins of an incarnation.
 
-A plan is made once for a profile, template, variation and application, and kept as long as the
-profile. Its text has a slot for each use of a field; each distinct use (`<X>`, `<X/FROM/TO>`,
-`<X:HMS>`) has one key. What the engine itself supplies (JOB_SCRIPT, a static script's TARGET and
-ARGUMENTS) is nested text.
+A plan is compiled once for a profile, template, variation and application. Its text has a slot for
+each use of a field; each distinct use (`<X>`, `<X/FROM/TO>`, `<X:HMS>`) has one key. What the engine
+itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is nested text.
 """
 
 from __future__ import annotations
@@ -45,12 +44,16 @@ NamedRules = tuple[tuple[str, dict[str, str], rules.FieldRule], ...]
 class Plan(NamedTuple):
     """A compiled template, which `incarnate` executes.
 
-    `uses` has the first use of each field, `declarations` the declarations of those that have one;
-    `defaults`, `fixed`, `settable`, `required`, `checked_fields` and `tagged_fields` are derived
-    from these. `literal_replacements` and `steps` compute further keys from the checked values.
-    `static_scripts` are static scripts, each with the texts of its path and its directory.
-    `quoted_character` is the one text that all of `literal_replacements` replace, empty if there
-    are several: if no value contains it, `unquoted_text` is the same text with fewer keys.
+    - `templates`: all whose bodies are compiled, such as those that JOB_SCRIPT consists of
+    - `text`: what is filled; `unquoted_text`: the same without `literal_replacements`, which is
+      filled if no value contains `quoted_character`, the one text that all of them replace
+    - `uses`: the first use of each field
+    - `declarations`: of those fields that have one; `global_fields`: those of the profile
+    - `defaults`, `fixed`: the values of Default and Value; a fixed one has no default
+    - `settable`: the fields that a request may set; `required`: those without Value and Default
+    - `checked_fields`, `tagged_fields`: fields with rules, without and with tags
+    - `literal_replacements` (key, input key, old, new) and `steps`: compute further values
+    - `static_scripts`: each with the texts of its path and its directory
     """
 
     template: Template
@@ -75,9 +78,9 @@ class Plan(NamedTuple):
 
     def find_declaration(self, name: str) -> Field | None:
         """Return the declaration of a field in any of the plan's templates, used or not."""
-        own = [t.fields[name] for t in self.templates if name in t.fields]
-        found = min(own, key=lambda f: f.settable, default=self.global_fields.get(name))
-        return self.declarations.get(name) or found
+        declared = [t.fields[name] for t in self.templates if name in t.fields]
+        strictest = min(declared, key=lambda f: f.settable, default=self.global_fields.get(name))
+        return self.declarations.get(name) or strictest
 
     def is_engine_field(self, name: str) -> bool:
         """Return whether only the engine supplies a field, as it does in BIN (OS Profile 0.3, 2.2)."""
@@ -85,7 +88,7 @@ class Plan(NamedTuple):
 
 
 def get_plan(profile: Profile, template: str, variation: str, application: str | None) -> Plan:
-    """Return the plan, which is made at its first use and kept as long as the profile.
+    """Return the plan; it is compiled at its first use and kept as long as the profile.
 
     `application` is `NAME` or `NAME/VERSION`, None for the default one. Raises `NotFoundError` for
     a name that the profile lacks, `InvalidProfileError` for an error in the bodies.
@@ -98,15 +101,17 @@ def get_plan(profile: Profile, template: str, variation: str, application: str |
     plan = plans.get(key)
     if plan is None:
         if application:
-            find_application(profile, application)  # a wrong name is an error even if it is not used
+            find_application(
+                profile, application
+            )  # a wrong name is an error even if the template does not use JOB_SCRIPT
         plan = _PlanCompiler(profile, application).compile_plan(profile.get_template(template), variation)
         plans[key] = plan
     return plan
 
 
 _PLANS: dict[int, dict[tuple[str, str, str | None], Plan]] = {}
-"""The plans of each profile, by its `id`, until it is gone: a `WeakKeyDictionary` takes 0.3 us a
-look-up, a twentieth of an incarnation. No plan refers to its profile, which would keep both."""
+"""The plans of each profile, by its `id`, until the profile is deleted: a `WeakKeyDictionary` takes 0.3 us per
+look-up, a twentieth of an incarnation. A plan must not refer to its profile: neither would ever be deleted."""
 
 
 def plan_static_scripts(profile: Profile) -> Plan:
@@ -133,25 +138,25 @@ def merge_declaration(
 
     Several declarations of one field act as one with the strictest limits and type of all.
     """
-    first, where = declarations.setdefault(declaration.name, (declaration, template))
-    if any(declaration is known for known in (first, *first.declarations)):
+    first, first_template = declarations.setdefault(declaration.name, (declaration, template))
+    if any(declaration is d for d in (first, *first.declarations)):
         return None
     merged = first.merge_declaration(declaration)
     if merged is None:
         message = (
-            f"field {declaration.name} is declared differently in templates {where.name} and "
+            f"field {declaration.name} is declared differently in templates {first_template.name} and "
             f"{template.name}, which are used together"
         )
-        own, other = declaration, first
-        if declaration.name not in template.fields:  # a global field: the template's own is at fault
-            own, other = other, own
+        faulty, other = declaration, first
+        if declaration.name not in template.fields:  # a global field: the other template's own is at fault
+            faulty, other = other, faulty
         hint = (
-            f"the other declaration stands at {other.location}; only limits and type may differ, "
-            "of which the strictest count"
+            f"the other declaration is at {other.location}; only limits and type may differ, "
+            "and the strictest ones apply"
         )
-        return Problem("OSP304", message, own.element.locate_attribute("name"), hint)
+        return Problem("OSP304", message, faulty.element.locate_attribute("name"), hint)
     if merged.comparison_key() != first.comparison_key():
-        declarations[declaration.name] = (merged, where)
+        declarations[declaration.name] = (merged, first_template)
     return None
 
 
@@ -175,34 +180,38 @@ class _PlanCompiler:
         return self.assemble_plan(
             template,
             variation,
-            self.compile_invocation(template, template.get_invocation(variation), top=True),
+            self.compile_invocation(template, template.get_invocation(variation), is_top_level=True),
         )
 
     def assemble_plan(self, template: Template, variation: str, text: CompiledText) -> Plan:
         self.add_unused_declarations()
         for name in self.deriving_templates.keys() & self.declarations.keys():
-            first, where = self.declarations[name]
-            message = f"field {name} is declared in {where.name} and derived in {self.deriving_templates[name].name}, used together"
+            first, declaring_template = self.declarations[name]
+            message = (
+                f"field {name} is declared in {declaring_template.name} and derived in "
+                f"{self.deriving_templates[name].name}, which are used together"
+            )
             hint = "declare it in both, or as a global field"
             raise InvalidProfileError([Problem("OSP304", message, first.location, hint)])
-        declared = {name: field for name, (field, _template) in self.declarations.items()}
-        fixed = {name: f.value for name, f in declared.items() if f.value is not None}
-        of_profile = {rules.PROFILE_NAME: self.profile.name, rules.USPACE_ROOT: self.profile.uspace_root}
-        fixed |= {name: value for name, value in of_profile.items() if name in self.uses}
+        declarations = {name: field for name, (field, _template) in self.declarations.items()}
+        fixed = {name: f.value for name, f in declarations.items() if f.value is not None}
+        profile_fields = {rules.PROFILE_NAME: self.profile.name, rules.USPACE_ROOT: self.profile.uspace_root}
+        fixed |= {name: value for name, value in profile_fields.items() if name in self.uses}
         defaults = {
-            name: f.default for name, f in declared.items() if f.default is not None and name not in fixed
+            name: f.default for name, f in declarations.items() if f.default is not None and name not in fixed
         }
-        # Seven quotings fewer take a small script of 15 fields from 5.4 to 4.9 us. START has steps.
-        originals = {old for _key, _name, old, _new in self.literal_replacements.values()}
-        quoted_character = originals.pop() if len(originals) == 1 and not self.steps else ""
+        # Without its seven quotings, a small script of 15 fields takes 4.9 us, not 5.4. A step (START has
+        # some) may compute the character from values without it.
+        replaced_texts = {old for _key, _name, old, _new in self.literal_replacements.values()}
+        quoted_character = replaced_texts.pop() if len(replaced_texts) == 1 and not self.steps else ""
         unquoted_text = None
-        profile_values = [*_iter_profile_values(declared.values()), *of_profile.values()]
+        profile_values = [*_iter_profile_values(declarations.values()), *profile_fields.values()]
         if quoted_character and not any(quoted_character in value for value in profile_values):
             unquoted_text = text.replace_keys(
                 {key: name for key, name, _old, _new in self.literal_replacements.values()}
             )
         field_rules = [
-            (name, rules.FieldRule(f)) for name, f in declared.items() if rules.FieldRule.is_needed(f)
+            (name, rules.FieldRule(f)) for name, f in declarations.items() if rules.FieldRule.is_needed(f)
         ]
         return Plan(
             template=template,
@@ -213,13 +222,13 @@ class _PlanCompiler:
             unquoted_text=unquoted_text,
             quoted_character=quoted_character,
             uses=self.uses,
-            declarations=declared,
+            declarations=declarations,
             global_fields=self.profile.global_fields,
             defaults=defaults,
             fixed=fixed,
             settable=frozenset(
                 name
-                for name, f in declared.items()
+                for name, f in declarations.items()
                 if f.settable
                 and name not in fixed
                 and not rules.is_special_field(name)
@@ -227,10 +236,10 @@ class _PlanCompiler:
             ),
             required=tuple(n for n in self.uses if n not in fixed and n not in defaults),
             checked_fields=tuple(
-                (n, rule.resolved_values, rule) for n, rule in field_rules if not declared[n].tags
+                (n, rule.resolved_values, rule) for n, rule in field_rules if not declarations[n].tags
             ),
             tagged_fields=tuple(
-                (n, rule.resolved_values, rule) for n, rule in field_rules if declared[n].tags
+                (n, rule.resolved_values, rule) for n, rule in field_rules if declarations[n].tags
             ),
             literal_replacements=tuple(self.literal_replacements.values()),
             steps=tuple(self.steps.values()),
@@ -240,13 +249,15 @@ class _PlanCompiler:
     # Bodies
 
     def compile_invocation(
-        self, template: Template, invocation: Invocation, *, top: bool = False
+        self, template: Template, invocation: Invocation, *, is_top_level: bool = False
     ) -> CompiledText:
         if invocation.static_script is not None:
-            return self.compile_static_script(template, invocation, invocation.static_script, top=top)
+            return self.compile_static_script(
+                template, invocation, invocation.static_script, is_top_level=is_top_level
+            )
         if invocation.body is None:  # the schema has Body or StaticScript
             return CompiledText([""], [])
-        return self.compile_body(template, invocation, invocation.body, {}, top=top)
+        return self.compile_body(template, invocation, invocation.body, {}, is_top_level=is_top_level)
 
     def compile_body(
         self,
@@ -255,9 +266,12 @@ class _PlanCompiler:
         source: SourceText,
         engine_keys: Mapping[str, str],
         *,
-        top: bool = False,
+        is_top_level: bool = False,
     ) -> CompiledText:
-        """Compile one body; `engine_keys` maps names that the engine supplies to keys of the values."""
+        """Compile one body; `engine_keys` maps names that the engine supplies to keys of the values.
+
+        Only at the top level, JOB_SCRIPT is supplied: it cannot contain itself.
+        """
         self.templates.setdefault(template.name, template)
         parsed, parts = bodies.parse_body(source), [""]
         keys, slots = list[str](), list[TextSlot]()
@@ -266,7 +280,7 @@ class _PlanCompiler:
                 parts[-1] += segment
                 continue
             key = engine_keys.get(segment.name)
-            if key is None and top and segment.name == rules.JOB_SCRIPT:
+            if key is None and is_top_level and segment.name == rules.JOB_SCRIPT:
                 key = self.compile_job_script()
             use, field = FieldUse(segment.name, template, invocation, parsed, segment), ""
             if key is None:
@@ -306,16 +320,16 @@ class _PlanCompiler:
                     self.add_declaration(field, template)
 
     def add_replacement(self, key: str, body: TemplateBody, replacement: Replacement) -> str:
-        """Return the key of the value with FROM and TO applied."""
+        """Add the computation of a value with FROM and TO applied, once; return its key."""
         if replacement.pattern is None:
             return key
-        new = f"<{key}/{replacement.pattern}/{replacement.replacement}>"
-        literal = bodies.get_literal_pair(replacement)
-        if literal is not None and key not in self.steps:
-            self.literal_replacements.setdefault(new, (new, key, *literal))
-        elif new not in self.steps:
-            self.steps[new] = ValueStep(new, _create_replacer(body, replacement, key))
-        return new
+        new_key = f"<{key}/{replacement.pattern}/{replacement.replacement}>"
+        literal_pair = bodies.get_literal_pair(replacement)
+        if literal_pair is not None and key not in self.steps:
+            self.literal_replacements.setdefault(new_key, (new_key, key, *literal_pair))
+        elif new_key not in self.steps:
+            self.steps[new_key] = ValueStep(new_key, _create_replacer(body, replacement, key))
+        return new_key
 
     # What the engine supplies
 
@@ -335,12 +349,13 @@ class _PlanCompiler:
         return rules.JOB_SCRIPT
 
     def compile_static_script(
-        self, template: Template, invocation: Invocation, script: StaticScript, *, top: bool
+        self, template: Template, invocation: Invocation, script: StaticScript, *, is_top_level: bool
     ) -> CompiledText:
         """Compile BIN's RUN_STATIC_SCRIPT: it runs a static script (OS Profile 0.3, 2.2)."""
+        # The location: two scripts of one name and equal bodies may have different arguments.
         suffix = f" of {script.file_name} at {script.location}"
         path = self.compile_script_path(script, suffix)
-        arguments = self.compile_body(template, invocation, script.arguments, {}, top=top)
+        arguments = self.compile_body(template, invocation, script.arguments, {}, is_top_level=is_top_level)
         target = self.add_joined_texts("TARGET" + suffix, path)
         argument_key = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
         return self.compile_bin_body("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key})
@@ -355,9 +370,9 @@ class _PlanCompiler:
         )[0]
         if first.body.text != script.body.text:
             message = f"two static scripts are written to the same file {script.file_name}"
-            hint = f"the other one stands at {first.location}; give one of them another fileName"
-            place = script.element.locate_attribute("fileName")
-            raise InvalidProfileError([Problem("OSP504", message, place, hint)])
+            hint = f"the other one is at {first.location}; give one of them another fileName"
+            location = script.element.locate_attribute("fileName")
+            raise InvalidProfileError([Problem("OSP504", message, location, hint)])
         return path
 
     def compile_all_scripts(self) -> Plan:
@@ -367,8 +382,8 @@ class _PlanCompiler:
                 script = invocation.static_script
                 if script is not None:
                     self.compile_script_path(script, f" of {script.file_name} at {script.location}")
-        nothing = Template("", "", {}, {}, self.profile.documents[0].element)
-        return self.assemble_plan(nothing, "", CompiledText([""], []))
+        empty_template = Template("", "", {}, {}, self.profile.documents[0].element)
+        return self.assemble_plan(empty_template, "", CompiledText([""], []))
 
     def compile_bin_body(self, variation: str, engine_keys: Mapping[str, str]) -> CompiledText:
         template = self.profile.get_template(BIN_TEMPLATE)
@@ -395,12 +410,12 @@ def _iter_profile_values(fields: Iterable[Field]) -> Iterator[str]:
 
 def _create_replacer(body: TemplateBody, replacement: Replacement, key: str) -> Callable[[Values], str]:
     """Return the function that computes `<NAME/FROM/TO>` from the value of `key`."""
-    function = bodies.compile_replacement(body, replacement)
+    replace = bodies.compile_replacement(body, replacement)
 
-    def make(values: Values) -> str:
+    def compute_value(values: Values) -> str:
         try:
-            return function(values[key])
+            return replace(values[key])
         except JavaRegexTimeoutError as error:
             raise rules.field_timeout_error(replacement.name, error) from None
 
-    return make
+    return compute_value

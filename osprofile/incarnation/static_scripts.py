@@ -1,8 +1,8 @@
 """Static scripts: written once to the BIN directory, then run with arguments (OS Profile 0.3, 2.2).
 
-They are deployed by a shell script, so that this works wherever a shell can be reached. Each file
+A shell script deploys them, so that a shell on the target system is enough. Each file
 is written under a unique temporary name, compared with the existing file, and renamed: a reader
-sees the whole old file or the whole new one, two deployments at once do not disturb each other,
+sees the whole old file or the whole new one, concurrent deployments do not disturb each other,
 and a second deployment changes nothing.
 """
 

@@ -1,6 +1,6 @@
 """Explain where each value of a script comes from: `trace_fields`.
 
-Nothing is decided here. The source that won, the tag, the checks, the result of a regular
+No rule is applied here again. The source that won, the tag, the checks, the result of a regular
 expression and the positions in the script are read from the incarnation: its plan, the plan's
 rules, the values by key, and the text that was filled.
 """
@@ -56,7 +56,7 @@ class ValuePosition(NamedTuple):
 
 @final
 class UseTrace(NamedTuple):
-    """One replacement that used the field: `source_form` as it stands in the profile, at `location`.
+    """One replacement that used the field: `source_form` is its text in the profile, at `location`.
 
     `derived_value` is the value of `<X:HMS>` or `<X:MINUTES>`, else None. FROM and TO (`pattern`,
     `replacement`; None in `<X>`) turned `before` into `after`.
@@ -105,14 +105,14 @@ def trace_fields(incarnation: Incarnation) -> tuple[FieldTrace, ...]:
     What the engine supplies (JOB_SCRIPT; a static script's TARGET, ARGUMENTS and FILE_NAME) is
     among them, with the origin `engine`.
     """
-    plan, _used, values = incarnation.trace_inputs
-    rules = {name: rule for name, _known, rule in (*plan.checked_fields, *plan.tagged_fields)}
-    found: dict[tuple[str, str], list[UseTrace]] = {}
+    plan, _text, values = incarnation.trace_inputs
+    rules = {name: rule for name, _cache, rule in (*plan.checked_fields, *plan.tagged_fields)}
+    uses_by_field: dict[tuple[str, str], list[UseTrace]] = {}
     for slot, use in _TextWalker(incarnation).walk_all_texts():
         # Two fields may have one name: a template's TARGET, and BIN's.
-        found.setdefault((slot.field_name, slot.field_name or slot.input_key), []).append(use)
+        uses_by_field.setdefault((slot.field_name, slot.field_name or slot.input_key), []).append(use)
     traces = []
-    for (name, key), uses in found.items():
+    for (name, key), uses in uses_by_field.items():
         if name:
             traces.append(_trace_field(incarnation, name, rules.get(name), tuple(uses)))
         else:
@@ -124,7 +124,7 @@ def trace_fields(incarnation: Incarnation) -> tuple[FieldTrace, ...]:
 def _trace_field(
     incarnation: Incarnation, name: str, rule: FieldRule | None, uses: tuple[UseTrace, ...]
 ) -> FieldTrace:
-    plan, _used, values = incarnation.trace_inputs
+    plan, _text, values = incarnation.trace_inputs
     declaration, value = plan.declarations.get(name), values[name]
     sources = tuple(
         ValueSource(origin, source_value, _find_source_location(declaration, origin))
@@ -165,10 +165,10 @@ class _TextWalker:
             yield from self.walk_text(name, text, directory.locate_slots(self.values), lambda _at: None)
 
     def walk_text(
-        self, name: str, text: str, spans: LocatedSlots, map_offset: OffsetMapping
+        self, name: str, text: str, located_slots: LocatedSlots, map_offset: OffsetMapping
     ) -> Iterator[tuple[TextSlot, UseTrace]]:
         """Yield the uses in one text and in the texts nested there."""
-        for slot, offset, value in spans:
+        for slot, offset, value in located_slots:
             yield (
                 slot,
                 self.trace_use(slot, value, self.find_position(name, text, offset, map_offset(offset))),
@@ -202,11 +202,11 @@ class _TextWalker:
             position=position,
         )
 
-    def find_position(self, name: str, text: str, offset: int, in_script: int | None) -> ValuePosition:
-        script = None if in_script is None else _line_and_column(self.script, in_script)
+    def find_position(self, name: str, text: str, offset: int, script_offset: int | None) -> ValuePosition:
+        script_position = None if script_offset is None else _line_and_column(self.script, script_offset)
         end = text.find("\n", offset)
-        content = text[text.rfind("\n", 0, offset) + 1 : end if end >= 0 else len(text)]
-        return ValuePosition(name, *_line_and_column(text, offset), script, content)
+        line_text = text[text.rfind("\n", 0, offset) + 1 : end if end >= 0 else len(text)]
+        return ValuePosition(name, *_line_and_column(text, offset), script_position, line_text)
 
 
 def _map_nested_offset(
@@ -217,13 +217,13 @@ def _map_nested_offset(
     The replacement of a single character (quoting) shifts the offsets after it; after any other
     replacement, they are unknown.
     """
-    replacement, whole = slot.use.replacement, values[step.key]
-    pair = bodies.get_literal_pair(replacement)
+    replacement, nested_text = slot.use.replacement, values[step.key]
+    literal_pair = bodies.get_literal_pair(replacement)
     if replacement.pattern is None:
         return lambda at: map_offset(offset + at)
-    if pair is None or len(pair[0]) != 1:
+    if literal_pair is None or len(literal_pair[0]) != 1:
         return lambda _at: None
-    return lambda at: map_offset(offset + len(whole[:at].replace(*pair)))
+    return lambda at: map_offset(offset + len(nested_text[:at].replace(*literal_pair)))
 
 
 def _line_and_column(text: str, offset: int) -> tuple[int, int]:

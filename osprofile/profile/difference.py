@@ -55,17 +55,17 @@ def compare_profiles(
     *,
     templates: Collection[str] | None = None,
     global_fields: Collection[str] = (),
-    include_root: bool = True,
+    include_uspace_root: bool = True,
 ) -> tuple[ProfileChange, ...]:
     """Return the differences in the order of `old`; an added item follows its predecessor in `new`.
 
-    With `templates`, compare only those, the fields `global_fields`, and with `include_root`
+    With `templates`, compare only those, the fields `global_fields`, and with `include_uspace_root`
     UspaceRoot and Delimiter; storages and applications are left out then.
     """
     selection: dict[str, Collection[str]] | None = None
     if templates is not None:
-        head = {"UspaceRoot": [""], "Delimiter": [""]} if include_root else {}
-        selection = {"template": templates, "global field": global_fields, **head}
+        root_items = {"UspaceRoot": [""], "Delimiter": [""]} if include_uspace_root else {}
+        selection = {"template": templates, "global field": global_fields, **root_items}
     old_items, new_items = (_collect_items(p, selection) for p in (old, new))
     removed = {path for path in old_items if path not in new_items}
     added = {path for path in new_items if path not in old_items}
@@ -73,33 +73,35 @@ def compare_profiles(
     for path in _merge_paths(list(old_items), list(new_items)):
         if path[:-1] in removed or path[:-1] in added:
             continue  # part of an added or removed item
-        first, second = old_items.get(path), new_items.get(path)
-        if first is None or second is None:
-            changes.append(ProfileChange("added" if first is None else "removed", path, first, second))
-        elif first.value != second.value:
-            changes.append(ProfileChange("changed", path, first, second))
+        old_item, new_item = old_items.get(path), new_items.get(path)
+        if old_item is None or new_item is None:
+            changes.append(
+                ProfileChange("added" if old_item is None else "removed", path, old_item, new_item)
+            )
+        elif old_item.value != new_item.value:
+            changes.append(ProfileChange("changed", path, old_item, new_item))
     return tuple(changes)
 
 
 def _merge_paths(first: list[ItemPath], second: list[ItemPath]) -> list[ItemPath]:
-    """Return all paths: those of the first, and after its nearest predecessor each further one.
+    """Return the paths of both lists in the order of `first`; each other one follows its predecessor in `second`.
 
-    At the same place, removed items precede added ones, as in the output of diff.
+    At the same position, removed items precede added ones, as in the output of diff.
     """
-    kept, index = set(second), {path: i for i, path in enumerate(first)}
-    behind: dict[int, list[ItemPath]] = {}
-    at = -1
+    remaining, index_by_path = set(second), {path: i for i, path in enumerate(first)}
+    inserted_after: dict[int, list[ItemPath]] = {}
+    position = -1
     for path in second:
-        if path in index:
-            at = index[path]
+        if path in index_by_path:
+            position = index_by_path[path]
             continue
         parent = path[:-1]
-        while at + 1 < len(first) and _is_removed_sibling(first[at + 1], kept, parent):
-            at += 1
-        behind.setdefault(at, []).append(path)
-    merged = behind.pop(-1, [])
+        while position + 1 < len(first) and _is_removed_sibling(first[position + 1], remaining, parent):
+            position += 1
+        inserted_after.setdefault(position, []).append(path)
+    merged = inserted_after.pop(-1, [])
     for i, path in enumerate(first):
-        merged += [path, *behind.get(i, ())]
+        merged += [path, *inserted_after.get(i, ())]
     return merged
 
 
@@ -110,11 +112,11 @@ def _is_removed_sibling(path: ItemPath, remaining: set[ItemPath], parent: ItemPa
 def _collect_items(
     profile: Profile, selection: Mapping[str, Collection[str]] | None
 ) -> dict[ItemPath, ProfileItem]:
-    found: dict[ItemPath, ProfileItem] = {}
+    items: dict[ItemPath, ProfileItem] = {}
     for path, item in _iter_items(profile):
         if selection is None or path[0].name in selection.get(path[0].kind, ()):
-            found.setdefault(path, item)  # the first of two tags of one name is used
-    return found
+            items.setdefault(path, item)  # the first of two tags of one name is used
+    return items
 
 
 def _iter_items(profile: Profile) -> Iterator[tuple[ItemPath, ProfileItem]]:
@@ -122,27 +124,27 @@ def _iter_items(profile: Profile) -> Iterator[tuple[ItemPath, ProfileItem]]:
     yield ((PathPart("UspaceRoot"),), ProfileItem(profile.uspace_root, _locate_child(root, "UspaceRoot")))
     yield (PathPart("Delimiter"),), ProfileItem(profile.delimiter, _locate_child(root, "Delimiter"))
     for field in profile.global_fields.values():
-        yield from _field_items((PathPart("global field", field.name),), field)
+        yield from _iter_field_items((PathPart("global field", field.name),), field)
     for template in profile.templates.values():
-        yield from _template_items((PathPart("template", template.name),), template)
+        yield from _iter_template_items((PathPart("template", template.name),), template)
     for storage in profile.storages.values():
-        yield from _storage_items((PathPart("storage", storage.name),), storage)
+        yield from _iter_storage_items((PathPart("storage", storage.name),), storage)
     for application in profile.applications.values():
-        yield from _application_items((PathPart("application", application.name),), application)
+        yield from _iter_application_items((PathPart("application", application.name),), application)
 
 
-def _template_items(path: ItemPath, template: Template) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_template_items(path: ItemPath, template: Template) -> Iterator[tuple[ItemPath, ProfileItem]]:
     yield path, ProfileItem(None, template.location)
-    yield from _description_items(path, template.description, template.element)
+    yield from _iter_description_items(path, template.description, template.element)
     for invocation in template.invocations.values():
-        yield from _invocation_items((*path, PathPart("variation", invocation.name)), invocation)
+        yield from _iter_invocation_items((*path, PathPart("variation", invocation.name)), invocation)
     for field in template.fields.values():
-        yield from _field_items((*path, PathPart("field", field.name)), field)
+        yield from _iter_field_items((*path, PathPart("field", field.name)), field)
 
 
-def _invocation_items(path: ItemPath, invocation: Invocation) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_invocation_items(path: ItemPath, invocation: Invocation) -> Iterator[tuple[ItemPath, ProfileItem]]:
     yield path, ProfileItem(None, invocation.location)
-    yield from _description_items(path, invocation.description, invocation.element)
+    yield from _iter_description_items(path, invocation.description, invocation.element)
     if invocation.body is not None:
         yield ((*path, PathPart("body")), ProfileItem(invocation.body.text, invocation.body.get_location()))
     script = invocation.static_script
@@ -156,9 +158,9 @@ def _invocation_items(path: ItemPath, invocation: Invocation) -> Iterator[tuple[
         )
 
 
-def _field_items(path: ItemPath, field: Field) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_field_items(path: ItemPath, field: Field) -> Iterator[tuple[ItemPath, ProfileItem]]:
     yield path, ProfileItem(None, field.location)
-    yield from _description_items(path, field.description, field.element)
+    yield from _iter_description_items(path, field.description, field.element)
     settable = "yes" if field.settable else "no"
     yield ((*path, PathPart("settable")), ProfileItem(settable, field.element.locate_attribute("isSettable")))
     if field.type is not None:
@@ -176,26 +178,30 @@ def _field_items(path: ItemPath, field: Field) -> Iterator[tuple[ItemPath, Profi
             yield (*path, PathPart(name)), ProfileItem(value, field.locate_child(name))
 
 
-def _storage_items(path: ItemPath, storage: Storage) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_storage_items(path: ItemPath, storage: Storage) -> Iterator[tuple[ItemPath, ProfileItem]]:
     yield path, ProfileItem(None, storage.location)
-    place = storage.element.locate_attribute("template")
-    yield (*path, PathPart("made by template")), ProfileItem(storage.template, place)
+    location = storage.element.locate_attribute("template")
+    yield (*path, PathPart("made by template")), ProfileItem(storage.template, location)
 
 
-def _application_items(path: ItemPath, application: Application) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_application_items(
+    path: ItemPath, application: Application
+) -> Iterator[tuple[ItemPath, ProfileItem]]:
     element = application.element
     yield path, ProfileItem(None, application.location)
-    yield from _description_items(path, application.description, element)
-    place = element.locate_attribute("template")
-    yield (*path, PathPart("run by template")), ProfileItem(application.template, place)
-    for what, value in (
+    yield from _iter_description_items(path, application.description, element)
+    location = element.locate_attribute("template")
+    yield (*path, PathPart("run by template")), ProfileItem(application.template, location)
+    for element_name, value in (
         ("ApplicationName", application.application_name),
         ("ApplicationVersion", application.application_version),
     ):
-        yield (*path, PathPart(what)), ProfileItem(value, _locate_child(element, what))
+        yield (*path, PathPart(element_name)), ProfileItem(value, _locate_child(element, element_name))
 
 
-def _description_items(path: ItemPath, text: str, element: Element) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_description_items(
+    path: ItemPath, text: str, element: Element
+) -> Iterator[tuple[ItemPath, ProfileItem]]:
     if text:
         yield ((*path, PathPart("description")), ProfileItem(text, _locate_child(element, "Description")))
 

@@ -50,15 +50,15 @@ def copy_schema_files(directory: str) -> list[str]:
     contents = {path.join(directory, name): read_schema_file(name) for name in list_schema_files()}
     missing = [file for file in contents if not path.lexists(file)]
     for file in contents.keys() - {*missing}:
-        with open(file, "rb") as found:
-            if found.read() != contents[file]:
+        with open(file, "rb") as existing_file:
+            if existing_file.read() != contents[file]:
                 raise FileExistsError(
                     17, "another file is there: remove it, or choose another directory", file
                 )
     os.makedirs(directory, exist_ok=True)
     for file in missing:
-        with open(file, "xb") as new:
-            new.write(contents[file])
+        with open(file, "xb") as new_file:
+            new_file.write(contents[file])
     return missing
 
 

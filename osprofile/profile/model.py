@@ -104,10 +104,10 @@ class Field(NamedTuple):
         What one of them lacks (Default, tags, pattern) is taken from the other. None if they differ
         in anything else: then no single field satisfies both.
         """
-        joined = _merge_fields(self, other)
-        if joined.comparison_key() != _merge_fields(other, self).comparison_key():
+        merged = _merge_fields(self, other)
+        if merged.comparison_key() != _merge_fields(other, self).comparison_key():
             return None
-        return joined._replace(declarations=(*(self.declarations or (self,)), other))
+        return merged._replace(declarations=(*(self.declarations or (self,)), other))
 
     def comparison_key(self) -> tuple[object, ...]:
         """Return all that decides about a value: equal for two declarations with the same effect."""
@@ -129,12 +129,12 @@ _TYPES_BY_STRICTNESS: Final = (None, "text", "number", "integer")
 
 def _merge_fields(field: Field, other: Field) -> Field:
     """Return `field` with the stricter limits and type of both, and with what only `other` has."""
-    low = [f.minimum for f in (field, other) if f.minimum is not None]
-    high = [f.maximum for f in (field, other) if f.maximum is not None]
+    minimums = [f.minimum for f in (field, other) if f.minimum is not None]
+    maximums = [f.maximum for f in (field, other) if f.maximum is not None]
     return field._replace(
         description=field.description or other.description,
-        minimum=max(low, default=None),
-        maximum=min(high, default=None),
+        minimum=max(minimums, default=None),
+        maximum=min(maximums, default=None),
         type=max(field.type, other.type, key=_TYPES_BY_STRICTNESS.index),
         tags=field.tags or other.tags,
         default=other.default if field.default is None else field.default,
@@ -197,18 +197,18 @@ class Template(NamedTuple):
 
     def get_invocation(self, variation: str = "") -> Invocation:
         """Return the variation of that name. Raises `TemplateNotFoundError`."""
-        found = self.invocations.get(variation)
-        if found is None:
-            what = f"variation {quote_value(variation)}" if variation else "default variation"
-            message = f"template {self.name} has no {what}"
-            named = [name for name in self.invocations if name]
+        invocation = self.invocations.get(variation)
+        if invocation is None:
+            missing = f"variation {quote_value(variation)}" if variation else "default variation"
+            message = f"template {self.name} has no {missing}"
+            names = [name for name in self.invocations if name]
             hint = (
-                suggest_names(variation, named) or _NO_VARIATION_HINT
+                suggest_names(variation, names) or _NO_VARIATION_HINT
                 if variation
-                else _format_variations(named)
+                else _format_variations(names)
             )
             raise TemplateNotFoundError(message, location=self.location, hint=hint)
-        return found
+        return invocation
 
 
 _NO_VARIATION_HINT: Final = "it has only the default variation: omit the name"
@@ -316,11 +316,11 @@ class Profile:
 
     def get_template(self, name: str) -> Template:
         """Return the template of that name. Raises `TemplateNotFoundError`."""
-        found = self.templates.get(name)
-        if found is None:
+        template = self.templates.get(name)
+        if template is None:
             message = f"profile {self.name} has no template {quote_value(name)}"
             raise TemplateNotFoundError(message, hint=suggest_names(name, self.templates))
-        return found
+        return template
 
     def find_field(self, template: Template, name: str) -> Field | None:
         """Return the declaration of a field in a template: its own, else the global one."""
@@ -328,11 +328,11 @@ class Profile:
 
     def get_storage(self, name: str) -> Storage:
         """Return the storage of that name. Raises `StorageNotFoundError`."""
-        found = self.storages.get(name)
-        if found is None:
+        storage = self.storages.get(name)
+        if storage is None:
             message = f"profile {self.name} has no storage {quote_value(name)}"
             raise StorageNotFoundError(message, hint=suggest_names(name, self.storages))
-        return found
+        return storage
 
     def get_application(self, name: str, version: str | None = None) -> Application:
         """Return the application by ApplicationName and ApplicationVersion (OS Profile 0.3, 4).
@@ -341,27 +341,29 @@ class Profile:
         Of two with the same name and version, the nearer one. Raises `ApplicationNotFoundError`.
         """
         declared = [a for d in self.documents for a in d.applications.values()]
-        known = [a for a in declared if a.application_name == name and self.applications.get(a.name) is a]
-        if not known:
+        candidates = [
+            a for a in declared if a.application_name == name and self.applications.get(a.name) is a
+        ]
+        if not candidates:
             names = {a.application_name for a in self.applications.values()}
             message = f"profile {self.name} has no application {quote_value(name)}"
             raise ApplicationNotFoundError(message, hint=suggest_names(name, names))
         if version is None:
-            return max(known, key=lambda a: version_sort_key(a.application_version))
-        for application in known:
+            return max(candidates, key=lambda a: version_sort_key(a.application_version))
+        for application in candidates:
             if application.application_version == version:
                 return application
         message = f"profile {self.name} has no version {quote_value(version)} of application {name}"
-        versions = ", ".join(sorted({a.application_version for a in known}, key=version_sort_key))
+        versions = ", ".join(sorted({a.application_version for a in candidates}, key=version_sort_key))
         raise ApplicationNotFoundError(message, hint=f"there is {versions}")
 
     def list_overridden(
         self, entity: Template | Storage | Application
     ) -> list[Template | Storage | Application]:
         """Return the entities of inherited documents that this one overrides, nearest first."""
-        kind = {Template: "templates", Storage: "storages", Application: "applications"}[type(entity)]
-        found = [getattr(d, kind).get(entity.name) for d in self.documents]
-        return [e for e in found if e is not None and e is not entity]
+        attribute = {Template: "templates", Storage: "storages", Application: "applications"}[type(entity)]
+        same_name = [getattr(d, attribute).get(entity.name) for d in self.documents]
+        return [e for e in same_name if e is not None and e is not entity]
 
 
 def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
@@ -379,11 +381,11 @@ def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:
     """
     import re
 
-    def key(part: str) -> tuple[int, int, str]:
+    def get_part_key(part: str) -> tuple[int, int, str]:
         if part.isdecimal():
             number = part.lstrip("0")
             return (3, len(number), number)
         return (0 if re.search("(?i)alpha|beta|rc|pre|dev", part) else 2, 0, part)
 
     end = (1, 0, "")
-    return (*map(key, re.findall(r"[0-9]+|[^0-9.]+", version)), end)
+    return (*map(get_part_key, re.findall(r"[0-9]+|[^0-9.]+", version)), end)

@@ -185,7 +185,7 @@ class _DocumentReader:
             number = float(element.text.strip())  # Python also reads INF and -INF of xs:double
         except ValueError:  # the schema has reported this, except for `1e`: libxml2 accepts it as a double
             if element.source_text.get_location().offset not in self.schema_problem_offsets:
-                self.problems.append(schema.invalid_limit_problem(element))
+                self.problems.append(schema.describe_invalid_limit(element))
             return None
         if math.isnan(number):  # xs:double has it, but no value can be compared with it
             message = f"{element.name} is NaN, which cannot be a limit"

@@ -62,19 +62,19 @@ def _entry_point_directories() -> Iterator[str]:
 
 def _may_have_entry_points() -> bool:
     """Return whether importlib.metadata may find any: to import it takes as long as to start."""
-    mark = ENTRY_POINT_GROUP.encode()
-    for entry in sys.path:
+    group = ENTRY_POINT_GROUP.encode()
+    for import_path in sys.path:
         try:
-            with os.scandir(entry or ".") as found:
-                names = [e.path for e in found if e.name.endswith((".dist-info", ".egg-info"))]
+            with os.scandir(import_path or ".") as entries:
+                directories = [e.path for e in entries if e.name.endswith((".dist-info", ".egg-info"))]
         except NotADirectoryError:
             return True  # a zip archive on the path: only importlib.metadata can read it
         except OSError:
             continue
-        for name in names:
+        for directory in directories:
             try:
-                with open(paths.join(name, "entry_points.txt"), "rb") as file:
-                    if mark in file.read():
+                with open(paths.join(directory, "entry_points.txt"), "rb") as file:
+                    if group in file.read():
                         return True
             except OSError:
                 continue
@@ -91,8 +91,8 @@ class Repository:
     def __init__(
         self, directories: Iterable[str | PathLike[str]] = (), *, use_standard_path: bool = True
     ) -> None:
-        own = [os.fspath(directory) for directory in directories]
-        self._pending = iter_search_path(own) if use_standard_path else iter(own)
+        own_directories = [os.fspath(directory) for directory in directories]
+        self._pending = iter_search_path(own_directories) if use_standard_path else iter(own_directories)
         self._known_directories: list[str] = []
         self._documents: dict[str, Document] = {}
         self._profiles: dict[str, Profile] = {}
@@ -102,27 +102,27 @@ class Repository:
         index = 0
         while True:
             if index == len(self._known_directories):
-                further = next(self._pending, None)
-                if further is None:
+                directory = next(self._pending, None)
+                if directory is None:
                     return
-                self._known_directories.append(further)
+                self._known_directories.append(directory)
             yield self._known_directories[index]
             index += 1
 
     def list_names(self) -> list[str]:
         """Return the names of all profiles that can be found, sorted."""
-        found: set[str] = set()
+        names: set[str] = set()
         for directory in self.iter_directories():
-            found.update(entry.removesuffix(".xml") for entry in _list_directory(directory))
-        return sorted(name for name in found if next(self._iter_candidates(name), None))
+            names.update(entry.removesuffix(".xml") for entry in _list_directory(directory))
+        return sorted(name for name in names if next(self._iter_candidates(name), None))
 
     def find_file(self, name: str) -> str:
         """Return the file of the profile of that name. Raises `ProfileNotFoundError`."""
-        found = next(self._iter_candidates(name), None)
-        if found is None:
+        path = next(self._iter_candidates(name), None)
+        if path is None:
             message = f"there is no profile {quote_value(name)}"
             raise ProfileNotFoundError(message, hint=self._format_missing_hint(name))
-        return found
+        return path
 
     def load(self, name: str) -> Profile:
         """Return the resolved profile of that name, which cannot be a path.
@@ -176,9 +176,9 @@ class Repository:
         chain = [document]
         files = {_get_file_identity(path): path} if path else {}
         while chain[-1].extends is not None:
-            found = self._find_parent(chain, files)
-            chain.append(self._read_named_document(found, chain[-1].extends))
-            files[_get_file_identity(found)] = found
+            parent_path = self._find_parent(chain, files)
+            chain.append(self._read_named_document(parent_path, chain[-1].extends))
+            files[_get_file_identity(parent_path)] = parent_path
         return chain
 
     def _find_parent(self, chain: Sequence[Document], files: Mapping[object, str]) -> str:
@@ -186,9 +186,9 @@ class Repository:
         candidates = self._iter_candidates(extends)
         if child.name == extends:
             candidates = iter(_list_later_candidates(list(candidates), files))
-        found = next(candidates, None)
-        place = child.element.locate_attribute("extends")
-        if found is None:
+        path = next(candidates, None)
+        location = child.element.locate_attribute("extends")
+        if path is None:
             further, hint = "", self._format_missing_hint(extends)
             if child.name == extends:
                 further = "further "
@@ -197,20 +197,20 @@ class Repository:
                 f"profile {child.name} extends {quote_value(extends)}, and there is no {further}"
                 f"profile of that name: {_format_chain(chain)} -> {extends}"
             )
-            raise InvalidProfileError([Problem("OSP201", message, place, hint)])
-        if _get_file_identity(found) in files:
+            raise InvalidProfileError([Problem("OSP201", message, location, hint)])
+        if _get_file_identity(path) in files:
             hint = "one of them must not extend the other, directly or through a third"
             message = f"profiles extend each other: {_format_chain(chain)} -> {extends}"
-            raise InvalidProfileError([Problem("OSP202", message, place, hint)])
-        return found
+            raise InvalidProfileError([Problem("OSP202", message, location, hint)])
+        return path
 
     def _read_named_document(self, path: str, name: str) -> Document:
         document = self.read_document(path)
         if document.name != name:
             message = f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
             hint = f'write name="{name}", or rename the file'
-            place = document.element.locate_attribute("name")
-            raise InvalidProfileError([Problem("OSP108", message, place, hint)])
+            location = document.element.locate_attribute("name")
+            raise InvalidProfileError([Problem("OSP108", message, location, hint)])
         return document
 
     def _iter_candidates(self, name: str) -> Iterator[str]:
@@ -225,8 +225,8 @@ class Repository:
     def _format_missing_hint(self, name: str) -> str:
         if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
             return FILE_SAFE_NAME_HINT
-        where = ", ".join(filter(paths.isdir, self.iter_directories()))
-        return f"{suggest_names(name, self.list_names())} (looked in {where})".lstrip()
+        searched = ", ".join(filter(paths.isdir, self.iter_directories()))
+        return f"{suggest_names(name, self.list_names())} (looked in {searched})".lstrip()
 
 
 def _list_directory(directory: str) -> list[str]:
@@ -241,19 +241,19 @@ def _list_later_candidates(candidates: list[str], files: Mapping[object, str]) -
 
     `files` is the chain, that file last. A file that is not on the search path comes before it.
     """
-    known = [_get_file_identity(c) for c in candidates]
-    own = next(reversed(files), None)
-    at = known.index(own) if own in known else -1
-    return [c for c, i in list(zip(candidates, known, strict=True))[at + 1 :] if i not in files]
+    identities = [_get_file_identity(c) for c in candidates]
+    current = next(reversed(files), None)
+    index = identities.index(current) if current in identities else -1
+    return [c for c, i in list(zip(candidates, identities, strict=True))[index + 1 :] if i not in files]
 
 
 def _get_file_identity(path: str) -> object:
     """Return a key that is equal for two paths of the same file."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return path
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _format_chain(chain: Sequence[Document]) -> str:

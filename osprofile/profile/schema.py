@@ -90,8 +90,8 @@ def validate_document(root: Element) -> list[Problem]:
         document = etree.fromstring(root.source.data, _create_parser())
     except etree.XMLSyntaxError as error:  # a limit of libxml2: expat has already parsed it
         reason = re.sub(r", line \d+, column \d+$", "", " ".join(str(error.msg).split()))
-        place = Location(root.source, root.source.get_line_offset(error.lineno or 1))
-        return [Problem("OSP102", f"not readable by libxml2: {reason}", place)]
+        location = Location(root.source, root.source.get_line_offset(error.lineno or 1))
+        return [Problem("OSP102", f"not readable by libxml2: {reason}", location)]
     schema = _load_lxml_schema()
     if schema.validate(document):
         return []
@@ -102,29 +102,29 @@ def _collect_errors(
     root: Element, document: etree._Element, schema: etree.XMLSchema
 ) -> list[tuple[Element, str]]:
     """Return the messages of libxml2 with our elements: both trees have the same order."""
-    order = dict(zip(document.iter("*"), root.iter_elements(), strict=True))
-    prefixes = {p: uri for node in order for p, uri in node.nsmap.items() if p}
-    find = document.getroottree().xpath
-    found = []
+    element_by_node = dict(zip(document.iter("*"), root.iter_elements(), strict=True))
+    prefixes = {p: uri for node in element_by_node for p, uri in node.nsmap.items() if p}
+    xpath = document.getroottree().xpath
+    errors = []
     for entry in islice(schema.error_log, MAX_EXPLAINED_ERRORS):
-        nodes = find(entry.path, namespaces=prefixes) if entry.path else []
-        found.append((order.get(nodes[0], root) if nodes else root, entry.message))
-    return found
+        nodes = xpath(entry.path, namespaces=prefixes) if entry.path else []
+        errors.append((element_by_node.get(nodes[0], root) if nodes else root, entry.message))
+    return errors
 
 
 def _explain_errors(root: Element, errors: list[tuple[Element, str]]) -> list[Problem]:
-    allowed = {}
+    expected_children = {}
     for element, message in errors:
         if match := re.search(_EXPECTED_ELEMENTS, message):
-            allowed[element] = _shorten_namespaces(match[1])
+            expected_children[element] = _shorten_namespaces(match[1])
         elif "is not expected" in message:
-            allowed[element] = "nothing more"
-    found: dict[tuple[int, str], Problem] = {}
-    for problem in islice(_explain_by_xmlschema(root, allowed), MAX_EXPLAINED_ERRORS):
-        place = problem.location or root.location
-        found.setdefault((place.offset, problem.message[:20]), problem)
+            expected_children[element] = "nothing more"
+    problem_by_key: dict[tuple[int, str], Problem] = {}
+    for problem in islice(_explain_by_xmlschema(root, expected_children), MAX_EXPLAINED_ERRORS):
+        location = problem.location or root.location
+        problem_by_key.setdefault((location.offset, problem.message[:20]), problem)
     # xmlschema accepts some documents that libxml2 refuses (no-break spaces, an unknown xsi:type).
-    return list(found.values()) or [
+    return list(problem_by_key.values()) or [
         Problem(
             SCHEMA_CODE,
             _shorten_namespaces(message),
@@ -134,42 +134,42 @@ def _explain_errors(root: Element, errors: list[tuple[Element, str]]) -> list[Pr
     ]
 
 
-def _explain_by_xmlschema(root: Element, allowed: Mapping[Element, str]) -> Iterator[Problem]:
+def _explain_by_xmlschema(root: Element, expected_children: Mapping[Element, str]) -> Iterator[Problem]:
     import xmlschema
 
     schema = _load_xmlschema()
     resource = xmlschema.XMLResource(root.source.data.decode(), defuse="always", allow="none")
-    ours = dict(zip(resource.root.iter(), root.iter_elements(), strict=True))
+    element_by_node = dict(zip(resource.root.iter(), root.iter_elements(), strict=True))
     try:
         for error in schema.iter_errors(resource):
-            element = ours.get(error.elem, root) if error.elem is not None else root
-            yield _convert_error(element, error, allowed)
+            element = element_by_node.get(error.elem, root) if error.elem is not None else root
+            yield _convert_error(element, error, expected_children)
     except xmlschema.XMLSchemaException:
         return
 
 
 def _convert_error(
-    element: Element, error: XMLSchemaValidationError, allowed: Mapping[Element, str]
+    element: Element, error: XMLSchemaValidationError, expected_children: Mapping[Element, str]
 ) -> Problem:
     """Return the problem for an error of xmlschema, at the element or attribute that it is about."""
     reason = " ".join(str(error.reason or error).split())
     index = getattr(error, "index", None)
     if index is not None:
-        return _unexpected_child_problem(element, index, reason, allowed)
+        return _describe_unexpected_child(element, index, reason, expected_children)
     if match := re.match(_BAD_ATTRIBUTE_VALUE, reason, re.DOTALL):
         namespace = EXTENSION_NAMESPACE + "}" if match[1] else ""
-        place = element.locate_attribute(f"{namespace}{match[2]}")
+        location = element.locate_attribute(f"{namespace}{match[2]}")
         value = match[3].removeprefix(f"{error.obj!r}: ")
-        return Problem(SCHEMA_CODE, f"attribute {match[2]}={quote_value(str(error.obj))}: {value}", place)
+        return Problem(SCHEMA_CODE, f"attribute {match[2]}={quote_value(str(error.obj))}: {value}", location)
     if match := re.match(_ATTRIBUTE_NOT_ALLOWED, reason):
-        return _unknown_attribute(element, match[1], match[2])
+        return _describe_unknown_attribute(element, match[1], match[2])
     if "could not convert" in reason or "doesn't match any pattern" in reason:
-        return invalid_limit_problem(element)
-    place = _locate_stray_text(element) if "character data" in reason else element.location
-    return Problem(SCHEMA_CODE, f"in <{element.name}>: {_shorten_namespaces(reason)}", place)
+        return describe_invalid_limit(element)
+    location = _locate_stray_text(element) if "character data" in reason else element.location
+    return Problem(SCHEMA_CODE, f"in <{element.name}>: {_shorten_namespaces(reason)}", location)
 
 
-def invalid_limit_problem(element: Element) -> Problem:
+def describe_invalid_limit(element: Element) -> Problem:
     """Return the problem for a limit that is not a number."""
     message = f"<{element.name}> is {quote_value(element.text)}, which is not a number"
     return Problem(SCHEMA_CODE, message, element.source_text.get_location(), "as in 10, -3, 1.5 or 2e6")
@@ -181,17 +181,17 @@ def _locate_stray_text(element: Element) -> Location:
     return text.get_location(len(text.text) - len(text.text.lstrip(" \t\r\n")))
 
 
-def _unexpected_child_problem(
-    parent: Element, index: int, reason: str, allowed: Mapping[Element, str]
+def _describe_unexpected_child(
+    parent: Element, index: int, reason: str, expected_children: Mapping[Element, str]
 ) -> Problem:
     if index < len(parent.children):
         child = parent.children[index]
-        expected = allowed.get(child, "")
+        expected = expected_children.get(child, "")
         message = f"<{child.name}> is not expected here, in <{parent.name}>"
         if child.name in re.findall(r":(\w+)", expected):
             message += f": its namespace is {quote_value(child.namespace)}"
         return Problem(SCHEMA_CODE, message, child.location, _format_allowed_hint(child.name, expected))
-    expected = allowed.get(parent, "")
+    expected = expected_children.get(parent, "")
     message = f"<{parent.name}> ends too early" if expected else f"in <{parent.name}>: {reason}"
     return Problem(SCHEMA_CODE, message, parent.location, expected and f"it needs {expected}")
 
@@ -200,17 +200,20 @@ def _format_allowed_hint(name: str, expected: str) -> str:
     if not expected:
         return ""
     names = {word.rpartition(":")[2]: word for word in expected.split(", ")}
-    close = suggest_names(name, names) if name not in names else ""
-    meant = f"{close} " if close.startswith("did you mean") else ""
-    return f"{meant}allowed here: {expected}"
+    similar = suggest_names(name, names) if name not in names else ""
+    suggestion = f"{similar} " if similar.startswith("did you mean") else ""
+    return f"{suggestion}allowed here: {expected}"
 
 
-def _unknown_attribute(element: Element, namespace: str | None, name: str) -> Problem:
-    place: Location = element.locate_attribute(f"{namespace}}}{name}" if namespace else name)
+def _describe_unknown_attribute(element: Element, namespace: str | None, name: str) -> Problem:
+    location: Location = element.locate_attribute(f"{namespace}}}{name}" if namespace else name)
     prefix = _NAMESPACE_PREFIXES.get(namespace or "", f"{{{namespace}}}" if namespace else "")
     message = f"<{element.name}> has no attribute {prefix}{name}"
     return Problem(
-        SCHEMA_CODE, message, place, suggest_names(prefix + name, _ALLOWED_ATTRIBUTES.get(element.name, ()))
+        SCHEMA_CODE,
+        message,
+        location,
+        suggest_names(prefix + name, _ALLOWED_ATTRIBUTES.get(element.name, ())),
     )
 
 

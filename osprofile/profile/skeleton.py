@@ -69,11 +69,11 @@ def _document_lines(name: str, parent: Profile) -> Iterator[str]:
 
 
 def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
-    same = name == parent.name
+    extends_own_name = name == parent.name
     # XML comments cannot contain two adjacent hyphens.
-    name, other = (re.sub("-(?=-)", "- ", n) for n in (name, parent.name))
-    yield f"<!-- {name}: what is particular to this site; all else is inherited from {other}"
-    if same:
+    name, parent_name = (re.sub("-(?=-)", "- ", n) for n in (name, parent.name))
+    yield f"<!-- {name}: what is particular to this site; all else is inherited from {parent_name}"
+    if extends_own_name:
         yield "     of the next directory on the search path."
     yield f"""
      As {name}/profile.xml it belongs in ~/.config/osprofile/profiles, /etc/osprofile/profiles or a
@@ -116,7 +116,7 @@ def write_skeleton(directory: str, name: str, document: str) -> str:
     """
     folder = path.join(directory, name)
     os.makedirs(folder, exist_ok=True)
-    file = path.join(folder, "profile.xml")
-    with open(file, "x", encoding="utf-8", newline="\n") as new:
-        new.write(document)
-    return file
+    file_path = path.join(folder, "profile.xml")
+    with open(file_path, "x", encoding="utf-8", newline="\n") as profile_file:
+        profile_file.write(document)
+    return file_path

@@ -90,17 +90,17 @@ class Element:
 
     def _match_attributes(self) -> Iterator[re.Match[bytes]]:
         """Yield the attributes in the source of the start tag: name and quoted value."""
-        search, at = re.compile(_ATTRIBUTE_PATTERN).search, self.offset
-        while match := search(self.source.data, at):
-            if b">" in self.source.data[at : match.start()]:
+        search, offset = re.compile(_ATTRIBUTE_PATTERN).search, self.offset
+        while match := search(self.source.data, offset):
+            if b">" in self.source.data[offset : match.start()]:
                 return
             yield match
-            at = match.end()
+            offset = match.end()
 
     def _find_content_offset(self) -> int:
         """Return the byte offset just after the start tag."""
-        at = max((match.end() for match in self._match_attributes()), default=self.offset)
-        return self.source.data.find(b">", at) + 1
+        attributes_end = max((match.end() for match in self._match_attributes()), default=self.offset)
+        return self.source.data.find(b">", attributes_end) + 1
 
     def get_attribute_text(self, key: str) -> SourceText:
         """Return an attribute's value with the location of each character.
@@ -109,16 +109,16 @@ class Element:
         """
         value = self.attributes.get(key)
         namespace, _, name = key.rpartition("}")
-        found = []
+        candidates = []
         for match in self._match_attributes() if value is not None else ():
             prefix, _, local = match[1].decode().rpartition(":")
             if local == name and bool(prefix) == bool(namespace) and prefix != "xmlns":
-                found.append(match)
-        if value is None or not found:
+                candidates.append(match)
+        if value is None or not candidates:
             return SourceText(value or "", self.source, ((0, self.offset),))
         # Two attributes may have one local name (xsi:type and ext:type): compare the values.
         raw = value.encode()
-        match = next((m for m in found if m[2][1:-1] == raw), found[0])
+        match = next((m for m in candidates if m[2][1:-1] == raw), candidates[0])
         return SourceText(value, self.source, _compute_anchors(match[2][1:-1], match.start(2) + 1))
 
     def locate_attribute(self, key: str) -> Location:
@@ -128,11 +128,11 @@ class Element:
 
 def _compute_anchors(raw: bytes, offset: int) -> OffsetAnchors:
     """Return the anchors of an attribute's value: an entity is one character of it."""
-    anchors, characters, at = [(0, offset)], 0, 0
+    anchors, characters, entity_end = [(0, offset)], 0, 0
     for match in re.finditer(_ENTITY_PATTERN, raw):
-        characters += len(raw[at : match.start()].decode())
+        characters += len(raw[entity_end : match.start()].decode())
         anchors += [(characters, offset + match.start()), (characters + 1, offset + match.end())]
-        characters, at = characters + 1, match.end()
+        characters, entity_end = characters + 1, match.end()
     return tuple(anchors)
 
 
@@ -160,9 +160,9 @@ def decode_source(name: str, data: bytes) -> Source:
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
         raise_problem(source, error.start, "OSP101", "a profile is UTF-8, and this byte is not", hint)
-    if (at := source.data.find(0)) >= 0:  # expat would read it as UTF-16
+    if (nul_offset := source.data.find(0)) >= 0:  # expat would read it as UTF-16
         hint = "is it UTF-16? save the file as UTF-8"
-        raise_problem(source, at, "OSP101", "a profile is UTF-8 text, and this is a NUL byte", hint)
+        raise_problem(source, nul_offset, "OSP101", "a profile is UTF-8 text, and this is a NUL byte", hint)
     return source
 
 
@@ -172,13 +172,13 @@ def _locate_texts(source: Source) -> dict[int, OffsetAnchors]:
     The document is parsed a second time for this, and only when a location is needed: reporting
     each line and entity takes expat several times as long as parsing.
     """
-    found: dict[int, list[tuple[int, int]]] = {}
+    anchors_by_element: dict[int, list[tuple[int, int]]] = {}
     stack: list[tuple[list[tuple[int, int]], list[int]]] = []
     parser = expat.ParserCreate()
     parser.buffer_text = False  # each piece has its own location
 
     def start(_tag: str, _attributes: object) -> None:
-        anchors = found[parser.CurrentByteIndex] = []
+        anchors = anchors_by_element[parser.CurrentByteIndex] = []
         stack.append((anchors, [0]))
 
     def end(_tag: str) -> None:
@@ -194,7 +194,7 @@ def _locate_texts(source: Source) -> dict[int, OffsetAnchors]:
         parser.EndElementHandler = end
         parser.CharacterDataHandler = characters
         parser.Parse(source.data, True)
-        source.text_anchors = {offset: tuple(anchors) for offset, anchors in found.items()}
+        source.text_anchors = {offset: tuple(anchors) for offset, anchors in anchors_by_element.items()}
     return source.text_anchors
 
 
@@ -267,18 +267,18 @@ class _TreeBuilder:
 
     def suggest_remedy(self, error: expat.ExpatError) -> str:
         """Return a hint: the usual cause of an error of expat."""
-        text = expat.ErrorString(error.code) or ""
-        if text == expat.errors.XML_ERROR_INVALID_TOKEN:
+        reason = expat.ErrorString(error.code) or ""
+        if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
             return self.explain_invalid_token(max(self.parser.ErrorByteIndex, 0))
-        if text in _REMEDY_BY_ERROR or not self.stack:
-            return _REMEDY_BY_ERROR.get(text, "")
-        opened = self.stack[-1]
-        return f"<{opened.name}> was opened at {opened.location}; is it closed, and is a '<' of a script inside CDATA?"
+        if reason in _REMEDY_BY_ERROR or not self.stack:
+            return _REMEDY_BY_ERROR.get(reason, "")
+        unclosed = self.stack[-1]
+        return f"<{unclosed.name}> was opened at {unclosed.location}; is it closed, and is a '<' of a script inside CDATA?"
 
-    def explain_invalid_token(self, at: int) -> str:
-        char = self.source.data[at : at + 4].decode("utf-8", "ignore")[:1]
-        if char < " " or char in "\ufffe\uffff":
-            return f"XML cannot hold the character U+{ord(char or chr(0)):04X}: remove it"
-        if self.source.data[:at].endswith(b"--"):
+    def explain_invalid_token(self, offset: int) -> str:
+        character = self.source.data[offset : offset + 4].decode("utf-8", "ignore")[:1]
+        if character < " " or character in "\ufffe\uffff":
+            return f"XML cannot hold the character U+{ord(character or chr(0)):04X}: remove it"
+        if self.source.data[:offset].endswith(b"--"):
             return "a comment cannot hold --"
         return "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or write &lt; and &amp;"

@@ -113,6 +113,6 @@ def test_the_scope_of_start() -> None:
     found = collect_scope(old, new, "START", None)
     assert found.templates == {"START", "JOB_PROLOGUE", "RUN", "JOB_EPILOGUE"}
     assert found.global_fields == {"Q"}
-    assert not found.uses_root
+    assert not found.uses_uspace_root
     assert collect_scope(old, new, "U", None).templates == {"U"}
-    assert collect_scope(started("<WORKING_DIRECTORY>"), new, "START", None).uses_root
+    assert collect_scope(started("<WORKING_DIRECTORY>"), new, "START", None).uses_uspace_root

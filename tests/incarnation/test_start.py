@@ -227,8 +227,8 @@ def test_conflicting_declarations(declared: str, uses: str) -> None:
         "field DIR is declared differently in templates JOB_PROLOGUE and RUN, which are used together"
     )
     assert problem.hint == (
-        "the other declaration stands at p.xml:6:32; "
-        "only limits and type may differ, of which the strictest count"
+        "the other declaration is at p.xml:6:32; "
+        "only limits and type may differ, and the strictest ones apply"
     )
 
 

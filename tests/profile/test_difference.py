@@ -182,7 +182,7 @@ def test_a_part_of_a_profile() -> None:
     globals_ = template_of("", field("G", default("1")), field("H", default("1")))
     old = profile(T, template("U", "u"), globals_, root="/a")
     new = profile(template("T", "b"), template("U", "v"), globals_.replace(">1<", ">2<"), root="/b")
-    found = compare_profiles(old, new, templates={"T"}, global_fields={"H"}, include_root=False)
+    found = compare_profiles(old, new, templates={"T"}, global_fields={"H"}, include_uspace_root=False)
     assert [told(c)[1] for c in found] == ["global field H, Default", "template T, variation, body"]
     with_root = compare_profiles(old, new, templates={"T"}, global_fields={"H"})
     assert next(told(c)[1] for c in with_root) == "UspaceRoot"
