@@ -68,6 +68,8 @@ SPLIT: list[tuple[Callable[[str], Any], str, Any]] = [
     (parse_output_remaps, r"a\=b=c\;d", {"a=b": "c;d"}),
     (parse_output_remaps, r"a=b=c", {"a": "b=c"}),
     (parse_output_remaps, r"a\\=b", {"a\\": "b"}),
+    (parse_output_remaps, r" \ a\  = \ b\ ;c\\ = d", {" a ": " b ", "c\\": "d"}),
+    (parse_output_remaps, "a\\\t = b\\\n\n", {"a\t": "b\n"}),
     (parse_output_remaps, "", {}),
 ]  # fmt: skip
 
@@ -107,7 +109,7 @@ WORDS = st.lists(st.text(" \t\n'\"\\$*`ab=;") | st.text())
 
 
 @given(WORDS)
-def test_what_is_quoted_comes_back(words: list[str]) -> None:
+def test_quoted_words_are_read_back(words: list[str]) -> None:
     assert split_v2_arguments(" ".join(map(quoted, words))) == words
     everything = [f"'{w.replace(chr(39), chr(39) * 2)}'" for w in words]
     assert split_v2_arguments("\t".join(everything)) == words
