@@ -1,1 +1,1 @@
-"""The protocols that run jobs on target systems; none knows another."""
+"""The servers of the protocols that run jobs on target systems; none imports another."""

@@ -1,12 +1,12 @@
-"""Numbers in what clients send."""
+"""The parser of numbers that clients send."""
 
 from __future__ import annotations
 
 
 def parse_digits(text: str, max_length: int) -> int | None:
-    """Return the number of a text of 1 to `max_length` ASCII digits; None for any other text.
+    """Return a number of 1 to `max_length` ASCII digits; None for any other text.
 
-    The limit keeps `int` from the quadratic time that it takes for long texts.
+    The limit is needed because `int` takes quadratic time, and raises ValueError above 4300 digits.
     """
     is_number = text.isascii() and text.isdigit() and len(text) <= max_length
     return int(text) if is_number else None

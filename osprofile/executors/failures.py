@@ -1,4 +1,4 @@
-"""How failures are described to the clients of all protocols."""
+"""Descriptions of failures for the clients of all protocols."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ _EXIT_CODE_REASONS: Final[Mapping[int, str]] = MappingProxyType(
         127: "the executable was not found",
     }
 )
-"""By the exit status of the job's script, with the meaning that shells and `env` give it."""
+"""What these exit codes of the job's script mean; shells and `env` use them alike."""
 
 
 def describe_start_failure(status: JobStatus) -> str:
-    """Return why an ended job's program was not run; empty if it was run, as far as can be known.
+    """Return why the program of an ended job was not run; empty if it was run.
 
-    Such a job has failed. A program that itself exits with one of these codes looks the same.
+    A client is told that such a job failed. A program that itself exits with one of these codes
+    cannot be told apart.
     """
     reason = _EXIT_CODE_REASONS.get(status.exit_code or 0)
     if status.state is not JobState.DONE or reason is None:
@@ -40,5 +41,5 @@ def format_error(error: OSProfileError) -> str:
 
 
 def format_internal_error(error: Exception) -> str:
-    """Return what a client is told of an exception that should not occur."""
+    """Return the message for a client about an exception that should not occur."""
     return f"internal error: {type(error).__name__}: {error}"

@@ -1,7 +1,7 @@
-"""The pipes to the client, without threads and without blocking calls.
+"""Reading and writing the pipes to the client without threads or blocking calls.
 
-The descriptors are not made non-blocking, because other processes, such as a terminal's shell, may
-share them. A pipe that is ready for writing accepts PIPE_BUF bytes without blocking.
+The descriptors are not set to non-blocking mode, because other processes, such as a terminal's
+shell, may share them. A pipe that is ready for writing accepts PIPE_BUF bytes without blocking.
 """
 
 from __future__ import annotations
@@ -16,49 +16,49 @@ if TYPE_CHECKING:
 
 _READ_SIZE: Final = 64 * 1024
 MAX_UNREAD_BYTES: Final = 1024 * 1024
-"""Bytes that the client may leave unread before no more requests are read."""
+"""If the client leaves more bytes unread, no further requests are read."""
 
 
 def detach_stdio() -> tuple[int, int]:
     """Move stdin and stdout to descriptors that children do not inherit, and return these.
 
-    The null device and stderr take their places, so that anything printed by mistake goes to the
-    log. Raises OSError if one of them is closed.
+    The null device replaces stdin, and stderr replaces stdout, so that anything printed by mistake
+    goes to the log. Raises OSError if stdin or stdout is closed.
     """
-    handles = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
+    descriptors = os.dup(0), os.dup(1)
+    null_device = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null_device, 0)
     try:
         os.dup2(2, 1)
     except OSError:  # there is no stderr either
-        os.dup2(nothing, 1)
-    if nothing > 2:  # else it stands for a stderr that was closed
-        os.close(nothing)
-    return handles
+        os.dup2(null_device, 1)
+    if null_device > 2:  # else stderr was closed, and the null device has taken its number
+        os.close(null_device)
+    return descriptors
 
 
 @final
 class PipeWriter:
     """A pipe to the client; `on_disconnect` is called when the client has closed its end."""
 
-    def __init__(self, handle: int, on_disconnect: Callable[[], None]) -> None:
-        self._handle, self._on_disconnect = handle, on_disconnect
+    def __init__(self, descriptor: int, on_disconnect: Callable[[], None]) -> None:
+        self._descriptor, self._on_disconnect = descriptor, on_disconnect
         self._loop = asyncio.get_running_loop()
         self._poller = select.poll()
-        self._poller.register(handle, select.POLLOUT)
+        self._poller.register(descriptor, select.POLLOUT)
         self._unsent = bytearray()
-        self._is_open, self._is_closed, self._awaits_writable = True, False, False
+        self._is_connected, self._is_descriptor_closed, self._awaits_writable = True, False, False
         self._drained = asyncio.Event()
         self._drained.set()
 
     @property
     def unsent_bytes(self) -> int:
-        """How many bytes have not been sent yet."""
+        """How many bytes are waiting for the client to read."""
         return len(self._unsent)
 
     def send(self, data: bytes) -> None:
-        """Send bytes, now or as soon as the client reads; do nothing if it is gone."""
-        if self._is_open and data:
+        """Send bytes, now or as soon as the client reads; do null_device if it is gone."""
+        if self._is_connected and data:
             self._unsent += data
             self._drained.clear()
             if not self._awaits_writable:
@@ -71,36 +71,36 @@ class PipeWriter:
     async def close(self) -> None:
         """Close the pipe when all is sent; later bytes are dropped."""
         await self.flush()
-        if not self._is_closed:
-            self._is_open, self._is_closed = False, True
-            os.close(self._handle)
+        if not self._is_descriptor_closed:
+            self._is_connected, self._is_descriptor_closed = False, True
+            os.close(self._descriptor)
 
     def _write_pending(self) -> None:
         try:
             while self._unsent and self._poller.poll(0):
-                sent = os.write(self._handle, self._unsent[: select.PIPE_BUF])
-                del self._unsent[:sent]
+                sent_count = os.write(self._descriptor, self._unsent[: select.PIPE_BUF])
+                del self._unsent[:sent_count]
         except OSError:
-            self._is_open = False
+            self._is_connected = False
             self._unsent.clear()
             self._on_disconnect()
-        waits = bool(self._unsent)
-        if waits != self._awaits_writable:
-            self._awaits_writable = waits
-            if waits:
-                self._loop.add_writer(self._handle, self._write_pending)
+        has_unsent = bool(self._unsent)
+        if has_unsent != self._awaits_writable:
+            self._awaits_writable = has_unsent
+            if has_unsent:
+                self._loop.add_writer(self._descriptor, self._write_pending)
             else:
-                self._loop.remove_writer(self._handle)
-        if not waits:
+                self._loop.remove_writer(self._descriptor)
+        if not has_unsent:
             self._drained.set()
 
 
 @final
 class PipeReader:
-    """The pipe from the client; `on_data` gets its bytes, and empty ones at the end."""
+    """The pipe from the client; `on_data` gets its bytes, and `b""` at its end or at a read error."""
 
-    def __init__(self, handle: int, on_data: Callable[[bytes], None]) -> None:
-        self._handle, self._on_data = handle, on_data
+    def __init__(self, descriptor: int, on_data: Callable[[bytes], None]) -> None:
+        self._descriptor, self._on_data = descriptor, on_data
         self._loop = asyncio.get_running_loop()
         self._is_reading = False
 
@@ -110,19 +110,19 @@ class PipeReader:
             return
         self._is_reading = True
         try:
-            self._loop.add_reader(self._handle, self._read_available)
-        except PermissionError:  # a regular file, which is always ready
+            self._loop.add_reader(self._descriptor, self._read_available)
+        except PermissionError:  # epoll refuses a regular file, which is always ready
             self._loop.call_soon(self._read_regular_file)
 
     def pause_reading(self) -> None:
         """Stop reading for now."""
         if self._is_reading:
             self._is_reading = False
-            self._loop.remove_reader(self._handle)
+            self._loop.remove_reader(self._descriptor)
 
     def _read_available(self) -> None:
         try:
-            data = os.read(self._handle, _READ_SIZE)
+            data = os.read(self._descriptor, _READ_SIZE)
         except OSError:
             data = b""
         if not data:

@@ -72,7 +72,7 @@ class Submission:
 class _Translation:
     """The state of the translation of one ad."""
 
-    ad: SubmitAd
+    submit_ad: SubmitAd
     settable_fields: Collection[str]
     accepted_options: Mapping[str, str]
     job_values: dict[str, Any] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class _Translation:
     attribute_by_field: dict[str, str] = field(default_factory=dict)
 
     def add_warning(self, text: str) -> None:
-        self.ad.warnings.append(text)
+        self.submit_ad.warnings.append(text)
 
 
 class AttributeRule(NamedTuple):
@@ -141,8 +141,8 @@ ATTRIBUTE_RULES: Final = (
     AttributeRule("Err", "stderr", SubmitAd.get_path),
     AttributeRule("Queue", "queue", SubmitAd.get_text),
     AttributeRule("BatchProject", "project", SubmitAd.get_text),
-    AttributeRule("BatchRuntime", "walltime", SubmitAd.get_amount),
-    AttributeRule("RequestMemory", "memory", SubmitAd.get_amount),
+    AttributeRule("BatchRuntime", "walltime", SubmitAd.get_rounded_amount),
+    AttributeRule("RequestMemory", "memory", SubmitAd.get_rounded_amount),
     AttributeRule("NodeNumber", "processes", SubmitAd.get_count),
     AttributeRule("HostNumber", "nodes", SubmitAd.get_count),
 )
@@ -237,10 +237,10 @@ def _set_node_layout(translation: _Translation) -> None:
 
     SMPGranularity is the number of processes on each node, HostSMPSize that of a whole node.
     """
-    shared, size = (translation.ad.get_count(name) for name in _LAYOUT_ATTRIBUTES)
+    shared, size = (translation.submit_ad.get_count(name) for name in _LAYOUT_ATTRIBUTES)
     processes, nodes = translation.job_values.get("processes"), translation.job_values.get("nodes")
     per_node = shared
-    if translation.ad.get_flag("WholeNodes"):
+    if translation.submit_ad.get_flag("WholeNodes"):
         per_node = shared or size
         nodes = nodes or (-(-processes // per_node) if processes and per_node else 1)
     elif per_node and not nodes:
@@ -257,16 +257,18 @@ def _set_node_layout(translation: _Translation) -> None:
 def _set_other_fields(translation: _Translation) -> None:
     """Set fields from the attributes that have no rule of their own."""
     for name in NON_IGNORABLE_ATTRIBUTES:
-        value = translation.ad.get_text(name)
+        value = translation.submit_ad.get_text(name)
         if value and value.lower() not in {"0", "false", "no"}:
             if name == _OPTIONS_ATTRIBUTE and name.upper() not in translation.settable_fields:
                 _set_option_fields(translation, value)
                 continue
             if name.upper() not in translation.settable_fields:
                 hint = f"the profile needs a settable field {name.upper()}"
-                raise translation.ad.make_refusal(name, "this batch system's profile cannot pass it on", hint)
+                raise translation.submit_ad.make_refusal(
+                    name, "this batch system's profile cannot pass it on", hint
+                )
             _set_field(translation, name, name.upper(), value)
-    for name in translation.ad.list_names():
+    for name in translation.submit_ad.list_names():
         if name.lower() not in _HANDLED_ATTRIBUTES:
             _copy_to_field(translation, name)
 
@@ -278,11 +280,13 @@ def _set_option_fields(translation: _Translation, text: str) -> None:
     except ValueError as error:
         accepted = ", ".join(translation.accepted_options)
         hint = f"this site accepts {accepted}" if accepted else "this site accepts none"
-        raise translation.ad.make_refusal(_OPTIONS_ATTRIBUTE, str(error), hint) from None
+        raise translation.submit_ad.make_refusal(_OPTIONS_ATTRIBUTE, str(error), hint) from None
     for option, (name, value) in options.items():
         if name not in translation.settable_fields:
             reason = f"the option {option} is not accepted by this batch system"
-            raise translation.ad.make_refusal(_OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}")
+            raise translation.submit_ad.make_refusal(
+                _OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}"
+            )
         _set_field(translation, f"{_OPTIONS_ATTRIBUTE}, option {option}", name, value)
 
 
@@ -292,7 +296,7 @@ def _copy_to_field(translation: _Translation, name: str) -> None:
         if name.lower() not in _SILENTLY_IGNORED:
             translation.add_warning(f"attribute {name} is left out: the profile has no settable {field_name}")
         return
-    value = translation.ad.get_text(name)
+    value = translation.submit_ad.get_text(name)
     if value:
         _set_field(translation, name, field_name, value)
 
@@ -311,16 +315,16 @@ def _set_field(translation: _Translation, attribute: str, name: str, value: str)
 
 def _apply_requirements(translation: _Translation) -> None:
     """Set the fields that CERequirements requires."""
-    if "CERequirements" not in translation.ad.ad:
+    if "CERequirements" not in translation.submit_ad.class_ad:
         return
-    node = translation.ad.ad["CERequirements"]
+    node = translation.submit_ad.class_ad["CERequirements"]
     if isinstance(node, Literal) and isinstance(node.value, str):
         try:
             node = parse_expression(node.value) if node.value.strip() else Literal(value=True)
         except ClassAdError as error:
-            raise translation.ad.make_refusal("CERequirements", error.message) from None
-    values, warnings = translate_requirements(node, translation.ad.evaluator)
-    translation.ad.warnings.extend(warnings)
+            raise translation.submit_ad.make_refusal("CERequirements", error.message) from None
+    values, warnings = translate_requirements(node, translation.submit_ad.evaluator)
+    translation.submit_ad.warnings.extend(warnings)
     for name, value in values.items():
         if name not in translation.settable_fields:
             translation.add_warning(f"CERequirements: the profile has no settable {name}; it is left out")

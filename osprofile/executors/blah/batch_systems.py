@@ -52,11 +52,11 @@ class BatchSystem:
         self.settable_fields = list_settable_fields(target.profile)
         self._running_submissions: dict[str, asyncio.Task[str]] = {}
 
-    def format_job_id(self, native: str, record: JobRecord | None) -> str:
+    def format_job_id(self, native_id: str, record: JobRecord | None) -> str:
         """Return a job's id for the client; it has the day of the submission."""
         submitted = record.status.submitted if record is not None else None
         day = dt.date.fromtimestamp(time.time() if submitted is None else submitted)  # noqa: DTZ012
-        return str(JobId.create(self.name, day, native))
+        return str(JobId.create(self.name, day, native_id))
 
     async def submit_once(self, key: str | None, submit: _SubmitJob) -> str:
         """Return the id of the client's job `key`, which `submit(key)` submits if it is new.
@@ -99,71 +99,71 @@ class BatchSystem:
         native = await submit(key)
         return self.format_job_id(native, self.target.store.find_job(self.target.name, native))
 
-    async def get_job_status(self, native: str, max_age: float) -> JobStatus | None:
+    async def get_job_status(self, native_id: str, max_age: float) -> JobStatus | None:
         """Return a job's status, at most `max_age` seconds old; None if the job is not known.
 
         If the batch system cannot be queried, the last known status is returned.
         """
         try:
-            status = (await self.target.statuses([native], max_age=max_age)).get(native)
+            status = (await self.target.statuses([native_id], max_age=max_age)).get(native_id)
         except OSProfileError as error:
-            if native not in self.target.monitor:
+            if native_id not in self.target.monitor:
                 raise
-            log.warning("the last known status of job %s is used: %s", native, error)
-            return self.target.monitor.get_status(native)
+            log.warning("the last known status of job %s is used: %s", native_id, error)
+            return self.target.monitor.get_status(native_id)
         is_live = status is not None and not status.state.is_terminal
-        if status is not None and is_live and native not in self.target.monitor:
+        if status is not None and is_live and native_id not in self.target.monitor:
             self.target.adopt_job(status)  # from now on it is polled together with the others
         return status
 
-    async def cancel_job(self, native: str) -> None:
+    async def cancel_job(self, native_id: str) -> None:
         """Remove a job and release its key; does nothing for a job that does not exist any more.
 
         The key is marked before ABORT runs and released after it. If the daemon is killed in
         between, a later submission with the same key finds the mark and finishes the removal.
         """
         store, target = self.target.store, self.target.name
-        record = store.find_job(target, native)
+        record = store.find_job(target, native_id)
         key = (record.key if record is not None else None) or ""
         is_marked = key.startswith(_REMOVING_PREFIX)
         if key and not is_marked:
-            store.set_key(target, native, _REMOVING_PREFIX + key)
-        if not is_marked or not await self._has_job_ended(native):
+            store.set_key(target, native_id, _REMOVING_PREFIX + key)
+        if not is_marked or not await self._has_job_ended(native_id):
             try:
-                await self._abort_job(native)
+                await self._abort_job(native_id)
             except ScriptCutError:
                 raise
             except OSProfileError:
-                store.set_key(target, native, key.removeprefix(_REMOVING_PREFIX) or None)
+                store.set_key(target, native_id, key.removeprefix(_REMOVING_PREFIX) or None)
                 raise
-        self.release_key(native)
+        self.release_key(native_id)
 
-    async def _abort_job(self, native: str) -> None:
+    async def _abort_job(self, native_id: str) -> None:
         try:
-            await self.target.abort(native)
+            await self.target.abort(native_id)
         except ScriptCutError:
             raise
         except OSProfileError as error:
             try:
-                has_ended = await self._has_job_ended(native)
+                has_ended = await self._has_job_ended(native_id)
             except OSProfileError:  # no answer does not mean that the job is gone
                 raise error from None
             if not has_ended:
                 raise
-            log.info("cancel of %s: %s", native, error)
+            log.info("cancel of %s: %s", native_id, error)
 
-    async def _has_job_ended(self, native: str) -> bool:
-        status = await self.get_job_status(native, 0.0)
+    async def _has_job_ended(self, native_id: str) -> bool:
+        status = await self.get_job_status(native_id, 0.0)
         return status is None or status.state.is_terminal
 
-    def release_key(self, native: str) -> None:
+    def release_key(self, native_id: str) -> None:
         """Let the key of a job stand for a new job.
 
         To be called before the client is told the job's end: else, if the daemon were killed in
         between, the key would still give the old job. A client that asks for the old job again
         does so by its id.
         """
-        self.target.store.set_key(self.target.name, native, None)
+        self.target.store.set_key(self.target.name, native_id, None)
 
 
 @final

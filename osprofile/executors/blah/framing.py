@@ -1,4 +1,4 @@
-r"""Bytes to lines and words, and words to bytes (docs/protocols/blah.md, 1.1 and 1.2).
+r"""The lines and words of the protocol, and their escapes (docs/protocols/blah.md, 1.1 and 1.2).
 
 CR, LF and NUL each end a line. Empty lines are ignored. Blanks separate words. A backslash takes
 the next character literally, except for a NUL, which always ends the line. Text is UTF-8; bytes
@@ -11,7 +11,7 @@ import re
 from typing import Final, final
 
 MAX_LINE_LENGTH: Final = 16 * 1024 * 1024
-"""Bytes of a request line. The protocol has no limit; this one bounds the memory."""
+"""In bytes, of a request line. The protocol has no limit; this one bounds the memory."""
 
 _LINE_END: Final = re.compile(rb"[\r\n\0]+")
 _FIELD_ESCAPES: Final = str.maketrans({" ": "\\ ", "\t": "\\ ", "\\": "\\\\", "\n": "-", "\r": "", "\0": ""})
@@ -20,7 +20,7 @@ _EMPTY_FIELD: Final = "N/A"
 
 @final
 class LineSplitter:
-    """Splits data that arrives in pieces into lines."""
+    """Splits data that arrives in pieces into lines; an escape may be cut between two pieces."""
 
     def __init__(self, max_length: int = MAX_LINE_LENGTH) -> None:
         self._max_length = max_length
@@ -28,27 +28,29 @@ class LineSplitter:
         self._too_long = self._open_escape = False
 
     def feed_data(self, data: bytes) -> list[bytes | None]:
-        """Return the lines that end in the next piece of data; None for one that is too long."""
+        """Return the lines that end in this piece of data; None stands for a line that is too long."""
         lines: list[bytes | None] = []
-        start = after = 0
-        for end in _LINE_END.finditer(data):
-            at = end.start()
-            if data[at] and self._ends_in_escape(data[after:at], continues_previous=after == 0):
-                at += 1  # the first of them is literal
-            after = end.end()
-            if at < after:
-                self._append_piece(data[start:at])
+        line_start = run_start = 0
+        for line_end in _LINE_END.finditer(data):
+            line_stop = line_end.start()
+            if data[line_stop] and self._ends_in_escape(
+                data[run_start:line_stop], continues_previous=run_start == 0
+            ):
+                line_stop += 1  # the first CR or LF is escaped: it belongs to the line
+            run_start = line_end.end()
+            if line_stop < run_start:
+                self._append_piece(data[line_start:line_stop])
                 lines += self._finish_line()
-                start = after
+                line_start = run_start
         if data:
-            self._open_escape = self._ends_in_escape(data[after:], continues_previous=after == 0)
-        self._append_piece(data[start:])
+            self._open_escape = self._ends_in_escape(data[run_start:], continues_previous=run_start == 0)
+        self._append_piece(data[line_start:])
         return lines
 
     def _ends_in_escape(self, piece: bytes, *, continues_previous: bool) -> bool:
-        """Return whether the piece ends in an odd number of backslashes.
+        """Return whether a piece ends in an odd number of backslashes, the last of which escapes.
 
-        `continues_previous`: the backslashes at the end of the previous piece count.
+        `continues_previous`: nothing separates it from the previous piece, whose last escape counts.
         """
         count = len(piece) - len(piece.rstrip(b"\\"))
         return (count + (continues_previous and self._open_escape and count == len(piece))) % 2 == 1
@@ -73,7 +75,7 @@ def split_line(line: bytes) -> list[str]:
     """Return the words of a line, unescaped."""
     if b"\\" not in line:
         return [word.decode("utf-8", "surrogateescape") for word in line.split(b" ") if word]
-    # A line has no NUL, so NUL can mark escapes: replace and split run at the speed of memory.
+    # A line has no NUL, so NUL can mark escapes; `replace` and `split` are much faster than a loop.
     marked = line.replace(b"\\\\", b"\0b").replace(b"\\ ", b"\0s")
     return [_decode_word(word) for word in marked.split(b" ") if word]
 
@@ -84,10 +86,10 @@ def _decode_word(word: bytes) -> str:
 
 
 def encode_field(text: str) -> bytes:
-    r"""Return a text as exactly one word of a reply, whatever the text is.
+    r"""Return any text as exactly one word of a reply.
 
     Blank and tab become `\ `, a backslash is doubled, a line feed becomes `-`; CR and NUL are
-    dropped. An empty text, which would not be a word, becomes `N/A`.
+    dropped. An empty text would be no word, and becomes `N/A`.
     """
     escaped = text.translate(_FIELD_ESCAPES) or _EMPTY_FIELD
     try:

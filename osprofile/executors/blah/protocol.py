@@ -127,7 +127,7 @@ class Connection:
             "RESULTS": self._send_results,
             "VERSION": lambda: self._output.append(b"S " + VERSION_BANNER.encode("ascii") + b"\r\n"),
         }
-        self.closed = False
+        self.has_quit = False
         """Whether the client has said QUIT."""
 
     @property
@@ -147,7 +147,7 @@ class Connection:
 
     def receive_data(self, data: bytes) -> None:
         """Add what the client wrote, in pieces of any size. After QUIT it is ignored."""
-        if not self.closed:
+        if not self.has_quit:
             self._received_lines.extend(self._line_splitter.feed_data(data))
 
     def next_request(self) -> Event | None:
@@ -159,7 +159,7 @@ class Connection:
         if self._unanswered_request is not None:
             message = f"{self._unanswered_request} is not answered yet"
             raise RuntimeError(message)
-        while not self._ready_events and self._received_lines and not self.closed:
+        while not self._ready_events and self._received_lines and not self.has_quit:
             self._process_line(self._received_lines.popleft())
         if not self._ready_events:
             return None
@@ -251,7 +251,7 @@ class Connection:
         self._write_reply("S", *sorted(self._commands))
 
     def _handle_quit(self) -> None:
-        self.closed = True
+        self.has_quit = True
         self._received_lines.clear()
         self._ready_events.append(Quit())
         self._write_reply("S", "Server exiting")

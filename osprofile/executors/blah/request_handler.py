@@ -148,11 +148,11 @@ class RequestHandler:
 
     async def _get_job_status(self, request: Request) -> Result:
         job_id, system = self._locate_job(request)
-        status = await system.get_job_status(job_id.native, self._settings.max_age)
+        status = await system.get_job_status(job_id.native_id, self._settings.max_age)
         if status is None:
             return Result(1, f"Job {job_id} is not known")
         if status.state.is_terminal:
-            system.release_key(job_id.native)
+            system.release_key(job_id.native_id)
         return make_status_result(status, held_as_idle=self._settings.held_as_idle)
 
     async def _ping_batch_system(self, request: Request) -> Result:
@@ -186,17 +186,17 @@ class RequestHandler:
 
     def _locate_job(self, request: Request) -> tuple[JobId, BatchSystem]:
         job_id = JobId.parse(request.arguments[0])
-        return job_id, self._batch_systems[job_id.lrms]
+        return job_id, self._batch_systems[job_id.grid_type]
 
     async def _query_job(self, request: Request) -> tuple[JobId, BatchSystem, JobStatus | None, int]:
         """Return a job, its status as of now, and the status number (0 if it is not known)."""
         job_id, system = self._locate_job(request)
-        status = await system.get_job_status(job_id.native, 0.0)
+        status = await system.get_job_status(job_id.native_id, 0.0)
         return job_id, system, status, get_status_number(status) if status is not None else 0
 
     async def _cancel_job(self, request: Request) -> Result:
         job_id, system = self._locate_job(request)
-        await system.cancel_job(job_id.native)
+        await system.cancel_job(job_id.native_id)
         return Result()
 
     async def _hold_job(self, request: Request) -> Result:
@@ -205,21 +205,21 @@ class RequestHandler:
             return make_state_result(number, str(job_id), code=0)
         if number not in {IDLE, RUNNING}:
             return _refuse_action(job_id, system, number)
-        await system.target.hold(job_id.native)
+        await system.target.hold(job_id.native_id)
         return Result()
 
     async def _resume_job(self, request: Request) -> Result:
         job_id, system, _, number = await self._query_job(request)
         if number != HELD:
             return _refuse_action(job_id, system, number)
-        await system.target.resume(job_id.native)
+        await system.target.resume(job_id.native_id)
         return Result()
 
     async def _signal_job(self, request: Request) -> Result:
         job_id, system, _, number = await self._query_job(request)
         if number != RUNNING:
             return _refuse_action(job_id, system, number)
-        await system.target.signal(job_id.native, int(request.arguments[1]))
+        await system.target.signal(job_id.native_id, int(request.arguments[1]))
         return Result(extras=(str(number),))
 
     async def _refresh_proxy(self, request: Request) -> Result:
@@ -227,7 +227,7 @@ class RequestHandler:
         if status is None or status.state.is_terminal:
             return _refuse_action(job_id, system, number)
         data = _read_proxy_file(request.arguments[1])
-        directory = await system.target.find_job_directory(job_id.native)
+        directory = await system.target.find_job_directory(job_id.native_id)
         await system.target.upload_file(io.BytesIO(data), f"{directory}/{PROXY_FILE_NAME}")
         return Result(0, "Proxy renewed")
 

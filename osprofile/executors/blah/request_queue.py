@@ -22,7 +22,10 @@ _CONCURRENCY_LIMITS: Final = {"BLAH_JOB_SUBMIT": 64, "BLAH_JOB_STATUS_ALL": 2, "
 
 @final
 class RequestQueue:
-    """Runs `handle_request` for each request, as soon as its limit and `may_start()` allow it."""
+    """Runs `handle_request` for each request as soon as its command's limit and `may_start()` allow it.
+
+    When `may_start()` becomes true again, its owner calls `start_waiting_requests`.
+    """
 
     def __init__(
         self, handle_request: Callable[[Request], Awaitable[None]], may_start: Callable[[], bool]
@@ -37,8 +40,8 @@ class RequestQueue:
         self._waiting.setdefault(request.command, deque()).append(request)
         self._start_requests(request.command)
 
-    def start_waiting(self) -> None:
-        """Start the waiting requests that may start now."""
+    def start_waiting_requests(self) -> None:
+        """Start those waiting requests that the limits and `may_start()` allow now."""
         for command in self._waiting:
             self._start_requests(command)
 
@@ -53,7 +56,7 @@ class RequestQueue:
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         for running in self._running.values():
             running.discard(task)
-        self.start_waiting()
+        self.start_waiting_requests()
 
     # Shutdown
 
@@ -71,7 +74,7 @@ class RequestQueue:
             await asyncio.wait(tasks)
 
     def cancel_all(self) -> int:
-        """Cancel all requests, start no more, and return how many there were."""
+        """Cancel the running requests, start no more, and return how many were running or waiting."""
         self._is_open = False
         tasks = [task for running in self._running.values() for task in running]
         for task in tasks:

@@ -1,4 +1,4 @@
-"""What a client asks for. `command` is the command's name in the protocol."""
+"""The requests of a client. `command` is always the command's name in the protocol, in upper case."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal, final
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """A command that works in the background; `arguments` are what follows the request id.
+    """A command that works in the background; `arguments` follow the request id on the line.
 
-    A client may use a `request_id` twice: two requests are equal only if they are the same object.
+    Two requests are equal only if they are the same object: a client may use a `request_id` twice.
     """
 
     command: str
@@ -22,7 +22,7 @@ class Request:
 @final
 @dataclass(frozen=True, slots=True)
 class ImmediateRequest:
-    """A command that `Connection.answer_request` must answer before the next request is read."""
+    """A command without a request id; `Connection.answer_request` answers it before the next one."""
 
     command: str
     arguments: tuple[str, ...] = ()
@@ -40,4 +40,4 @@ class Reply:
 @final
 @dataclass(frozen=True, slots=True)
 class Quit:
-    """QUIT. It is answered already; what the client sent after it is ignored."""
+    """QUIT. The connection has answered it, and ignores what the client sent after it."""

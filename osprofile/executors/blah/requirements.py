@@ -36,8 +36,8 @@ def translate_requirements(node: Expression, evaluator: Evaluator) -> tuple[dict
 
 
 def _split_conjuncts(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, OperatorChain) and node.rest[0][0] == "&&":
-        for part in (node.first, *(operand for _, operand in node.rest)):
+    if isinstance(node, OperatorChain) and node.operations[0][0] == "&&":
+        for part in (node.first, *(operand for _, operand in node.operations)):
             yield from _split_conjuncts(part)
     else:
         yield node
@@ -45,9 +45,9 @@ def _split_conjuncts(node: Expression) -> Iterator[Expression]:
 
 def _translate_comparison(node: Expression, evaluator: Evaluator) -> tuple[str, str] | None:
     """Return the field and the value of one comparison; None for any other expression."""
-    if not isinstance(node, OperatorChain) or len(node.rest) != 1:
+    if not isinstance(node, OperatorChain) or len(node.operations) != 1:
         return None
-    left, (operator, right) = node.first, node.rest[0]
+    left, (operator, right) = node.first, node.operations[0]
     if not isinstance(left, Reference):
         left, operator, right = right, _MIRRORED_OPERATORS.get(operator, operator), left
     if not isinstance(left, Reference) or operator not in _FIELD_SUFFIXES:

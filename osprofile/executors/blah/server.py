@@ -90,7 +90,7 @@ class Server:
         while (event := self._connection.next_request()) is not None:
             self._dispatch_event(event)
         self._send_output()
-        self._request_queue.start_waiting()
+        self._request_queue.start_waiting_requests()
         if not data:
             log.info("the end of stdin")
             self._stop_serving()

@@ -40,7 +40,7 @@ class SubmitAd:
     """
 
     def __init__(self, ad: Ad) -> None:
-        self.ad = ad
+        self.class_ad = ad
         self.evaluator = Evaluator(ad)
         self.warnings: list[str] = []
 
@@ -85,7 +85,7 @@ class SubmitAd:
 
     def list_names(self) -> list[str]:
         """Return the names of the attributes as they are written."""
-        return [attribute.name for attribute in self.ad.attributes.values()]
+        return [attribute.name for attribute in self.class_ad.attributes.values()]
 
     def get_value(self, name: str) -> Value | None:
         """Return an attribute's value."""
@@ -123,7 +123,7 @@ class SubmitAd:
             raise self.make_refusal(name, f"{number} is not an integer")
         return None if not number else int(number)
 
-    def get_amount(self, name: str) -> int | None:
+    def get_rounded_amount(self, name: str) -> int | None:
         """Return an attribute as an integer, rounded up; None for 0, which means the default."""
         return math.ceil(self._get_number(name) or 0) or None
 

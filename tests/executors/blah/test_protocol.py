@@ -335,7 +335,7 @@ def test_what_is_answered_at_once_keeps_the_order(sent: tuple[str, ...]) -> None
 def test_quit_is_told_once() -> None:
     client = Client()
     assert client.events(b"BLAH_PING 1 x\nQUIT\nQUIT\nBLAH_PING 2 x\n")[1:] == [Quit()]
-    assert client.connection.closed
+    assert client.connection.has_quit
     assert client.events(b"BLAH_PING 2 x\n") == []
     assert client.said() == [b"S", b"S Server\\ exiting"]
 
@@ -397,7 +397,7 @@ def test_any_bytes_are_answered_line_by_line(data: bytes) -> None:
     client = Client(connection)
     client.events(data)
     assert all(said[:1] in {b"S", b"E", b"F"} for said in client.said())
-    if not connection.closed:
+    if not connection.has_quit:
         assert client.say(b"\0VERSION\r\n")[-1] == b"S " + BANNER
 
 

@@ -69,7 +69,7 @@ def test_nothing_is_begun_without_room() -> None:
         await works.queue.wait_until_idle()
         assert works.going == []
         works.room = True
-        works.queue.start_waiting()
+        works.queue.start_waiting_requests()
         await works.queue.wait_until_idle()
         assert len(works.done) == 1
 
@@ -101,7 +101,7 @@ def test_what_is_cut_off() -> None:
         await asyncio.sleep(0)
         assert works.queue.cancel_all() == 100
         await works.queue.wait_until_idle()
-        works.queue.start_waiting()
+        works.queue.start_waiting_requests()
         works.queue.add_request(submit(101))
         await works.queue.wait_until_idle()
         assert (len(works.going), works.done) == (64, [])

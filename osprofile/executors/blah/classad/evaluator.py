@@ -1,9 +1,9 @@
 """The evaluation of expressions, in bounded time, depth and memory.
 
-A name is looked up in the ad that contains the expression, then in the ads around it; if there is
-none, it is undefined. MY and TOPLEVEL are the outermost ad, SELF the innermost, PARENT the one
-around that. There is no TARGET: its attributes are undefined. A wrong expression has the value
-`error`: a `Failure` with the reason.
+A name is looked up in the ad that contains the expression, then in the ads around it; if none has
+it, its value is undefined. MY and TOPLEVEL are the outermost ad, SELF the innermost, PARENT the one
+around that. There is no TARGET: its attributes are undefined. Evaluation raises nothing: the value
+of a wrong expression is a `Failure` with the reason.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.classad.values import Value
 
 MAX_STEPS: Final = 100_000
-"""The steps of one evaluator in all; large values cost more."""
-_MAX_DEPTH: Final = 120  # attributes refer to others, so this is more than the height of one tree
-_MAX_VALUE_SIZE: Final = 1 << 20  # strcat(a, a) doubles a value: twenty attributes make a megabyte
-_REGEXP_COST: Final = MAX_STEPS // 5  # each may take a second, its deadline
+"""Steps that one evaluator may take in its lifetime; operations on large values cost several."""
+_MAX_DEPTH: Final = 120  # more than the height of a tree (100), because attributes refer to others
+_MAX_VALUE_SIZE: Final = 1 << 20  # strcat(a, a) doubles a value: twenty such attributes make a megabyte
+_REGEXP_COST: Final = MAX_STEPS // 5  # javaregex stops each after a second
 _SCOPE_NAMES: Final = frozenset({"my", "toplevel", "self", "parent"})
 
 
 class _StepsExhaustedError(Exception):
-    """Raised when the steps are used up."""
+    """All steps are used up; never leaves `Evaluator.evaluate`."""
 
 
 @final
@@ -108,13 +108,13 @@ class Evaluator:
                 return self._make_scope(node, scope)
 
     def _make_list(self, items: tuple[Value, ...]) -> Value:
-        """Return a list as a value; its whole size is charged, because `{ a, a }` doubles a list."""
+        """Return a list as a value, and charge its nested size, because `{ a, a }` doubles a list."""
         size = _measure_size(items)
         self._charge_steps(size // 16)
         return items if size <= _MAX_VALUE_SIZE else Failure("a list is too large")
 
     def _make_scope(self, ad: Ad, parent: Scope) -> Scope:
-        """Return an ad as a value; always the same one, so that its attributes are cached."""
+        """Return an ad as a value: the same object each time, because it is the key of cached attributes."""
         return self._inner_scopes.setdefault((id(ad), id(parent)), Scope(ad, parent))
 
     def _charge_steps(self, steps: int) -> None:
@@ -128,12 +128,12 @@ class Evaluator:
         if node.base is not None:
             return self._get_member(self._evaluate_node(node.base, scope), node.name)
         key = node.name.lower()
-        current: Scope | None = self.scope if node.absolute else scope
-        while current is not None:
-            found = current.ad.attributes.get(key)
-            if found is not None:
-                return self._get_attribute_value(found, key, current)
-            current = current.parent
+        enclosing: Scope | None = self.scope if node.absolute else scope
+        while enclosing is not None:
+            attribute = enclosing.ad.attributes.get(key)
+            if attribute is not None:
+                return self._get_attribute_value(attribute, key, enclosing)
+            enclosing = enclosing.parent
         return self._resolve_scope_name(key, scope) if key in _SCOPE_NAMES else UNDEFINED
 
     def _resolve_scope_name(self, key: str, scope: Scope) -> Value:
@@ -144,22 +144,22 @@ class Evaluator:
         return self.scope
 
     def _get_attribute_value(self, attribute: Attribute, key: str, scope: Scope) -> Value:
-        place = (id(scope), key)
-        if place in self._cached_values:
-            return self._cached_values[place]
-        if place in self._in_progress:
+        cache_key = (id(scope), key)
+        if cache_key in self._cached_values:
+            return self._cached_values[cache_key]
+        if cache_key in self._in_progress:
             return Failure(f"attribute {attribute.name} is defined by itself")
-        self._in_progress.add(place)
+        self._in_progress.add(cache_key)
         value = self._evaluate_node(attribute.expression, scope)
-        self._in_progress.discard(place)
-        self._cached_values[place] = value
+        self._in_progress.discard(cache_key)
+        self._cached_values[cache_key] = value
         return value
 
     def _get_member(self, base: Value, name: str) -> Value:
         if not isinstance(base, Scope):
             return find_exceptional_value(base) or Failure(f"{describe_type(base)} has no attribute {name}")
-        found = base.ad.attributes.get(name.lower())
-        return UNDEFINED if found is None else self._get_attribute_value(found, name.lower(), base)
+        attribute = base.ad.attributes.get(name.lower())
+        return UNDEFINED if attribute is None else self._get_attribute_value(attribute, name.lower(), base)
 
     def _evaluate_subscript(self, node: Subscript, scope: Scope) -> Value:
         base, index = self._evaluate_node(node.base, scope), self._evaluate_node(node.index, scope)
@@ -181,14 +181,14 @@ class Evaluator:
             if condition is UNDEFINED:
                 return self._evaluate_node(node.otherwise, scope)
             return condition
-        chosen = to_condition(condition)
-        if isinstance(chosen, bool):
-            return self._evaluate_node(node.then if chosen else node.otherwise, scope)
-        return chosen
+        truth = to_condition(condition)
+        if isinstance(truth, bool):
+            return self._evaluate_node(node.then if truth else node.otherwise, scope)
+        return truth
 
     def _evaluate_chain(self, node: OperatorChain, scope: Scope) -> Value:
         value = self._evaluate_node(node.first, scope)
-        for operator, operand in node.rest:
+        for operator, operand in node.operations:
             if operator in {"&&", "||"}:
                 value = self._evaluate_logical(operator, value, operand, scope)
                 continue
@@ -198,15 +198,15 @@ class Evaluator:
         return value
 
     def _evaluate_logical(self, operator: str, left: Value, operand: Expression, scope: Scope) -> Value:
-        """Return the value of `&&` or `||` in three-valued logic."""
-        decides = operator == "||"
-        first = to_condition(left)
-        if first is decides or isinstance(first, Failure):
-            return first
-        second = to_condition(self._evaluate_node(operand, scope))
-        if second is decides or isinstance(second, Failure):
-            return second
-        return UNDEFINED if UNDEFINED in (first, second) else not decides
+        """Return the value of `&&` or `||` in three-valued logic; evaluate the operand only if needed."""
+        deciding_value = operator == "||"
+        left_truth = to_condition(left)
+        if left_truth is deciding_value or isinstance(left_truth, Failure):
+            return left_truth
+        right_truth = to_condition(self._evaluate_node(operand, scope))
+        if right_truth is deciding_value or isinstance(right_truth, Failure):
+            return right_truth
+        return UNDEFINED if UNDEFINED in (left_truth, right_truth) else not deciding_value
 
     # Calls
 

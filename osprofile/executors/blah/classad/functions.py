@@ -1,7 +1,7 @@
 """The functions that an expression may call.
 
-Those in STRICT_FUNCTIONS return undefined if an argument is undefined, and error if one is an
-error. The result of every function depends on its arguments only: there is no `time` or `random`.
+The evaluator calls those in STRICT_FUNCTIONS only if no argument is undefined or an error; else that
+is the result. Results depend on nothing but the arguments: there is no `time` or `random`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Function(NamedTuple):
-    """A function, and the least and the greatest number of its arguments."""
+    """A function, and the minimum and maximum number of its arguments."""
 
     function: Callable[..., Value]
     min_arguments: int
@@ -44,18 +44,18 @@ _MAX_NUMBER_LENGTH: Final = 400  # 1e308 written out has 309 digits
 
 
 def describe_call_error(name: str, count: int) -> str:
-    """Return what is wrong with a call of `count` arguments; empty if nothing is."""
-    found = _ARGUMENT_COUNTS.get(name.lower())
-    if found is None:
+    """Return what is wrong with a call with `count` arguments; empty if it is correct."""
+    argument_counts = _ARGUMENT_COUNTS.get(name.lower())
+    if argument_counts is None:
         hint = suggest_names(name, [*STRICT_FUNCTIONS, *NON_STRICT_FUNCTIONS])
         suggestion = f" ({hint})" if hint.startswith("did") else ""
         return f"there is no function {name}{suggestion}"
-    least, most = found
-    if least <= count <= most:
+    minimum, maximum = argument_counts
+    if minimum <= count <= maximum:
         return ""
-    expected = str(least) if least == most else f"{least} to {most}"
-    if most == _UNLIMITED:
-        expected = f"{least} or more"
+    expected = str(minimum) if minimum == maximum else f"{minimum} to {maximum}"
+    if maximum == _UNLIMITED:
+        expected = f"{minimum} or more"
     return f"{name} takes {expected} arguments, not {count}"
 
 
@@ -119,15 +119,15 @@ def _concatenate(*values: Value) -> Value:
 
 
 def _make_text_function(name: str, function: Callable[[str], Value]) -> Callable[[Value], Value]:
-    def applied(value: Value) -> Value:
+    def apply_to_text(value: Value) -> Value:
         text = _to_string(value)
         return function(text) if isinstance(text, str) else make_type_failure(name, value)
 
-    return applied
+    return apply_to_text
 
 
 def _take_substring(value: Value, start: Value, count: Value = 1 << 62) -> Value:
-    """Return a part of a string; a negative start or count is counted from the end."""
+    """Return a part of a string; a negative start, or a negative count (as the end), counts from its end."""
     if not isinstance(value, str) or not isinstance(start, int) or not isinstance(count, int):
         return Failure("substr takes a string and one or two integers")
     first = max(start + len(value), 0) if start < 0 else start
@@ -136,14 +136,14 @@ def _take_substring(value: Value, start: Value, count: Value = 1 << 62) -> Value
 
 
 def _make_string_comparison(name: str, fold: Callable[[str], str]) -> Callable[[Value, Value], Value]:
-    def applied(left: Value, right: Value) -> Value:
+    def compare_strings(left: Value, right: Value) -> Value:
         first, second = _to_string(left), _to_string(right)
         if not isinstance(first, str) or not isinstance(second, str):
             return Failure(f"{name} takes strings")
         first, second = fold(first), fold(second)
         return (first > second) - (first < second)
 
-    return applied
+    return compare_strings
 
 
 def _split_string(value: Value, delimiters: Value = ", \t\n") -> Value:
@@ -165,12 +165,12 @@ def _join_strings(*values: Value) -> Value:
     if not isinstance(separator, str) or not isinstance(items, tuple):
         return Failure("join takes a separator and a list")
     texts = [_to_string(item) for item in items if item is not UNDEFINED]
-    bad = next((text for text in texts if not isinstance(text, str)), None)
-    return separator.join(map(str, texts)) if bad is None else bad
+    failure = next((text for text in texts if not isinstance(text, str)), None)
+    return separator.join(map(str, texts)) if failure is None else failure
 
 
 def _match_regexp(pattern: Value, value: Value, options: Value = "") -> Value:
-    """Search with a Java regular expression, the syntax of the profiles too."""
+    """Return whether a regular expression matches; its syntax is Java's, as in profiles."""
     from osprofile import javaregex
 
     if not isinstance(pattern, str) or not isinstance(value, str) or not isinstance(options, str):
@@ -179,9 +179,9 @@ def _match_regexp(pattern: Value, value: Value, options: Value = "") -> Value:
         return Failure("the options of regexp are i, m, s, x and f")
     flags = "".join(sorted(set(options.lower()) - {"f"}))
     try:
-        found = javaregex.compile(f"(?{flags}){pattern}" if flags else pattern)
-        whole = "f" in options.lower()
-        return (found.matches(value) if whole else found.find(value)) is not None
+        regexp = javaregex.compile(f"(?{flags}){pattern}" if flags else pattern)
+        matches_all = "f" in options.lower()
+        return (regexp.matches(value) if matches_all else regexp.find(value)) is not None
     except JavaRegexError as error:
         return Failure(f"regexp: {error.message}")
 
@@ -196,27 +196,27 @@ def _count_elements(value: Value) -> Value:
 
 
 def _make_member_test(name: str, test: Callable[[Value, Value], bool]) -> Callable[[Value, Value], Value]:
-    def applied(item: Value, items: Value) -> Value:
+    def test_membership(item: Value, items: Value) -> Value:
         if not isinstance(items, tuple):
             return Failure(f"{name} looks in a list, not in {describe_type(items)}")
         if isinstance(item, tuple | Scope):
             return Failure(f"{name} cannot look for {describe_type(item)}")
         return any(test(item, other) for other in items)
 
-    return applied
+    return test_membership
 
 
 def _make_list_reduction(name: str, function: Callable[[list[Number]], Value]) -> Callable[[Value], Value]:
-    def applied(items: Value) -> Value:
+    def reduce_list(items: Value) -> Value:
         if not isinstance(items, tuple):
             return Failure(f"{name} takes a list, not {describe_type(items)}")
         numbers = [item for item in items if isinstance(item, int | float)]
-        known = [item for item in items if item is not UNDEFINED]
-        if len(numbers) != len(known):
+        defined = [item for item in items if item is not UNDEFINED]
+        if len(numbers) != len(defined):
             return Failure(f"{name} takes numbers only")
         return function(numbers)
 
-    return applied
+    return reduce_list
 
 
 def _sum_numbers(numbers: list[Number]) -> Value:
@@ -229,12 +229,12 @@ def _average_numbers(numbers: list[Number]) -> Value:
 
 
 def _make_string_list_test(name: str, function: Callable[[str, list[str]], Value]) -> Callable[..., Value]:
-    def applied(item: Value, items: Value, delimiters: Value = ", ") -> Value:
+    def test_string_list(item: Value, items: Value, delimiters: Value = ", ") -> Value:
         if not all(isinstance(v, str) for v in (item, items, delimiters)):
             return Failure(f"{name} takes strings")
         return function(str(item), [w.strip() for w in _split_words(str(items), str(delimiters))])
 
-    return applied
+    return test_string_list
 
 
 def _count_string_list(items: Value, delimiters: Value = ", ") -> Value:
@@ -247,13 +247,13 @@ def _count_string_list(items: Value, delimiters: Value = ", ") -> Value:
 
 
 def _make_rounding(name: str, function: Callable[[float], int]) -> Callable[[Value], Value]:
-    def applied(value: Value) -> Value:
+    def round_number(value: Value) -> Value:
         number = _parse_number(value)
         if number is None or not math.isfinite(number):
             return make_type_failure(name, value)
         return wrap_int64(number if isinstance(number, int) else function(number))
 
-    return applied
+    return round_number
 
 
 def _round_half_away_from_zero(number: float) -> int:
@@ -267,8 +267,8 @@ def _raise_to_power(base: Value, exponent: Value) -> Value:
         result = math.pow(base, exponent)
     except (OverflowError, ValueError):
         return Failure("the result of pow is not a number")
-    whole = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0
-    return wrap_int64(int(result)) if whole and math.isfinite(result) else result
+    is_integer = isinstance(base, int) and isinstance(exponent, int) and exponent >= 0
+    return wrap_int64(int(result)) if is_integer and math.isfinite(result) else result
 
 
 def _round_to_multiple(value: Value, step: Value) -> Value:
@@ -277,10 +277,10 @@ def _round_to_multiple(value: Value, step: Value) -> Value:
         return Failure("quantize takes two numbers, the second not 0")
     if isinstance(value, int) and isinstance(step, int):
         return wrap_int64(-(-value // step) * step)
-    times = value / step
-    if not math.isfinite(times):
+    quotient = value / step
+    if not math.isfinite(quotient):
         return Failure("the result of quantize is not a number")
-    return math.ceil(times) * step
+    return math.ceil(quotient) * step
 
 
 def _make_type_test(*types: type) -> Callable[[Value], Value]:
@@ -325,7 +325,7 @@ STRICT_FUNCTIONS: Final[dict[str, Function]] = {
     "pow": Function(_raise_to_power, 2, 2),
     "quantize": Function(_round_to_multiple, 2, 2),
 }
-"""By names in lower case."""
+"""The keys are names in lower case."""
 
 NON_STRICT_FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
     "isundefined": _make_type_test(Undefined),
@@ -337,10 +337,10 @@ NON_STRICT_FUNCTIONS: Final[dict[str, Callable[..., Value]]] = {
     "islist": _make_type_test(tuple),
     "isclassad": _make_type_test(Scope),
 }
-"""Functions of one argument that may be undefined or an error."""
+"""Tests of one argument, which may be undefined or an error; the keys are names in lower case."""
 
 _ARGUMENT_COUNTS: Final = {
     "ifthenelse": (3, 3),
-    **{name: (found.min_arguments, found.max_arguments) for name, found in STRICT_FUNCTIONS.items()},
+    **{name: (function.min_arguments, function.max_arguments) for name, function in STRICT_FUNCTIONS.items()},
     **dict.fromkeys(NON_STRICT_FUNCTIONS, (1, 1)),
 }

@@ -31,7 +31,7 @@ MAX_MAGNITUDE: Final = 2**63
 
 @final
 class Token(NamedTuple):
-    """A token; `kind` is name, quoted (a name), string, integer, real, end, or the sign itself."""
+    """A token; `kind` is name, quoted (a quoted name), string, integer, real, end, or the sign itself."""
 
     kind: str
     value: str | int | float
@@ -39,11 +39,11 @@ class Token(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What is there, for a message."""
+        """A message that says prefix stands at the token."""
         if self.kind == "end":
             return "the text ends"
-        what = "the string " if self.kind == "string" else ""
-        return f"there is {what}{quote_value(str(self.value), 40)}"
+        prefix = "the string " if self.kind == "string" else ""
+        return f"there is {prefix}{quote_value(str(self.value), 40)}"
 
 
 @final
@@ -62,28 +62,28 @@ class Lexer:
             return Token("string", self._read_string(), start)
         if first == "'":
             return Token("quoted", self._read_quoted("'"), start)
-        if found := _NAME.match(text, start):
-            self.position = found.end()
-            return Token("name", found[0], start)
+        if match := _NAME.match(text, start):
+            self.position = match.end()
+            return Token("name", match[0], start)
         if first.isdecimal() or (first == "." and text[start + 1 : start + 2].isdecimal()):
             return self._read_number()
-        if found := _PUNCTUATION.match(text, start):
-            self.position = found.end()
-            return Token(found[0], found[0], start)
+        if match := _PUNCTUATION.match(text, start):
+            self.position = match.end()
+            return Token(match[0], match[0], start)
         if not first:
             return Token("end", "", start)
         raise ClassAdError(f"{quote_value(first)} has no meaning here", text, start)
 
     def _skip_space(self) -> None:
         """Skip white space and comments."""
-        while found := _SPACE_OR_COMMENT.match(self.text, self.position):
-            self.position = found.end()
-            if not found[1]:
+        while match := _SPACE_OR_COMMENT.match(self.text, self.position):
+            self.position = match.end()
+            if not match[1]:
                 return
-            if found[1] == "/*":
+            if match[1] == "/*":
                 end = self.text.find("*/", self.position)
                 if end < 0:
-                    raise ClassAdError("the comment has no end", self.text, found.start(1), expected="*/")
+                    raise ClassAdError("the comment has no end", self.text, match.start(1), expected="*/")
                 self.position = end + 2
 
     def _read_string(self) -> str:
@@ -95,18 +95,18 @@ class Lexer:
             pieces.append(self._read_quoted('"'))
 
     def _read_quoted(self, quote: str) -> str:
-        """Read up to the first quote with an even number of backslashes before it."""
-        start = at = self.position + 1
+        """Read up to the first unescaped quote: an even number of backslashes stands before it."""
+        start = search_start = self.position + 1
         while True:
-            end = self.text.find(quote, at)
+            end = self.text.find(quote, search_start)
             if end < 0:
-                what = "string" if quote == '"' else "quoted name"
-                raise ClassAdError(f"the {what} has no end", self.text, start - 1, expected=quote)
-            piece = self.text[at:end]
-            at = end + 1
+                construct = "string" if quote == '"' else "quoted name"
+                raise ClassAdError(f"the {construct} has no end", self.text, start - 1, expected=quote)
+            piece = self.text[search_start:end]
+            search_start = end + 1
             if (len(piece) - len(piece.rstrip("\\"))) % 2 == 0:
                 break
-        self.position = at
+        self.position = search_start
         return self._unescape_body(start, end)
 
     def _unescape_body(self, start: int, end: int) -> str:
@@ -117,13 +117,13 @@ class Lexer:
             return body
         has_bytes = False
 
-        def unescape(found: re.Match[str]) -> str:
+        def unescape(match: re.Match[str]) -> str:
             nonlocal has_bytes
-            if not found[1][0].isdigit() or found[1][0] in "89":
-                return LETTER_ESCAPES.get(found[1], found[1])
-            code = int(found[1], 8)
+            if not match[1][0].isdigit() or match[1][0] in "89":
+                return LETTER_ESCAPES.get(match[1], match[1])
+            code = int(match[1], 8)
             if code == 0:
-                raise ClassAdError("a string must not contain NUL", self.text, start + found.start())
+                raise ClassAdError("a string must not contain NUL", self.text, start + match.start())
             has_bytes = has_bytes or code > 127
             return chr(code) if code < 128 else chr(0xDC00 + code)
 
@@ -133,21 +133,21 @@ class Lexer:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
     def _read_number(self) -> Token:
-        start, found = self.position, _NUMBER.match(self.text, self.position)
-        if found is None:
+        start, match = self.position, _NUMBER.match(self.text, self.position)
+        if match is None:
             expected = "12, 0x1F, 1.5 or 10M"
             raise ClassAdError("this is not a number", self.text, start, expected=expected)
-        self.position = found.end()
-        factor = _SUFFIX_FACTORS[found["suffix"].upper()]
-        if found["real"] is not None:
-            return Token("real", float(found["real"]) * factor, start)
-        digits = (found["hex"] or found["whole"]).lstrip("0") or "0"
-        octal = found["whole"] is not None and len(found["whole"]) > 1 and found["whole"][0] == "0"
+        self.position = match.end()
+        factor = _SUFFIX_FACTORS[match["suffix"].upper()]
+        if match["real"] is not None:
+            return Token("real", float(match["real"]) * factor, start)
+        digits = (match["hex"] or match["whole"]).lstrip("0") or "0"
+        octal = match["whole"] is not None and len(match["whole"]) > 1 and match["whole"][0] == "0"
         if octal and not set(digits) <= set("01234567"):
             message = "a number with a leading 0 is octal: digits below 8"
             raise ClassAdError(message, self.text, start)
-        # 30 digits are more than 64 bits in any base; converting a megabyte of them takes long.
-        number = int(digits[:30], 16 if found["hex"] else 8 if octal else 10) * factor
+        # 30 digits exceed 64 bits in any base, and a megabyte of digits would take long to convert.
+        number = int(digits[:30], 16 if match["hex"] else 8 if octal else 10) * factor
         if len(digits) > 30 or number > MAX_MAGNITUDE:
             raise ClassAdError("this integer does not fit 64 bits", self.text, start)
         return Token("integer", number, start)

@@ -20,13 +20,13 @@ class Undefined(Enum):
 
 
 UNDEFINED: Final = Undefined.UNDEFINED
-"""The value of an attribute that does not exist."""
+"""The value of an attribute that does not exist, as of the keyword `undefined`."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The value `error`; `reason` is for messages. All failures are equal."""
+    """The value `error`; `reason` is for messages only, so all failures are equal."""
 
     reason: str = ""
 
@@ -79,10 +79,10 @@ class Unary:
 @final
 @dataclass(frozen=True, slots=True)
 class OperatorChain:
-    """`FIRST OP A OP B ...`: operators of one precedence, from left to right."""
+    """`FIRST OP A OP B ...`: `operations` are pairs (OP, A) of one precedence, from left to right."""
 
     first: Expression
-    rest: tuple[tuple[str, Expression], ...]
+    operations: tuple[tuple[str, Expression], ...]
 
 
 @final
@@ -158,7 +158,7 @@ def get_children(node: Expression) -> Iterable[Expression]:  # noqa: PLR0911  # 
         case Unary():
             return (node.operand,)
         case OperatorChain():
-            return (node.first, *(operand for _, operand in node.rest))
+            return (node.first, *(operand for _, operand in node.operations))
         case Conditional():
             parts = (node.condition, node.then, node.otherwise)
             return [part for part in parts if part is not None]
@@ -190,4 +190,4 @@ PRECEDENCE_LEVEL: Final = {operator: level for level, row in enumerate(PRECEDENC
 """Each operator's index in PRECEDENCE."""
 
 KEYWORDS: Final = frozenset({"true", "false", "undefined", "error", "is", "isnt"})
-"""Words that are names of attributes in single quotes only."""
+"""An attribute with such a name must be written in single quotes."""

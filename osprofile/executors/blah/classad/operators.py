@@ -1,4 +1,4 @@
-"""The operators of the ClassAd language on values."""
+"""What the operators of the ClassAd language do with values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def to_condition(value: Value) -> bool | Undefined | Failure:
-    """Return a value as a condition; numbers are true unless they are 0."""
+    """Return the truth of a value; a number is true unless it is 0. Undefined and errors stay."""
     if isinstance(value, bool | Undefined | Failure):
         return value
     if isinstance(value, int | float):
@@ -39,8 +39,8 @@ def apply_unary(operator: str, value: Value) -> Value:
     if value is UNDEFINED or isinstance(value, Failure):
         return value
     if operator == "!":
-        chosen = to_condition(value)
-        return not chosen if isinstance(chosen, bool) else chosen
+        truth = to_condition(value)
+        return not truth if isinstance(truth, bool) else truth
     if operator == "~":
         return ~value if isinstance(value, int) else make_type_failure("~", value)
     if not isinstance(value, int | float):
@@ -51,7 +51,7 @@ def apply_unary(operator: str, value: Value) -> Value:
 
 
 def is_identical(left: Value, right: Value) -> bool:
-    """Return whether two values are of one type and equal; strings are compared with their case."""
+    """Return whether two values have the same type and are equal; strings case-sensitively."""
     if isinstance(left, Scope) and isinstance(right, Scope):
         return left.ad == right.ad
     if type(left) is not type(right):
@@ -62,57 +62,61 @@ def is_identical(left: Value, right: Value) -> bool:
 
 
 def is_equal(left: Value, right: Value) -> bool:
-    """Return whether two values are equal as by `==`; strings are compared without their case."""
+    """Return whether `==` holds for two values; strings are compared case-insensitively."""
     return _make_comparison(eq)(left, right) is True
 
 
 def _make_strict(operator: str, function: Callable[[Value, Value], Value | None]) -> BinaryOperator:
-    """Return an operator that passes on errors and undefined, errors first."""
+    """Return an operator whose result is error or undefined if an operand is; error comes first.
 
-    def applied(left: Value, right: Value) -> Value:
+    `function` returns None for operands of types that it is not for.
+    """
+
+    def apply_strict(left: Value, right: Value) -> Value:
         exceptional = find_exceptional_value(left, right)
         if exceptional is not None:
             return exceptional
         result = function(left, right)
         return make_type_failure(operator, left, right) if result is None else result
 
-    return applied
+    return apply_strict
 
 
 def _make_comparison(compare: Callable[[object, object], bool]) -> Callable[[Value, Value], bool | None]:
-    def applied(left: Value, right: Value) -> bool | None:
+    def compare_values(left: Value, right: Value) -> bool | None:
         if isinstance(left, str) and isinstance(right, str):
             return compare(left.lower(), right.lower())
         if isinstance(left, int | float) and isinstance(right, int | float):
             return compare(left, right)
         return None
 
-    return applied
+    return compare_values
 
 
 def _make_arithmetic(
-    whole: Callable[[int, int], int | Failure], real: Callable[[float, float], float | Failure]
+    integer_function: Callable[[int, int], int | Failure],
+    real_function: Callable[[float, float], float | Failure],
 ) -> Callable[[Value, Value], Value | None]:
-    def applied(left: Value, right: Value) -> Value | None:
+    def apply_arithmetic(left: Value, right: Value) -> Value | None:
         if isinstance(left, int) and isinstance(right, int):
-            result = whole(left, right)
+            result = integer_function(left, right)
             return result if isinstance(result, Failure) else wrap_int64(result)
         if isinstance(left, int | float) and isinstance(right, int | float):
-            return real(float(left), float(right))
+            return real_function(float(left), float(right))
         return None
 
-    return applied
+    return apply_arithmetic
 
 
 def _make_bitwise(function: Callable[[int, int], int]) -> Callable[[Value, Value], Value | None]:
-    def applied(left: Value, right: Value) -> Value | None:
+    def apply_bitwise(left: Value, right: Value) -> Value | None:
         if isinstance(left, int) and isinstance(right, int):
             result = function(left, right)
-            both = isinstance(left, bool) and isinstance(right, bool)
-            return bool(result) if both and function in _BOOLEAN_OPERATIONS else wrap_int64(result)
+            are_booleans = isinstance(left, bool) and isinstance(right, bool)
+            return bool(result) if are_booleans and function in _BOOLEAN_OPERATIONS else wrap_int64(result)
         return None
 
-    return applied
+    return apply_bitwise
 
 
 _DIVISION_BY_ZERO: Final = Failure("division by zero")
@@ -128,8 +132,8 @@ def _divide_integers(left: int, right: int) -> int | Failure:
 def _remainder_integers(left: int, right: int) -> int | Failure:
     if right == 0:
         return _DIVISION_BY_ZERO
-    rest = abs(left) % abs(right)
-    return -rest if left < 0 else rest
+    remainder = abs(left) % abs(right)
+    return -remainder if left < 0 else remainder
 
 
 def _divide_reals(left: float, right: float) -> float | Failure:
@@ -142,7 +146,7 @@ def _remainder_reals(left: float, right: float) -> float | Failure:
     return math.fmod(left, right)
 
 
-# A shift counts modulo 64, as processors do it, so that none makes a number of a million bits.
+# Shifts count modulo 64, as processors do: a larger count would make a number of a million bits.
 def _shift_left(left: int, right: int) -> int:
     return left << (right & 63)
 
@@ -160,7 +164,7 @@ _BOOLEAN_OPERATIONS: Final = (and_, or_, xor)
 _STRICT_OPERATORS: Final[dict[str, Callable[[Value, Value], Value | None]]] = {
     "==": _make_comparison(eq),
     "!=": _make_comparison(ne),
-    "<": _make_comparison(lt),  # type: ignore[arg-type]  # two strings, or two numbers
+    "<": _make_comparison(lt),  # type: ignore[arg-type]  # compares two strings, or two numbers
     "<=": _make_comparison(le),  # type: ignore[arg-type]
     ">": _make_comparison(gt),  # type: ignore[arg-type]
     ">=": _make_comparison(ge),  # type: ignore[arg-type]
@@ -184,4 +188,4 @@ BINARY_OPERATORS: Final[dict[str, BinaryOperator]] = {
     "=!=": lambda left, right: not is_identical(left, right),
     "isnt": lambda left, right: not is_identical(left, right),
 }
-"""All operators between two operands but `&&` and `||`, which the evaluator handles."""
+"""All binary operators but `&&` and `||`, whose right operand the evaluator may skip."""

@@ -7,7 +7,7 @@ r"""The parser of ads and expressions.
     primary     = constant | [ "." ] NAME | NAME "(" [ expressions ] ")"
                 | "(" expression ")" | "{" [ expressions ] "}" | ad
 
-Every error is a `ClassAdError`, with the place and with what is expected there.
+Every error is a `ClassAdError`, with its location and what was expected there.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.classad.nodes import Constant
 
 MAX_NESTING: Final = 64
-"""How deeply brackets may be nested."""
-# Trees are walked by recursion: below the evaluator's depth, and far below Python's limit.
+"""How deeply brackets, signs and conditionals may be nested: each level takes several Python frames."""
+# Trees are walked by recursion; this is less than the evaluator's maximum depth.
 _MAX_TREE_HEIGHT: Final = 100
 MAX_TOKENS: Final = 20_000
-"""How many tokens a text may have: a megabyte of them would hold up all requests for seconds."""
+"""How many tokens a text may have: parsing a megabyte of them would block all requests for seconds."""
 _NAMED_CONSTANTS: Final[dict[str, Constant]] = {
     "true": True,
     "false": False,
@@ -70,7 +70,7 @@ def parse_ad(text: str) -> Ad:
 
 
 def parse_ad_prefix(text: str) -> tuple[Ad, str]:
-    """Return the ad at the begin of a text, and the text after it. ClassAdError as in `parse_ad`."""
+    """Return the ad at the start of a text, and the text after it. ClassAdError as in `parse_ad`."""
     parser = _Parser(text)
     if parser.current_token.kind == "end":
         raise ClassAdError("there is no ad", text, 0, expected="[")
@@ -87,11 +87,11 @@ def parse_ad_prefix(text: str) -> tuple[Ad, str]:
 def parse_expression(text: str) -> Expression:
     """Parse an expression, with nothing after it. ClassAdError for anything else."""
     parser = _Parser(text)
-    found = parser.parse_expression()
+    expression = parser.parse_expression()
     if parser.current_token.kind != "end":
         raise parser.make_error("an operator, or the end")
-    parser.check_height(found)
-    return found
+    parser.check_height(expression)
+    return expression
 
 
 @final
@@ -106,7 +106,7 @@ class _Parser:
 
     @property
     def current_token(self) -> Token:
-        """The next token; read on demand, because the text after an ad need not be valid."""
+        """The next token to parse; read on demand, because the text after an ad need not be valid."""
         if self._next_token is None:
             self._next_token = self._lexer.next_token()
             self._token_count += 1
@@ -116,13 +116,13 @@ class _Parser:
         return self._next_token
 
     def make_error(self, expected: str) -> ClassAdError:
-        """Return the error that something else was expected in place of the next token."""
+        """Return the error that `expected` should stand in place of the current token."""
         return ClassAdError(
             self.current_token.description, self.text, self.current_token.offset, expected=expected
         )
 
     def check_height(self, root: Expression) -> None:
-        """Raise ClassAdError for a tree that is too high to be walked by recursion."""
+        """Raise ClassAdError for a tree that is too high for the evaluator's and the writer's recursion."""
         level: list[Expression] = [root]
         for _ in range(_MAX_TREE_HEIGHT):
             level = [part for node in level for part in get_children(node)]
@@ -192,18 +192,18 @@ class _Parser:
         return operand
 
     def _parse_postfix(self, *, negative: bool = False) -> Expression:
-        found = self._parse_number(negative=negative) if negative else self._parse_primary()
+        operand = self._parse_number(negative=negative) if negative else self._parse_primary()
         for _ in range(MAX_NESTING):
             if self.current_token.kind == ".":
                 self._take_token()
                 name = self._expect_name("the name of an attribute", keywords=True)
-                found = Reference(str(name.value), found)
+                operand = Reference(str(name.value), operand)
             elif self.current_token.kind == "[":
                 self._enter_level("[")
-                found = Subscript(found, self.parse_expression())
+                operand = Subscript(operand, self.parse_expression())
                 self._leave_level("]")
             else:
-                return found
+                return operand
         raise ClassAdError("too many selections in a row", self.text, self.current_token.offset)
 
     def _parse_primary(self) -> Expression:  # noqa: PLR0911  # one a kind
@@ -256,9 +256,9 @@ class _Parser:
 
     def _parse_expression_list(self, opening: str, closing: str) -> tuple[Expression, ...]:
         self._enter_level(opening)
-        found: list[Expression] = []
+        expressions: list[Expression] = []
         while self.current_token.kind != closing:
-            found.append(self.parse_expression())
+            expressions.append(self.parse_expression())
             if self.current_token.kind == ",":
                 self._take_token()
                 if self.current_token.kind == closing and closing == ")":
@@ -266,12 +266,12 @@ class _Parser:
             elif self.current_token.kind != closing:
                 raise self.make_error(f", or {closing}")
         self._leave_level(closing)
-        return tuple(found)
+        return tuple(expressions)
 
     def _expect_name(self, expected: str, *, keywords: bool = False) -> Token:
         token = self.current_token
-        plain = token.kind == "name" and (keywords or str(token.value).lower() not in KEYWORDS)
-        if not plain and token.kind != "quoted":
+        is_unquoted_name = token.kind == "name" and (keywords or str(token.value).lower() not in KEYWORDS)
+        if not is_unquoted_name and token.kind != "quoted":
             raise self.make_error(expected)
         return self._take_token()
 
@@ -281,7 +281,7 @@ class _Parser:
         self._take_token()
 
     def _enter_level(self, kind: str) -> None:
-        """Read an opening sign and go one level deeper."""
+        """Take a bracket or operator that begins a nested expression."""
         self._depth += 1
         if self._depth > MAX_NESTING:
             message = f"expressions are nested more than {MAX_NESTING} deep here"
@@ -301,14 +301,14 @@ class _Parser:
 
 
 def _group_by_precedence(operands: Sequence[Expression], operators: Sequence[str]) -> Expression:
-    """Return the tree of operands with operators between them."""
+    """Return the tree of operands with operators between them, the weakest operators at its root."""
     if not operators:
         return operands[0]
     weakest = PRECEDENCE[min(PRECEDENCE_LEVEL[operator] for operator in operators)]
-    cuts = [index for index, operator in enumerate(operators) if operator in weakest]
+    split_indexes = [index for index, operator in enumerate(operators) if operator in weakest]
     first, *others = (
-        _group_by_precedence(operands[a + 1 : b + 1], operators[a + 1 : b])
-        for a, b in pairwise([-1, *cuts, len(operators)])
+        _group_by_precedence(operands[left + 1 : right + 1], operators[left + 1 : right])
+        for left, right in pairwise([-1, *split_indexes, len(operators)])
     )
-    signs = [operators[index] for index in cuts]
-    return OperatorChain(first, tuple(zip(signs, others, strict=True)))
+    weakest_operators = [operators[index] for index in split_indexes]
+    return OperatorChain(first, tuple(zip(weakest_operators, others, strict=True)))

@@ -1,4 +1,4 @@
-"""The values of the expressions of a ClassAd."""
+"""The values that the expressions of a ClassAd may have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 @final
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """An ad as a value, with the ad around it, in which names are looked up next."""
+    """An ad as a value. A name that it does not have is looked up in `parent`, the ad around it."""
 
     ad: Ad
     parent: Scope | None = None
@@ -49,7 +49,7 @@ _TYPE_DESCRIPTIONS: Final = {
 
 
 def find_exceptional_value(*values: Value) -> Undefined | Failure | None:
-    """Return the first error of some values; else undefined, if one is; else None."""
+    """Return the first error among values; else UNDEFINED if it is among them; else None."""
     for value in values:
         if isinstance(value, Failure):
             return value
@@ -57,7 +57,7 @@ def find_exceptional_value(*values: Value) -> Undefined | Failure | None:
 
 
 def wrap_int64(number: int) -> int:
-    """Return an integer as 64 bits hold it."""
+    """Return an integer modulo 2**64, as a signed integer of 64 bits."""
     half = 1 << (_INTEGER_BITS - 1)
     return (number + half) % (1 << _INTEGER_BITS) - half
 
@@ -68,6 +68,6 @@ def describe_type(value: Value) -> str:
 
 
 def make_type_failure(operation: str, *values: Value) -> Failure:
-    """Return the failure of an operator or function that is not for values of these types."""
+    """Return the failure of an operator or function that does not accept these types."""
     types = " and ".join(map(describe_type, values))
     return Failure(f"{operation} cannot be applied to {types}")

@@ -1,4 +1,4 @@
-"""The text of ads and expressions, from which the parser gets the same tree."""
+"""The text of ads and expressions; parsing it gives the same tree."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _SPECIAL_IN_STRING: Final = re.compile(r'[\x00-\x1f\x7f"\\]')
 _SPECIAL_IN_NAME: Final = re.compile(r"[\x00-\x1f\x7f'\\]")
 _ESCAPE_LETTERS: Final = {character: letter for letter, character in LETTER_ESCAPES.items()}
 _OPERAND_BINDING, _PRIMARY_BINDING = len(PRECEDENCE_LEVEL), len(PRECEDENCE_LEVEL) + 1
-"""How strongly an operand and a primary expression are bound."""
+"""Binding strengths: 0 is a conditional's, 1 to 10 are those of binary operators, then these."""
 
 
 def write_ad(attributes: Mapping[str, Constant]) -> str:
     """Return an ad of constants in one line, as in `[ ExitCode = 0; JobStatus = 4 ]`."""
-    inner = "; ".join(
+    assignments = "; ".join(
         f"{_format_name(name)} = {format_constant(value)}" for name, value in attributes.items()
     )
-    return f"[ {inner} ]" if inner else "[ ]"
+    return f"[ {assignments} ]" if assignments else "[ ]"
 
 
 def format_constant(value: Constant) -> str:
@@ -74,8 +74,8 @@ def _format_real(value: float) -> str:
     return repr(value)
 
 
-def _escape_character(found: re.Match[str]) -> str:
-    character = found[0]
+def _escape_character(match: re.Match[str]) -> str:
+    character = match[0]
     if character == "\0":
         return "\ufffd"
     if character in "\"'\\":
@@ -90,7 +90,7 @@ def _format_name(name: str) -> str:
 
 
 def _format_node(node: Expression, binding: int) -> str:
-    """Return a node, in parentheses if it is bound less strongly than by `binding`."""
+    """Return a node's text, in parentheses if it binds more weakly than `binding`."""
     text, own_binding = _format_with_binding(node)
     return f"({text})" if own_binding < binding else text
 
@@ -123,9 +123,9 @@ def _format_with_binding(node: Expression) -> tuple[str, int]:  # noqa: PLR0911 
 
 
 def _format_chain(node: OperatorChain) -> tuple[str, int]:
-    binding = PRECEDENCE_LEVEL[node.rest[0][0]] + 1
+    binding = PRECEDENCE_LEVEL[node.operations[0][0]] + 1
     pieces = [_format_node(node.first, binding + 1)]
-    pieces += [f"{operator} {_format_node(operand, binding + 1)}" for operator, operand in node.rest]
+    pieces += [f"{operator} {_format_node(operand, binding + 1)}" for operator, operand in node.operations]
     return " ".join(pieces), binding
 
 
@@ -143,8 +143,8 @@ def _format_reference(node: Reference) -> str:
 
 
 def _format_ad(node: Ad) -> str:
-    inner = "; ".join(
+    assignments = "; ".join(
         f"{_format_name(attribute.name)} = {_format_node(attribute.expression, 0)}"
         for attribute in node.attributes.values()
     )
-    return f"[ {inner} ]" if inner else "[ ]"
+    return f"[ {assignments} ]" if assignments else "[ ]"
