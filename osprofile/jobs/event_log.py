@@ -62,7 +62,7 @@ class EventLogSource:
             words,
             self._handle_event,
             checkpoint_path=checkpoint_path,
-            get_oldest_early=lambda: monitor.oldest_early_timestamp,
+            get_oldest_early_timestamp=lambda: monitor.oldest_early_timestamp,
         )
 
     @property

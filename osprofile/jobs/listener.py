@@ -75,7 +75,7 @@ class EventListener:
 
     `-t TIMESTAMP` is appended to `command`. `checkpoint_path` is the file of the checkpoint (None: it is
     not kept); without a checkpoint, events are read from `first_timestamp` on (default: now).
-    `get_oldest_early()` returns the timestamp of the oldest event that waits for a registration, if any.
+    `get_oldest_early_timestamp()` returns the timestamp of the oldest event that waits for a registration, if any.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class EventListener:
         *,
         checkpoint_path: str | None = None,
         first_timestamp: float | None = None,
-        get_oldest_early: Callable[[], float | None] = lambda: None,
+        get_oldest_early_timestamp: Callable[[], float | None] = lambda: None,
     ) -> None:
         self._command, self._on_event = list(command), on_event
-        self._checkpoint_path, self._get_oldest_early = checkpoint_path, get_oldest_early
+        self._checkpoint_path, self._get_oldest_early_timestamp = checkpoint_path, get_oldest_early_timestamp
         self._latest_timestamp = self._load_checkpoint() or int(
             time.time() if first_timestamp is None else first_timestamp
         )
@@ -99,7 +99,7 @@ class EventListener:
     @property
     def resume_timestamp(self) -> int:
         """The timestamp from which events are needed if the generator is started now (s since 1970)."""
-        oldest = self._get_oldest_early()
+        oldest = self._get_oldest_early_timestamp()
         return self._latest_timestamp if oldest is None else min(self._latest_timestamp, int(oldest))
 
     @property

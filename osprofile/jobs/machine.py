@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar, final
 
 from osprofile.jobs.script_output import (
+    build_output_error,
     find_state_tag,
     get_output_pattern,
     read_state_tags,
-    unparsable_output,
 )
 from osprofile.jobs.state import NODE_STATE_TAGS, QUEUE_STATE_TAGS, NodeState, QueueState
 
@@ -120,6 +120,6 @@ class _ListingReader(Generic[T]):
                 native_state, tag = find_state_tag(self._tags, groups)
                 entries[name] = self._make_entry(name, tag or "UNKNOWN", native_state, groups)
             if not entries and text.strip():
-                raise unparsable_output(self._template, self._pattern_field, text)
+                raise build_output_error(self._template, self._pattern_field, text)
             self._last_text, self._last_entries = text, tuple(entries.values())
         return self._last_entries

@@ -1,7 +1,7 @@
-"""The job state monitor: the registry of jobs, which publishes each change of a job once.
+"""The registry of jobs, which publishes each change of a job's state once.
 
-It has no source of its own: a poller and the readers of schedulers' logs feed it with events, in any
-order and at the same time. It uses only the clock that it is given, and is for one thread. See
+A poller and the readers of schedulers' logs feed it with events, in any order. Events that come before
+their job is registered are kept for a while: the early events. Not thread-safe. See
 docs/protocols/seg.md, 2.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
 EARLY_EVENT_LIFETIME: Final = 600.0
-"""Seconds for which events of an unregistered job are kept, in case it is registered later."""
+"""Seconds for which early events are kept after the job's last one."""
 MAX_EARLY_JOBS: Final = 100_000
-"""Unregistered jobs whose events are kept; a log has the jobs of all users."""
+"""Limit on the jobs with early events: a log has the jobs of all users. Up to twice as many are kept
+between two calls of `expire_early_events`."""
 LOG_TIME_RESOLUTION: Final = 1.0
-"""Resolution of a log's timestamps in seconds: an event may look that much older than it is."""
+"""Seconds to which a log truncates its timestamps: an event may look that much older than it is."""
+# QUEUED and HELD are equal: a job changes from either to the other.
 _STATE_RANK: Final = {JobState.QUEUED: 0, JobState.HELD: 0, JobState.RUNNING: 1}
+
+
+@final
+class _EarlyEvents(NamedTuple):
+    last_kept_at: float
+    events: list[JobEvent]
 
 
 @final
@@ -32,17 +40,18 @@ _STATE_RANK: Final = {JobState.QUEUED: 0, JobState.HELD: 0, JobState.RUNNING: 1}
 class _Registration:
     key: Hashable
     status: JobStatus
-    timestamp: float
-    reported_at: dict[JobState, float] = field(default_factory=dict)
+    last_event_timestamp: float
+    published_at: dict[JobState, float] = field(default_factory=dict)
 
 
 @final
 class JobMonitor:
-    """The registry of jobs, each with its owner's key.
+    """The registered jobs, each with a key of the caller's choice.
 
-    `publish(event, key)` is called for each change of a registered job; the event's status has all that
-    is known, including times. A terminal event is the job's last. `on_replay` is called with the events
-    that came before the registration (default: `feed_event`).
+    `publish(event, key)` is called for each change of a registered job's state; the event's status has
+    all that is known, including times. A terminal event is the job's last. `handle_early_event` is
+    called with each early event when its job is registered (default: `feed_event`). `clock` returns
+    seconds, by which early events expire.
     """
 
     def __init__(
@@ -51,14 +60,14 @@ class JobMonitor:
         *,
         early_event_lifetime: float = EARLY_EVENT_LIFETIME,
         clock: Callable[[], float] = time.time,
-        on_replay: Callable[[JobEvent], object] | None = None,
+        handle_early_event: Callable[[JobEvent], object] | None = None,
     ) -> None:
         self._publish = publish
-        self._on_replay = on_replay or self.feed_event
+        self._handle_early_event = handle_early_event or self.feed_event
         self._early_event_lifetime = early_event_lifetime
         self._clock = clock
         self._registrations: dict[str, _Registration] = {}
-        self._early_events: dict[str, tuple[float, list[JobEvent]]] = {}
+        self._early_events: dict[str, _EarlyEvents] = {}
 
     def __contains__(self, job_id: str) -> bool:
         return job_id in self._registrations
@@ -74,9 +83,9 @@ class JobMonitor:
         job_id: str,
         key: Hashable = None,
         initial_status: JobStatus | None = None,
-        timestamp: float = 0.0,
+        initial_timestamp: float = 0.0,
     ) -> None:
-        """Publish a job's events from now on; events that came earlier are replayed at once.
+        """Publish a job's events from now on, beginning with its early events.
 
         `initial_status` is what the caller knows already, as of `timestamp`; it is not published. Raises
         `AlreadyRegisteredError`.
@@ -85,9 +94,9 @@ class JobMonitor:
             message = f"job {job_id} is registered already"
             raise AlreadyRegisteredError(message, hint="unregister it first")
         initial_status = initial_status or JobStatus(job_id, JobState.UNKNOWN)
-        self._registrations[job_id] = _Registration(key, initial_status, timestamp)
-        for event in self._early_events.pop(job_id, (0, []))[1]:
-            self._on_replay(event)
+        self._registrations[job_id] = _Registration(key, initial_status, initial_timestamp)
+        for event in self._pop_early_events(job_id):
+            self._handle_early_event(event)
 
     def unregister(self, job_id: str) -> None:
         """Publish no more events of a job. Raises `NotRegisteredError`."""
@@ -102,63 +111,68 @@ class JobMonitor:
             raise NotRegisteredError(f"job {job_id} is not registered")
         return registration.status
 
-    def feed_event(self, event: JobEvent) -> bool:
-        """Process an event of a source, and return whether it was published.
+    def feed_event(
+        self, event: JobEvent, *, keep_if_unregistered: bool = True
+    ) -> tuple[JobStatus, JobStatus]:
+        """Process an event and publish it if the state has changed; return the status before and after.
 
-        An UNKNOWN state is not: its `native_state` and `reason` are kept with the last known state.
+        An UNKNOWN event is not published; it only updates `native_state` and `reason` of the last known
+        status. The event of an unregistered job is kept as an early event or else ignored; both
+        statuses are then the event's own.
         """
-        before, after = self.apply_event(event)
-        return after.state is not before.state
-
-    def apply_event(self, event: JobEvent, *, keep_early: bool = True) -> tuple[JobStatus, JobStatus]:
-        """Process an event as `feed_event` does; return the job's status before and after it.
-
-        `keep_early`: keep the event of a job that is not registered.
-        """
-        timestamp, new = event
-        registration = self._registrations.get(new.job_id)
+        timestamp, new_status = event
+        registration = self._registrations.get(new_status.job_id)
         if registration is None:
-            if keep_early:
+            if keep_if_unregistered:
                 self._keep_early_event(event)
-            return new, new
-        last = registration.status
-        if last.state.is_terminal or _is_stale_event(registration, timestamp, new.state):
-            return last, last
-        if new.state is JobState.UNKNOWN:
-            registration.status = last._replace(native_state=new.native_state, reason=new.reason)
-            return last, registration.status
-        registration.status = status = _merge_statuses(last, new, timestamp)
-        registration.timestamp = max(registration.timestamp, timestamp)
-        if status.state is not last.state:
-            registration.reported_at[status.state] = timestamp
+            return new_status, new_status
+        last_status = registration.status
+        if last_status.state.is_terminal or _is_stale_event(registration, timestamp, new_status.state):
+            return last_status, last_status
+        if new_status.state is JobState.UNKNOWN:
+            registration.status = last_status._replace(
+                native_state=new_status.native_state, reason=new_status.reason
+            )
+            return last_status, registration.status
+        registration.status = status = _merge_statuses(last_status, new_status, timestamp)
+        # An accepted event may be older: a terminal one, or one with a truncated timestamp.
+        registration.last_event_timestamp = max(registration.last_event_timestamp, timestamp)
+        if status.state is not last_status.state:
+            registration.published_at[status.state] = timestamp
             self._publish(JobEvent(timestamp, status), registration.key)
-        return last, status
+        return last_status, status
 
     @property
     def oldest_early_timestamp(self) -> float | None:
-        """The timestamp of the oldest event that waits for a registration, None if none does.
+        """The timestamp of the oldest early event, None if there is none.
 
-        A source that is restarted must begin there. See docs/protocols/seg.md, 2.
+        A source that is restarted must reread its log from here, or these events are lost.
         """
-        return min((e.timestamp for _, events in self._early_events.values() for e in events), default=None)
+        timestamps = (e.timestamp for early in self._early_events.values() for e in early.events)
+        return min(timestamps, default=None)
 
     def expire_early_events(self) -> int:
-        """Drop the events that have waited too long for a registration; return the number of jobs."""
-        old = self._clock() - self._early_event_lifetime
+        """Drop early events after their lifetime, and the oldest above MAX_EARLY_JOBS; return the number of jobs."""
+        cutoff = self._clock() - self._early_event_lifetime
         expired: list[str] = []
-        for job_id, (since, _) in self._early_events.items():  # the oldest come first
-            if since >= old and len(self._early_events) - len(expired) <= MAX_EARLY_JOBS:
+        for job_id, early in self._early_events.items():  # sorted by `last_kept_at`
+            if early.last_kept_at >= cutoff and len(self._early_events) - len(expired) <= MAX_EARLY_JOBS:
                 break
             expired.append(job_id)
         for job_id in expired:
             del self._early_events[job_id]
         return len(expired)
 
+    def _pop_early_events(self, job_id: str) -> list[JobEvent]:
+        early = self._early_events.pop(job_id, None)
+        return early.events if early is not None else []
+
     def _keep_early_event(self, event: JobEvent) -> None:
-        _, events = self._early_events.pop(event.job_id, (0, []))
+        # Removed and inserted again, so that the dict stays sorted by `last_kept_at`.
+        events = self._pop_early_events(event.job_id)
         if all((e.state, e.timestamp) != (event.state, event.timestamp) for e in events):
             events.append(event)
-        self._early_events[event.job_id] = (self._clock(), events)
+        self._early_events[event.job_id] = _EarlyEvents(self._clock(), events)
         if len(self._early_events) > 2 * MAX_EARLY_JOBS:
             self.expire_early_events()
 
@@ -166,32 +180,32 @@ class JobMonitor:
 def _is_stale_event(registration: _Registration, timestamp: float, state: JobState) -> bool:
     """Return whether an event is older than the last one, or was published before.
 
-    A terminal state is never stale. Logs have timestamps in whole seconds, so the next state may look
-    up to LOG_TIME_RESOLUTION older than the last one.
+    A terminal state is never stale. Nor is an event of a log, with a timestamp in whole seconds, that
+    looks up to LOG_TIME_RESOLUTION older than the last one but has the next state.
     """
     if state.is_terminal:
         return False
-    if timestamp <= registration.reported_at.get(state, -math.inf):
+    if timestamp <= registration.published_at.get(state, -math.inf):
         return True
-    if timestamp >= registration.timestamp:
+    if timestamp >= registration.last_event_timestamp:
         return False
-    forward = _STATE_RANK.get(state, 0) > _STATE_RANK.get(registration.status.state, -1)
-    return (
-        not forward
-        or timestamp != int(timestamp)
-        or timestamp + LOG_TIME_RESOLUTION <= registration.timestamp
-    )
+    # Any state advances a job that is UNKNOWN: nothing has been reported of it yet.
+    advances_state = _STATE_RANK.get(state, 0) > _STATE_RANK.get(registration.status.state, -1)
+    is_from_log = timestamp == int(timestamp)
+    is_truncated = timestamp + LOG_TIME_RESOLUTION > registration.last_event_timestamp
+    return not (advances_state and is_from_log and is_truncated)
 
 
 def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobStatus:
-    """Return a job's new status, completed by what was known of it before."""
+    """Return a job's new status, with gaps filled from the last one."""
     started, ended = new.started or last.started, new.ended
     if started is None and new.state is JobState.RUNNING:
         started = timestamp
     if ended is None and new.state.is_terminal:
         ended = timestamp
     if ended is not None and new.elapsed is not None:
-        started = ended - new.elapsed  # polls see a short job running late, or never
+        # More exact than the poll that first saw RUNNING, which comes late for a short job, or never.
+        started = ended - new.elapsed
     return new._replace(
         hosts=new.hosts or last.hosts,
         submitted=new.submitted or last.submitted,

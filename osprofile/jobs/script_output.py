@@ -86,11 +86,11 @@ def parse_entries(pattern: Pattern, text: str) -> list[FileEntry]:
     """
     entries = [_parse_entry(match) for match in pattern.find_iter(text)]
     if not entries and text.strip():
-        raise unparsable_output("LIST", "ENTRY_PATTERN", text)
+        raise build_output_error("LIST", "ENTRY_PATTERN", text)
     return entries
 
 
-def unparsable_output(template: str, pattern: str, text: str) -> OutputError:
+def build_output_error(template: str, pattern: str, text: str) -> OutputError:
     """Return the error for a script's output in which a pattern finds nothing."""
     lines = text.strip().splitlines()
     what = quote_value(lines[0][:200]) if lines else "nothing"
@@ -139,7 +139,7 @@ class StatusOutputReader:
             by_line = self._by_line and "\r" not in text
             statuses = self._read_lines(text.split("\n")) if by_line else self._read_whole_text(text)
             if not statuses and text.strip():
-                raise unparsable_output("GET_JOB_STATUS", "STATUS_PATTERN", text)
+                raise build_output_error("GET_JOB_STATUS", "STATUS_PATTERN", text)
         except OSProfileError:  # some lines of this text may have been added already
             self._statuses_by_line, self._match_count = {}, 0
             raise

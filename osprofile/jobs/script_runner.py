@@ -126,7 +126,7 @@ class ScriptRunner:
         text = await self._run_script(START_TEMPLATE, script)
         job_id = script_output.parse_job_id(self._job_id_pattern, text)
         if job_id is None:
-            raise script_output.unparsable_output(START_TEMPLATE, "JOB_ID_PATTERN", text)
+            raise script_output.build_output_error(START_TEMPLATE, "JOB_ID_PATTERN", text)
         return job_id
 
     async def find_submitted_job(self, directory: str) -> str | None:
@@ -176,7 +176,7 @@ class ScriptRunner:
         )
         results = split_results(done)
         if len(results) != len(scripts):
-            raise script_output.unparsable_output(
+            raise script_output.build_output_error(
                 STATUS_TEMPLATE, "STATUS_PATTERN", done.stdout.decode("latin-1")
             )
         answers = {j: self._parse_answer(j, r) for j, r in zip(scripts, results, strict=True)}
@@ -187,7 +187,7 @@ class ScriptRunner:
         if done.exit_code == UNKNOWN_JOB_EXIT_STATUS:
             return None
         if done.exit_code != 0:
-            return _failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, done)
+            return _build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, done)
         try:
             return self._parse_job_status(job_id, done.stdout.decode("utf-8", "replace"))
         except OSProfileError as error:
@@ -227,7 +227,7 @@ class ScriptRunner:
         """Return one file's properties, by LIST's variation FILE."""
         entries = await self._query_entries(path, "FILE")
         if len(entries) != 1:
-            raise script_output.unparsable_output("LIST", "ENTRY_PATTERN", "")
+            raise script_output.build_output_error("LIST", "ENTRY_PATTERN", "")
         return entries[0]
 
     # File transfer
@@ -308,13 +308,13 @@ class ScriptRunner:
         if result.killing_signal or (
             result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
         ):
-            raise _interruption_error(label, result)
+            raise _build_interruption_error(label, result)
         if result.exit_code != 0:
-            raise _failure_error(template, label, result)
+            raise _build_failure_error(template, label, result)
         return result
 
 
-def _interruption_error(label: str, result: ProcessResult) -> ScriptCutError:
+def _build_interruption_error(label: str, result: ProcessResult) -> ScriptCutError:
     output = result.stderr.decode("utf-8", "replace").strip()
     cause = f"its shell was killed by signal {result.killing_signal}"
     if not result.killing_signal:
@@ -323,7 +323,7 @@ def _interruption_error(label: str, result: ProcessResult) -> ScriptCutError:
     return ScriptCutError(message, hint="whether it did its work is not known; it can be repeated")
 
 
-def _failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:
+def _build_failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:
     # Some batch systems print errors to stdout.
     output = (result.stderr.strip() or result.stdout.strip()).decode("utf-8", "replace")
     message = f"{label} failed (exit status {result.exit_code})"

@@ -114,7 +114,7 @@ class JobRecord:
         return bool(self.status.job_id)
 
     @property
-    def is_being_submitted(self) -> bool:
+    def has_live_owner(self) -> bool:
         """Whether the process that submits or aborts the job still exists."""
         return submission_owner.is_owner_alive(self.owner, self.status.submitted or 0.0)
 
@@ -169,7 +169,7 @@ class Store:
                         key,
                         name,
                         script,
-                        submission_owner.current_owner(),
+                        submission_owner.get_current_owner(),
                         walltime,
                         time.time(),
                     ),
@@ -213,10 +213,10 @@ class Store:
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             found = self._select_records("number = ? AND job_id IS NULL", (number,))
-            if not found or found[0].is_being_submitted:
+            if not found or found[0].has_live_owner:
                 return False
             self._db.execute(
-                "UPDATE job SET owner = ? WHERE number = ?", (submission_owner.current_owner(), number)
+                "UPDATE job SET owner = ? WHERE number = ?", (submission_owner.get_current_owner(), number)
             )
             return True
 
@@ -266,7 +266,7 @@ class Store:
 
     def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
         """Record that this process runs ABORT for a job, or that its ABORT has ended."""
-        owner = submission_owner.current_owner()
+        owner = submission_owner.get_current_owner()
         self._execute_change(
             "UPDATE job SET owner = CASE WHEN ? THEN ? END"
             " WHERE target = ? AND job_id = ? AND (? OR owner = ?)",
@@ -304,14 +304,14 @@ class Store:
         """Return the job of a working directory."""
         return self._select_one("target = ? AND directory = ?", (target, directory))
 
-    def find_by_id(self, job_id: str) -> list[JobRecord]:
+    def find_on_all_targets(self, job_id: str) -> list[JobRecord]:
         """Return the jobs with this id, on any target."""
         return self._select_records("job_id = ?", (job_id,))
 
-    def find_interrupted(self, target: str) -> list[JobRecord]:
+    def list_interrupted_submissions(self, target: str) -> list[JobRecord]:
         """Return the submissions that were interrupted: their process no longer exists."""
         found = self._select_records("target = ? AND job_id IS NULL", (target,))
-        return [record for record in found if not record.is_being_submitted]
+        return [record for record in found if not record.has_live_owner]
 
     def list_live_jobs(self, target: str) -> list[JobRecord]:
         """Return the jobs that were submitted and have not ended, oldest first."""

@@ -11,9 +11,9 @@ REMOTE_OWNER_TIMEOUT: Final = 600.0
 """Seconds after which the submission of another host's process is taken for interrupted."""
 
 
-def current_owner() -> str:
+def get_current_owner() -> str:
     """Return this process's name in the record: host, boot, process id, start time."""
-    return f"{get_host_and_boot()} {os.getpid()} {_process_start_time(os.getpid())}"
+    return f"{get_host_and_boot()} {os.getpid()} {_get_start_time(os.getpid())}"
 
 
 def is_owner_alive(owner: str | None, started_at: float) -> bool:
@@ -28,7 +28,7 @@ def is_owner_alive(owner: str | None, started_at: float) -> bool:
     if host != this_host:
         # Two hosts have only the wall clock in common.
         return abs(time.time() - started_at) < REMOTE_OWNER_TIMEOUT
-    return boot == this_boot and _process_start_time(int(pid)) == since
+    return boot == this_boot and _get_start_time(int(pid)) == since
 
 
 def get_host_and_boot() -> str:
@@ -39,7 +39,7 @@ def get_host_and_boot() -> str:
     return f"{os.uname().nodename} {boot}"
 
 
-def _process_start_time(pid: int) -> str:
+def _get_start_time(pid: int) -> str:
     """Return when a process started, in clock ticks since the boot; `gone` if it does not exist.
 
     Another process may get the id later, but not with the same start time.

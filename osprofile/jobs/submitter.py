@@ -83,7 +83,7 @@ class JobSubmitter:
         """Complete interrupted submissions; see `TargetSystem.recover_submissions`."""
         recoveries = (
             self._recover_submission(record, resubmit)
-            for record in self._store.find_interrupted(self._target)
+            for record in self._store.list_interrupted_submissions(self._target)
         )
         return await asyncio.gather(*recoveries)
 

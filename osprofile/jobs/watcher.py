@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 @final
 class JobWatcher:
-    """The watched jobs of the target that the record calls `name`.
+    """The watched jobs of one target system; `target` is its name in the record.
 
     `monitor` has the last known status of each, `poller` queries them.
     """
 
     def __init__(
         self,
-        name: str,
+        target: str,
         scripts: ScriptRunner,
         store: Store,
         recorder: StatusRecorder,
@@ -47,9 +47,9 @@ class JobWatcher:
         *,
         clock: Clock,
     ) -> None:
-        self._name, self._profile, self._store = name, scripts.profile, store
+        self._target, self._profile, self._store = target, scripts.profile, store
         self._recorder, self._timing, self._clock = recorder, timing, clock
-        self.monitor = JobMonitor(self._publish_event, on_replay=self._handle_log_event)
+        self.monitor = JobMonitor(self._publish_event, handle_early_event=self._handle_log_event)
         self._event_log: EventLogSource | None = None
         if has_event_log(scripts.profile, scripts.context):
             self._event_log = EventLogSource(
@@ -116,7 +116,7 @@ class JobWatcher:
         known = self.monitor.get_status(job_id) if job_id in self.monitor else None
         if known is not None and (known.state.is_terminal or job_id in self.poller):
             return known
-        record = self._store.find_job(self._name, job_id)
+        record = self._store.find_job(self._target, job_id)
         if record is None:
             return None
         if not record.status.state.is_terminal:
@@ -159,14 +159,14 @@ class JobWatcher:
     def handle_event(self, event: JobEvent) -> None:
         """Pass an event on to the monitor; an end only when it is clear whether it is a removal."""
         if event.state.is_terminal:
-            event, is_settled = self._apply_record(event)
+            event, is_settled = self._resolve_end(event)
             if event.job_id in self._removals:
                 self._deferred_ends[event.job_id] = event
                 return
             if not is_settled:
                 self.poller.report_next_answer(event.job_id)
                 return
-        before, after = self.monitor.apply_event(event, keep_early=False)
+        before, after = self.monitor.feed_event(event, keep_if_unregistered=False)
         if after.state is not before.state or after.hosts != before.hosts:
             self._recorder.record_status(after)
         elif event.status.state is JobState.UNKNOWN and after.native_state != before.native_state:
@@ -177,7 +177,7 @@ class JobWatcher:
                 self._profile.name,
             )
 
-    def _apply_record(self, event: JobEvent) -> tuple[JobEvent, bool]:
+    def _resolve_end(self, event: JobEvent) -> tuple[JobEvent, bool]:
         """Return a job's end with what other processes have recorded, and whether it is settled.
 
         While another process runs ABORT, a failure may turn out to be a removal.
@@ -190,7 +190,7 @@ class JobWatcher:
         removed = JobEvent(event.timestamp, apply_removal(event.status))
         if record.aborted_at:
             return removed, True
-        return event, removed == event or not record.is_being_submitted
+        return event, removed == event or not record.has_live_owner
 
     @contextlib.contextmanager
     def track_removal(self, job_id: str) -> Iterator[Callable[[], None]]:
@@ -259,7 +259,7 @@ class JobWatcher:
 
     def handle_missing_job(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
         """Record that a job was queried and nobody knows it; return its current status."""
-        record = self._store.find_job(self._name, job_id)
+        record = self._store.find_job(self._target, job_id)
         grace = GraceTracker(record.aborted_at, record.missing) if record else GraceTracker()
         end = grace.resolve_missing_job(
             job_id, reported_status, now=self._clock.monotonic(), grace_period=self._timing.grace_period

@@ -116,12 +116,12 @@ def test_the_line_that_a_shell_was_at_when_it_was_killed(toy: Toy) -> None:
         async with TargetSystem(toy.profile, timing=QUICK) as target:
             with pytest.raises(ScriptCutError, match="killed by signal 9"):
                 await target.submit(JOB, key="k")
-            assert len(target.store.find_interrupted("toy")) == 1
+            assert len(target.store.list_interrupted_submissions("toy")) == 1
             killer.unlink()
             (toy.path / "bin/toysub").write_text("#!/bin/sh\necho; echo no >&2; exit 9\n")
             with pytest.raises(ScriptFailedError, match="no"):
                 await target.submit(JOB, key="k")
-            assert [record.key for record in target.store.find_interrupted("toy")] == ["k"]
+            assert [record.key for record in target.store.list_interrupted_submissions("toy")] == ["k"]
 
     asyncio.run(main())
 
@@ -142,7 +142,7 @@ def test_a_repeated_start_that_fails_forgets_no_submission(toy: Toy, monkeypatch
                 patch.setenv("PATH", "/nonexistent")
                 with pytest.raises(ScriptError, match="cannot start 'env'"):
                     await target.submit(JOB, key="k")
-            assert [record.key for record in target.store.find_interrupted("toy")] == ["k"]
+            assert [record.key for record in target.store.list_interrupted_submissions("toy")] == ["k"]
             assert await target.submit(JOB, key="k") == "1"
         assert len(toy.submissions) == 1
 
@@ -158,7 +158,7 @@ def test_a_submission_over_its_time_limit_is_found_again(toy: Toy) -> None:
         async with TargetSystem(toy.profile, store=store, timing=Timing(script_timeout=0.5)) as target:
             with pytest.raises(ScriptTimeoutError, match=r"START: did not end within 0\.5 s"):
                 await target.submit(JOB)
-            (record,) = store.find_interrupted("toy")
+            (record,) = store.list_interrupted_submissions("toy")
             assert not record.is_submitted
             # without START, it is found when it is there
             for _ in range(100):
@@ -253,7 +253,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy: Toy, answer: s
             with pytest.raises(ScriptCutError, match=words) as caught:
                 await target.submit(JOB, key="k")
             assert caught.value.message.count("whether the job was submitted is not known") == 1
-            assert [record.key for record in target.store.find_interrupted(target.name)] == ["k"]
+            assert [record.key for record in target.store.list_interrupted_submissions(target.name)] == ["k"]
             (toy.path / "odd").unlink()
             for file in toy.path.parent.glob("work/*/*/*.away"):
                 file.rename(file.with_suffix(""))
@@ -298,7 +298,7 @@ def test_a_submission_that_is_only_looked_for_is_not_made(toy: Toy) -> None:
             (toy.path / "bin/mkdir").unlink()
             (found,) = await target.recover_submissions(resubmit=False)
             assert (found.job_id, found.error) == (None, None)
-            assert [record.key for record in target.store.find_interrupted("toy")] == ["k"]
+            assert [record.key for record in target.store.list_interrupted_submissions("toy")] == ["k"]
         assert toy.submissions == []
 
     asyncio.run(main())

@@ -176,7 +176,7 @@ def test_over_ssh_a_lost_connection_is_one(toy: Toy, fault: str) -> None:
             (toy.path / fault).touch()
             with pytest.raises(ScriptCutError, match=r"START: the connection failed: [sC]"):
                 await submit(toy, target, 1)
-            assert len(target.store.find_interrupted(target.name)) == 1
+            assert len(target.store.list_interrupted_submissions(target.name)) == 1
             (toy.path / fault).unlink()
             (again,) = await target.recover_submissions()
             assert again.job_id is not None

@@ -431,7 +431,7 @@ def test_submissions(site: FaultySite, fault: str) -> None:
                 await target.submit(JOB)
             assert str(caught.value).startswith("START failed")
             assert site.jobs == [site.jobs[0]]
-            assert len(target.store.find_interrupted(target.name)) == (not is_known)
+            assert len(target.store.list_interrupted_submissions(target.name)) == (not is_known)
             site.end(job)  # the other job goes on
             assert (await target.wait(job)).exit_code == 3
             site.restore_commands()
@@ -461,7 +461,7 @@ def test_a_submission_that_hangs(site: FaultySite) -> None:
             target._scripts._time_limit = 1
             with pytest.raises(ScriptTimeoutError, match="START: did not end within 1 s"):
                 await target.submit(JOB, key="k")
-            assert [r.key for r in target.store.find_interrupted(target.name)] == ["k"]
+            assert [r.key for r in target.store.list_interrupted_submissions(target.name)] == ["k"]
             before = site.jobs
             for pid in site.pids():  # a hanging submission is not killed: it may yet get done
                 with contextlib.suppress(ProcessLookupError):

@@ -177,7 +177,7 @@ def test_that_the_jsm_recovers_its_persistent_datum_upon_restart(tmp_path: Path)
             on_event,
             checkpoint_path=str(checkpoint),
             first_timestamp=3,
-            get_oldest_early=lambda: monitor.oldest_early_timestamp,
+            get_oldest_early_timestamp=lambda: monitor.oldest_early_timestamp,
         )
         async with running(listener):
             await wait_until(lambda: len(received) == 2)

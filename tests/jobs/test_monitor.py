@@ -42,7 +42,10 @@ class MonitorProbe:
         )
 
     def feed(self, timestamp: float, state: JobState, job: str = "1", **more: object) -> bool:
-        return self.monitor.feed_event(JobEvent(timestamp, JobStatus(job, state, **more)))  # type: ignore[arg-type]
+        """Return whether the state has changed, so that the event was published."""
+        event = JobEvent(timestamp, JobStatus(job, state, **more))  # type: ignore[arg-type]
+        before, after = self.monitor.feed_event(event)
+        return after.state is not before.state
 
     @property
     def states(self) -> list[JobState]:

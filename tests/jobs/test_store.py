@@ -46,7 +46,7 @@ def test_a_job_from_submission_to_end() -> None:
     found = store.find_job("t", "17")
     assert found is not None
     assert (found.script, found.owner, found.status.state) == (None, None, JobState.QUEUED)
-    assert [found] == store.list_live_jobs("t") == store.find_by_id("17") == store.list_all_jobs()
+    assert [found] == store.list_live_jobs("t") == store.find_on_all_targets("17") == store.list_all_jobs()
     assert found == store.find_by_key("t", "k") == store.find_by_directory("t", "/d")
     assert store.find_job("other", "17") is None
     store.record_missing("t", {"17": MissingPeriod(0.5, 0.5)})
@@ -158,15 +158,15 @@ def test_a_process_that_runs_abort_is_at_work(monkeypatch: pytest.MonkeyPatch) -
     store = Store()
     store.record_job_id(store.begin_submission("t", "/a", script="").number, "1")
     store.mark_aborting("t", "1", is_running=True)
-    assert store.list_all_jobs()[0].is_being_submitted
+    assert store.list_all_jobs()[0].has_live_owner
     with monkeypatch.context() as other:
         other.setattr(
-            submission_owner, "current_owner", lambda: f"{submission_owner.get_host_and_boot()} 1 other"
+            submission_owner, "get_current_owner", lambda: f"{submission_owner.get_host_and_boot()} 1 other"
         )
         store.mark_aborting("t", "1", is_running=False)
-        assert store.list_all_jobs()[0].is_being_submitted  # not that one's to say
+        assert store.list_all_jobs()[0].has_live_owner  # not that one's to say
         store.mark_aborting("t", "1", is_running=True)
-    assert not store.list_all_jobs()[0].is_being_submitted  # it has died
+    assert not store.list_all_jobs()[0].has_live_owner  # it has died
     store.mark_aborting("t", "1", is_running=True)
     store.mark_aborting("t", "1", is_running=False)
     assert store.list_all_jobs()[0].owner is None
@@ -185,23 +185,23 @@ def test_only_the_submissions_of_ended_processes_are_cut(tmp_path: Path) -> None
     path = str(tmp_path / "s")
     store = Store(path)
     mine = store.begin_submission("t", "/mine", script="")
-    assert store.find_interrupted("t") == []
+    assert store.list_interrupted_submissions("t") == []
     assert not store.claim_submission(mine.number)  # this very process is at it
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as other:
         assert other.stdout is not None
         number = int(other.stdout.readline())
-        assert store.find_interrupted("t") == []
+        assert store.list_interrupted_submissions("t") == []
         assert not store.claim_submission(number)
         other.kill()
         other.wait()
-    (cut,) = store.find_interrupted("t")
+    (cut,) = store.list_interrupted_submissions("t")
     assert (cut.number, cut.script) == (number, "s")
     assert store.claim_submission(number)
     assert not store.claim_submission(number)
     store.release_submission(mine.number)
-    assert [record.number for record in store.find_interrupted("t")] == [mine.number]
+    assert [record.number for record in store.list_interrupted_submissions("t")] == [mine.number]
 
 
 def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,10 +209,10 @@ def test_a_submission_by_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(submission_owner, "get_host_and_boot", lambda: "elsewhere boot")
         store.begin_submission("t", "/d", script="")
-    assert store.find_interrupted("t") == []
+    assert store.list_interrupted_submissions("t") == []
     later = time.time() + submission_owner.REMOTE_OWNER_TIMEOUT + 1
     monkeypatch.setattr(time, "time", lambda: later)
-    assert len(store.find_interrupted("t")) == 1
+    assert len(store.list_interrupted_submissions("t")) == 1
 
 
 def test_the_file_is_its_owners_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

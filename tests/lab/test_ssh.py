@@ -355,13 +355,13 @@ def test_a_connection_that_breaks_during_a_submission(
             server.stop()
             with pytest.raises(ScriptCutError, match=r"START: the connection failed: .*closed"):
                 await going
-            (record,) = target.store.find_interrupted(target.name)
+            (record,) = target.store.list_interrupted_submissions(target.name)
             assert (record.key, record.is_submitted) == ("k", False)
             with pytest.raises(ScriptCutError, match="Connection refused"):
                 await target.submit(shell("exit 4"), key="k")
             (failed,) = await target.recover_submissions()
             assert isinstance(failed.error, ScriptCutError)
-            assert target.store.find_interrupted(target.name) == [record]
+            assert target.store.list_interrupted_submissions(target.name) == [record]
             server.start()
             (server.here / "go").touch()
             (found,) = await target.recover_submissions()

@@ -138,7 +138,7 @@ async def _list_jobs(selection: TargetSelection, *, include_old: bool, json: boo
             strict=True,
         ):
             fresh.update({(name, job_id): state for job_id, state in states.items()})
-        interrupted = {record.number for name in selected for record in session.store.find_interrupted(name)}
+        interrupted = {record.number for name in selected for record in session.store.list_interrupted_submissions(name)}
         job_rows = [
             _build_row(session, record, fresh, interrupted)
             for record in session.store.list_all_jobs()
@@ -156,7 +156,7 @@ async def _refresh_target(session: JobSession, name: str, failures: ErrorReporte
     try:
         if live:
             states = await session.open_recorded_target(name).statuses(live)
-        if session.store.find_interrupted(name):
+        if session.store.list_interrupted_submissions(name):
             recovered = await session.open_recorded_target(name).recover_submissions(resubmit=False)
             ids = [r.job_id for r in recovered if r.job_id is not None]
             if ids:

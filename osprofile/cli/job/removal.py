@@ -55,6 +55,6 @@ def _find_record(session: JobSession, word: str) -> JobRecord:
         raise StoreError(
             message, hint="incarnate job status updates the record; incarnate job abort ends the job"
         )
-    if not record.is_submitted and record.is_being_submitted:
+    if not record.is_submitted and record.has_live_owner:
         raise StoreError(f"the job in {quote_name(word)} is being submitted")
     return record

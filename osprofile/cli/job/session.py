@@ -179,7 +179,7 @@ class JobSession:
         """
         if self._selection.profile:
             return JobReference(job_id, self.open_selected_target())
-        names = [r.target for r in self.store.find_by_id(job_id) if self.is_selected(r.target)]
+        names = [r.target for r in self.store.find_on_all_targets(job_id) if self.is_selected(r.target)]
         if len(names) > 1:
             raise make_ambiguity_error(job_id, names)
         if names:
@@ -191,7 +191,7 @@ class JobSession:
 
     def suggest_other_targets(self, job: JobReference) -> str:
         """Return a hint if a job's id is only recorded for other target systems."""
-        names = [r.target for r in self.store.find_by_id(job.job_id) if r.target != job.target.name]
+        names = [r.target for r in self.store.find_on_all_targets(job.job_id) if r.target != job.target.name]
         if not names or self.store.find_job(job.target.name, job.job_id) is not None:
             return ""
         return f"this id is recorded for {' and '.join(map(format_target_options, names))}"
