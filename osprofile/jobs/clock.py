@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class Clock:
     """The time in one process.
 
-    `monotonic` (s) is for intervals. It cannot be set, and it counts from the boot of the machine, so
-    that all processes since a boot have the same one. `next_timestamp` is only for timestamps.
+    `monotonic` (s) is for intervals. It cannot be set, and counts from the boot of the machine, so all
+    processes have the same one until the next boot. `next_timestamp` is only for timestamps.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Clock:
     def next_timestamp(self) -> float:
         """Return the time in s since 1970, always later than the last one returned.
 
-        Otherwise, after the clock was set back, new events would look older than earlier ones.
+        Without this, new events would look older than earlier ones after the clock was set back.
         """
         self._last_timestamp = max(self._wall_clock(), math.nextafter(self._last_timestamp, math.inf))
         return self._last_timestamp

@@ -1,8 +1,8 @@
 """Job events from a scheduler's log, for a profile that has the template EVENTS.
 
 Its text is a command that prints events as `osprofile-seg` does; `-t TIMESTAMP` is appended to it. The
-variation SSH is for another host. A fixed field EVENT_ID_PATTERN, a Java regular expression with the
-group id, matches those ids of the log that are jobs, and its group is the job's id.
+variation SSH is for another host. The optional fixed field EVENT_ID_PATTERN is a Java regular
+expression: ids of the log that it does not match are ignored, and its group id is the job's id.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 EVENTS_TEMPLATE: Final = "EVENTS"
 EVENT_ID_FIELD: Final = "EVENT_ID_PATTERN"
 _EXPIRY_INTERVAL: Final = 60.0
-"""Seconds between two removals of old events of jobs that nobody has registered."""
+"""Seconds between two removals of old early events; see `JobMonitor`."""
 
 
 def has_event_log(profile: Profile, context: Mapping[str, str]) -> bool:

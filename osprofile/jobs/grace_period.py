@@ -1,4 +1,4 @@
-"""What becomes of a job that neither the batch system nor its own records know.
+"""Decide the end of a missing job: the batch system does not know it, and it left no exit status.
 
 It may turn up again: the batch system may be slow, or may have restarted. So it is LOST only when it
 has been missing for the grace period, and it is never DONE. A job that was removed is REMOVED at once.
@@ -16,7 +16,7 @@ UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no r
 
 @final
 class MissingPeriod(NamedTuple):
-    """Since when a job is missing, and when it was last queried. Both times are monotonic (s)."""
+    """Since when a job has been missing, and when it was last queried. Both times are monotonic (s)."""
 
     since: float
     last_query: float
@@ -42,8 +42,7 @@ class GraceTracker:
         `status` is what the batch system reported, if anything; `now` is monotonic (s).
         """
         since, last_query = self.missing or (now, now)
-        # Of the time between two queries, at most half a grace period counts: the job may have been
-        # known in between.
+        # At most half a grace period counts between two queries: the job may have been known in between.
         since = min(now, since + max(0.0, now - last_query - grace_period / 2))
         self.missing = MissingPeriod(since, now)
         lost = status or JobStatus(job_id, JobState.LOST, reason=UNKNOWN_JOB_REASON)
@@ -56,7 +55,7 @@ class GraceTracker:
 def apply_removal(status: JobStatus) -> JobStatus:
     """Return the status of a job whose removal was accepted.
 
-    A failure is then REMOVED, unless a limit of the system ended the job; so is a loss.
+    LOST becomes REMOVED, and so does FAILED, unless a limit of the system ended the job.
     """
     if status.state is JobState.FAILED and not status.limit_exceeded:
         return status._replace(state=JobState.REMOVED, signal=None)

@@ -1,10 +1,10 @@
-"""Start the scheduler event generator, read its events, and restart it when it ends.
+"""Run a scheduler event generator, read its events, and restart it when it ends.
 
     command = ["sudo", "-u", "pbs", "osprofile-seg", "-s", "pbs"]
     await EventListener(command, monitor.feed_event, checkpoint_path=path).run()
 
 The checkpoint is the timestamp from which events are needed after a restart; it is kept in a file.
-Events may then come twice; the monitor publishes them once. See docs/protocols/seg.md, 2.
+After a restart, events may come twice; the monitor publishes them once. See docs/protocols/seg.md, 2.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ JOB_STATE_BY_GRAM_STATE: Final = {
 }
 """The job states of the numbers in GRAM's protocol."""
 MAX_LINE_LENGTH: Final = 64 * 1024
-"""Bytes of a line; a longer one is ignored."""
+"""Bytes; a longer line is ignored."""
 _RESTART_BACKOFF: Final = (0.1, 30.0)
 """Seconds until a generator that has ended is started again: first and maximum."""
 _BACKOFF_RESET_TIME: Final = 60.0
-"""Seconds of running after which the delay until the next restart begins anew."""
+"""Seconds of running after which the delay starts again from the first one."""
 _STARTUP_TIME: Final = 5.0
 """Seconds after which a generator that still runs is assumed to have found its log."""
 _CHECKPOINT_INTERVAL: Final = 1.0
@@ -55,9 +55,8 @@ _EVENT_LINE: Final = re.compile(rb"001;([0-9]{1,12});([^;\n]+);([0-9]+);(-?[0-9]
 def parse_event(line: bytes) -> JobEvent | None:
     """Return the event of a line `001;TIMESTAMP;JOBID;STATE;EXIT_CODE`; None for any other line.
 
-    The code of a DONE job is its exit code if it is 0 to 255. `native_state` has the number of the
-    state, and of a terminal one the code (`8/271`), for readers who know the scheduler. Bytes that are
-    not UTF-8 are surrogates.
+    Only a DONE job has an `exit_code`, if it is 0 to 255. `native_state` is the number of the state; the
+    code follows if the state is terminal (`8/271`). Bytes of the id that are not UTF-8 are surrogates.
     """
     match = _EVENT_LINE.match(line)
     state = JOB_STATE_BY_GRAM_STATE.get(int(match[3])) if match else None
@@ -75,7 +74,7 @@ class EventListener:
 
     `-t TIMESTAMP` is appended to `command`. `checkpoint_path` is the file of the checkpoint (None: it is
     not kept); without a checkpoint, events are read from `first_timestamp` on (default: now).
-    `get_oldest_early_timestamp()` returns the timestamp of the oldest event that waits for a registration, if any.
+    `get_oldest_early_timestamp()` returns the timestamp of the monitor's oldest early event, if any.
     """
 
     def __init__(
@@ -93,7 +92,7 @@ class EventListener:
             time.time() if first_timestamp is None else first_timestamp
         )
         self._saved_timestamp = 0
-        self._next_save = 0.0
+        self._next_save_time = 0.0
         self._started_at = math.inf
 
     @property
@@ -112,10 +111,10 @@ class EventListener:
         delay = _RESTART_BACKOFF[0]
         try:
             while True:
-                begun = time.monotonic()
+                started_at = time.monotonic()
                 message = await self._run_generator()
                 self._started_at = math.inf
-                delay = _RESTART_BACKOFF[0] if time.monotonic() - begun > _BACKOFF_RESET_TIME else delay
+                delay = _RESTART_BACKOFF[0] if time.monotonic() - started_at > _BACKOFF_RESET_TIME else delay
                 log.warning("%s; it is started again in %.1f s", message, delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _RESTART_BACKOFF[1])
@@ -124,17 +123,17 @@ class EventListener:
 
     async def _run_generator(self) -> str:
         """Start the generator, read its output to the end, and return a message on how it ended."""
-        words = [*self._command, "-t", str(self.resume_timestamp)]
+        command = [*self._command, "-t", str(self.resume_timestamp)]
         try:
             process = await asyncio.create_subprocess_exec(
-                *words,
+                *command,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=MAX_LINE_LENGTH,
                 start_new_session=True,
             )
         except OSError as error:
-            return f"the event generator {words[0]} cannot be started: {error.strerror}"
+            return f"the event generator {command[0]} cannot be started: {error.strerror}"
         self._started_at = time.monotonic()
         try:
             assert process.stdout is not None  # noqa: S101  # PIPE
@@ -143,24 +142,24 @@ class EventListener:
         finally:
             await _stop_generator(process)
         status = f"exit status {code}" if code >= 0 else f"signal {-code}"
-        return f"the event generator {words[0]} has ended ({status})"
+        return f"the event generator {command[0]} has ended ({status})"
 
     async def _read_lines(self, stdout: asyncio.StreamReader) -> None:
-        too_long = False
+        is_too_long = False
         while True:
             try:
                 line = await stdout.readuntil()
             except asyncio.LimitOverrunError as error:
                 await stdout.readexactly(error.consumed)
-                too_long = True
+                is_too_long = True
                 continue
             except asyncio.IncompleteReadError:
                 return  # an incomplete last line comes again after the restart
-            if too_long:
+            if is_too_long:
                 log.warning("a line of more than %d bytes is not an event", MAX_LINE_LENGTH)
             else:
                 self._handle_line(line)
-            too_long = False
+            is_too_long = False
 
     def _handle_line(self, line: bytes) -> None:
         event = parse_event(line)
@@ -187,21 +186,21 @@ class EventListener:
 
     def _save_checkpoint(self, *, immediately: bool = False) -> None:
         now = time.monotonic()
-        if self._checkpoint_path is None or (now < self._next_save and not immediately):
+        if self._checkpoint_path is None or (now < self._next_save_time and not immediately):
             return
-        self._next_save = now + _CHECKPOINT_INTERVAL
-        since = self.resume_timestamp
-        if since == self._saved_timestamp:
+        self._next_save_time = now + _CHECKPOINT_INTERVAL
+        timestamp = self.resume_timestamp
+        if timestamp == self._saved_timestamp:
             return
         try:
-            atomic_write(self._checkpoint_path, f"{since}\n".encode())
-            self._saved_timestamp = since
+            atomic_write(self._checkpoint_path, f"{timestamp}\n".encode())
+            self._saved_timestamp = timestamp
         except OSError as error:
-            log.warning("the timestamp for a restart is not saved: %s", error)
+            log.warning("the checkpoint of the event log is not saved: %s", error)
 
 
 async def _stop_generator(process: asyncio.subprocess.Process) -> None:
-    """End a generator by closing its standard input; kill it if it goes on."""
+    """End a generator by closing its standard input; kill it if it does not end."""
     assert process.stdin is not None  # noqa: S101  # PIPE
     process.stdin.close()
     if process.returncode is None:

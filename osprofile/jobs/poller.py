@@ -1,8 +1,8 @@
-"""The poller: one query for all watched jobs, and further queries for the jobs that it lacks.
+"""Poll the batch system: one query for all watched jobs, then one for each job that it does not list.
 
 When a poll fails, all states stay as they are, the failure is logged, and the next poll waits longer.
-A job that the answer lacks is queried by itself, which also finds the record of its end that it left
-and the batch system's history. If it is known nowhere, `GraceTracker` decides.
+The query for a single job also finds the exit status that the job left, and the batch system's history.
+If the job is known nowhere, `GraceTracker` decides.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 log: Final = logging.getLogger("osprofile.jobs")
 _NO_STATUSES: Final[Mapping[str, JobStatus]] = {}
 _END_POLL_INTERVAL: Final = 1.0
-"""Seconds between two queries for a job that has ended by the log but not by the batch system."""
+"""Seconds between two queries for a job that ended according to the log, but not to the batch system."""
 _END_QUERY_ATTEMPTS: Final = 3
-"""Answers without an end after which the end that the log has is taken."""
+"""After so many answers without an end, the log's own event is reported."""
 _QUERIES_PER_GRACE_PERIOD: Final = 4
 """How often a missing job is queried during the grace period."""
 
@@ -42,7 +42,8 @@ _QUERIES_PER_GRACE_PERIOD: Final = 4
 class WatchedJob:
     """A job that has not ended. Times are monotonic (s), `walltime` is in seconds.
 
-    `watched_since` is when watching began, `running_since` when the job started to run.
+    `watched_since` is when watching began, `running_since` when the job started to run. A missing job
+    is not queried by itself before `next_query`.
     """
 
     watched_since: float
@@ -55,10 +56,9 @@ class WatchedJob:
 @final
 @dataclass(slots=True)
 class _LoggedEnd:
-    """The end of a job by the log, which the batch system is to confirm.
+    """The end of a job according to the log, which the batch system has yet to confirm.
 
-    `attempts_left` counts the answers that may still lack the end; `retry_delay` grows while queries
-    fail.
+    `attempts_left`: answers to wait for; `retry_delay` (s) grows while queries fail.
     """
 
     event: JobEvent
@@ -71,10 +71,11 @@ class _LoggedEnd:
 class JobPoller:
     """Queries the states of the watched jobs and reports changes.
 
-    `on_event(event)` is called when the batch system's answer for a job has changed.
-    `record_missing(jobs)` is called with the jobs that are missing, and with None for those that are
-    known again. `on_answer()` is called at each answer. While `log_is_reliable()`, a log reports the
-    jobs, and polls only find what it may have missed.
+    - `on_event(event)` is called when the batch system's answer for a job has changed.
+    - `record_missing(jobs)` is called with the jobs that are missing, and with None for those that are
+      known again.
+    - `on_answer()` is called at each answer.
+    - While `log_is_reliable()`, a log reports the jobs, and polls only find what it may have missed.
     """
 
     def __init__(
@@ -96,8 +97,11 @@ class JobPoller:
         self._watched: dict[str, WatchedJob] = {}
         self._last_statuses = _NO_STATUSES
         self._unreported_since: dict[str, float] = {}
+        """By job id: the answer to the next query that starts after this time is reported in any case."""
         self._poll_immediately = False
-        self._last_query_time = self._last_query_started = self._valid_since = -math.inf
+        self._last_query_timestamp = self._last_query_started = -math.inf
+        self._valid_since = -math.inf
+        """Answers to earlier queries are out of date: an action has changed something since."""
         self._wakeup = asyncio.Event()
         self._poll_lock = asyncio.Lock()
 
@@ -124,7 +128,7 @@ class JobPoller:
             self._unreported_since[job_id] = self._clock.monotonic()
 
     def awaits_first_answer(self, job_id: str) -> bool:
-        """Return whether a job is watched but no query that began since then was answered."""
+        """Return whether a job is watched, but its next answer has yet to be reported."""
         return job_id in self._watched and job_id in self._unreported_since
 
     def unwatch(self, job_id: str) -> None:
@@ -137,7 +141,7 @@ class JobPoller:
             self._watched[job_id].grace.aborted_at = removed_at
 
     def clear_missing(self, job_ids: Iterable[str]) -> None:
-        """Note that jobs are not missing (any more)."""
+        """Note that jobs are not missing, or no longer."""
         known_ids = list(job_ids)
         for job_id in known_ids:
             if job_id in self._watched:
@@ -146,16 +150,16 @@ class JobPoller:
             self._record_missing(dict.fromkeys(known_ids))
 
     def confirm_end(self, event: JobEvent) -> None:
-        """Query at once how a job ended whose end the log has.
+        """Query at once how a job ended, whose end the log has reported as `event`.
 
-        The log's own event is used only if the batch system does not report the end.
+        `event` itself is reported only if the batch system does not report the end.
         """
         if event.job_id in self._watched:
             self._logged_ends.setdefault(event.job_id, _LoggedEnd(event))
             self._wakeup.set()
 
     def schedule_poll(self, *, immediately: bool = False) -> None:
-        """Poll soon, because something is about to change; or at once, because it did."""
+        """Poll soon, because something is about to change, or `immediately`, because something has changed."""
         self._backoff.reset_delay()
         if immediately:
             self._poll_immediately, self._valid_since = True, self._clock.monotonic()
@@ -163,30 +167,30 @@ class JobPoller:
 
     async def run(self) -> None:
         """Poll forever, whenever there are jobs to query."""
-        last = -math.inf
+        last_poll_end = -math.inf
         while True:
-            while (wait := min(self._time_until_poll(last), self._time_until_end_query())) > 0:
+            while (wait := min(self._time_until_poll(last_poll_end), self._time_until_end_query())) > 0:
                 await self._wait_for_wakeup(wait)
             try:
                 if self._time_until_end_query() <= 0:
                     await self._query_logged_ends()
-                if self._time_until_poll(last) <= 0:
-                    self._poll_immediately, last = False, math.inf
+                if self._time_until_poll(last_poll_end) <= 0:
+                    self._poll_immediately, last_poll_end = False, math.inf
                     await self.poll()
             except OSProfileError as error:
-                log.warning("states stay; next try in %.0f s: %s", self._poll_delay(), error)
-            except Exception:  # whatever it is, the other jobs go on
+                log.warning("job states are not updated; next try in %.0f s: %s", self._poll_delay(), error)
+            except Exception:  # a fault in one poll must not end the watching of all jobs
                 self._backoff.record_failure()
                 log.exception("a poll failed because of a fault of osprofile")
-            if last == math.inf:
-                last = self._clock.monotonic()
+            if last_poll_end == math.inf:
+                last_poll_end = self._clock.monotonic()
 
-    def _time_until_poll(self, last: float) -> float:
+    def _time_until_poll(self, last_poll_end: float) -> float:
         if not self._watched:
             return math.inf
         if self._poll_immediately:
             return 0.0
-        return last + self._poll_delay() - self._clock.monotonic()
+        return last_poll_end + self._poll_delay() - self._clock.monotonic()
 
     async def _wait_for_wakeup(self, seconds: float) -> None:
         self._wakeup.clear()
@@ -195,31 +199,33 @@ class JobPoller:
                 await self._wakeup.wait()
 
     def _poll_delay(self) -> float:
-        """Return the seconds until the next poll: fewer if a wall time or a grace period ends."""
+        """Return the seconds until the next poll: fewer if a wall time ends or a missing job is due."""
         now = self._clock.monotonic()
         jobs = self._watched.values()
-        ends = [w.running_since + w.walltime for w in jobs if w.running_since is not None and w.walltime]
-        ends += [w.next_query for w in jobs if w.grace.missing is not None]
-        ends = [end for end in ends if end > now - self._timing.max_poll_interval]
-        delay = self._backoff.next_delay(now, min(ends, default=None))
+        due_times = [w.running_since + w.walltime for w in jobs if w.running_since is not None and w.walltime]
+        due_times += [w.next_query for w in jobs if w.grace.missing is not None]
+        due_times = [due for due in due_times if due > now - self._timing.max_poll_interval]
+        delay = self._backoff.next_delay(now, min(due_times, default=None))
         return max(delay, self._timing.log_poll_interval) if self._log_is_reliable() else delay
 
     async def poll(self, max_age: float = 0.0) -> Mapping[str, JobStatus]:
         """Query all jobs once, report what changed, and return all that the batch system listed.
 
-        The answer to a query that began within the last `max_age` seconds, or since this call, is
-        used again unless an action of ours has changed something since. Raises what
+        The answer to a query that began within the last `max_age` seconds, or after this call, is
+        used again, unless an action has changed something since. Raises what
         `ScriptRunner.query_all_jobs` does; all states then stay as they are.
         """
         if self._log_is_reliable():
             max_age = max(max_age, self._timing.log_poll_interval)
-        oldest = max(self._clock.monotonic() - max_age, self._valid_since)
+        earliest_start = max(self._clock.monotonic() - max_age, self._valid_since)
         async with self._poll_lock:
-            if self._last_query_started >= oldest:
-                # Jobs that are watched since then have not been reported yet.
-                self._report_changes(self._last_statuses, self._last_query_time, self._last_query_started)
+            if self._last_query_started >= earliest_start:
+                # Jobs that were watched after that query have not been reported yet.
+                self._report_changes(
+                    self._last_statuses, self._last_query_timestamp, self._last_query_started
+                )
                 return self._last_statuses
-            timestamp, begun = self._clock.next_timestamp(), self._clock.monotonic()
+            timestamp, query_started = self._clock.next_timestamp(), self._clock.monotonic()
             try:
                 statuses = await self._scripts.query_all_jobs()
             except OSProfileError:
@@ -229,36 +235,42 @@ class JobPoller:
             if self._backoff.failure_count:
                 # Nothing was known during the outage: all grace periods begin anew.
                 self.clear_missing([j for j, w in self._watched.items() if w.grace.missing is not None])
-            self._last_query_time, self._last_query_started = timestamp, begun
-            duration = self._clock.monotonic() - begun
-            changed = self._report_changes(statuses, timestamp, begun)
-            missing_ids = self._find_missing_jobs(statuses, begun)
+            self._last_query_timestamp, self._last_query_started = timestamp, query_started
+            duration = self._clock.monotonic() - query_started
+            changed = self._report_changes(statuses, timestamp, query_started)
+            missing_ids = self._find_missing_jobs(statuses, query_started)
             changed = await self._query_missing_jobs(missing_ids, statuses) or changed
             self._backoff.record_success(changed=changed, duration=duration)
             return statuses
 
-    def _report_changes(self, statuses: Mapping[str, JobStatus], timestamp: float, begun: float) -> bool:
+    def _report_changes(
+        self, statuses: Mapping[str, JobStatus], timestamp: float, query_started: float
+    ) -> bool:
         """Report what has changed since the last answer, and return whether anything has.
 
-        A query that had `begun` before a job was watched may show an older job of the same id.
+        A query that started before a job was watched may show an older job of the same id.
         """
-        last, self._last_statuses = self._last_statuses, statuses
-        new = {job_id for job_id, since in self._unreported_since.items() if since < begun}
+        last_statuses, self._last_statuses = self._last_statuses, statuses
+        unreported = {job_id for job_id, since in self._unreported_since.items() if since < query_started}
         self._unreported_since = {
-            job_id: since for job_id, since in self._unreported_since.items() if job_id not in new
+            job_id: since for job_id, since in self._unreported_since.items() if job_id not in unreported
         }
         # This loops over the watched jobs: the batch system may list many more.
-        jobs = new if statuses is last else [j for j, w in self._watched.items() if w.watched_since < begun]
-        listed = [(s, last.get(j)) for j in jobs if (s := statuses.get(j)) is not None]
+        jobs = (
+            unreported
+            if statuses is last_statuses
+            else [j for j, w in self._watched.items() if w.watched_since < query_started]
+        )
+        listed = [(s, last_statuses.get(j)) for j in jobs if (s := statuses.get(j)) is not None]
         # The reader returns the same object for a job whose line has not changed.
-        changes = [s for s, before in listed if s is not before or s.job_id in new]
+        changes = [s for s, before in listed if s is not before or s.job_id in unreported]
         changes = [s for s in changes if s.state is not JobState.LOST and s.job_id in self._watched]
         for status in changes:
             self._report_status(status, timestamp)
         return bool(changes)
 
-    def _find_missing_jobs(self, statuses: Mapping[str, JobStatus], begun: float) -> list[str]:
-        """Return the jobs to query one by one: the answer lacks them, or has them as LOST."""
+    def _find_missing_jobs(self, statuses: Mapping[str, JobStatus], query_started: float) -> list[str]:
+        """Return the jobs to query one by one: those not listed, or listed as LOST. The others are not missing."""
         missing = {
             job_id
             for job_id in self._watched
@@ -266,16 +278,20 @@ class JobPoller:
         }
         jobs = self._watched
         self.clear_missing(j for j, w in jobs.items() if w.grace.missing is not None and j not in missing)
-        return sorted(j for j in missing if jobs[j].watched_since < begun and jobs[j].next_query <= begun)
+        return sorted(
+            j
+            for j in missing
+            if jobs[j].watched_since < query_started and jobs[j].next_query <= query_started
+        )
 
-    # Ends that the log has
+    # Ends that the log has reported
 
     def _time_until_end_query(self) -> float:
         due = min((end.next_query for end in self._logged_ends.values()), default=math.inf)
         return due - self._clock.monotonic()
 
     async def _query_logged_ends(self) -> None:
-        """Query how jobs ended: the log does not know of limits, removals and exit code files."""
+        """Query how jobs ended: the log does not show limits, removals and exit code files."""
         now = self._clock.monotonic()
         due = {job_id: end for job_id, end in self._logged_ends.items() if end.next_query <= now}
         answers: Mapping[str, JobStatus | OSProfileError]
@@ -286,13 +302,13 @@ class JobPoller:
         failed = {j: s for j, s in answers.items() if isinstance(s, OSProfileError)}
         if failed:
             reason = next(iter(failed.values()))
-            log.warning("how %d jobs ended cannot be queried: %s", len(failed), reason)
+            log.warning("the query for the ends of %d jobs has failed: %s", len(failed), reason)
         now = self._clock.monotonic()
         for job_id, end in due.items():
-            is_answer = job_id not in failed
-            end.attempts_left -= is_answer
+            was_answered = job_id not in failed
+            end.attempts_left -= was_answered
             end.retry_delay = (
-                _END_POLL_INTERVAL if is_answer else max(_END_POLL_INTERVAL, 2 * end.retry_delay)
+                _END_POLL_INTERVAL if was_answered else max(_END_POLL_INTERVAL, 2 * end.retry_delay)
             )
             end.next_query = now + min(end.retry_delay, self._timing.max_retry_interval)
         for job_id, end in due.items():
@@ -309,10 +325,10 @@ class JobPoller:
     async def _query_missing_jobs(
         self, missing_ids: Sequence[str], statuses: Mapping[str, JobStatus]
     ) -> bool:
-        """Find out what became of missing jobs; return whether the batch system could be asked."""
+        """Find out what became of missing jobs; return whether the query succeeded."""
         if not missing_ids:
             return False
-        timestamp, begun = self._clock.next_timestamp(), self._clock.monotonic()
+        timestamp, query_started = self._clock.next_timestamp(), self._clock.monotonic()
         try:
             answers = await self._scripts.query_jobs(missing_ids)
         except OSProfileError as error:
@@ -321,7 +337,7 @@ class JobPoller:
         missing = {}
         for job_id in missing_ids:
             watched = self._watched.get(job_id)
-            if watched is None or watched.watched_since >= begun:  # the id now is another job's
+            if watched is None or watched.watched_since >= query_started:  # the id now belongs to another job
                 continue
             now = self._clock.monotonic()
             grace_period = self._timing.grace_period

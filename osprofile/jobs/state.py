@@ -15,9 +15,11 @@ from typing import Final, NamedTuple, final
 class JobState(StrEnum):
     """The state of a job. See docs/python.md, Jobs.
 
-    DONE: the job's program ended by itself, with any exit code. FAILED: it was ended by a signal, a
-    limit or the system. REMOVED: it was cancelled. LOST: it vanished without a trace. UNKNOWN: the
-    batch system reported a state that its profile does not know, which is not reported as an event.
+    - DONE: the job's program ended by itself, with any exit code.
+    - FAILED: it was ended by a signal, a limit or the system.
+    - REMOVED: it was cancelled.
+    - LOST: the batch system no longer knows it, and it left no exit status.
+    - UNKNOWN: the batch system reported a state that the profile does not define; this is not an event.
     """
 
     QUEUED = "QUEUED"
@@ -48,19 +50,21 @@ def parse_state_tag(tag_value: str) -> tuple[JobState, bool]:
 
     Raises `ValueError` for any other text.
     """
-    limit = tag_value == _FAILED_BY_LIMIT
-    return (JobState.FAILED if limit else JobState(tag_value)), limit
+    limit_exceeded = tag_value == _FAILED_BY_LIMIT
+    return (JobState.FAILED if limit_exceeded else JobState(tag_value)), limit_exceeded
 
 
 @final
 class JobStatus(NamedTuple):
-    """The status of a job.
+    """The status of a job. Times are in seconds since 1970, by the clock of this machine.
 
-    `native_state` is the batch system's word for the state (STATE or STATE/SUBSTATE), `reason` its
-    explanation. Only DONE jobs have an `exit_code` (0-255), only FAILED ones a `signal`, the number of
-    the one that killed the job. `limit_exceeded`: a limit of the system ended it. Times are in seconds
-    since 1970, by the clock of this machine. `queue` and `elapsed` (the run time of an ended job in
-    seconds) are set if the batch system reports them with the state.
+    - `native_state`: the batch system's word for the state (STATE or STATE/SUBSTATE)
+    - `exit_code`: of a DONE job, 0 to 255
+    - `signal`: the number of the signal that killed a FAILED job
+    - `limit_exceeded`: whether a limit of the system ended the job
+    - `reason`: the batch system's explanation of the state
+    - `queue`: empty if the batch system does not report it with the state
+    - `elapsed`: the run time of an ended job in seconds, if the batch system reports it
     """
 
     job_id: str
@@ -108,7 +112,7 @@ class NodeState(StrEnum):
 
 @final
 class QueueState(StrEnum):
-    """The state of a queue. OPEN: it accepts and starts jobs; STOPPED: it does not do both."""
+    """The state of a queue. OPEN: it accepts and starts jobs; STOPPED: it does at most one of these."""
 
     OPEN = "OPEN"
     STOPPED = "STOPPED"

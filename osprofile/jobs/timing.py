@@ -1,4 +1,4 @@
-"""The delay until the next poll: short after changes, longer and longer without."""
+"""The delay until the next poll: short after a change, then longer and longer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final, final
 
 _SLOWDOWN_FACTOR: Final = 1.5
-"""By this the delay grows with each poll that finds no change."""
+"""Factor by which each poll that finds no change lengthens the delay."""
 _MAX_QUERY_SHARE: Final = 0.1
-"""Share of the time that queries may take, while nothing is submitted."""
+"""Largest share of the time that queries take while nothing is submitted."""
 _MAX_PAUSE_FACTOR: Final = 1 / _MAX_QUERY_SHARE - 1
-"""Longest pause after a poll, in multiples of its duration. After a submission it begins with 1."""
+"""Longest pause after a poll, in multiples of the poll's duration. After a submission, it is 1 at first."""
 _OVERDUE_WINDOW: Final = 60.0
-"""Seconds after the end of its wall time for which a job is expected to end any moment."""
+"""Seconds after its wall time in which a job is still expected to end at any moment."""
 
 
 @final
@@ -20,10 +20,11 @@ _OVERDUE_WINDOW: Final = 60.0
 class Timing:
     """Times in seconds that a site may set.
 
-    The time between two polls is `min_poll_interval` to `max_poll_interval`, up to
-    `max_retry_interval` while polls fail, and at least `log_poll_interval` while a log reports the
-    jobs. A job that nobody knows is LOST after `grace_period`. `script_timeout` is the time limit of a
-    script whose template has no TIME_LIMIT.
+    - `min_poll_interval`, `max_poll_interval`: between two polls
+    - `max_retry_interval`: maximum while polls fail
+    - `grace_period`: after it, a job that nobody knows is LOST
+    - `log_poll_interval`: minimum while a log reports the jobs
+    - `script_timeout`: time limit of a script whose template has no TIME_LIMIT
     """
 
     min_poll_interval: float = 1.0
@@ -53,7 +54,8 @@ class PollBackoff:
     def reset_delay(self) -> None:
         """Poll soon: something was submitted or is about to change."""
         self._delay = self._timing.min_poll_interval
-        if self._pause_factor == _MAX_PAUSE_FACTOR:  # else jobs that come one by one would have no pause grow
+        # Otherwise the pause would never grow while jobs are submitted one by one.
+        if self._pause_factor == _MAX_PAUSE_FACTOR:
             self._pause_factor = 1.0
 
     def record_success(self, *, changed: bool, duration: float) -> None:
@@ -70,15 +72,14 @@ class PollBackoff:
     def next_delay(self, now: float, expected_end: float | None) -> float:
         """Return the seconds until the next poll.
 
-        `expected_end` is when the next job should end; it is monotonic, as `now` is.
+        `expected_end` is when the next job should end. Both times are monotonic (s).
         """
         timing = self._timing
         if self._failure_count:
-            return float(
-                min(timing.min_poll_interval * 2.0 ** min(self._failure_count, 20), timing.max_retry_interval)
-            )
-        least = max(timing.min_poll_interval, self._poll_duration * self._pause_factor)
-        delay = self._delay = min(max(self._delay, least), max(timing.max_poll_interval, least))
+            factor = 2.0 ** min(self._failure_count, 20)  # a float overflows at 2**1024
+            return float(min(timing.min_poll_interval * factor, timing.max_retry_interval))
+        min_delay = max(timing.min_poll_interval, self._poll_duration * self._pause_factor)
+        delay = self._delay = min(max(self._delay, min_delay), max(timing.max_poll_interval, min_delay))
         if expected_end is not None and expected_end - now < delay and now - expected_end < _OVERDUE_WINDOW:
-            return max(least, expected_end - now)
+            return max(min_delay, expected_end - now)
         return delay

@@ -1,7 +1,7 @@
-"""Watching the jobs of one target: events from the poller and the log go through the monitor.
+"""Watch the jobs of one target system: pass events from the poller and the log to the monitor.
 
 The poller queries the batch system; if the profile names a log, that is read as well. The monitor
-passes on each change once: to the event streams, to the callers of `wait`, and to the record.
+publishes each change once, to the event streams and the callers of `wait_for_end`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class JobWatcher:
             on_answer=recorder.flush,
             clock=clock,
         )
-        self._removals: Counter[str] = Counter()
+        self._running_aborts: Counter[str] = Counter()
+        """By job id, how many calls run ABORT for the job now."""
         self._deferred_ends: dict[str, JobEvent] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._streams: set[EventStream] = set()
@@ -73,13 +74,13 @@ class JobWatcher:
     def start(self) -> None:
         """Poll, and read the log if there is one, from now on."""
         if not self._tasks:
-            work = [self.poller.run()]
+            coroutines = [self.poller.run()]
             if self._event_log is not None:
-                work.append(self._event_log.run())
-            self._tasks = [asyncio.get_running_loop().create_task(one) for one in work]
+                coroutines.append(self._event_log.run())
+            self._tasks = [asyncio.get_running_loop().create_task(coroutine) for coroutine in coroutines]
 
     def listen(self) -> None:
-        """Start if there is a log. Without one, nothing is polled until a job is watched."""
+        """Start if there is a log. Without one, there is nothing to do until a job is watched."""
         if self._event_log is not None:
             self.start()
 
@@ -113,18 +114,18 @@ class JobWatcher:
 
     def watch_recorded_job(self, job_id: str) -> JobStatus | None:
         """Watch a job of the record; return its last known status, None if it is not recorded."""
-        known = self.monitor.get_status(job_id) if job_id in self.monitor else None
-        if known is not None and (known.state.is_terminal or job_id in self.poller):
-            return known
+        current_status = self.monitor.get_status(job_id) if job_id in self.monitor else None
+        if current_status is not None and (current_status.state.is_terminal or job_id in self.poller):
+            return current_status
         record = self._store.find_job(self._target, job_id)
         if record is None:
             return None
         if not record.status.state.is_terminal:
             self.watch_record(record)
-        elif known is not None:  # another process has recorded its end
+        elif current_status is not None:  # another process has recorded its end
             self.handle_event(JobEvent(self._clock.next_timestamp(), record.status))
             return self.monitor.get_status(job_id)
-        return known or record.status
+        return current_status or record.status
 
     def watch_submitted_job(self, record: JobRecord, job_id: str) -> None:
         """Watch a job that was just submitted."""
@@ -135,13 +136,13 @@ class JobWatcher:
         self.watch_record(replace(record, status=status))
 
     def register_record(self, record: JobRecord) -> None:
-        """Report a job's events from now on."""
+        """Report a job's events from now on, without querying it."""
         self.monitor.register(record.status.job_id, initial_status=record.status)
 
     def watch_record(self, record: JobRecord) -> None:
         """Report a job's events from now on, and query it."""
         status, now, started = record.status, self._clock.monotonic(), record.status.started
-        if started is not None:  # from the wall clock to the monotonic one
+        if started is not None:  # convert from the wall clock to the monotonic one
             started += now - self._clock.next_timestamp()
         grace = GraceTracker(record.aborted_at, record.missing)
         self.poller.watch(status.job_id, WatchedJob(now, record.walltime, started, grace))
@@ -157,13 +158,13 @@ class JobWatcher:
     # Events
 
     def handle_event(self, event: JobEvent) -> None:
-        """Pass an event on to the monitor; an end only when it is clear whether it is a removal."""
+        """Pass an event to the monitor; an end only when it is certain whether it is a removal."""
         if event.state.is_terminal:
-            event, is_settled = self._resolve_end(event)
-            if event.job_id in self._removals:
+            event, is_final = self._resolve_end(event)
+            if event.job_id in self._running_aborts:
                 self._deferred_ends[event.job_id] = event
                 return
-            if not is_settled:
+            if not is_final:
                 self.poller.report_next_answer(event.job_id)
                 return
         before, after = self.monitor.feed_event(event, keep_if_unregistered=False)
@@ -178,7 +179,7 @@ class JobWatcher:
             )
 
     def _resolve_end(self, event: JobEvent) -> tuple[JobEvent, bool]:
-        """Return a job's end with what other processes have recorded, and whether it is settled.
+        """Return a job's end, corrected by what other processes have recorded, and whether it is final.
 
         While another process runs ABORT, a failure may turn out to be a removal.
         """
@@ -196,10 +197,10 @@ class JobWatcher:
     def track_removal(self, job_id: str) -> Iterator[Callable[[], None]]:
         """Defer a job's end while ABORT runs; yield the function that records the removal.
 
-        A killed job is REMOVED if the batch system accepted its removal, which is only known when
-        ABORT has ended; the end may be seen before that.
+        A killed job is REMOVED if the batch system accepted its removal. This is known only after ABORT,
+        but the job's end may be reported earlier.
         """
-        self._removals[job_id] += 1
+        self._running_aborts[job_id] += 1
         self._recorder.mark_aborting(job_id, is_running=True)
 
         def record_removal() -> None:
@@ -212,9 +213,9 @@ class JobWatcher:
         try:
             yield record_removal
         finally:
-            self._removals -= Counter([job_id])
+            self._running_aborts -= Counter([job_id])
             # Only after this, or `handle_event` would defer the end again.
-            if job_id not in self._removals:
+            if job_id not in self._running_aborts:
                 self._recorder.mark_aborting(job_id, is_running=False)
                 if (end := self._deferred_ends.pop(job_id, None)) is not None:
                     self.handle_event(end)
@@ -223,7 +224,7 @@ class JobWatcher:
         return self._event_log is not None and self._event_log.is_reliable
 
     def _handle_log_event(self, event: JobEvent) -> None:
-        """Handle an event of the log; an end is confirmed by the batch system, which knows more."""
+        """Handle an event of the log; for an end, ask the batch system, which knows more about it."""
         if event.job_id not in self.monitor:
             self.monitor.feed_event(event)  # it may be a job that is being submitted
         elif event.state.is_terminal:
@@ -240,22 +241,22 @@ class JobWatcher:
                 if not future.done():
                     future.set_result(event.status)
 
-    # What is known
+    # Current statuses
 
     def get_current_status(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
         """Return the status of a registered job for which the batch system reported `reported_status`.
 
-        A state that the profile does not know is returned as UNKNOWN. If the batch system reported
-        nothing, or the job as LOST, the last state stands during the grace period.
+        A state that the profile does not define is UNKNOWN. If the batch system reported
+        nothing or LOST, the last state is returned during the grace period.
         """
-        known = self.monitor.get_status(job_id)
-        if known.state.is_terminal:
-            return known
+        last_status = self.monitor.get_status(job_id)
+        if last_status.state.is_terminal:
+            return last_status
         if reported_status is None or reported_status.state is JobState.LOST:
-            return known._replace(reason=UNKNOWN_JOB_REASON)
+            return last_status._replace(reason=UNKNOWN_JOB_REASON)
         if reported_status.state is JobState.UNKNOWN:
-            return known._replace(state=JobState.UNKNOWN)
-        return known
+            return last_status._replace(state=JobState.UNKNOWN)
+        return last_status
 
     def handle_missing_job(self, job_id: str, reported_status: JobStatus | None) -> JobStatus:
         """Record that a job was queried and nobody knows it; return its current status."""

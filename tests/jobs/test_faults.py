@@ -273,7 +273,7 @@ def test_questions(
 
     run(main())
     assert all(record.levelno == logging.WARNING for record in caplog.records), caplog.text
-    assert "states stay" in caplog.text
+    assert "job states are not updated" in caplog.text
     assert not any(map(is_alive, site.pids())), "a hanging command was left behind"
 
 

@@ -404,7 +404,7 @@ def test_a_server_that_is_down_for_a_while(
 
     run(main())
     words = [record.getMessage() for record in caplog.records]
-    assert all("states stay" in text and "Connection refused" in text for text in words), words
+    assert all("job states are not updated" in text and "Connection refused" in text for text in words), words
 
 
 @pytest.mark.parametrize(

@@ -535,7 +535,7 @@ def test_warnings_are_told_without_a_traceback(machine: Machine) -> None:
     waiting.send_signal(signal.SIGINT)
     out, err = waiting.communicate(timeout=PATIENCE)
     assert (waiting.returncode, out) == (130, "")
-    assert line.startswith("incarnate: warning: states stay; next try in ")
+    assert line.startswith("incarnate: warning: job states are not updated; next try in ")
     assert line.endswith("out of order\n")
     assert "Traceback" not in err
 
