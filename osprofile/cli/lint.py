@@ -105,7 +105,7 @@ def _examine_files(files: list[str], profiles: list[str], shellcheck: bool) -> "
     if shellcheck:
         from osprofile.lint import shellcheck as tool
 
-        extra_rules = {tool.CODE_PREFIX: tool.create_rule(tool.find_shellcheck())}
+        extra_rules = {tool.CODE_PREFIX: tool.create_shellcheck_rule(tool.find_shellcheck())}
     findings = []
     for name in files:
         is_name = not common.is_profile_path(name) and not os.path.exists(name)

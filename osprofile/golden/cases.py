@@ -60,7 +60,7 @@ class CaseSuite(NamedTuple):
         """The path of the file with the cases."""
         return paths.join(self.folder, files.CASES_FILE)
 
-    def golden_path(self, name: str) -> str:
+    def get_golden_path(self, name: str) -> str:
         """Return the path of a case's golden file."""
         return paths.join(self.folder, name + files.GOLDEN_SUFFIX)
 
@@ -234,7 +234,7 @@ class _CaseReader:
         return False
 
     def locate_key(self, path: KeyPath) -> Location:
-        offset = toml.nearest_offset(self.key_offsets, path)
+        offset = toml.find_nearest_offset(self.key_offsets, path)
         return Location(self.source, len(self.text[:offset].encode()))
 
     def add_error(self, message: str, path: KeyPath, hint: str) -> None:

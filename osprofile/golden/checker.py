@@ -110,7 +110,7 @@ def compare_case(case: Case, file: str, output: CaseOutput, golden_data: bytes |
 
 
 def check_cases(
-    profile: Profile, cases: CaseSuite, is_selected: Callable[[str], bool] = lambda _name: True
+    profile: Profile, suite: CaseSuite, is_selected: Callable[[str], bool] = lambda _name: True
 ) -> list[CaseResult]:
     """Return the results of the cases with selected names, then of the stale golden files.
 
@@ -118,9 +118,9 @@ def check_cases(
     cannot be read; raises `InvalidProfileError`.
     """
     results, errors = list[CaseResult](), list[OSProfileError]()
-    for case in cases.cases.values():
+    for case in suite.cases.values():
         if is_selected(case.name):
-            file = cases.golden_path(case.name)
+            file = suite.get_golden_path(case.name)
             try:
                 results.append(compare_case(case, file, incarnate_case(profile, case), files.read_file(file)))
             except NotFoundError as error:
@@ -130,11 +130,11 @@ def check_cases(
                 errors += error.errors
     if errors:
         raise CasesError(errors)
-    return [*results, *_list_stale_files(cases, is_selected)]
+    return [*results, *_list_stale_files(suite, is_selected)]
 
 
-def _list_stale_files(cases: CaseSuite, is_selected: Callable[[str], bool]) -> Iterable[CaseResult]:
-    for name in files.list_golden_files(cases.folder):
+def _list_stale_files(suite: CaseSuite, is_selected: Callable[[str], bool]) -> Iterable[CaseResult]:
+    for name in files.list_golden_files(suite.folder):
         # A file whose name no case can have is not a golden file.
-        if name not in cases.cases and CASE_NAME.fullmatch(name) and is_selected(name):
-            yield CaseResult(name, CaseOutcome.STALE, cases.golden_path(name), None, None, _NO_OUTPUT)
+        if name not in suite.cases and CASE_NAME.fullmatch(name) and is_selected(name):
+            yield CaseResult(name, CaseOutcome.STALE, suite.get_golden_path(name), None, None, _NO_OUTPUT)

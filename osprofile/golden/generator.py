@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_KIND: Final = "default"
 HOSTILE_KIND: Final = "hostile"
 EXAMPLE_USER: Final = "alice"
-EXAMPLE_JOB: Final = "20261121-094512-0011223344556677"
+EXAMPLE_JOB_DIRECTORY: Final = "20261121-094512-0011223344556677"
 """The name of the job's working directory, in the form that the engine generates."""
 EXAMPLE_HOST: Final = "login.example.org"
 
@@ -73,25 +73,25 @@ def build_common_context(profile: Profile) -> dict[str, str]:
     """Return the context of all generated cases, which is the same on every machine."""
     return {
         "USER_NAME": EXAMPLE_USER,
-        "WORKING_DIRECTORY": working_directory(profile, EXAMPLE_USER, EXAMPLE_JOB),
+        "WORKING_DIRECTORY": working_directory(profile, EXAMPLE_USER, EXAMPLE_JOB_DIRECTORY),
         "SSH:HOST": EXAMPLE_HOST,
     }
 
 
-def generate_cases(profile: Profile, existing: CaseSuite) -> GeneratedCases:
+def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
     """Generate the cases that a profile lacks.
 
     Each template and variation gets a case with a name that ends with `.default`, and if it has settable
     fields, one with `.hostile`. Raises `InvalidProfileError` for an error in a body.
     """
-    names = _NamePool(existing.cases)
+    names = _NamePool(suite.cases)
     present = {
         (c.template, c.variation, c.name.rpartition(".")[2])
-        for c in existing.cases.values()
+        for c in suite.cases.values()
         if c.application is None and not c.must_be_refused
     }
     examples = build_common_context(profile)
-    context = existing.context if existing.source else {**examples, **existing.context}
+    context = suite.context if suite.source else {**examples, **suite.context}
     cases, skipped = list[Case](), dict[str, str]()
     for template, variation, kind in _list_case_kinds(profile, skipped):
         if (template, variation, kind) in present:
@@ -121,7 +121,7 @@ def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tupl
                 yield template.name, variation, HOSTILE_KIND
 
 
-_MAX_STEM: Final = 150
+_MAX_STEM_LENGTH: Final = 150
 """Characters of the 200 that a name may have: room for a number and the kind."""
 
 
@@ -133,7 +133,7 @@ class _NamePool:
 
     def reserve_name(self, stem: str, kind: str) -> str:
         valid = "".join(c if CASE_NAME.fullmatch("_" + c) else "_" for c in stem)
-        stem = valid[:_MAX_STEM].lstrip(".-") or "_"
+        stem = valid[:_MAX_STEM_LENGTH].lstrip(".-") or "_"
         number, name = 1, f"{stem}.{kind}"
         while name.casefold() in self.used_names:
             number += 1
@@ -143,10 +143,10 @@ class _NamePool:
 
 
 def _build_case(
-    name: str, plan: Plan, common: Mapping[str, str], examples: Mapping[str, str], *, hostile: bool
+    name: str, plan: Plan, common_context: Mapping[str, str], examples: Mapping[str, str], *, hostile: bool
 ) -> Case:
     fields = _choose_fields(plan, hostile=hostile)
-    context = dict(common)
+    context = dict(common_context)
     for required in plan.required:
         if required not in plan.settable and required not in context:
             field = plan.declarations.get(required)

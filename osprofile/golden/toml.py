@@ -80,7 +80,7 @@ def _unquote_name(word: str) -> str:
     return value
 
 
-def nearest_offset(offsets: dict[KeyPath, int], path: KeyPath) -> int:
+def find_nearest_offset(offsets: dict[KeyPath, int], path: KeyPath) -> int:
     """Return the offset of a path, or of the innermost enclosing table that has one."""
     prefixes = (path[:length] for length in range(len(path), 0, -1))
     return next((offsets[prefix] for prefix in prefixes if prefix in offsets), 0)

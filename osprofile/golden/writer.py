@@ -37,27 +37,27 @@ def update_files(results: Iterable[CaseResult]) -> list[CaseResult]:
     return updated
 
 
-def add_cases(profile: Profile, existing: CaseSuite, generated: GeneratedCases) -> CaseSuite:
+def add_cases(profile: Profile, suite: CaseSuite, generated: GeneratedCases) -> CaseSuite:
     """Append generated cases to the file, whose text is kept, and return all cases.
 
     Raises `CasesError` if the file's syntax does not allow it, as if `case` is an inline table; raises
     `OSError`.
     """
     data = format_cases_file(profile, generated).encode()
-    if existing.source is not None:
-        old = existing.source.data
+    if suite.source is not None:
+        old = suite.source.data
         end = b"\r\n" if b"\r\n" in old else b"\n"
         gap = b"" if old.endswith(b"\n") or not old else end
         new = (line.encode() for line in format_cases(generated))
         data = old + gap + b"".join(line + end for line in new)
     # Parsed before it is written: the file must not become invalid.
     try:
-        cases = parse_cases(existing.cases_path, data)
+        cases = parse_cases(suite.cases_path, data)
     except CasesError:
-        message = f"{existing.cases_path}: no table can be appended"
+        message = f"{suite.cases_path}: no table can be appended"
         hint = "write its cases as separate tables: [case.NAME]"
         raise files.make_error(message, hint) from None
-    files.write_file(existing.cases_path, data)
+    files.write_file(suite.cases_path, data)
     return cases
 
 

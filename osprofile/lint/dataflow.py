@@ -41,37 +41,39 @@ def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterato
 
     The step of a variable is cached in `lexed`, for the other values that reach the variable.
     """
-    step = _follow_value(lexed, "", [(position, True)])
+    step = _build_flow_step(lexed, "", [(position, True)])
     yield step
     pending, seen = [*step.variables], {*step.variables}
     while pending:
         (variable, begins) = key = pending.pop()
         if key not in lexed.flow_steps:
             uses = [(used, begins) for used in lexed.variable_uses.get(variable, ())]
-            lexed.flow_steps[key] = _follow_value(lexed, f"${variable[1]}", uses)
+            lexed.flow_steps[key] = _build_flow_step(lexed, f"${variable[1]}", uses)
         step = lexed.flow_steps[key]
         yield step
         pending += [found for found in step.variables if found not in seen]
         seen.update(step.variables)
 
 
-def _follow_value(
-    lexed: LexedScript[PlaceholderT], source: str, starts: list[tuple[Position, bool]]
+def _build_flow_step(
+    lexed: LexedScript[PlaceholderT], source: str, start_positions: list[tuple[Position, bool]]
 ) -> FlowStep:
     positions = list[tuple[str, "Position", bool]]()
     variables = dict[tuple["Variable", bool], None]()
-    pending = [(source, here, begins) for here, begins in starts]
+    pending = [(source, here, begins) for here, begins in start_positions]
     while pending:
         source, here, begins = pending.pop()
         positions.append((source, here, begins))
         begins = begins and _may_begin_word(here)
-        if here.output_position is not None and prints_arguments(here.words):
-            pending.append((source or "$(...)", here.output_position, begins))
-        variables.update(((variable, begins), None) for variable in _receiving_variables(lexed, here, source))
+        if here.enclosing_substitution is not None and prints_arguments(here.preceding_words):
+            pending.append((source or "$(...)", here.enclosing_substitution, begins))
+        variables.update(
+            ((variable, begins), None) for variable in _list_assigned_variables(lexed, here, source)
+        )
     return FlowStep(positions, [*variables])
 
 
-def reached_positions(
+def list_reached_positions(
     lexed: LexedScript[PlaceholderT], position: Position
 ) -> Iterator[tuple[str, Position, bool]]:
     """Yield the positions that a value reaches; see `FlowStep`."""
@@ -84,48 +86,52 @@ def _may_begin_word(position: Position) -> bool:
 
     After an option the value most likely belongs to that option, wherever both are passed.
     """
-    prefix = position.prefix.partition("=")[2] if assigned_variable(position) else position.prefix
-    option = position.words[-1] if position.role == "argument" and position.words else ""
+    prefix = position.prefix.partition("=")[2] if get_assigned_variable(position) else position.prefix
+    option = position.preceding_words[-1] if position.role == "argument" and position.preceding_words else ""
     return not prefix.strip(PLACEHOLDER_MARK + EXPANSION_MARK) and (
         option == "--" or not option.startswith("-")
     )
 
 
-def list_receivers(position: Position) -> Iterator[Command]:
+def list_output_readers(position: Position) -> Iterator[Command]:
     """Yield the commands that read the output of a position's command, or its here-document."""
-    yield from position.reading_commands
+    yield from position.here_document_readers
     command = position.command if position.role == "argument" else None
-    for start in (*position.reading_commands, command):
-        following = start.output_command if start is not None and not prints_nothing(start.words) else None
+    for start in (*position.here_document_readers, command):
+        following = start.piped_into if start is not None and not prints_nothing(start.words) else None
         for _ in range(_MAX_PIPE_LENGTH):
             if following is not None:
                 yield following
-                following = following.output_command
+                following = following.piped_into
 
 
-def assigned_variable(position: Position) -> str:
+def get_assigned_variable(position: Position) -> str:
     """Return the variable that is set to a text with the value; empty if there is none."""
     name, equals, _ = position.prefix.partition("=")
-    declares = position.role == "argument" and position.words[:1] and position.words[0] in DECLARING_COMMANDS
+    declares = (
+        position.role == "argument"
+        and position.preceding_words[:1]
+        and position.preceding_words[0] in DECLARING_COMMANDS
+    )
     return name if equals and (position.role == "assignment" or declares) else ""
 
 
-def _receiving_variables(
+def _list_assigned_variables(
     lexed: LexedScript[PlaceholderT], position: Position, source: str
 ) -> Iterator[Variable]:
     """Yield the variables that are set to a value at a position; `source` is where it came from."""
-    words = unwrap_command(position.words)
-    if name := assigned_variable(position):
+    words = unwrap_command(position.preceding_words)
+    if name := get_assigned_variable(position):
         yield "", name
-    elif position.role == "list" and words:
+    elif position.role == "for-item" and words:
         yield "", words[0]
     elif position.role == "argument" and words and words[0] in lexed.functions:
         anywhere = words[0] in lexed.shifting_functions or source in {"$@", "$*"}
         names = POSITIONAL_NAMES if anywhere else (str(len(words)), "@", "*")
         yield from ((words[0], name) for name in names)
     elif position.role == "argument" and words and words[0] == "set":
-        yield from ((position.scope, name) for name in POSITIONAL_NAMES)
-    if position.reading_commands or prints_arguments(words):
-        for command in list_receivers(position):
+        yield from ((position.function_name, name) for name in POSITIONAL_NAMES)
+    if position.here_document_readers or prints_arguments(words):
+        for command in list_output_readers(position):
             if command.words[:1] == ["read"]:
                 yield from (("", name) for name in command.words[1:])

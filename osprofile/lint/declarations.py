@@ -48,7 +48,9 @@ def list_declared_fields(view: ProfileView) -> Iterator[tuple[Template | None, F
 def _has_description(view: ProfileView, template: Template | None, field: Field) -> bool:
     """Return whether a field has a Description, or a field of the same job script has one for it."""
     others = (
-        [view.profile.find_field(t, field.name) for t in view.related_templates(template)] if template else []
+        [view.profile.find_field(t, field.name) for t in view.list_related_templates(template)]
+        if template
+        else []
     )
     described = any(f.description for f in (field, *others) if f is not None)
     return described or engine.is_special_field(field.name)
@@ -78,13 +80,13 @@ def _check_limits(field: Field) -> Iterator[Problem]:
         hint = 'limits are for numbers: remove them, or write ext:type="number"'
         yield make_problem("OSP308", message, field.locate_child(which), hint)
         return
-    if field.pattern is not None and (bad := find_bad_regex(field, "ext:pattern", field.pattern)):
+    if field.pattern is not None and (bad := find_regex_problem(field, "ext:pattern", field.pattern)):
         yield bad
         return
     yield from _check_own_values(field)
 
 
-def find_bad_regex(field: Field, label: str, text: SourceText) -> Problem | None:
+def find_regex_problem(field: Field, label: str, text: SourceText) -> Problem | None:
     """Return the problem of a bad Java regular expression; `label` names the part of the field."""
     try:
         javaregex.compile(text.text)

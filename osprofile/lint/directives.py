@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.javaregex.charset import CharSet
 from osprofile.lint import value_sets as possible
-from osprofile.lint.quoting import classify_source, placeholder_values
+from osprofile.lint.quoting import classify_source, get_placeholder_values
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.position import PLACEHOLDER_MARK
 
@@ -100,7 +100,7 @@ class DirectiveChecker:
     def _check_generated_line(self, view: ProfileView, placeholder: Placeholder) -> Iterator[Problem]:
         """Report a replacement that makes a directive of some values, but leaves others unchanged."""
         if possible.matches_every_value(
-            placeholder.replacement.pattern or "", placeholder_values(view, placeholder).chars
+            placeholder.replacement.pattern or "", get_placeholder_values(view, placeholder).chars
         ):
             return
         name = placeholder.replacement.name
@@ -123,12 +123,12 @@ class DirectiveChecker:
         """Return whether the line is a comment to the shell, or is made by a replacement."""
         item = self._script.items[start]
         commands = (found for found, at in lexed.placeholders if at.role == "command")
-        return start in lexed.comments or any(item is found for found in commands)
+        return start in lexed.comment_offsets or any(item is found for found in commands)
 
 
 def _check_value(view: ProfileView, placeholder: Placeholder, before: str) -> Iterator[Problem]:
     """Check a value in a directive; `before` is the text before it on its line."""
-    name, found = placeholder.replacement.name, placeholder_values(view, placeholder)
+    name, found = placeholder.replacement.name, get_placeholder_values(view, placeholder)
     quoted = before.count('"') % 2 or before.count("'") % 2
     harmful = found.chars & (_UNSAFE_QUOTED_CHARS if quoted else _UNSAFE_CHARS)
     if not harmful.ranges:
@@ -139,7 +139,7 @@ def _check_value(view: ProfileView, placeholder: Placeholder, before: str) -> It
         message = f"the value of {name}, which the context supplies, is used in a directive"
         remedy = f'declare field {name} with isSettable="false" and an ext:pattern'
         yield make_problem("OSP609", message, placeholder.location, remedy)
-    elif possible.field_values(declared).chars == possible.ANY_VALUES.chars:
+    elif possible.get_field_values(declared).chars == possible.ANY_VALUES.chars:
         message = f"settable field {name} is used in a directive and has no pattern"
         yield make_problem("OSP621", message, placeholder.location, hint)
     else:

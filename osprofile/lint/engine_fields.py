@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile import javaregex
 from osprofile.errors import quote_value, suggest_names
 from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
-from osprofile.lint.declarations import find_bad_regex, list_declared_fields
+from osprofile.lint.declarations import find_regex_problem, list_declared_fields
 from osprofile.lint.rules import make_problem
 
 if TYPE_CHECKING:
@@ -84,14 +84,14 @@ def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
             if field is not None:
                 yield from _check_field(field, expected)
             elif expected.must_exist:
-                yield _missing_field_problem(template, field_name, expected)
+                yield _make_missing_problem(template, field_name, expected)
 
 
 def _is_seconds(value: str | None) -> bool:
     return value is not None and value.isascii() and value.isdigit() and int(value) > 0
 
 
-def _missing_field_problem(template: Template, name: str, expected: EngineField) -> Problem:
+def _make_missing_problem(template: Template, name: str, expected: EngineField) -> Problem:
     message = f"template {template.name} has no field {name}, which the engine needs to read its output"
     groups = ", ".join(f"(?<{group}>...)" for group in expected.required_groups)
     hint = f'declare it with isSettable="false" and a Value with {groups}'
@@ -127,7 +127,7 @@ def _check_states(field: Field, allowed_words: tuple[str, ...]) -> Iterator[Prob
 
 def _check_pattern(field: Field, value: str, expected: EngineField) -> Iterator[Problem]:
     child = field.element.find_child("Value")
-    if child is not None and (bad := find_bad_regex(field, "Value", child.source_text)):
+    if child is not None and (bad := find_regex_problem(field, "Value", child.source_text)):
         yield bad
         return
     groups = set(javaregex.compile(value).group_names)

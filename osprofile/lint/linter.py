@@ -124,8 +124,8 @@ def lint_profile(profile: Profile, extra_rules: Iterable[RuleFunction] = ()) -> 
     # The parents are linted only if a problem may be theirs: it doubles the time.
     parents = profile.documents[1:]
     if parents and any(p.location is None or p.location.source is not own for p in found):
-        inherited = {_problem_key(p) for p in _run_rules(Profile(parents), rules)}
-    return _sort_problems([p for p in found if _problem_key(p) not in inherited], profile.documents)
+        inherited = {_get_problem_key(p) for p in _run_rules(Profile(parents), rules)}
+    return _sort_problems([p for p in found if _get_problem_key(p) not in inherited], profile.documents)
 
 
 def _run_rules(profile: Profile, rules: Iterable[RuleFunction]) -> Iterator[Problem]:
@@ -133,7 +133,7 @@ def _run_rules(profile: Profile, rules: Iterable[RuleFunction]) -> Iterator[Prob
     return (found for rule in rules for found in rule(view))
 
 
-def _problem_key(problem: Problem) -> tuple[object, ...]:
+def _get_problem_key(problem: Problem) -> tuple[object, ...]:
     location = problem.location
     return (problem.code, problem.message, location and (id(location.source), location.offset))
 
@@ -148,7 +148,7 @@ def _sort_problems(problems: Iterable[Problem], documents: Sequence[Document]) -
         rank = order.get(id(found.location.source), len(order))
         return (rank, found.location.file, found.location.offset, found.code)
 
-    return sorted({_problem_key(found): found for found in problems}.values(), key=sort_key)
+    return sorted({_get_problem_key(found): found for found in problems}.values(), key=sort_key)
 
 
 def _check_line_ends(document: Document) -> Iterator[Problem]:

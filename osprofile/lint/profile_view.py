@@ -65,11 +65,11 @@ class ShellScript:
 
     def __init__(self) -> None:
         self.items: list[str | Placeholder] = []
-        self._parts: list[tuple[int, SourceText, int]] = []
+        self._literal_starts: list[tuple[int, SourceText, int]] = []
 
     def append_literal(self, text: str, source: SourceText, offset: int) -> None:
         """Add text from an offset of a source."""
-        self._parts.append((len(self.items), source, offset))
+        self._literal_starts.append((len(self.items), source, offset))
         self.items += text
 
     def append_placeholder(self, placeholder: Placeholder) -> None:
@@ -81,7 +81,9 @@ class ShellScript:
         item = self.items[index] if index < len(self.items) else ""
         if not isinstance(item, str):
             return item.location
-        start, source, offset = self._parts[bisect_right(self._parts, index, key=_part_start) - 1]
+        start, source, offset = self._literal_starts[
+            bisect_right(self._literal_starts, index, key=_part_start) - 1
+        ]
         return source.get_location(min(offset + index - start, len(source.text)))
 
 
@@ -100,10 +102,10 @@ class ProfileView:
             TemplateText(template, invocation, bodies.parse_body(source))
             for template in profile.templates.values()
             for invocation in template.invocations.values()
-            if (source := replaceable_text(invocation)) is not None
+            if (source := get_replaceable_text(invocation)) is not None
         ]
 
-    def template_texts(self, template: Template) -> Iterator[TemplateText]:
+    def list_template_texts(self, template: Template) -> Iterator[TemplateText]:
         """Return the texts of a template."""
         return (text for text in self.texts if text.template is template)
 
@@ -123,7 +125,7 @@ class ProfileView:
         in_applications = any(a.template == template.name for a in self.profile.applications.values())
         return in_storages and not in_applications
 
-    def related_templates(self, template: Template) -> list[Template]:
+    def list_related_templates(self, template: Template) -> list[Template]:
         """Return the templates that share their fields with this one: the parts of the job script."""
         job = {"START", *filter(None, JOB_SCRIPT_PARTS)}
         runs = {a.template for a in self.profile.applications.values()}
@@ -132,23 +134,23 @@ class ProfileView:
         names = job | runs if template.name in job else job | {template.name}
         return [t for t in self.profile.templates.values() if t.name in names]
 
-    def job_script_texts(self) -> list[list[TemplateText]]:
+    def list_job_script_texts(self) -> list[list[TemplateText]]:
         """Return, for each application's template, the texts that make the job script."""
         names = dict.fromkeys(a.template for a in self.profile.applications.values())
         scripts = [[n or name for n in JOB_SCRIPT_PARTS] for name in names or {"": None}]
-        return [[t for n in parts for t in self._default_texts(n)] for parts in scripts]
+        return [[t for n in parts for t in self._list_default_texts(n)] for parts in scripts]
 
-    def script_texts(self) -> Iterator[tuple[list[TemplateText], bool]]:
+    def list_script_texts(self) -> Iterator[tuple[list[TemplateText], bool]]:
         """Yield the texts of each script that a shell reads, and whether it is a job script."""
         job_texts = set[int]()
-        for texts in self.job_script_texts():
+        for texts in self.list_job_script_texts():
             job_texts.update(map(id, texts))
             yield texts, True
         for text in self.texts:
             if id(text) not in job_texts and not self.is_path_template(text.template):
                 yield [text], False
 
-    def _default_texts(self, name: str) -> list[TemplateText]:
+    def _list_default_texts(self, name: str) -> list[TemplateText]:
         return [t for t in self.texts if t.template.name == name and not t.invocation.name]
 
     def assemble_script(self, texts: Sequence[TemplateText]) -> ShellScript:
@@ -182,14 +184,14 @@ class ProfileView:
         script.append_literal("\n", source, at)
 
     def _append_replacement(self, script: ShellScript, text: TemplateText, replacement: Replacement) -> None:
-        fixed = self._fixed_text(text, replacement)
+        fixed = self._get_fixed_text(text, replacement)
         if fixed is None:
             script.append_placeholder(Placeholder(text, replacement))
             return
         for char in fixed:  # each has the location of the replacement
             script.append_literal(char, text.body.source, replacement.start)
 
-    def _fixed_text(self, text: TemplateText, replacement: Replacement) -> str | None:
+    def _get_fixed_text(self, text: TemplateText, replacement: Replacement) -> str | None:
         """Return the fixed text of a replacement, None if it may vary."""
         declared = self.profile.find_field(text.template, replacement.name)
         if declared is None or declared.value is None or replacement.name in text.engine_fields:
@@ -201,7 +203,7 @@ class ProfileView:
             return None
 
 
-def replaceable_text(invocation: Invocation) -> SourceText | None:
+def get_replaceable_text(invocation: Invocation) -> SourceText | None:
     """Return the text of an invocation in which fields are replaced."""
     script = invocation.static_script
     return script.arguments if script is not None else invocation.body

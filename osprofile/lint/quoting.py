@@ -16,10 +16,10 @@ from osprofile.lint.replacements import is_known_name
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.commands import (
     SPECIAL_VARIABLES,
-    argument_language,
+    detect_argument_language,
+    detect_stdin_language,
     may_be_option,
     parse_words,
-    stdin_language,
 )
 from osprofile.lint.shell.position import PLACEHOLDER_MARK, Position
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from osprofile.lint.dataflow import FlowStep
     from osprofile.lint.profile_view import Placeholder, ProfileView
     from osprofile.lint.shell.lexer import LexedScript
-    from osprofile.lint.shell.position import Quote
+    from osprofile.lint.shell.position import QuoteContext
     from osprofile.lint.value_sets import ValueSet
 
 ValueSource = Literal["request", "context", "script", "words", "safe"]
@@ -40,17 +40,17 @@ ValueSource = Literal["request", "context", "script", "words", "safe"]
 declared, which another rule reports."""
 
 # The characters that have no special meaning in each kind of quotes.
-_SAFE_CHARS: Final[dict[Quote, CharSet]] = {
+_SAFE_CHARS: Final[dict[QuoteContext, CharSet]] = {
     "unquoted": ALNUM | CharSet.from_chars("_@%+:,./-="),
     "single": ~CharSet.from_chars("'"),
     "double": ~CharSet.from_chars('"$`\\'),
-    "here": ~CharSet.from_chars("$`\\"),
-    "here-quoted": ANY,
+    "here-document": ~CharSet.from_chars("$`\\"),
+    "literal-here-document": ANY,
     "comment": ~CharSet.from_chars("\n"),
     "arithmetic": DIGIT,
-    "name": WORD,
+    "after-dollar": WORD,
     "dollar-single": ~CharSet.from_chars("'\\"),
-    "doubtful": ~CharSet.from_chars("\"$`\\}'"),
+    "shell-dependent": ~CharSet.from_chars("\"$`\\}'"),
 }
 _SAFE_IN_BACKQUOTES: Final = ~CharSet.from_chars("`\\")
 _SAFE_IN_CODE: Final = ALNUM | CharSet.from_chars("_.:@+=,[] -")
@@ -73,19 +73,19 @@ class QuotingFault:
     remedy: str = ""
 
 
-_QUOTE_FAULTS: Final[dict[Quote, QuotingFault]] = {
+_QUOTE_FAULTS: Final[dict[QuoteContext, QuotingFault]] = {
     "unquoted": QuotingFault("OSP601", "unquoted"),
     "double": QuotingFault("OSP602", 'in double quotes, where $, ` and " keep their meaning'),
     "single": QuotingFault("OSP603", "in single quotes, and a ' in it ends them"),
     "dollar-single": QuotingFault("OSP603", "in $'...', which sh and bash read differently"),
-    "here": QuotingFault("OSP604", "in a here-document, where $ and ` keep their meaning", _PRINTF_REMEDY),
-    "here-quoted": QuotingFault("OSP604", "in a here-document", _PRINTF_REMEDY),
+    "here-document": QuotingFault("OSP604", "in a here-document, where $ and ` keep their meaning", _PRINTF_REMEDY),
+    "literal-here-document": QuotingFault("OSP604", "in a here-document", _PRINTF_REMEDY),
     "comment": QuotingFault(
         "OSP607", "in a comment, which a line end in it ends",
         "remove it, or give the field an ext:pattern without line ends",
     ),
-    "name": QuotingFault("OSP601", "after a $, as the name of a variable"),
-    "doubtful": QuotingFault(
+    "after-dollar": QuotingFault("OSP601", "after a $, as the name of a variable"),
+    "shell-dependent": QuotingFault(
         "OSP611", "in quotes that shells read differently",
         "assign it to a variable first",
     ),
@@ -108,7 +108,7 @@ def classify_source(view: ProfileView, placeholder: Placeholder) -> ValueSource:
     return "request" if declared.settable else "context"
 
 
-def placeholder_values(view: ProfileView, placeholder: Placeholder) -> ValueSet:
+def get_placeholder_values(view: ProfileView, placeholder: Placeholder) -> ValueSet:
     """Return the values that a placeholder may get, with FROM and TO applied."""
     name = placeholder.replacement.name
     declared = view.find_field(placeholder.text, name)
@@ -117,7 +117,7 @@ def placeholder_values(view: ProfileView, placeholder: Placeholder) -> ValueSet:
     elif declared.name != name:
         found = possible.DERIVED_VALUES
     else:
-        found = possible.field_values(declared)
+        found = possible.get_field_values(declared)
         if possible.is_shell_text(declared, placeholder.replacement):
             return found  # FROM and TO keep it shell words
     return possible.apply_replacement(found, placeholder.replacement)
@@ -136,8 +136,8 @@ def check_placeholder(
         yield from _check_engine_words(placeholder, position, lexed)
     if source in {"safe", "words"}:
         return
-    values = placeholder_values(view, placeholder)
-    is_shell_text = _holds_shell_text(view, placeholder, position)
+    values = get_placeholder_values(view, placeholder)
+    is_shell_text = _is_shell_text_position(view, placeholder, position)
     fault = _find_quote_fault(placeholder, position, values, is_shell_text=is_shell_text)
     if fault is None and source != "script":
         fault = _find_code_fault(position, values)
@@ -147,7 +147,7 @@ def check_placeholder(
     if fault is None and source == "request":
         fault = _find_flow_fault(position, values, lexed)
     if fault is not None:
-        yield _problem_from_fault(view, placeholder, source, fault)
+        yield _make_problem_from_fault(view, placeholder, source, fault)
 
 
 def _check_engine_words(
@@ -174,9 +174,9 @@ def _is_ssh_field(placeholder: Placeholder) -> bool:
 def _find_quote_fault(
     placeholder: Placeholder, position: Position, values: ValueSet, *, is_shell_text: bool
 ) -> QuotingFault | None:
-    if position.backquoted and not _is_subset(values.chars, _SAFE_IN_BACKQUOTES):
+    if position.is_backquoted and not _is_subset(values.chars, _SAFE_IN_BACKQUOTES):
         return QuotingFault("OSP613", "in backquotes, where quotes do not protect it", "write $(...) instead")
-    if position.role == "delimiter":
+    if position.role == "here-delimiter":
         return QuotingFault("OSP604", "in the delimiter of a here-document", "write the delimiter out")
     escaped = position.quote == "single" and possible.escapes_quotes(placeholder.replacement)
     harmless = _is_subset(values.chars, _SAFE_CHARS[position.quote])
@@ -184,12 +184,12 @@ def _find_quote_fault(
         harmless = False
     if not (escaped or is_shell_text) and (not harmless or _may_be_assignment(position, values)):
         return _QUOTE_FAULTS[position.quote]
-    if position.delimiter is not None and _can_end_document(position, values.chars):
+    if position.here_delimiter is not None and _can_end_document(position, values.chars):
         return QuotingFault("OSP604", "in a here-document, which a line of the value may end", _PRINTF_REMEDY)
     return None
 
 
-def _holds_shell_text(view: ProfileView, placeholder: Placeholder, position: Position) -> bool:
+def _is_shell_text_position(view: ProfileView, placeholder: Placeholder, position: Position) -> bool:
     declared = view.find_field(placeholder.text, placeholder.replacement.name)
     if position.quote != "unquoted" or declared is None:
         return False
@@ -206,18 +206,18 @@ def _can_end_document(position: Position, chars: CharSet) -> bool:
     """Return whether a value can make its line equal to the delimiter of the here-document."""
     if "\n" in chars:
         return True
-    rest = position.line.replace(PLACEHOLDER_MARK, "")
-    missing = set(position.delimiter or "").difference(rest)
-    return set(rest) <= set(position.delimiter or "") and all(c in chars for c in missing)
+    rest = position.here_line_text.replace(PLACEHOLDER_MARK, "")
+    missing = set(position.here_delimiter or "").difference(rest)
+    return set(rest) <= set(position.here_delimiter or "") and all(c in chars for c in missing)
 
 
 def _find_code_fault(position: Position, values: ValueSet) -> QuotingFault | None:
     if position.role != "argument" or _is_subset(values.chars, _SAFE_IN_CODE):
         return None
-    language = argument_language(position.words, position.prefix)
+    language = detect_argument_language(position.preceding_words, position.prefix)
     if not language:
         return None
-    where = f"in what {parse_words(position.words).name} reads as {language}"
+    where = f"in what {parse_words(position.preceding_words).name} reads as {language}"
     return QuotingFault("OSP610", where, _ARGUMENT_REMEDY)
 
 
@@ -248,13 +248,13 @@ def _find_step_faults(
     """Return where a step evaluates the value, and where the value may be an option there."""
     evaluated = option = None
     for via, used, begins in step.positions:
-        evaluated = evaluated or _find_evaluation(via, used)
+        evaluated = evaluated or _find_evaluation_fault(via, used)
         if via and begins and option is None and used.quote != "arithmetic":
-            option = _find_variable_option(via, used, functions)
+            option = _find_variable_option_fault(via, used, functions)
     return evaluated, option
 
 
-def _find_evaluation(source: str, position: Position) -> QuotingFault | None:
+def _find_evaluation_fault(source: str, position: Position) -> QuotingFault | None:
     """Find out whether a position evaluates a value; `source` is the variable or output it is in."""
     by = (
         f"in variable {source.removeprefix('$')}, which"
@@ -263,22 +263,22 @@ def _find_evaluation(source: str, position: Position) -> QuotingFault | None:
     )
     if source and position.quote == "arithmetic":
         return QuotingFault("OSP615", f"{by} is used in arithmetic", _INTEGER_REMEDY)
-    variable = dataflow.assigned_variable(position) or _parse_env_variable(position)
+    variable = dataflow.get_assigned_variable(position) or _parse_env_variable(position)
     if variable in SPECIAL_VARIABLES:
         return QuotingFault("OSP615", f"in {variable}, which decides what is run", "set it to a fixed text")
     if (
         source
         and position.role == "argument"
-        and (language := argument_language(position.words, position.prefix))
+        and (language := detect_argument_language(position.preceding_words, position.prefix))
     ):
         return QuotingFault(
             "OSP615",
-            f"{by} {_display_command(parse_words(position.words).name)} reads as {language}",
+            f"{by} {_format_command_name(parse_words(position.preceding_words).name)} reads as {language}",
             _ARGUMENT_REMEDY,
         )
-    for command in dataflow.list_receivers(position):
-        if language := stdin_language(command.words):
-            where = f"in what {_display_command(parse_words(command.words).name)} reads as {language}"
+    for command in dataflow.list_output_readers(position):
+        if language := detect_stdin_language(command.words):
+            where = f"in what {_format_command_name(parse_words(command.words).name)} reads as {language}"
             return QuotingFault("OSP615" if source else "OSP610", where, _ARGUMENT_REMEDY)
     return None
 
@@ -288,27 +288,35 @@ def find_evaluated_input(lexed: LexedScript[Placeholder]) -> Iterator[tuple[str,
     for command in lexed.commands:
         for name in command.words[1:] if command.words[:1] == ["read"] else ():
             origin = Position("double", "assignment", (), f"{name}=")
-            for via, used, _begins in dataflow.reached_positions(lexed, origin):
-                if via and used.role == "argument" and (code := argument_language(used.words, used.prefix)):
-                    yield (name, f"{_display_command(parse_words(used.words).name)} reads as {code}", used)
+            for via, used, _begins in dataflow.list_reached_positions(lexed, origin):
+                if (
+                    via
+                    and used.role == "argument"
+                    and (code := detect_argument_language(used.preceding_words, used.prefix))
+                ):
+                    yield (
+                        name,
+                        f"{_format_command_name(parse_words(used.preceding_words).name)} reads as {code}",
+                        used,
+                    )
 
 
 def _parse_env_variable(position: Position) -> str:
     """Return the variable that `env NAME=...` sets; empty if there is none."""
     name, equals, _ = position.prefix.partition("=")
-    return name if equals and position.words[:1] == ("env",) else ""
+    return name if equals and position.preceding_words[:1] == ("env",) else ""
 
 
-def _find_variable_option(
+def _find_variable_option_fault(
     source: str, position: Position, functions: AbstractSet[str]
 ) -> QuotingFault | None:
-    if position.role != "argument" or not may_be_option(position.words, position.prefix, functions):
+    if position.role != "argument" or not may_be_option(position.preceding_words, position.prefix, functions):
         return None
-    if position.words[-1].startswith("-") and position.words[-1] != "--":
+    if position.preceding_words[-1].startswith("-") and position.preceding_words[-1] != "--":
         return None  # most likely the value of that option
-    if parse_words(position.words).name in {"echo", "set", "export", "eval", ""}:
+    if parse_words(position.preceding_words).name in {"echo", "set", "export", "eval", ""}:
         return None
-    command = _display_command(parse_words(position.words).name)
+    command = _format_command_name(parse_words(position.preceding_words).name)
     where = f"in variable {source.removeprefix('$')}, where {command} reads a leading - as an option"
     return QuotingFault(
         "OSP616",
@@ -322,24 +330,28 @@ def _find_option_fault(
 ) -> QuotingFault | None:
     if position.role != "argument":
         return None
-    name = parse_words(position.words).name
+    name = parse_words(position.preceding_words).name
     if name == "echo" and values.chars.intersects(_DASH_CHARS | _BACKSLASH_CHARS):
         where = "as an argument of echo, which may read it as an option and evaluates backslashes"
         return QuotingFault("OSP605", where, _PRINTF_REMEDY)
-    if "-" not in values.first_chars or not may_be_option(position.words, position.prefix, functions):
+    if "-" not in values.first_chars or not may_be_option(
+        position.preceding_words, position.prefix, functions
+    ):
         return None
     remedy = (
         "put a -- before it, or attach it to its option (-q'...', --queue='...'), "
         "or give it an ext:pattern that forbids a leading -"
     )
-    return QuotingFault("OSP605", f"where {_display_command(name)} reads a leading - as an option", remedy)
+    return QuotingFault(
+        "OSP605", f"where {_format_command_name(name)} reads a leading - as an option", remedy
+    )
 
 
-def _display_command(name: str) -> str:
+def _format_command_name(name: str) -> str:
     return name if name.isprintable() and name.isascii() and name else "the command"
 
 
-def _problem_from_fault(
+def _make_problem_from_fault(
     view: ProfileView, placeholder: Placeholder, source: ValueSource, fault: QuotingFault
 ) -> Problem:
     name = placeholder.replacement.name

@@ -29,7 +29,7 @@ def check_replacements(view: ProfileView) -> Iterator[Problem]:
     """Check every replacement of a resolved profile."""
     for text, found in view.list_replacements():
         if not is_known_name(view, text, found.name):
-            yield _undeclared_problem(view, text, found)
+            yield _make_undeclared_problem(view, text, found)
         else:
             yield from _check_derived(view, text, found)
         try:
@@ -65,7 +65,7 @@ def list_known_names(view: ProfileView, text: TemplateText) -> set[str]:
     return declared | engine.SPECIAL_FIELDS | text.engine_fields
 
 
-def _undeclared_problem(view: ProfileView, text: TemplateText, replacement: Replacement) -> Problem:
+def _make_undeclared_problem(view: ProfileView, text: TemplateText, replacement: Replacement) -> Problem:
     name, where = replacement.name, f"template {text.template.name}"
     location = text.body.locate_replacement(replacement)
     if name == engine.JOB_SCRIPT:
@@ -126,17 +126,17 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
     used = {name for text, found in view.list_replacements() for name in _list_used_names(view, text, found)}
     for template in view.own_document.templates.values():
         engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT_FIELD}
-        partners = [t.name for t in view.related_templates(template)]
+        partners = [t.name for t in view.list_related_templates(template)]
         for field in template.fields.values():
             is_used = field.name in engine_reads or any((n, field.name) in used for n in partners)
             if not is_used and _NAME_PATTERN.fullmatch(field.name):
                 where = f"no variation of template {template.name}"
-                yield _unused_field_problem(field, where)
+                yield _make_unused_problem(field, where)
     used_names = {name for _, name in used}
     used_names |= {TIME_LIMIT_FIELD, *(name for names in ENGINE_FIELDS.values() for name in names)}
     for field in view.own_document.global_fields.values():
         if field.name not in used_names:
-            yield _unused_field_problem(field, "no template of the resolved profile")
+            yield _make_unused_problem(field, "no template of the resolved profile")
 
 
 def _list_used_names(
@@ -146,7 +146,7 @@ def _list_used_names(
     yield text.template.name, field.name if field is not None else replacement.name
 
 
-def _unused_field_problem(field: Field, where: str) -> Problem:
+def _make_unused_problem(field: Field, where: str) -> Problem:
     message = f"{where} uses field {field.name}"
     hint = f"write <{field.name}> where its value is needed, or remove the field"
     return make_problem("OSP302", message, field.element.locate_attribute("name"), hint)

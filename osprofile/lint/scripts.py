@@ -30,7 +30,7 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     prologue = view.profile.templates.get("JOB_PROLOGUE")
     declared = view.profile.find_field(prologue, "DIRECTIVE_PREFIX") if prologue else None
     prefix = (declared.value or "") if declared else ""
-    for texts, is_job in view.script_texts():
+    for texts, is_job in view.list_script_texts():
         has_directives = is_job or texts[0].template.name == "JOB_PROLOGUE"
         script = view.assemble_script(texts)
         yield from _check_script(view, script, prefix if has_directives else "")
@@ -60,7 +60,7 @@ def _check_script(view: ProfileView, script: ShellScript, prefix: str) -> Iterat
     for name, how, used in quoting.find_evaluated_input(reading):
         message = f"variable {name}, which is set by read, reaches what {how}"
         hint = "pass it as an argument, or check it against a list of allowed values"
-        yield make_problem("OSP617", message, script.locate_item(used.offset), hint)
+        yield make_problem("OSP617", message, script.locate_item(used.script_offset), hint)
     for placeholder, position in reading.placeholders:
         if not directives.contains(placeholder):
             yield from quoting.check_placeholder(view, placeholder, position, reading)

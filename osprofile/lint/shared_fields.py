@@ -66,7 +66,7 @@ def _list_fields(view: ProfileView, template: Template) -> Iterator[Field]:
 def _list_used_fields(view: ProfileView, template: Template) -> list[Field]:
     found = (
         view.find_field(text, replacement.name)
-        for text in view.template_texts(template)
+        for text in view.list_template_texts(template)
         for replacement in text.body.replacements
         if replacement.name not in text.engine_fields
     )

@@ -35,7 +35,7 @@ CODE_PREFIX: Final = "SC"
 SHELLCHECK_TIMEOUT: Final = 120
 """Seconds for all scripts of a profile, which take a few."""
 
-_NON_SCRIPT_TEMPLATES: Final = frozenset({"BIN", "SHELL", "EVENTS"})
+_COMMAND_LINE_TEMPLATES: Final = frozenset({"BIN", "SHELL", "EVENTS"})
 """Templates whose texts are paths or command lines, not scripts."""
 
 _CONSTANT_CODES: Final = frozenset({2043, 2050, 2157, 2194})
@@ -63,19 +63,19 @@ class RenderedScript(NamedTuple):
     script: ShellScript
     line_starts: Sequence[int]
 
-    def text_offset(self, line: int, column: int) -> int:
+    def get_text_offset(self, line: int, column: int) -> int:
         """Return the offset of a line and column, which count from 1; past the end, the last offset."""
         start = self.line_starts[min(line, len(self.line_starts)) - 1]
         return max(0, min(start + column - 1, len(self.item_indices) - 1))
 
     def locate_text(self, line: int, column: int) -> Location:
         """Return the location in the profile of a line and column, which count from 1."""
-        return self.script.locate_item(self.item_indices[self.text_offset(line, column)])
+        return self.script.locate_item(self.item_indices[self.get_text_offset(line, column)])
 
     def has_placeholder(self, line: int) -> bool:
         """Return whether a line has a value that may vary."""
-        first, items = self.item_indices[self.text_offset(line, 1)], self.script.items
-        last = self.item_indices[self.text_offset(line + 1, 1)]
+        first, items = self.item_indices[self.get_text_offset(line, 1)], self.script.items
+        last = self.item_indices[self.get_text_offset(line + 1, 1)]
         # An empty value has no character: it is between its neighbours.
         return any(not isinstance(item, str) for item in items[first : last + 1])
 
@@ -90,7 +90,7 @@ def find_shellcheck() -> str:
     return found
 
 
-def create_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
+def create_shellcheck_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
     """Return a rule that runs this shellcheck program; the rule raises `OSProfileError`."""
 
     def shellcheck(view: ProfileView) -> list[Problem]:
@@ -107,8 +107,8 @@ def create_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
 
 def render_scripts(view: ProfileView) -> Iterator[RenderedScript]:
     """Yield all scripts of a profile: job scripts, templates, static scripts."""
-    for texts, is_job in view.script_texts():
-        if is_job or not (texts[0].is_arguments or texts[0].template.name in _NON_SCRIPT_TEMPLATES):
+    for texts, is_job in view.list_script_texts():
+        if is_job or not (texts[0].is_arguments or texts[0].template.name in _COMMAND_LINE_TEMPLATES):
             yield _render_script(view, view.assemble_script(texts))
     for template in view.profile.templates.values():
         for invocation in template.invocations.values():

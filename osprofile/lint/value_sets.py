@@ -71,7 +71,7 @@ def is_shell_text(field: Field, replacement: Replacement) -> bool:
     return pattern == ARGUMENTS_PATTERN and replacement.pattern is None
 
 
-def field_values(field: Field) -> ValueSet:
+def get_field_values(field: Field) -> ValueSet:
     """Return the values that the engine accepts for a field."""
     found = ANY_VALUES
     if field.type == "integer":
@@ -79,7 +79,7 @@ def field_values(field: Field) -> ValueSet:
     elif field.type == "number" or field.minimum is not None or field.maximum is not None:
         found = ValueSet(_NUMBER_CHARS, _NUMBER_CHARS)
     if field.pattern is not None:
-        by_pattern = pattern_values(field.pattern.text)
+        by_pattern = get_pattern_values(field.pattern.text)
         found = ValueSet(found.chars & by_pattern.chars, found.first_chars & by_pattern.first_chars)
     return found
 
@@ -121,7 +121,7 @@ def _parse_replaced_chars(pattern: str) -> CharSet | None:
     node = _parse_tree(pattern)
     if isinstance(node, Repeat) and node.least == 1:
         node = node.body
-    return _single_char_set(node) if node is not None else None
+    return _get_single_char_set(node) if node is not None else None
 
 
 def _parse_tree(pattern: str) -> Node | None:
@@ -146,7 +146,7 @@ def matches_every_value(pattern: str, chars: CharSet) -> bool:
     return isinstance(node.body, Chars) and not chars.intersects(~node.body.chars)
 
 
-def pattern_values(pattern: str) -> ValueSet:
+def get_pattern_values(pattern: str) -> ValueSet:
     """Return the values that a Java pattern can match as a whole; for a bad pattern, all values."""
     tree = _parse_tree(pattern)
     if tree is None:
@@ -180,7 +180,7 @@ def _analyze_node(node: Node) -> _PatternPart:
         case Repeat(body, least, most):
             found = _repeat_part(_analyze_node(body), least, most)
         case Look(body, behind=False, negative=True):
-            found = _PatternPart(excluded_chars=_single_char_set(body) or EMPTY)
+            found = _PatternPart(excluded_chars=_get_single_char_set(body) or EMPTY)
         case LineBreak():
             found = _PatternPart(VERTICAL_SPACE, VERTICAL_SPACE, may_be_empty=False)
         case Cluster() | BackRef():
@@ -188,7 +188,7 @@ def _analyze_node(node: Node) -> _PatternPart:
     return found
 
 
-def _single_char_set(node: Node) -> CharSet | None:
+def _get_single_char_set(node: Node) -> CharSet | None:
     while isinstance(node, Group):
         node = node.body
     return node.chars if isinstance(node, Chars) else None

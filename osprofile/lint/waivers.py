@@ -63,7 +63,7 @@ class WaivedProblem(NamedTuple):
 
 
 @final
-class _PlacedComment(NamedTuple):
+class _LocatedComment(NamedTuple):
     """A comment with the range of the element that follows it, -1 if there is none."""
 
     offset: int
@@ -92,7 +92,7 @@ def apply_waivers(
             waived.append(WaivedProblem(found, waiver))
     used = {(w.waiver.location.offset, w.problem.code) for w in waived}
     bad += [
-        _unused_waiver_problem(waiver, code)
+        _make_unused_problem(waiver, code)
         for waiver in waivers
         for code in waiver.codes
         if (waiver.location.offset, code) not in used and code.startswith(tuple(active_prefixes))
@@ -126,7 +126,7 @@ def _match_waivers(
         yield found, innermost or everywhere.get(found.code)
 
 
-def _unused_waiver_problem(waiver: Waiver, code: str) -> Problem:
+def _make_unused_problem(waiver: Waiver, code: str) -> Problem:
     covered = "the profile" if waiver.covers_parents else "what it covers"
     message = f"a waiver of {code}, and {covered} has no such problem"
     hint = "remove the waiver: it would hide the problem if it came back"
@@ -144,7 +144,7 @@ def read_waivers(source: Source) -> tuple[list[Waiver], list[Problem]]:
         codes = tuple(match[1].replace(",", " ").split())
         reason = " ".join((match[2] or "").split())
         wrong = [*_check_waiver(codes, reason, location)]
-        start, end, at_root = _covered_range(source, comment)
+        start, end, at_root = _get_covered_range(source, comment)
         if start < 0:
             message = "a waiver that covers nothing"
             hint = "put it before an element, or at the end of a line"
@@ -170,7 +170,7 @@ def _check_waiver(codes: Sequence[str], reason: str, location: Location) -> Iter
             yield make_problem("OSP702", message, location, RULES[code].why)
 
 
-def _covered_range(source: Source, comment: _PlacedComment) -> tuple[int, int, bool]:
+def _get_covered_range(source: Source, comment: _LocatedComment) -> tuple[int, int, bool]:
     """Return the range of bytes that a waiver covers, and whether that is the root element."""
     begin = source.data.rfind(b"\n", 0, comment.offset) + 1
     if not source.data[begin : comment.offset].strip():
@@ -188,7 +188,7 @@ class _CommentReader:
     """
 
     def __init__(self, source: Source) -> None:
-        self.comments: list[_PlacedComment] = []
+        self.comments: list[_LocatedComment] = []
         self.parser = parser = expat.ParserCreate()
         self._pending_comments: list[tuple[int, str]] = []
         self._open_elements: list[tuple[int, list[tuple[int, str]]]] = []
@@ -209,11 +209,11 @@ class _CommentReader:
         if self._closed_element is not None:
             start, comments = self._closed_element
             at_root = not self._open_elements
-            self.comments += [_PlacedComment(o, text, start, at, at_root) for o, text in comments]
+            self.comments += [_LocatedComment(o, text, start, at, at_root) for o, text in comments]
             self._closed_element = None
 
     def _flush_uncovered(self) -> None:
-        self.comments += [_PlacedComment(*c, -1, -1, False) for c in self._pending_comments]
+        self.comments += [_LocatedComment(*c, -1, -1, False) for c in self._pending_comments]
         self._pending_comments = []
 
     def _handle_other(self, *_: object) -> None:

@@ -27,7 +27,7 @@ CASES = {name: load_cases(str(DIRECTORY / name)) for name in BUNDLED.list_names(
 @pytest.mark.parametrize(("profile", "case"), [(n, c) for n in CASES for c in CASES[n].cases])
 def test_golden(profile: str, case: str) -> None:
     cases = CASES[profile]
-    golden, asked = cases.golden_path(case), cases.cases[case]
+    golden, asked = cases.get_golden_path(case), cases.cases[case]
     made = incarnate_case(BUNDLED.load(profile), asked)
     result = compare_case(asked, golden, made, read_file(golden))
     assert made.error is None

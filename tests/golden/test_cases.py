@@ -39,7 +39,7 @@ template = "GREET"
 def test_all_that_a_case_can_say() -> None:
     cases = parse_cases(FILE, WHOLE.encode())
     assert (cases.folder, cases.cases_path) == ("golden", FILE)
-    assert cases.golden_path("short") == "golden/short.txt"
+    assert cases.get_golden_path("short") == "golden/short.txt"
     assert cases.context == {"USER_NAME": "alice", "SSH:HOST": "h"}
     long, short = cases.cases.values()
     assert long == Case(
@@ -160,7 +160,7 @@ def test_load(tmp_path: Path) -> None:
     (golden / "cases.toml").write_text(WHOLE)
     found = load_cases(str(tmp_path))
     assert list(found.cases) == ["GREET.long", "short"]
-    assert found.golden_path("short") == str(golden / "short.txt")
+    assert found.get_golden_path("short") == str(golden / "short.txt")
 
 
 def is_sound(data: bytes) -> None:

@@ -120,9 +120,9 @@ def test_each_key_of_a_document_has_its_place(tree: dict[str, object]) -> None:
 
 def test_the_nearest_place() -> None:
     known = {("a",): 5, ("a", "b"): 9}
-    assert toml.nearest_offset(known, ("a", "b")) == 9
-    assert toml.nearest_offset(known, ("a", "x", "y")) == 5
-    assert toml.nearest_offset(known, ("x",)) == 0
+    assert toml.find_nearest_offset(known, ("a", "b")) == 9
+    assert toml.find_nearest_offset(known, ("a", "x", "y")) == 5
+    assert toml.find_nearest_offset(known, ("x",)) == 0
 
 
 @given(st.text(alphabet="ab=.[]{}\"'#\n\r\\ ,1", max_size=60))

@@ -20,10 +20,14 @@ def format_positions(script: str) -> list[str]:
     """Return quote, role, preceding words and prefix of each placeholder."""
     lines = []
     for _marker, at in lex(script).placeholders:
-        words = " ".join((*at.words, at.prefix)).replace(PLACEHOLDER_MARK, "@").replace(EXPANSION_MARK, "$")
+        words = (
+            " ".join((*at.preceding_words, at.prefix))
+            .replace(PLACEHOLDER_MARK, "@")
+            .replace(EXPANSION_MARK, "$")
+        )
         marks = [
-            "backquoted" * at.backquoted, "computed" * at.feeds_arithmetic,
-            "" if at.delimiter is None else f"until {at.delimiter}",
+            "backquoted" * at.is_backquoted, "computed" * at.feeds_arithmetic,
+            "" if at.here_delimiter is None else f"until {at.here_delimiter}",
         ]  # fmt: skip
         lines.append(" ".join([f"{at.quote} {at.role}: {words}|", *filter(None, marks)]))
     return lines
@@ -41,7 +45,7 @@ CASES = [
     (r"x \@", ["unquoted argument: x |"]),
     ("x $'@'", ["dollar-single argument: x |"]),
     ('x "$\'@\'"', ["double argument: x $'|"]),
-    ("x $@", ["name argument: x |"]),
+    ("x $@", ["after-dollar argument: x |"]),
     ("x 'it'\\''s @'", ["single argument: x it's |"]),
     ("x 'a\n@'", ["single argument: x a\n|"]),
     ("x \\\n  @", ["unquoted argument: x |"]),
@@ -68,16 +72,16 @@ CASES = [
     ("while x @; do y @; done > @", ["unquoted argument: x |", "unquoted argument: y |", "unquoted redirection: |"]),
     ("{ x @; }; ( y @ ); z @", [f"unquoted argument: {c} |" for c in "xyz"]),
     ("f() { x @; }\nf @", ["unquoted argument: x |", "unquoted argument: f |"]),
-    ("for i in a '@' @; do x @; done", ["single list: i |", "unquoted list: i |", "unquoted argument: x |"]),
+    ("for i in a '@' @; do x @; done", ["single for-item: i |", "unquoted for-item: i |", "unquoted argument: x |"]),
     ("for i\ndo x @; done", ["unquoted argument: x |"]),
     ("for i do x @; done", ["unquoted argument: x |"]),
     ("case '@' in a|@) x @ ;; (b) y @ ;; *) z @; esac; w @", [
-        "single subject: |", "unquoted pattern: |", *[f"unquoted argument: {c} |" for c in "xyzw"]]),
+        "single case-subject: |", "unquoted case-pattern: |", *[f"unquoted argument: {c} |" for c in "xyzw"]]),
     ("case x in esac @", ["unquoted command: |"]),
     ("case $x in # it's\n a) ;; # )\n b) x @;; esac", ["unquoted argument: x |"]),
     ("case a in a) case b in b) x @ ;; esac ;; c) y @ ;; esac", [f"unquoted argument: {c} |" for c in "xy"]),
     # Comments
-    ("# it's @\nx @", ["comment text: |", "unquoted argument: x |"]),
+    ("# it's @\nx @", ["comment non-word: |", "unquoted argument: x |"]),
     ("x a#b '@' # '", ["single argument: x a#b |"]),
     # Substitutions
     ("x $(y '@') @", ["single argument: y |", "unquoted argument: x $ |"]),
@@ -88,33 +92,33 @@ CASES = [
     ("x `y '@'` @", ["single argument: y | backquoted", "unquoted argument: x $ |"]),
     (r"x `y \`z '@'\` @`", ["single argument: z | backquoted", "unquoted argument: y $ | backquoted"]),
     (r'x "`y \"@\"`"', ["double argument: y | backquoted"]),
-    ("x $((1 + @)) @", ["arithmetic text: |", "unquoted argument: x $ |"]),
+    ("x $((1 + @)) @", ["arithmetic non-word: |", "unquoted argument: x $ |"]),
     ("x $(( $(y '@') ))", ["single argument: y | computed"]),
-    ("x $(( (1 + 2) * @ ))", ["arithmetic text: |"]),
-    ("x $((y '@'); z)", ["doubtful argument: y |"]),
+    ("x $(( (1 + 2) * @ ))", ["arithmetic non-word: |"]),
+    ("x $((y '@'); z)", ["shell-dependent argument: y |"]),
     ("x $( (y '@') )", ["single argument: y |"]),
     # Parameters
     ("x ${y:-'@'}", ["single argument: x |"]),
     ("x ${y:-@} @", ["unquoted argument: x |", "unquoted argument: x $ |"]),
     ("x \"${y:-'@'}\"", ["double argument: x '|"]),
-    ("x \"${y#'@'}\"", ["doubtful argument: x |"]),
+    ("x \"${y#'@'}\"", ["shell-dependent argument: x |"]),
     ('x "${y:-"@"}"', ["double argument: x |"]),
     ("x ${y:+-q '@'}", ["single argument: x -q |"]),
     ("x ${#y} $# ${#} $* @", ["unquoted argument: x $ $ $ $ |"]),
     ("x ${y:-${z:-'@'}} @", ["single argument: x |", "unquoted argument: x $ |"]),
     # Here-documents
-    ("x <<E\n'@'\nE\ny @", ["here text: '| until E", "unquoted argument: y |"]),
-    ("x <<'E'\n@\n$(\nE\ny @", ["here-quoted text: | until E", "unquoted argument: y |"]),
-    ("x <<-\\E\n\t@\n\tE\ny @", ["here-quoted text: | until E", "unquoted argument: y |"]),
+    ("x <<E\n'@'\nE\ny @", ["here-document non-word: '| until E", "unquoted argument: y |"]),
+    ("x <<'E'\n@\n$(\nE\ny @", ["literal-here-document non-word: | until E", "unquoted argument: y |"]),
+    ("x <<-\\E\n\t@\n\tE\ny @", ["literal-here-document non-word: | until E", "unquoted argument: y |"]),
     ("x <<E <<'F' @\n@\nE\n@\nF\ny @", [
-        "unquoted argument: x |", "here text: | until E", "here-quoted text: | until F",
+        "unquoted argument: x |", "here-document non-word: | until E", "literal-here-document non-word: | until F",
         "unquoted argument: y |"]),
     ("x <<E\n$(y '@')\nE", ["single argument: y | until E"]),
     ("x $(y <<E\n'\nE\n) @", ["unquoted argument: x $ |"]),
-    ("x <<@\n@", ["unquoted delimiter: |", "here text: | until \uffff"]),
+    ("x <<@\n@", ["unquoted here-delimiter: |", "here-document non-word: | until \uffff"]),
     ("x <<< '@'", ["single redirection: |"]),
     ("x << E\n@\n E\n@\nE\ny @", [
-        "here text: | until E", "here text: @\n E\n| until E", "unquoted argument: y |"]),
+        "here-document non-word: | until E", "here-document non-word: @\n E\n| until E", "unquoted argument: y |"]),
 ]  # fmt: skip
 
 
@@ -147,7 +151,7 @@ def test_unclosed(script: str, expected: list[tuple[int, str]]) -> None:
 
 def test_comments_functions_and_variables() -> None:
     found = lex("f() { x; } # a\n#b\ny '# c' $v $((w + $u)) ${t:-'# d'}")
-    assert found.comments == {11, 15}
+    assert found.comment_offsets == {11, 15}
     assert found.functions == {"f"}
     assert [(name, at.quote) for (_, name), uses in found.variable_uses.items() for at in uses] == [
         ("v", "unquoted"), ("w", "arithmetic"), ("u", "arithmetic"), ("t", "unquoted"),

@@ -32,7 +32,7 @@ INT = ' ext:type="integer"'
 def examined(tmp_path: Path, text: str, program: str = PROGRAM) -> Findings:
     file = tmp_path / "example.xml"
     file.write_text(text)
-    further = {shellcheck.CODE_PREFIX: shellcheck.create_rule(program)}
+    further = {shellcheck.CODE_PREFIX: shellcheck.create_shellcheck_rule(program)}
     return examine_file(file, Repository([tmp_path, PARENTS], use_standard_path=False), further)
 
 
@@ -131,7 +131,7 @@ def test_the_bundled_profiles_are_clean(name: str) -> None:
     scripts = [*shellcheck.render_scripts(view)]
     assert len(scripts) >= 10
     assert any("hostname" in script.text for script in scripts)
-    assert shellcheck.create_rule(PROGRAM)(view) == []
+    assert shellcheck.create_shellcheck_rule(PROGRAM)(view) == []
 
 
 VALUES = {
@@ -238,6 +238,6 @@ def test_what_it_says_is_shown_safely(tmp_path: Path) -> None:
     said_of_last = json.dumps({"comments": [{"file": "LAST", **said}]})
     (tmp_path / "said").write_text(said_of_last)
     program = a_program(tmp_path, f'for last; do :; done; sed "s|LAST|$last|" {tmp_path}/said')
-    found = shellcheck.create_rule(program)(view_of(format_template("hold")))
+    found = shellcheck.create_shellcheck_rule(program)(view_of(format_template("hold")))
     assert {(p.code, p.severity) for p in found} == {("SC1001", "warning")}
     assert all("\x1b" not in str(p) for p in found)

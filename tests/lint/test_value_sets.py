@@ -13,8 +13,8 @@ from osprofile.lint.value_sets import (
     ANY_VALUES,
     apply_replacement,
     escapes_quotes,
+    get_pattern_values,
     matches_every_value,
-    pattern_values,
 )
 
 PROBE = "abz0-.'\"\\\n\r \té\u2028"
@@ -59,7 +59,7 @@ def among(chars: CharSet) -> str:
     ],
 )
 def test_pattern(pattern: str, chars: str, first: str) -> None:
-    found = pattern_values(pattern)
+    found = get_pattern_values(pattern)
     assert among(found.chars) == "".join(c for c in PROBE if c in chars)
     assert among(found.first_chars) == "".join(c for c in PROBE if c in first)
 
@@ -86,7 +86,7 @@ def patterns(draw: st.DrawFn, depth: int = 2) -> str:
 @given(pattern=patterns(), value=st.text("ab-0 \n'", min_size=1, max_size=4))
 def test_what_a_pattern_matches_is_in_its_sets(pattern: str, value: str) -> None:
     if java(pattern).matches(value) is not None:
-        found = pattern_values(pattern)
+        found = get_pattern_values(pattern)
         assert all(c in found.chars for c in value)
         assert value[0] in found.first_chars
 
@@ -111,7 +111,7 @@ def replacement(text: str) -> Replacement:
     ],
 )
 def test_what_from_and_to_leave(text: str, chars: str, first: str) -> None:
-    values = pattern_values("[ab'-]*")
+    values = get_pattern_values("[ab'-]*")
     found = apply_replacement(values, replacement(text))
     assert "".join(c for c in "ab'-" if c in found.chars) == chars
     assert "".join(c for c in "ab'-" if c in found.first_chars) == first
@@ -119,7 +119,7 @@ def test_what_from_and_to_leave(text: str, chars: str, first: str) -> None:
 
 @pytest.mark.parametrize("text", ["X/^a//", "X/^(a)(-)/$2", "X/ab/-", "X/(?:ab)*/"])
 def test_what_begins_a_value_may_be_taken_away(text: str) -> None:
-    assert "-" in apply_replacement(pattern_values("ab?[b-]*"), replacement(text)).first_chars
+    assert "-" in apply_replacement(get_pattern_values("ab?[b-]*"), replacement(text)).first_chars
 
 
 @settings(max_examples=200, deadline=None)
@@ -129,7 +129,7 @@ def test_what_begins_a_value_may_be_taken_away(text: str) -> None:
     to=st.sampled_from(["", "x", "'", "-", "xy"]),
 )
 def test_a_replaced_value_is_in_its_sets(value: str, pattern: str, to: str) -> None:
-    found = apply_replacement(pattern_values("[ab'-]*"), Replacement("X", pattern, to, 0, 0))
+    found = apply_replacement(get_pattern_values("[ab'-]*"), Replacement("X", pattern, to, 0, 0))
     result = java(pattern).compile_replacement(to)(value)
     assert all(c in found.chars for c in result)
     assert not result or result[0] in found.first_chars
@@ -165,7 +165,7 @@ def test_quote_escapes(text: str, *, escapes: bool) -> None:
 )
 def test_takes_all(pattern: str, *, takes: bool) -> None:
     assert matches_every_value(pattern, ANY) is takes
-    assert matches_every_value("^(.+)$", pattern_values("[a-z]*").chars)
+    assert matches_every_value("^(.+)$", get_pattern_values("[a-z]*").chars)
 
 
 def test_anything() -> None:

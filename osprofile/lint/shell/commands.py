@@ -1,7 +1,7 @@
-"""What a command does with one of its words: an option, an operand, or code that it runs.
+"""How a command reads one of its words: as an option, as an operand, or as code that it runs.
 
-Only commands of POSIX and of common systems are known. Of any other command, such as a batch
-system's, every word up to a `--` may be an option.
+Only commands of POSIX and of common systems are known. An unknown command, such as one of a batch
+system, may read every word up to a `--` as an option.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ WRAPPERS: Final = {
 }
 """Commands that run another command, and their options that take a value."""
 
-_OPTIONLESS_COMMANDS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
+_SILENT_COMMANDS: Final = frozenset({"[", "test", "[[", ":", "true", "false"})
+"""Commands that print nothing and read no options."""
 SHELLS: Final = frozenset(
     {"sh", "ash", "bash", "dash", "ksh", "ksh93", "lksh", "mksh", "oksh", "pdksh", "posh", "rbash",
      "yash", "zsh"}
@@ -38,7 +39,7 @@ _INTERPRETERS: Final = {
 """Interpreters of other languages, without a version, and their options that take a program."""
 
 _STDIN_NAMES: Final = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
-_SSH_COMMANDS: Final = ("proxycommand", "localcommand", "knownhostscommand")
+_SSH_COMMAND_SETTINGS: Final = ("proxycommand", "localcommand", "knownhostscommand")
 _AWK_NAMES: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 _VALUE_OPTIONS: Final = {
     **dict.fromkeys(_AWK_NAMES, "Fvf"),
@@ -64,28 +65,28 @@ _CODE_LANGUAGES: Final = {
 class ParsedWords:
     """The words of a command before one of its words, sorted into options and operands.
 
-    `pending_option` is the option whose value comes next; `options_ended` is True after a `--`.
+    `pending_option` is the letter of the option whose value comes next, if any.
     """
 
     name: str
     options: tuple[str, ...]
     operands: tuple[str, ...]
     pending_option: str
-    options_ended: bool
+    has_double_dash: bool
 
 
 def unwrap_command(words: Sequence[str]) -> Sequence[str]:
     """Return the words of the command that a wrapper (`nohup`, `env A=b`) runs, if there are any."""
     while words and words[0].rpartition("/")[2] in WRAPPERS:
         name = words[0].rpartition("/")[2]
-        at = 1
-        while at < len(words) and (words[at][:1] == "-" or "=" in words[at]):
-            option = words[at]
-            at += 2 if len(option) == 2 and option[1] in WRAPPERS[name] else 1
-        at += name == "timeout"  # its first operand is the duration
-        if at >= len(words):
+        index = 1
+        while index < len(words) and (words[index][:1] == "-" or "=" in words[index]):
+            option = words[index]
+            index += 2 if len(option) == 2 and option[1] in WRAPPERS[name] else 1
+        index += name == "timeout"  # its first operand is the duration
+        if index >= len(words):
             return words
-        words = words[at:]
+        words = words[index:]
     return words
 
 
@@ -114,14 +115,14 @@ def parse_words(words: Sequence[str]) -> ParsedWords:
 _COMMAND_OPTION_PROGRAMS: Final = frozenset({"flock", "runuser", "script", "su"})
 """Commands whose option -c takes shell commands."""
 
-_TEXT_COMMANDS: Final = frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _OPTIONLESS_COMMANDS
-"""Commands that run none of their words as code."""
+_NON_CODE_COMMANDS: Final = frozenset({"echo", "printf", "grep", "set", "read", "export"}) | _SILENT_COMMANDS
+"""Commands that run none of their words as code; of `printf`, the format has escapes."""
 
-_BUILTINS: Final = frozenset({".", "source", "eval", "trap"})
+_SHELL_ONLY_COMMANDS: Final = frozenset({".", "source", "eval", "trap"})
 """Commands that only the shell can run: as a word of another command, `.` is a directory."""
 
 _PRINTING_COMMANDS: Final = frozenset({"printf", "echo", "basename", "dirname", "expr", "readlink"})
-_RUNNING_OPTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FIND_EXEC_OPTIONS: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 SPECIAL_VARIABLES: Final = frozenset(
     {"PATH", "IFS", "ENV", "BASH_ENV", "PS4", "SHELLOPTS", "BASHOPTS", "CDPATH", "PERL5OPT",
@@ -132,7 +133,7 @@ SPECIAL_VARIABLES: Final = frozenset(
 
 def prints_nothing(words: Sequence[str]) -> bool:
     """Return whether a command prints nothing."""
-    return parse_words(words).name in _OPTIONLESS_COMMANDS
+    return parse_words(words).name in _SILENT_COMMANDS
 
 
 def prints_arguments(words: Sequence[str]) -> bool:
@@ -140,24 +141,24 @@ def prints_arguments(words: Sequence[str]) -> bool:
     return parse_words(words).name in _PRINTING_COMMANDS
 
 
-def stdin_language(words: Sequence[str]) -> str:
-    """Return how a command reads its standard input as code; empty if it does not."""
-    before = parse_words(words)
-    operands = before.operands[1:] if before.operands[:1] == ("-",) else before.operands
+def detect_stdin_language(words: Sequence[str]) -> str:
+    """Return in what language a command reads its standard input as code; empty if it does not."""
+    parsed = parse_words(words)
+    operands = parsed.operands[1:] if parsed.operands[:1] == ("-",) else parsed.operands
     from_input = not operands or operands[0] in _STDIN_NAMES
-    if before.name in SHELLS and not _has_option(before.options, "c"):
-        return "shell commands" if from_input or _has_option(before.options, "s") else ""
-    if before.name in {".", "source"}:
-        return _CODE_LANGUAGES[before.name] if operands and from_input else ""
-    if letters := _INTERPRETERS.get(_strip_version(before.name)):
-        return "its program" if from_input and not _has_option(before.options, letters + "m") else ""
-    if before.name in {*_AWK_NAMES, "sed"}:
+    if parsed.name in SHELLS and not _has_option(parsed.options, "c"):
+        return "shell commands" if from_input or _has_option(parsed.options, "s") else ""
+    if parsed.name in {".", "source"}:
+        return _CODE_LANGUAGES[parsed.name] if operands and from_input else ""
+    if letters := _INTERPRETERS.get(_strip_version(parsed.name)):
+        return "its program" if from_input and not _has_option(parsed.options, letters + "m") else ""
+    if parsed.name in {*_AWK_NAMES, "sed"}:
         reads_stdin = any(a == "-f" and b in _STDIN_NAMES for a, b in pairwise(words))
-        return _CODE_LANGUAGES[before.name] if reads_stdin else ""
-    if before.name == "ssh" and before.operands:
-        remote = " ".join(before.operands[1:]).split()
-        return stdin_language(remote) if remote else _CODE_LANGUAGES["ssh"]
-    return "words of a command" if before.name == "xargs" else ""
+        return _CODE_LANGUAGES[parsed.name] if reads_stdin else ""
+    if parsed.name == "ssh" and parsed.operands:
+        remote = " ".join(parsed.operands[1:]).split()
+        return detect_stdin_language(remote) if remote else _CODE_LANGUAGES["ssh"]
+    return "words of a command" if parsed.name == "xargs" else ""
 
 
 def _has_option(options: Sequence[str], letters: str) -> bool:
@@ -173,48 +174,48 @@ def _strip_version(name: str) -> str:
 def may_be_option(words: Sequence[str], prefix: str, functions: AbstractSet[str]) -> bool:
     """Return whether the command may read its next word as an option if it begins with `-`.
 
-    `prefix` is the known beginning of the word. The payload of a job, whose name is itself a value,
-    is free to define its options, and so are the script's own functions.
+    `prefix` is the known beginning of the word. False for a command whose name is a value (the job's
+    program) and for the script's own functions: these define their options themselves.
     """
     if prefix.strip(PLACEHOLDER_MARK + EXPANSION_MARK):
         return False
-    before = parse_words(words)
-    if before.name == "find":  # its expression may also follow a --
+    parsed = parse_words(words)
+    if parsed.name == "find":  # its expression may also follow a --
         return True
-    if before.options_ended or before.name in _OPTIONLESS_COMMANDS or before.name in functions:
+    if parsed.has_double_dash or parsed.name in _SILENT_COMMANDS or parsed.name in functions:
         return False
-    if before.name.startswith(PLACEHOLDER_MARK):
+    if parsed.name.startswith(PLACEHOLDER_MARK):
         return False
     # After a format, or after a shell's script, no word is an option.
-    return not (before.operands and (before.name == "printf" or before.name in SHELLS))
+    return not (parsed.operands and (parsed.name == "printf" or parsed.name in SHELLS))
 
 
-def argument_language(words: Sequence[str], prefix: str = "") -> str:
-    """Return how the command reads its next word as code; empty if it does not.
+def detect_argument_language(words: Sequence[str], prefix: str = "") -> str:
+    """Return in what language the command reads its next word as code; empty if it does not.
 
     `prefix` is the known beginning of the word.
     """
     name = parse_words(words).name
-    if name in _TEXT_COMMANDS and name != "printf":
+    if name in _NON_CODE_COMMANDS and name != "printf":
         return ""
-    if (
-        prefix.startswith("--wrap=") or "--wrap" in words[-1:]
-    ):  # sbatch and others: a command line to be wrapped into a script
+    if prefix.startswith("--wrap=") or "--wrap" in words[-1:]:  # of sbatch: the commands of the job script
         return "shell commands"
-    inner = range(1, len(words)) if name not in {*_CODE_LANGUAGES, *_TEXT_COMMANDS} else ()
-    for at in inner:  # a command that runs another one, such as xargs and srun
-        program = words[at].rpartition("/")[2]
+    inner_indices = range(1, len(words)) if name not in {*_CODE_LANGUAGES, *_NON_CODE_COMMANDS} else ()
+    for index in inner_indices:  # a command that runs another one, such as xargs and srun
+        program = words[index].rpartition("/")[2]
         runs_code = program in _CODE_LANGUAGES or _strip_version(program) in _INTERPRETERS
-        if not runs_code or program in _BUILTINS:
+        if not runs_code or program in _SHELL_ONLY_COMMANDS:
             continue
-        if found := argument_language(words[at:], prefix):
-            return found
-    return _option_language(name, words[-1] if words else "", prefix) or _program_language(words, prefix)
+        if language := detect_argument_language(words[index:], prefix):
+            return language
+    return _detect_option_language(name, words[-1] if words else "", prefix) or _detect_program_language(
+        words, prefix
+    )
 
 
-def _option_language(name: str, option: str, prefix: str) -> str:
-    """Return how a command reads the value of an option as code."""
-    if name == "find" and option in _RUNNING_OPTIONS:
+def _detect_option_language(name: str, option: str, prefix: str) -> str:
+    """Return in what language a command reads the value of an option as code; empty if it does not."""
+    if name == "find" and option in _FIND_EXEC_OPTIONS:
         return "a command's name"
     if name == "env" and (option == "-S" or prefix.startswith(("-S", "--split-string="))):
         return "words of a command"
@@ -228,29 +229,29 @@ def _ends_with_option(option: str, letters: str) -> bool:
     return len(option) > 1 and option[0] == "-" != option[1] and option[-1] in letters
 
 
-def _program_language(words: Sequence[str], prefix: str) -> str:
-    before = parse_words(words)
-    if before.name in _AWK_NAMES and (before.pending_option == "v" or prefix.startswith("-v")):
+def _detect_program_language(words: Sequence[str], prefix: str) -> str:
+    parsed = parse_words(words)
+    if parsed.name in _AWK_NAMES and (parsed.pending_option == "v" or prefix.startswith("-v")):
         return "text with backslash escapes"
-    first = not before.operands
-    if letters := _INTERPRETERS.get(_strip_version(before.name)):
+    first = not parsed.operands
+    if letters := _INTERPRETERS.get(_strip_version(parsed.name)):
         attached = prefix[:1] == "-" and prefix[1:2] in set(letters)
         return "its program" if first and (attached or _ends_with_option(words[-1], letters)) else ""
-    if before.name == "ssh":
-        return _ssh_language(before, prefix)
-    language = _CODE_LANGUAGES.get(before.name, "")
-    if not language or before.pending_option:
-        return language if before.name == "sed" and before.pending_option == "e" else ""
-    reads = first or before.name == "eval"
-    if before.name in SHELLS:
-        reads = first and _has_option(before.options, "c")
-    elif before.name in _AWK_NAMES or before.name == "sed":
-        reads = first and not any(o.startswith(("-e", "-f")) for o in before.options)
+    if parsed.name == "ssh":
+        return _detect_ssh_language(parsed, prefix)
+    language = _CODE_LANGUAGES.get(parsed.name, "")
+    if not language or parsed.pending_option:
+        return language if parsed.name == "sed" and parsed.pending_option == "e" else ""
+    reads = first or parsed.name == "eval"
+    if parsed.name in SHELLS:
+        reads = first and _has_option(parsed.options, "c")
+    elif parsed.name in _AWK_NAMES or parsed.name == "sed":
+        reads = first and not any(o.startswith(("-e", "-f")) for o in parsed.options)
     return language if reads else ""
 
 
-def _ssh_language(parsed: ParsedWords, prefix: str) -> str:
+def _detect_ssh_language(parsed: ParsedWords, prefix: str) -> str:
     if parsed.pending_option == "o" or (prefix.startswith("-o") and not parsed.operands):
         option = prefix.removeprefix("-o").lstrip().casefold()
-        return "a command" if not option or option.startswith(_SSH_COMMANDS) else ""
+        return "a command" if not option or option.startswith(_SSH_COMMAND_SETTINGS) else ""
     return _CODE_LANGUAGES["ssh"] if parsed.operands and not parsed.pending_option else ""

@@ -1,7 +1,7 @@
 """A lexer of shell scripts: quotes, expansions, commands, here-documents (POSIX 2.2 to 2.10).
 
 A script is a sequence of items: single characters, and placeholders where values will be put. The
-lexer treats a placeholder as text of unknown content, and notes the quotes and the word around it.
+lexer treats a placeholder as text of unknown content, and records its `Position`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from osprofile.lint.shell.position import (
     BLANKS,
     EXPANSION_MARK,
     MAX_COMMAND_WORDS,
-    MAX_DEPTH,
+    MAX_NESTING_DEPTH,
     METACHARACTERS,
     PLACEHOLDER_MARK,
     Command,
     HereDocument,
     Position,
-    Quote,
+    QuoteContext,
     Role,
     Word,
 )
@@ -43,13 +43,13 @@ _RESERVED_WORDS: Final = frozenset(
 POSITIONAL_NAMES: Final = frozenset("@*") | {str(number) for number in range(1, 100)}
 """The names of the positional parameters, which are local to each function."""
 Variable = tuple[str, str]
-"""The function that owns a positional parameter (empty for the script's variables), and the name."""
+"""The function whose positional parameter it is (empty for all other variables), and its name."""
 _OPENING_WORDS: Final = frozenset({"if", "while", "until", "for", "case", "{"})
 _CLOSING_WORDS: Final = frozenset({"fi", "done", "}"})
 
 
-class TooDeepError(Exception):
-    """The script nests deeper than the lexer follows."""
+class NestingTooDeepError(Exception):
+    """The script nests deeper than `MAX_NESTING_DEPTH`."""
 
 
 @final
@@ -57,15 +57,17 @@ class TooDeepError(Exception):
 class LexedScript(Generic[PlaceholderT]):
     """The result of the lexer: placeholders with their positions, in the order of the script.
 
-    `comments` are the offsets at which comments begin, `unclosed` the offsets and names of quotes,
-    parentheses and the like without an end. `functions` are the functions that the script defines,
-    `shifting_functions` those of them that use `shift`. `variable_uses` are the positions at which each
-    variable is used, `commands` the simple commands. `flow_steps` is the cache of
-    `osprofile.lint.dataflow`.
+    - `comment_offsets`: where comments begin
+    - `unclosed`: the offset and name of each quote, parenthesis and the like without an end
+    - `functions`: the functions that the script defines
+    - `shifting_functions`: those that use `shift`; the empty name is the script itself
+    - `variable_uses`: the positions at which each variable is used
+    - `commands`: the simple commands, including empty ones
+    - `flow_steps`: the cache of `osprofile.lint.dataflow`
     """
 
     placeholders: list[tuple[PlaceholderT, Position]]
-    comments: frozenset[int]
+    comment_offsets: frozenset[int]
     unclosed: list[tuple[int, str]]
     functions: frozenset[str]
     shifting_functions: frozenset[str]
@@ -79,14 +81,14 @@ def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]
     lexer = ShellLexer(items, range(len(items)))
     try:
         lexer.read_commands("")
-    except TooDeepError:
+    except NestingTooDeepError:
         lexer.add_unclosed(lexer.index, "nesting")
     uses = dict[Variable, list[Position]]()
-    for name, position in lexer.variables:
-        scope = position.scope if name in POSITIONAL_NAMES else ""
+    for name, position in lexer.variable_positions:
+        scope = position.function_name if name in POSITIONAL_NAMES else ""
         uses.setdefault((scope, name), []).append(position)
     return LexedScript(
-        lexer.placeholders, frozenset(lexer.comments), lexer.unclosed, frozenset(lexer.functions),
+        lexer.placeholders, frozenset(lexer.comment_offsets), lexer.unclosed, frozenset(lexer.functions),
         frozenset(lexer.shifting_functions),
         uses, lexer.simple_commands,
     )  # fmt: skip
@@ -96,72 +98,82 @@ def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]
 class ShellLexer(Generic[PlaceholderT]):
     """Reads a script from `index` on and collects what `LexedScript` holds.
 
-    `indices` are the items' offsets in the whole script. A part of a script that is unescaped first,
-    such as the text between backquotes, gets a lexer of its own; `outer` is the lexer of the whole.
+    `script_offsets` are the items' offsets in the whole script. The text of a here-document and the
+    text between backquotes, which is unescaped first, get lexers of their own; `outer` is the
+    lexer that met them.
     """
 
     def __init__(
         self,
         items: Sequence[str | PlaceholderT],
-        indices: Sequence[int],
+        script_offsets: Sequence[int],
         outer: ShellLexer[PlaceholderT] | None = None,
     ) -> None:
         self.items = items
-        self.indices = indices
-        self.depth: int = outer.depth if outer else 0
-        self.doubt_depth: int = outer.doubt_depth if outer else 0
+        self.script_offsets = script_offsets
+        self.nesting_depth: int = outer.nesting_depth if outer else 0
+        self.shell_dependent_depth: int = outer.shell_dependent_depth if outer else 0
         self.arithmetic_depth: int = outer.arithmetic_depth if outer else 0
-        self.backquoted: bool = outer.backquoted if outer else False
-        self.open_document: HereDocument | None = outer.open_document if outer else None
-        self.placeholder_lines: dict[int, str] = outer.placeholder_lines if outer else {}
+        self.is_backquoted: bool = outer.is_backquoted if outer else False
+        self.enclosing_document: HereDocument | None = outer.enclosing_document if outer else None
+        self.here_line_texts: dict[int, str] = outer.here_line_texts if outer else {}
         self.index = 0
         self.placeholders: list[tuple[PlaceholderT, Position]] = []
-        self.variables: list[tuple[str, Position]] = []
+        self.variable_positions: list[tuple[str, Position]] = []
         self.unclosed: list[tuple[int, str]] = []
-        self.comments: list[int] = []
+        self.comment_offsets: list[int] = []
         self.functions: set[str] = set()
         self.shifting_functions: set[str] = set()
         self.pending_documents: list[HereDocument] = []
-        self.not_arithmetic: set[int] = set()
-        self.scope: str = outer.scope if outer else ""
-        self.command = Command()
-        self.output_position: Position | None = None
+        self.not_arithmetic_starts: set[int] = set()
+        self.function_name: str = outer.function_name if outer else ""
+        self.current_command = Command()
+        self.enclosing_substitution: Position | None = None
         self.pending_function = ""  # the function whose body comes next
-        # Where the open compound commands begin in `simple_commands`, and their scopes.
+        # Of each open compound command: where it begins in `simple_commands`, and the function around it.
         self.open_compounds: list[tuple[int, str]] = []
         self.simple_commands: list[Command] = outer.simple_commands if outer else []
-        self.closed_start = 0  # where the compound command that has just ended begins
+        self.last_command_start = 0  # in `simple_commands`; a compound command has several there
         self.after_pipe = False
 
     def peek(self, ahead: int = 0) -> str | PlaceholderT:
         """Return the item `ahead` of the current one, the empty string after the end."""
-        at = self.index + ahead
-        return self.items[at] if at < len(self.items) else ""
+        index = self.index + ahead
+        return self.items[index] if index < len(self.items) else ""
 
-    def current_position(self, quote: Quote, word: Word, line: str = "") -> Position:
-        """Return the position of the next item of a word."""
+    def current_position(self, quote: QuoteContext, word: Word, line: str = "") -> Position:
+        """Return the position of the next item of a word; `line` is its line in a here-document."""
         role = word.role
         if role == "command" and is_assignment(word.text):
             role = "assignment"
+        document = self.enclosing_document
         return Position(
-            "doubtful" if self.doubt_depth and quote == "single" else quote,
-            role, tuple(word.words[:MAX_COMMAND_WORDS]), word.text, self.open_document.delimiter if self.open_document else None, line,
-            self.backquoted, bool(self.arithmetic_depth) and quote != "arithmetic",
-            self.scope, self.command, self.output_position, self.open_document.reading_commands if self.open_document else (),
-            self.indices[min(self.index, len(self.indices) - 1)],
-        )  # fmt: skip
+            quote="shell-dependent" if self.shell_dependent_depth and quote == "single" else quote,
+            role=role,
+            preceding_words=tuple(word.preceding_words[:MAX_COMMAND_WORDS]),
+            prefix=word.text,
+            here_delimiter=document.delimiter if document else None,
+            here_line_text=line,
+            is_backquoted=self.is_backquoted,
+            feeds_arithmetic=bool(self.arithmetic_depth) and quote != "arithmetic",
+            function_name=self.function_name,
+            command=self.current_command,
+            enclosing_substitution=self.enclosing_substitution,
+            here_document_readers=document.readers if document else (),
+            script_offset=self.script_offsets[min(self.index, len(self.script_offsets) - 1)],
+        )
 
-    def add_placeholder(self, placeholder: PlaceholderT, quote: Quote, word: Word) -> None:
+    def add_placeholder(self, placeholder: PlaceholderT, quote: QuoteContext, word: Word) -> None:
         """Record a placeholder as part of a word, and step over it."""
         self.index += 1
-        line = self.placeholder_lines.get(id(placeholder), "")
+        line = self.here_line_texts.get(id(placeholder), "")
         self.placeholders.append((placeholder, self.current_position(quote, word, line)))
         word.text += PLACEHOLDER_MARK
 
-    def add_variable(self, name: str, quote: Quote, word: Word) -> None:
+    def add_variable(self, name: str, quote: QuoteContext, word: Word) -> None:
         """Record the use of a variable, whose name was just read."""
         self.index -= len(name)  # where it begins
-        self.variables.append((name, self.current_position(quote, word)))
+        self.variable_positions.append((name, self.current_position(quote, word)))
         self.index += len(name)
 
     def read_literal(self, item: str, word: Word) -> None:
@@ -171,39 +183,39 @@ class ShellLexer(Generic[PlaceholderT]):
 
     def add_unclosed(self, start: int, label: str) -> None:
         """Record that what begins at `start` is not closed."""
-        at = min(start, len(self.indices) - 1)
-        self.unclosed.append((self.indices[at] if self.indices else 0, label))
+        index = min(start, len(self.script_offsets) - 1)
+        self.unclosed.append((self.script_offsets[index] if self.script_offsets else 0, label))
 
     # Commands
 
     def read_commands(self, stop: str) -> str:
         """Read commands up to an unquoted `)` (stop `)`), or also `;;` or `esac` (stop `case`).
 
-        Return what ended them; only `esac` is stepped over. With an empty `stop`, read to the end.
+        Return what ended them; of these, only `esac` is consumed. With an empty `stop`, read to the end.
         """
-        outer_command, outer_start = self.command, self.closed_start
+        outer_command, outer_start = self.current_command, self.last_command_start
         self.begin_command()
         terminator = self.read_command_list(stop)
-        self.command, self.closed_start = outer_command, outer_start
+        self.current_command, self.last_command_start = outer_command, outer_start
         return terminator
 
     def begin_command(self, *, piped: bool = False) -> None:
         """Begin a simple command; if `piped`, it reads the output of the command before."""
-        before, self.command = self.simple_commands[self.closed_start :], Command()
+        before, self.current_command = self.simple_commands[self.last_command_start :], Command()
         for command in before if piped else ():
-            command.output_command = command.output_command or self.command
-        self.closed_start, self.after_pipe = len(self.simple_commands), piped
-        self.simple_commands.append(self.command)
+            command.piped_into = command.piped_into or self.current_command
+        self.last_command_start, self.after_pipe = len(self.simple_commands), piped
+        self.simple_commands.append(self.current_command)
 
     def open_compound(self) -> None:
         """Begin a compound command, which may be the body of a function."""
-        self.open_compounds.append((len(self.simple_commands) - 1, self.scope))
-        self.scope, self.pending_function = self.pending_function or self.scope, ""
+        self.open_compounds.append((len(self.simple_commands) - 1, self.function_name))
+        self.function_name, self.pending_function = self.pending_function or self.function_name, ""
 
     def close_compound(self) -> None:
         """End a compound command."""
         if self.open_compounds:
-            self.closed_start, self.scope = self.open_compounds.pop()
+            self.last_command_start, self.function_name = self.open_compounds.pop()
 
     def read_command_list(self, stop: str) -> str:
         """Read the list of commands of `read_commands`."""
@@ -212,7 +224,7 @@ class ShellLexer(Generic[PlaceholderT]):
                 return ")"
             if item == ";" and stop == "case" and self.peek(1) in (";", "&"):
                 return ";;"
-            words = self.command.words
+            words = self.current_command.words
             if item in METACHARACTERS:
                 self.read_operator(item, words)
             elif item == "#":
@@ -239,8 +251,8 @@ class ShellLexer(Generic[PlaceholderT]):
 
     def read_comment(self) -> None:
         """Read a comment up to its line's end."""
-        self.comments.append(self.indices[self.index])
-        word = Word("text")
+        self.comment_offsets.append(self.script_offsets[self.index])
+        word = Word("non-word")
         while (item := self.peek()) not in ("", "\n"):
             if isinstance(item, str):
                 self.index += 1
@@ -265,7 +277,7 @@ class ShellLexer(Generic[PlaceholderT]):
         words.clear()
 
     def skip_items(self, items: frozenset[str]) -> None:
-        """Step over blanks, or other `items`; with line ends, also over comments and here-documents."""
+        """Step over any of `items`; if these include line ends, also over comments and here-documents."""
         while self.peek() in items or (self.peek() == "\\" and self.peek(1) == "\n"):
             self.index += 2 if self.peek() == "\\" else 1
             if self.items[self.index - 1] == "\n":
@@ -277,19 +289,19 @@ class ShellLexer(Generic[PlaceholderT]):
     def read_command_word(self, words: list[str]) -> str:
         """Read a word of a simple command; return it if it is a reserved word."""
         word = self.read_word("argument" if words else "command", words)
-        if not word.quoted and word.text.isdecimal() and self.peek() in ("<", ">"):
+        if not word.is_quoted and word.text.isdecimal() and self.peek() in ("<", ">"):
             return ""  # the number of a redirection
-        if not (words or word.quoted) and word.text in _OPENING_WORDS:
+        if not (words or word.is_quoted) and word.text in _OPENING_WORDS:
             self.open_compound()
         if word.text == "shift" and not words:
-            self.shifting_functions.add(self.scope)
-        if words or (word.quoted and not is_assignment(word.text)):
+            self.shifting_functions.add(self.function_name)
+        if words or (word.is_quoted and not is_assignment(word.text)):
             words.append(word.text)
         elif word.text == "case":
             self.read_case()
             self.close_compound()
         elif word.text == "for":
-            self.read_for_list()
+            self.read_for_items()
         elif word.text in _RESERVED_WORDS:
             if word.text in _CLOSING_WORDS:
                 self.close_compound()
@@ -304,9 +316,9 @@ class ShellLexer(Generic[PlaceholderT]):
         newlines = BLANKS | {"\n"}
         self.enter_nesting()
         self.skip_items(BLANKS)
-        self.read_word("subject")
+        self.read_word("case-subject")
         self.skip_items(newlines)
-        self.read_word("pattern")  # in
+        self.read_word("case-pattern")  # in
         terminator = ";;"
         while terminator == ";;":
             self.skip_items(newlines)
@@ -316,7 +328,7 @@ class ShellLexer(Generic[PlaceholderT]):
             terminator = self.read_case_item()
         if terminator == "":
             self.add_unclosed(start, "a case")
-        self.depth -= 1
+        self.nesting_depth -= 1
 
     def read_case_item(self) -> str:
         """Read patterns and their commands; return what ended them: `;;`, `esac`, `)` or nothing."""
@@ -326,25 +338,25 @@ class ShellLexer(Generic[PlaceholderT]):
             if item in BLANKS or item == "|":
                 self.index += 1
                 continue
-            word = self.read_word("pattern")
-            if word.text == "esac" and not word.quoted:
+            word = self.read_word("case-pattern")
+            if word.text == "esac" and not word.is_quoted:
                 return "esac"
         self.index += 1
         terminator = self.read_commands("case")
         self.index += 2 if terminator == ";;" else 0
         return terminator
 
-    def read_for_list(self) -> None:
+    def read_for_items(self) -> None:
         """Read `NAME in WORD...` after `for`."""
         self.skip_items(BLANKS)
-        name = self.read_word("list").text
+        name = self.read_word("for-item").text
         self.skip_items(BLANKS | {"\n"})
-        if self.peek() == ";" or self.read_word("list").text != "in":
-            self.add_variable("@", "double", Word("list", [name]))
+        if self.peek() == ";" or self.read_word("for-item").text != "in":
+            self.add_variable("@", "double", Word("for-item", [name]))
             return  # for NAME; do, or for NAME do
         self.skip_items(BLANKS)
         while self.peek() not in ("", ";", "\n", "&", ")"):
-            self.read_word("list", [name])
+            self.read_word("for-item", [name])
             self.skip_items(BLANKS)
 
     # Redirections
@@ -361,9 +373,9 @@ class ShellLexer(Generic[PlaceholderT]):
         self.index += strip
         self.skip_items(BLANKS)
         if is_document:
-            word = self.read_word("delimiter")
-            readers = tuple(self.simple_commands[self.closed_start :])
-            self.pending_documents.append(HereDocument(word.text, strip, word.quoted, readers))
+            word = self.read_word("here-delimiter")
+            readers = tuple(self.simple_commands[self.last_command_start :])
+            self.pending_documents.append(HereDocument(word.text, strip, word.is_quoted, readers))
         elif self.peek() not in METACHARACTERS:
             self.read_word("redirection")
 
@@ -382,7 +394,7 @@ class ShellLexer(Generic[PlaceholderT]):
                 self.index += 1
             line = self.items[begin : self.index]
             text = "".join(i if isinstance(i, str) else PLACEHOLDER_MARK for i in line)
-            text = text.lstrip("\t") if document.strip_tabs else text
+            text = text.lstrip("\t") if document.strips_tabs else text
             self.index += 1
             if text == document.delimiter and PLACEHOLDER_MARK not in text:
                 self.read_here_text(start, begin, document, lines)
@@ -393,16 +405,16 @@ class ShellLexer(Generic[PlaceholderT]):
 
     def read_here_text(self, start: int, end: int, document: HereDocument, lines: dict[int, str]) -> None:
         """Read the text of a here-document, with its expansions unless the delimiter is quoted."""
-        inner = ShellLexer(self.items[start:end], self.indices[start:end], self)
-        inner.open_document, inner.placeholder_lines = document, lines
-        word = Word("text")
+        inner = ShellLexer(self.items[start:end], self.script_offsets[start:end], self)
+        inner.enclosing_document, inner.here_line_texts = document, lines
+        word = Word("non-word")
         while (item := inner.peek()) != "":
             if not document.is_literal:
-                inner.read_quoted_piece(item, word, "here")
+                inner.read_quoted_piece(item, word, "here-document")
             elif isinstance(item, str):
                 inner.index += 1
             else:
-                inner.add_placeholder(item, "here-quoted", word)
+                inner.add_placeholder(item, "literal-here-document", word)
         self.merge_lexer(inner)
 
     # Words
@@ -411,12 +423,12 @@ class ShellLexer(Generic[PlaceholderT]):
         """Read one word up to an unquoted blank or operator, at least one item."""
         word, start = Word(role, words), self.index
         while (item := self.peek()) != "" and item not in METACHARACTERS:
-            self.read_piece(item, word)
+            self.read_word_piece(item, word)
         if self.index == start:
             self.index += 1
         return word
 
-    def read_piece(self, item: str | PlaceholderT, word: Word) -> None:
+    def read_word_piece(self, item: str | PlaceholderT, word: Word) -> None:
         """Read one piece of an unquoted word."""
         if not isinstance(item, str):
             self.add_placeholder(item, "unquoted", word)
@@ -434,20 +446,20 @@ class ShellLexer(Generic[PlaceholderT]):
             self.read_literal(item, word)
 
     def read_escape(self, word: Word) -> None:
-        """Read a backslash and the character that it quotes; ignore it before a line end."""
+        """Read a backslash and the character that it quotes; before a line end, both are ignored."""
         following = self.peek(1)
         self.index += 1
         if isinstance(following, str):  # before a placeholder it quotes the value's first character
             self.index += 1
             if following != "\n":
                 word.text += following
-                word.quoted = True
+                word.is_quoted = True
 
-    def read_single_quotes(self, word: Word, quote: Quote) -> None:
+    def read_single_quotes(self, word: Word, quote: QuoteContext) -> None:
         """Read `'...'`."""
         start = self.index
         self.index += 1
-        word.quoted = True
+        word.is_quoted = True
         while (item := self.peek()) != "'":
             if item == "":
                 self.add_unclosed(start, "a single quote")
@@ -462,7 +474,7 @@ class ShellLexer(Generic[PlaceholderT]):
         """Read `"..."`."""
         start = self.index
         self.index += 1
-        word.quoted = True
+        word.is_quoted = True
         while (item := self.peek()) != '"':
             if item == "":
                 self.add_unclosed(start, "a double quote")
@@ -470,7 +482,7 @@ class ShellLexer(Generic[PlaceholderT]):
             self.read_quoted_piece(item, word, "double")
         self.index += 1
 
-    def read_quoted_piece(self, item: str | PlaceholderT, word: Word, quote: Quote) -> None:
+    def read_quoted_piece(self, item: str | PlaceholderT, word: Word, quote: QuoteContext) -> None:
         """Read one piece of text in double quotes or in a here-document."""
         if not isinstance(item, str):
             self.add_placeholder(item, quote, word)
@@ -488,16 +500,17 @@ class ShellLexer(Generic[PlaceholderT]):
 
     # Expansions
 
-    def read_dollar(self, word: Word, quote: Quote) -> None:
+    def read_dollar(self, word: Word, quote: QuoteContext) -> None:
         """Read an expansion, which begins with `$`; `quote` is the quoting around it."""
         following = self.peek(1)
         if following == "(":
-            doubtful = self.peek(2) == "("
-            if doubtful and self.read_arithmetic(word):
+            has_two = self.peek(2) == "("
+            if has_two and self.read_arithmetic(word):
                 return
-            self.doubt_depth += doubtful  # dash and bash read `$((` without a matching `))` differently
+            # dash and bash read `$((` without a matching `))` differently.
+            self.shell_dependent_depth += has_two
             self.read_substitution(word, quote)
-            self.doubt_depth -= doubtful
+            self.shell_dependent_depth -= has_two
         elif following == "{":
             self.read_parameter(word, quote)
         elif following == "'" and quote == "unquoted":
@@ -507,11 +520,11 @@ class ShellLexer(Generic[PlaceholderT]):
             self.index += 1
         elif not isinstance(following, str):
             self.index += 1
-            self.add_placeholder(following, "name", word)
+            self.add_placeholder(following, "after-dollar", word)
         else:
             self.read_bare_parameter(following, quote, word)
 
-    def read_bare_parameter(self, following: str, quote: Quote, word: Word) -> None:
+    def read_bare_parameter(self, following: str, quote: QuoteContext, word: Word) -> None:
         """Read `$x`, `$1`, `$?`, or a literal `$`."""
         self.index += 1
         if following in _SPECIAL_PARAMETERS or (following and following in "0123456789"):
@@ -533,25 +546,25 @@ class ShellLexer(Generic[PlaceholderT]):
         return name
 
     def enter_nesting(self) -> None:
-        """Enter one level of nesting; raise `TooDeepError` if there are too many."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise TooDeepError
+        """Enter one level of nesting; raise `NestingTooDeepError` if there are too many."""
+        self.nesting_depth += 1
+        if self.nesting_depth > MAX_NESTING_DEPTH:
+            raise NestingTooDeepError
 
-    def read_substitution(self, word: Word, quote: Quote) -> None:
+    def read_substitution(self, word: Word, quote: QuoteContext) -> None:
         """Read `$(...)`, inside which quoting starts afresh."""
-        start, output = self.index, self.output_position
-        self.output_position = self.current_position(quote, word)
+        start, output = self.index, self.enclosing_substitution
+        self.enclosing_substitution = self.current_position(quote, word)
         self.index += 2
         self.read_nested_commands(start, "a $(")
-        self.output_position = output
+        self.enclosing_substitution = output
         word.text += EXPANSION_MARK
 
     def read_nested_commands(self, start: int, label: str) -> None:
         """Read commands up to the closing parenthesis."""
         self.enter_nesting()
         self.read_commands(")")
-        self.depth -= 1
+        self.nesting_depth -= 1
         if self.peek() == ")":
             self.index += 1
         else:
@@ -559,23 +572,28 @@ class ShellLexer(Generic[PlaceholderT]):
 
     def read_arithmetic(self, word: Word) -> bool:
         """Read `$((...))` and return True; if it is not arithmetic, read nothing and return False."""
-        if self.index in self.not_arithmetic:  # without this, nested ones take exponential time
+        if self.index in self.not_arithmetic_starts:  # trying nested ones again takes exponential time
             return False
-        results: list[list[Any]] = [self.placeholders, self.unclosed, self.comments, self.variables]
-        start, lengths = self.index, [len(each) for each in results]
+        results: list[list[Any]] = [
+            self.placeholders,
+            self.unclosed,
+            self.comment_offsets,
+            self.variable_positions,
+        ]
+        start, lengths = self.index, [len(result) for result in results]
         self.index += 3
         self.arithmetic_depth += 1
         self.enter_nesting()
         complete = self.read_arithmetic_body()
-        self.depth -= 1
+        self.nesting_depth -= 1
         self.arithmetic_depth -= 1
         if complete:
             word.text += EXPANSION_MARK
             return True
         self.index = start
-        self.not_arithmetic.add(start)
-        for each, length in zip(results, lengths, strict=True):  # forget what the attempt found
-            del each[length:]
+        self.not_arithmetic_starts.add(start)
+        for result, length in zip(results, lengths, strict=True):  # undo what the attempt recorded
+            del result[length:]
         return False
 
     def read_arithmetic_body(self) -> bool:
@@ -594,7 +612,7 @@ class ShellLexer(Generic[PlaceholderT]):
 
     def read_arithmetic_piece(self, item: str | PlaceholderT) -> None:
         """Read one piece of an arithmetic expression."""
-        inner = Word("text")
+        inner = Word("non-word")
         if not isinstance(item, str):
             self.add_placeholder(item, "arithmetic", inner)
         elif item == "$":
@@ -608,12 +626,12 @@ class ShellLexer(Generic[PlaceholderT]):
         else:
             self.index += 1
 
-    def read_parameter(self, word: Word, quote: Quote) -> None:
+    def read_parameter(self, word: Word, quote: QuoteContext) -> None:
         """Read `${...}`; inside double quotes, single quotes in it are plain text."""
         start = self.index
         self.index += 2
         self.enter_nesting()
-        words = list(word.words[:MAX_COMMAND_WORDS])
+        words = list(word.preceding_words[:MAX_COMMAND_WORDS])
         inner = Word(word.role, words, word.text)
         trims = self.read_parameter_name(quote, inner)
         while (item := self.peek()) != "}":
@@ -626,18 +644,18 @@ class ShellLexer(Generic[PlaceholderT]):
                 inner.role = "argument" if inner.role == "command" else inner.role
                 self.index += 1
             elif quote == "unquoted":
-                self.read_piece(item, inner)
+                self.read_word_piece(item, inner)
             elif item == '"' and quote == "double":
                 self.read_double_quotes(inner)
             elif item == "'" and trims:
-                self.read_single_quotes(inner, "doubtful")
+                self.read_single_quotes(inner, "shell-dependent")
             else:
                 self.read_quoted_piece(item, inner, quote)
         self.index += 1
-        self.depth -= 1
+        self.nesting_depth -= 1
         word.text += EXPANSION_MARK
 
-    def read_parameter_name(self, quote: Quote, word: Word) -> bool:
+    def read_parameter_name(self, quote: QuoteContext, word: Word) -> bool:
         """Read name and operator of `${name...}`; return whether the operator trims (`#` or `%`)."""
         first = self.peek()
         is_length = first == "#" and self.peek(1) != "}"
@@ -659,7 +677,7 @@ class ShellLexer(Generic[PlaceholderT]):
         self.index += operator == self.peek() and operator in _TRIM_OPERATORS
         return operator in _TRIM_OPERATORS
 
-    def read_backquotes(self, word: Word, quote: Quote) -> None:
+    def read_backquotes(self, word: Word, quote: QuoteContext) -> None:
         """Read a backquoted command: its text is unescaped once, then read by a lexer of its own."""
         start = self.index
         self.index += 1
@@ -673,12 +691,12 @@ class ShellLexer(Generic[PlaceholderT]):
             if item == "\\" and self.peek(1) in escaped:
                 self.index += 1
             items.append(self.items[self.index])
-            indices.append(self.indices[self.index])
+            indices.append(self.script_offsets[self.index])
             self.index += 1
         self.index += 1
         inner = ShellLexer(items, indices, self)
-        inner.backquoted = True
-        inner.output_position = self.current_position(quote, word)
+        inner.is_backquoted = True
+        inner.enclosing_substitution = self.current_position(quote, word)
         inner.enter_nesting()
         inner.read_commands("")
         self.merge_lexer(inner)
@@ -687,7 +705,7 @@ class ShellLexer(Generic[PlaceholderT]):
     def merge_lexer(self, inner: ShellLexer[PlaceholderT]) -> None:
         """Add the results of the lexer of a part of the script."""
         self.placeholders += inner.placeholders
-        self.variables += inner.variables
+        self.variable_positions += inner.variable_positions
         self.unclosed += inner.unclosed
         self.functions |= inner.functions
         self.shifting_functions |= inner.shifting_functions

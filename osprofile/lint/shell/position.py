@@ -1,4 +1,4 @@
-"""What the lexer knows about a position in a script: its quotes, its role, its command."""
+"""Where a placeholder is in a script: the quoting in effect, the word's role, and the enclosing command."""
 
 from __future__ import annotations
 
@@ -8,20 +8,32 @@ from typing import TYPE_CHECKING, Final, Literal, final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Quote = Literal[
-    "unquoted", "single", "double", "here", "here-quoted", "comment", "arithmetic",
-    "name", "dollar-single", "doubtful",
-]  # fmt: skip
-"""How a placeholder is quoted. `name`: after a bare `$`. `dollar-single`: in `$'...'`, which only some
-shells know. `doubtful`: in single quotes that not all shells treat as quotes, in `"${x#...}"` or in a
-`$((...` that is not arithmetic."""
+QuoteContext = Literal[
+    "unquoted",
+    "single",
+    "double",
+    "here-document",
+    "literal-here-document",  # its delimiter is quoted: nothing in it is expanded
+    "comment",
+    "arithmetic",
+    "after-dollar",  # after a bare `$`: the value would be a variable's name
+    "dollar-single",  # `$'...'`, which only some shells know
+    "shell-dependent",  # `'...'` in `"${x#...}"`, or in a `$((...` that is not arithmetic: shells differ
+]
+"""The quoting in effect."""
 
 Role = Literal[
-    "command", "argument", "assignment", "redirection", "delimiter", "pattern", "subject", "list",
-    "text",
-]  # fmt: skip
-"""What the word of a placeholder is: the `delimiter` of a here-document, `pattern` or `subject` of a
-`case`, an item of the `list` of a `for`; `text` is outside words: a comment, a here-document, arithmetic."""
+    "command",
+    "argument",
+    "assignment",
+    "redirection",
+    "here-delimiter",
+    "case-pattern",
+    "case-subject",
+    "for-item",
+    "non-word",  # in a comment, a here-document, or arithmetic
+]
+"""The role of a word."""
 
 PLACEHOLDER_MARK: Final = "\uffff"
 """Stands for a placeholder in the text of a word; XML does not allow this character."""
@@ -31,73 +43,77 @@ EXPANSION_MARK: Final = "\ufffe"
 
 BLANKS: Final = frozenset(" \t")
 METACHARACTERS: Final = frozenset(" \t\n;&|<>()")
-MAX_DEPTH: Final = 60
-"""Levels of nesting that are read: each takes several Python frames, of which there are 1000."""
+MAX_NESTING_DEPTH: Final = 60
+"""Each level uses several Python frames, and Python's default recursion limit is 1000."""
 MAX_COMMAND_WORDS: Final = 200
-"""Words of a command that a position keeps: each position copies them, which is quadratic in time."""
+"""Words of a command that a position copies: copying all of them would take quadratic time."""
 
 
 @final
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # compared by identity: two commands may have the same words
 class Command:
     """A simple command: its words so far, and the command that its output is piped into."""
 
     words: list[str] = field(default_factory=list)
-    output_command: Command | None = None
+    piped_into: Command | None = None
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Position:
     """The position of a placeholder, or of the use of a variable.
 
-    `words` are the preceding words of its command, `prefix` the preceding text of its own word; both
-    without quotes, with `PLACEHOLDER_MARK` and `EXPANSION_MARK` for unknown text. In a here-document,
-    `delimiter` ends it and `line` is the line of the placeholder. `backquoted`: inside backquotes, where
-    quotes do not protect. `feeds_arithmetic`: in a command whose output is used in arithmetic. `scope`
-    is the enclosing function, `command` the simple command, `output_position` where its output is put
-    by `$(...)`, `reading_commands` the commands that read the here-document, `offset` the offset of
-    the item.
+    Texts are without quotes, with `PLACEHOLDER_MARK` and `EXPANSION_MARK` for unknown text.
+
+    - `preceding_words`: the words of its command before its own word
+    - `prefix`: the text of its own word before it
+    - `here_delimiter`, `here_line_text`: in a here-document, its delimiter and the text of its line
+    - `is_backquoted`: inside backquotes, where quotes do not protect
+    - `feeds_arithmetic`: in a command whose output is used in arithmetic
+    - `function_name`: the enclosing function, empty outside of functions
+    - `enclosing_substitution`: the position of the enclosing command substitution
+    - `here_document_readers`: the commands that read the enclosing here-document
+    - `script_offset`: the index of its item in the script
     """
 
-    quote: Quote
+    quote: QuoteContext
     role: Role
-    words: tuple[str, ...] = ()
+    preceding_words: tuple[str, ...] = ()
     prefix: str = ""
-    delimiter: str | None = None
-    line: str = ""
-    backquoted: bool = False
+    here_delimiter: str | None = None
+    here_line_text: str = ""
+    is_backquoted: bool = False
     feeds_arithmetic: bool = False
-    scope: str = field(default="", compare=False)
-    command: Command | None = field(default=None, compare=False)
-    output_position: Position | None = field(default=None, compare=False)
-    reading_commands: tuple[Command, ...] = field(default=(), compare=False)
-    offset: int = field(default=0, compare=False)
+    function_name: str = ""
+    command: Command | None = None
+    enclosing_substitution: Position | None = None
+    here_document_readers: tuple[Command, ...] = ()
+    script_offset: int = 0
 
 
 @final
 @dataclass(slots=True)
 class Word:
-    """A word being read: `text` is without quotes; `quoted` is True if any part of it was quoted.
+    """A word being read: `text` is without quotes; `is_quoted` is True if any part of it was quoted.
 
-    `words` are the words before it, in a list that grows when the word is complete.
+    `preceding_words` is the list of its command, to which the complete word is appended.
     """
 
     role: Role
-    words: Sequence[str] = ()
+    preceding_words: Sequence[str] = ()
     text: str = ""
-    quoted: bool = False
+    is_quoted: bool = False
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class HereDocument:
-    """A here-document: its delimiter, whether tabs are stripped, whether its text is literal.
+    """A here-document; its `readers` are the simple commands that have it as their standard input.
 
-    `reading_commands` are the simple commands that read it as their standard input.
+    `strips_tabs`: it begins with `<<-`. `is_literal`: its delimiter is quoted, so nothing is expanded.
     """
 
     delimiter: str
-    strip_tabs: bool
+    strips_tabs: bool
     is_literal: bool
-    reading_commands: tuple[Command, ...] = ()
+    readers: tuple[Command, ...] = ()
