@@ -1,4 +1,4 @@
-"""From a submit ad to a job: which attribute becomes which field.
+"""The translation of a submit ad to a job: which attribute becomes which field.
 
 `ATTRIBUTE_RULES` has the attributes of docs/protocols/blah.md, 4.2. Any other attribute whose name in
 upper case is a settable field of the profile sets that field: a site adds an attribute by adding a
@@ -46,12 +46,14 @@ class Submission:
     """The job that a submit ad describes.
 
     Paths are absolute if the ad has an Iwd; relative ones begin at the job's working directory.
-    `stages_executable`: the executable is copied to the job. `inputs` are files that are copied to
-    the job's working directory under their base names; `outputs` are pairs of a file there and its
-    destination. `returns_new_files`: files that are new or changed there are copied to Iwd, or to
-    their destinations in `outputs`. `key` is the client's name for the job: the same key is the same
-    job. `warnings` are for the log. `attribute_by_field` gives the attribute that a field's value
-    comes from.
+
+    stages_executable: whether the executable is copied to the job
+    inputs: files that are copied to the job's working directory under their base names
+    outputs: pairs of a file in that directory and its destination
+    returns_new_files: whether new and changed files go to Iwd, or to their destinations in `outputs`
+    key: the client's name for the job; the same key means the same job
+    warnings: for the log
+    attribute_by_field: the attribute of the ad that a field's value comes from
     """
 
     grid_type: str
@@ -70,7 +72,10 @@ class Submission:
 @final
 @dataclass(slots=True)
 class _Translation:
-    """The state of the translation of one ad."""
+    """The values of one ad that are translated so far.
+
+    `job_values` are for attributes of `JobDescription`, `fields` for all other fields of the profile.
+    """
 
     submit_ad: SubmitAd
     settable_fields: Collection[str]
@@ -84,7 +89,7 @@ class _Translation:
 
 
 class AttributeRule(NamedTuple):
-    """An attribute of the ad, the attribute of `JobDescription` that it sets, and its reader."""
+    """An attribute of the ad, the attribute of `JobDescription` that it sets, and how it is read."""
 
     attribute: str
     job_attribute: str
@@ -146,19 +151,14 @@ ATTRIBUTE_RULES: Final = (
     AttributeRule("NodeNumber", "processes", SubmitAd.get_count),
     AttributeRule("HostNumber", "nodes", SubmitAd.get_count),
 )
-"""Of two attributes that set the same, the first one that the ad has counts."""
+"""If two attributes set the same job attribute, the first one that the ad has counts."""
 
 _OPTIONS_ATTRIBUTE: Final = "BatchExtraSubmitArgs"
 NON_IGNORABLE_ATTRIBUTES: Final = (
-    _OPTIONS_ATTRIBUTE,
-    "GPUNumber",
-    "GPUMode",
-    "GPUModel",
-    "MICNumber",
-    "WholeNodes",
-)
-"""A job with one of these is refused if the profile has no field of that name in upper case, because
-it would run in another place than it needs. No bundled profile has the fields."""
+    _OPTIONS_ATTRIBUTE, "GPUNumber", "GPUMode", "GPUModel", "MICNumber", "WholeNodes",
+)  # fmt: skip
+"""A job with one of these is refused if the profile has no field of that name in upper case: without
+it the job would run on unsuitable nodes. No bundled profile has such fields."""
 
 _LAYOUT_ATTRIBUTES: Final = ("SMPGranularity", "HostSMPSize")
 _SPECIAL_ATTRIBUTES: Final = (
@@ -169,7 +169,7 @@ _INFORMATIVE_ATTRIBUTES: Final = (
     "CeID", "ClientJobId", "edg_jobid", "GridResource", "JobDirectory", "uniquejobid",
     "VirtualOrganisation", "x509UserProxyFQAN", "x509UserProxySubject",
 )  # fmt: skip
-"""These only describe the job: without a field in the profile they are left out, without a warning."""
+"""These only describe the job: if the profile has no field for one, it is left out without a warning."""
 
 _HANDLED_ATTRIBUTES: Final = frozenset(
     name.lower()
@@ -190,10 +190,11 @@ def submission_from_ad(
     *,
     accepted_options: Mapping[str, str] = MappingProxyType({}),
 ) -> Submission:
-    """Return the submission that an ad describes, for a profile with these settable fields of START.
+    """Return the submission that an ad describes.
 
-    `accepted_options` are the options that BatchExtraSubmitArgs may have, with their fields
-    (`submit_options`). Raises `AttributeRefusedError` for a wrong or missing attribute.
+    `settable_fields` are those of the profile's START; `accepted_options` maps the options that
+    BatchExtraSubmitArgs may have to their fields (`submit_options`). Raises `AttributeRefusedError`
+    for a wrong or missing attribute.
     """
     translation = _Translation(ad, settable_fields, accepted_options)
     for rule in ATTRIBUTE_RULES:
@@ -222,10 +223,10 @@ def submission_from_ad(
 
 
 def name_source_attribute(submission: Submission, error: IncarnationError) -> IncarnationError:
-    """Add to an error about a field the attribute that the field's value comes from."""
-    start = f"attribute {submission.attribute_by_field.get(error.field)}: "
-    if error.field in submission.attribute_by_field and not error.message.startswith(start):
-        error.message = start + error.message
+    """Begin an error's message with the attribute that the field's value comes from, if that is known."""
+    prefix = f"attribute {submission.attribute_by_field.get(error.field)}: "
+    if error.field in submission.attribute_by_field and not error.message.startswith(prefix):
+        error.message = prefix + error.message
     return error
 
 
@@ -233,15 +234,15 @@ def name_source_attribute(submission: Submission, error: IncarnationError) -> In
 
 
 def _set_node_layout(translation: _Translation) -> None:
-    """Set the numbers of nodes and processes from the attributes about both.
+    """Set the numbers of nodes and processes that follow from the attributes about both.
 
-    SMPGranularity is the number of processes on each node, HostSMPSize that of a whole node.
+    SMPGranularity is the number of processes on each node, HostSMPSize the number that a whole node
+    takes; it counts with WholeNodes only.
     """
-    shared, size = (translation.submit_ad.get_count(name) for name in _LAYOUT_ATTRIBUTES)
+    per_node, whole_node = (translation.submit_ad.get_count(name) for name in _LAYOUT_ATTRIBUTES)
     processes, nodes = translation.job_values.get("processes"), translation.job_values.get("nodes")
-    per_node = shared
     if translation.submit_ad.get_flag("WholeNodes"):
-        per_node = shared or size
+        per_node = per_node or whole_node
         nodes = nodes or (-(-processes // per_node) if processes and per_node else 1)
     elif per_node and not nodes:
         nodes = -(-processes // per_node) if processes else 1
@@ -274,7 +275,7 @@ def _set_other_fields(translation: _Translation) -> None:
 
 
 def _set_option_fields(translation: _Translation, text: str) -> None:
-    """Set the fields that stand for options of the batch system's command."""
+    """Set the fields that the site has assigned to options of BatchExtraSubmitArgs."""
     try:
         options = parse_submit_options(text, translation.accepted_options)
     except ValueError as error:
@@ -306,8 +307,8 @@ def _set_field(translation: _Translation, attribute: str, name: str, value: str)
     if name in translation.fields or any(
         FIELD_BY_ATTRIBUTE.get(job_attribute) == name for job_attribute in translation.job_values
     ):
-        subject = f"attribute {attribute}" if attribute.upper() == name else f"{attribute}: {name}"
-        translation.add_warning(f"{subject} is left out: another attribute gives {name}")
+        description = f"attribute {attribute}" if attribute.upper() == name else f"{attribute}: {name}"
+        translation.add_warning(f"{description} is left out: another attribute gives {name}")
     else:
         translation.fields[name] = value
         translation.attribute_by_field[name] = attribute
@@ -356,12 +357,12 @@ def _list_output_files(ad: SubmitAd) -> tuple[tuple[str, str], ...]:
 
 
 def _returns_new_files(ad: SubmitAd) -> bool:
-    """Return whether the ad has no list of outputs; an empty list means that there are none."""
+    """Return whether the ad has no list of outputs; an empty list means that nothing is returned."""
     return ad.iwd is not None and ad.get_value("TransferOutput") is None
 
 
 def _extract_base_name(ad: SubmitAd, attribute: str, path: str) -> str:
-    """Return the last name of a path; refuse a path that cannot be that of a file or directory."""
+    """Return the last component of a path; refuse a URL and a path without a name at its end."""
     if _URL_SCHEME.match(path):
         reason = f"{quote_value(path, 40)} is a URL: only files can be staged"
         raise ad.make_refusal(attribute, reason)
@@ -380,6 +381,6 @@ def _read_proxy(ad: SubmitAd) -> Proxy | None:
 
 
 def _build_job_key(ad: SubmitAd) -> str | None:
-    """Return what identifies a job among those of its client: the names that the client gave it."""
+    """Return a key made of all names that the client gave the job; None if it gave none."""
     values = [(name, ad.get_text(name)) for name in _KEY_ATTRIBUTES]
     return "; ".join(f"{name}={value}" for name, value in values if value) or None

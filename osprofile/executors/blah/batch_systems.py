@@ -1,4 +1,4 @@
-"""The batch systems that a client can name, each opened when it is first named."""
+"""The batch systems of a site, and their jobs as the client knows them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.blah")
 _REMOVING_PREFIX: Final = "being removed: "
-"""Stands before the key of a job whose removal was asked for, until the client has its result."""
+"""Marks the key of a job from the request to remove it until `cancel_job` has released the key."""
 _BUSY_TIMEOUT: Final = 60.0
-"""Seconds to wait for another daemon that is submitting a job with the same key."""
-_BUSY_RETRY_INTERVAL: Final = 0.2
+"""In seconds: how long to wait for another daemon that is submitting a job with the same key."""
+_BUSY_RETRY_INTERVAL: Final = 0.2  # seconds
 
 
 @final
@@ -53,17 +53,17 @@ class BatchSystem:
         self._running_submissions: dict[str, asyncio.Task[str]] = {}
 
     def format_job_id(self, native_id: str, record: JobRecord | None) -> str:
-        """Return a job's id for the client; it has the day of the submission."""
+        """Return a job's id for the client; its date is the local day of the submission."""
         submitted = record.status.submitted if record is not None else None
         day = dt.date.fromtimestamp(time.time() if submitted is None else submitted)  # noqa: DTZ012
         return str(JobId.create(self.name, day, native_id))
 
     async def submit_once(self, key: str | None, submit: _SubmitJob) -> str:
-        """Return the id of the client's job `key`, which `submit(key)` submits if it is new.
+        """Return the id of the job with this key; call `submit(key)` if there is none.
 
-        A key stands for one job until the client was told its end or its removal; then it is
-        released (`release_key`) and stands for a new job. A submission of the same key that is
-        running, here or in an earlier daemon, is waited for.
+        A key stands for one job until `release_key`, which is called before the client is told that
+        the job has ended or is removed. A submission with the same key that is in progress, here or
+        in an earlier daemon, is waited for.
         """
         if key is None:
             return await self._submit_new(submit, None)
@@ -84,12 +84,12 @@ class BatchSystem:
             await asyncio.sleep(_BUSY_RETRY_INTERVAL)
 
     async def _submit_or_reuse(self, key: str, submit: _SubmitJob) -> str:
-        store, target = self.target.store, self.target.name
-        removing = store.find_by_key(target, _REMOVING_PREFIX + key)
+        store, target_name = self.target.store, self.target.name
+        removing = store.find_by_key(target_name, _REMOVING_PREFIX + key)
         if removing is not None:
-            # Its client does not know that it is removed: the daemon was killed, or ABORT was cut off.
+            # The client was not told that it is removed: the daemon was killed, or ABORT was cut off.
             await self.cancel_job(removing.status.job_id)
-        record = store.find_by_key(target, key)
+        record = store.find_by_key(target_name, key)
         if record is not None and record.is_submitted:
             log.info("the job %s is known: %s", key, record.status.job_id)
             return self.format_job_id(record.status.job_id, record)
@@ -122,19 +122,19 @@ class BatchSystem:
         The key is marked before ABORT runs and released after it. If the daemon is killed in
         between, a later submission with the same key finds the mark and finishes the removal.
         """
-        store, target = self.target.store, self.target.name
-        record = store.find_job(target, native_id)
+        store, target_name = self.target.store, self.target.name
+        record = store.find_job(target_name, native_id)
         key = (record.key if record is not None else None) or ""
         is_marked = key.startswith(_REMOVING_PREFIX)
         if key and not is_marked:
-            store.set_key(target, native_id, _REMOVING_PREFIX + key)
+            store.set_key(target_name, native_id, _REMOVING_PREFIX + key)
         if not is_marked or not await self._has_job_ended(native_id):
             try:
                 await self._abort_job(native_id)
             except ScriptCutError:
                 raise
             except OSProfileError:
-                store.set_key(target, native_id, key.removeprefix(_REMOVING_PREFIX) or None)
+                store.set_key(target_name, native_id, key.removeprefix(_REMOVING_PREFIX) or None)
                 raise
         self.release_key(native_id)
 
@@ -159,9 +159,8 @@ class BatchSystem:
     def release_key(self, native_id: str) -> None:
         """Let the key of a job stand for a new job.
 
-        To be called before the client is told the job's end: else, if the daemon were killed in
-        between, the key would still give the old job. A client that asks for the old job again
-        does so by its id.
+        Call this before the client is told that the job has ended: if the daemon were killed in
+        between, the key would still stand for the old job. The client uses the id to ask for that.
         """
         self.target.store.set_key(self.target.name, native_id, None)
 
@@ -198,9 +197,8 @@ class BatchSystems:
             message = f"the profile {quote_name(name)} has errors"
             hint = "they are in the daemon's log"
             if isinstance(error, ProfileNotFoundError):
-                known = [*settings.map, *list_profile_names(settings.profiles)]
                 message = f"there is no profile {quote_value(name)}"
-                hint = suggest_names(name, known)
+                hint = suggest_names(name, [*settings.map, *list_profile_names(settings.profiles)])
             raise ProfileNotFoundError(message, hint=hint) from None
         timing = Timing(
             min_poll_interval=settings.fastest,
@@ -223,10 +221,10 @@ class BatchSystems:
 
     def open_recorded_systems(self) -> dict[str, BatchSystem]:
         """Return the batch systems that have jobs in the record, by GridType."""
-        names = {profile: name for name, profile in self._settings.map.items()}
+        grid_types = {profile: grid_type for grid_type, profile in self._settings.map.items()}
         for target in {record.target for record in self._open_store().list_all_jobs()}:
             profile, _ = parse_target_name(target)
-            name = names.get(profile, profile)
+            name = grid_types.get(profile, profile)
             if PROFILE_NAME.match(name) and name not in self._batch_systems:
                 try:
                     self[name]
@@ -235,7 +233,7 @@ class BatchSystems:
         return dict(self._batch_systems)
 
     async def close(self) -> None:
-        """Stop watching the jobs, which go on."""
+        """Stop watching the jobs, which continue to run."""
         for task in list(self._recovery_tasks):
             task.cancel()
         await asyncio.gather(*self._recovery_tasks, return_exceptions=True)
@@ -246,7 +244,7 @@ class BatchSystems:
 
 
 async def _recover_submissions(batch_system: BatchSystem) -> None:
-    """Find the jobs whose submission was cut off when an earlier daemon ended."""
+    """Find the jobs whose submission was cut off when an earlier daemon ended; submit nothing."""
     try:
         for job in await batch_system.target.recover_submissions(resubmit=False):
             log.info("cut off in %s: %s", job.record.directory, job.job_id or job.error)

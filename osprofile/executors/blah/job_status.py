@@ -1,4 +1,4 @@
-"""A job's status in BLAH: a number and a status ad (docs/protocols/blah.md, 2.4 and 5).
+"""A job's status in BLAH, a number and a status ad (docs/protocols/blah.md, 2.4 and 5), by state.
 
 QUEUED    1
 RUNNING   2   with WorkerNode
@@ -7,8 +7,8 @@ DONE      4   with ExitCode
 FAILED    4   with ExitBySignal and ExitSignal, 9 if the signal is not known: a job that a limit or
               the system ended was killed, and without them HTCondor counts it as a success
 HELD      5   with HoldReason; 1 where a site has set `held_as_idle`, as HTCondor cancels held jobs
-LOST      an error
-UNKNOWN   1, or 2 once it has run: the job exists, whatever the batch system's state means
+LOST      an error as the result
+UNKNOWN   1, or 2 once it has run: the job exists in a state that the profile does not define
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def get_status_number(status: JobStatus, *, held_as_idle: bool = False) -> int:
 
 
 def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
-    """Return a job's status ad, with all attributes that are known."""
+    """Return a job's status ad; attributes whose values are not known are left out."""
     number = get_status_number(status, held_as_idle=held_as_idle)
     ad: dict[str, Constant] = _describe_exit(status)
     ad["JobStatus"] = number
@@ -62,7 +62,7 @@ def format_status_ad(status: JobStatus, *, held_as_idle: bool = False) -> str:
 
 
 def make_status_result(status: JobStatus, *, held_as_idle: bool = False) -> Result:
-    """Return the result of BLAH_JOB_STATUS for a job's status."""
+    """Return the result of BLAH_JOB_STATUS."""
     if status.state is JobState.LOST:
         reason = join_lines(status.reason)
         suffix = f": {reason}" if reason else ""
@@ -82,7 +82,7 @@ def select_status_ads(ads: Iterable[str], expression: str) -> list[str]:
 
 
 def _describe_exit(status: JobStatus) -> dict[str, Constant]:
-    """Return the attributes that say how a job ended."""
+    """Return the attributes that say how a job ended; none if that is not known."""
     if status.state is JobState.FAILED:
         return {"ExitBySignal": True, "ExitSignal": status.signal or _DEFAULT_EXIT_SIGNAL}
     if status.state is JobState.DONE and status.exit_code is not None:

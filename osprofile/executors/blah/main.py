@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 PROGRAM_NAME: Final = "osprofile-blahpd"
 _IGNORED_SIGNALS: Final = (signal.SIGUSR1, signal.SIGUSR2)
 _CONDOR_ANCESTOR_PREFIX: Final = "_CONDOR_ANCESTOR_"
-"""At its restart HTCondor kills the processes with such variables. A job of the profile `linux`,
-which runs on this machine, must not have them."""
+"""HTCondor kills processes with such variables when it restarts. Jobs of the profile `linux` run on
+this machine, and must not inherit them."""
 HELP_EPILOG: Final = """\
 Settings are read from /etc/osprofile/blahpd.toml, then from osprofile/blahpd.toml in the user's
 configuration directory, then from --config FILE. Later files override earlier ones, and options
@@ -31,12 +31,12 @@ override all files."""
 
 
 def main() -> NoReturn:
-    """Run as this process, with its command line, and end it."""
+    """Run the daemon with this process's command line, and exit."""
     from osprofile.errors import OSProfileError
 
     for name in [name for name in os.environ if name.startswith(_CONDOR_ANCESTOR_PREFIX)]:
         del os.environ[name]
-    for number in _IGNORED_SIGNALS:  # by a handler: jobs would inherit SIG_IGN
+    for number in _IGNORED_SIGNALS:  # by a handler, because jobs would inherit SIG_IGN
         signal.signal(number, lambda *_: None)
     try:
         settings, dry_run = _read_configuration(sys.argv[1:])
@@ -60,7 +60,7 @@ def main() -> NoReturn:
 
 
 def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
-    """Return the settings from files and the command line, and whether to run nothing."""
+    """Return the settings from files and the command line, and whether this is a dry run."""
     import argparse
 
     from osprofile import __version__
@@ -100,11 +100,11 @@ def _read_configuration(arguments: Sequence[str]) -> tuple[Settings, bool]:
 
 
 def _configure_logging(settings: Settings) -> None:
-    """Log to the settings' file, or to stderr."""
+    """Log to the file in the settings, or to stderr. Raises `SettingError` if it cannot be opened."""
     from osprofile.errors import SettingError
 
     try:
-        if settings.log:  # created with a mode for its owner only
+        if settings.log:  # creates it for its owner only: logging would follow the umask
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
             os.close(os.open(settings.log, flags, 0o600))
         logging.basicConfig(
@@ -115,7 +115,7 @@ def _configure_logging(settings: Settings) -> None:
     except OSError as error:
         message = f"log = {settings.log!r}: {error.strerror}"
         raise SettingError(message, hint="its directory must exist, and be writable") from None
-    # without asyncio's debug output; it logs unhandled exceptions as ERROR
+    # leaves out asyncio's debug output, but not the unhandled exceptions that it logs as ERROR
     logging.getLogger("asyncio").setLevel(logging.WARNING)
 
 

@@ -1,4 +1,4 @@
-r"""BLAH without input and output: bytes in, requests out, results in, bytes out.
+r"""The protocol, without input or output: bytes in, requests out, results in, bytes out.
 
     connection = Connection()
     connection.receive_data(data)
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from osprofile.executors.blah.results import Result
 
 VERSION_BANNER: Final = "$GahpVersion: 1.8.0 Mar 31 2008 osprofile\\ blahpd\\ (poly,new_esc_format) $"
-"""The version as it stands on the wire; clients parse it."""
+"""The version as it is sent, with its escapes; clients parse it."""
 
 DEFAULT_WINDOW: Final = 20_000
-"""How many requests may be outstanding: accepted, and their results not yet fetched."""
-_MAX_WINDOW_BYTES: Final = 32 * 1024 * 1024
-_MAX_JOB_IDS: Final = 1000
+"""How many requests may be outstanding: accepted, but their results not fetched yet."""
+_MAX_WINDOW_BYTES: Final = 32 * 1024 * 1024  # of outstanding requests and results: bounds the memory
+_MAX_JOB_IDS: Final = 1000  # in one command: a line of 16 MiB could become millions of requests
 _REQUEST_ID: Final = re.compile(r"[+-]?0{0,18}[1-9][0-9]{0,18}\Z")
 _SIGNAL_NUMBER: Final = re.compile(r"[1-9][0-9]?\Z")
 
@@ -53,9 +53,10 @@ def _check_signal_arguments(arguments: Sequence[str]) -> None:
 class _CommandSpec(NamedTuple):
     """A command that works in the background.
 
-    `parameter_count` includes the request id. `failure_extras` are the extra fields of the result
-    line of a failure; an empty one is sent as `N/A`. `takes_job_list`: the command takes several
-    job ids at once, and becomes a request for each.
+    parameter_count: with the request id
+    failure_extras: the extra fields of a failure's result line, "" for `N/A`; a success has as many
+    takes_job_list: whether it takes several job ids at once, and becomes a request for each
+    check_arguments: raises `_CommandError` for a malformed argument after the request id
     """
 
     parameter_count: int
@@ -83,7 +84,7 @@ _CONNECTION_COMMANDS: Final = frozenset(
 )
 
 PROXY_CACHE_COMMANDS: Final = frozenset(_IMMEDIATE_PARAMETER_COUNTS)
-"""Offered where a site has configured it: HTCondor uses the cache if it is listed
+"""Offered only where a site has configured them: HTCondor uses the cache if they are listed
 (docs/protocols/blah.md, 6.1)."""
 DEFAULT_COMMANDS: Final = frozenset(_BACKGROUND_COMMANDS)
 """The commands that need no configuration, beside those about the connection."""
@@ -95,9 +96,10 @@ class Connection:
     """The server's end of one client's connection.
 
     `commands` are offered beside those about the connection; any other command is unknown. `window`
-    is how many requests may be outstanding. A request over it is answered `F Threads limit
-    reached`, which makes HTCondor shrink its own window; never while none is outstanding
-    (docs/protocols/blah.md, 6.2). A line longer than `max_line_length` bytes is answered E.
+    is how many requests may be outstanding. A request beyond it is answered `F Threads limit
+    reached`, which makes HTCondor shrink its own window. This works only while a request is
+    outstanding (docs/protocols/blah.md, 6.2), so that one is always accepted. A line longer than
+    `max_line_length` bytes is answered E.
     """
 
     def __init__(
@@ -132,7 +134,7 @@ class Connection:
 
     @property
     def outstanding_count(self) -> int:
-        """How many requests were accepted whose results the client has not fetched."""
+        """How many accepted requests have a result that the client has not fetched, or none yet."""
         return len(self._pending_requests) + len(self._results)
 
     @property
@@ -146,7 +148,7 @@ class Connection:
         return self._unfetched_bytes
 
     def receive_data(self, data: bytes) -> None:
-        """Add what the client wrote, in pieces of any size. After QUIT it is ignored."""
+        """Add bytes from the client, in pieces of any size; ignore them after QUIT."""
         if not self.has_quit:
             self._received_lines.extend(self._line_splitter.feed_data(data))
 
@@ -154,7 +156,7 @@ class Connection:
         """Return the next request; None if more data is needed.
 
         An `ImmediateRequest` must be answered before the next call, so that replies keep the order
-        of the commands (RuntimeError).
+        of the commands; otherwise that call raises RuntimeError.
         """
         if self._unanswered_request is not None:
             message = f"{self._unanswered_request} is not answered yet"
@@ -169,7 +171,7 @@ class Connection:
         return event
 
     def answer_request(self, reply: Reply) -> None:
-        """Answer the last `ImmediateRequest` (RuntimeError if there is none)."""
+        """Answer the last `ImmediateRequest`. Raises RuntimeError if none is unanswered."""
         if self._unanswered_request is None:
             message = "there is nothing to answer"
             raise RuntimeError(message)
@@ -179,7 +181,7 @@ class Connection:
     def finish_request(self, request: Request, result: Result) -> None:
         """Queue a request's result; the client fetches results in the order of these calls.
 
-        ValueError for a wrong number of extra fields, and for a request that is already finished.
+        Raises ValueError for a wrong number of extra fields, and if the request is finished already.
         """
         expected = _BACKGROUND_COMMANDS[request.command].failure_extras
         extras = result.extras or (expected if result.code else ())
@@ -198,7 +200,7 @@ class Connection:
             self._output.append(b"R\r\n")
 
     def data_to_send(self) -> bytes:
-        """Return the lines to be written, once."""
+        """Return the bytes to send to the client that earlier calls have not returned."""
         data = b"".join(self._output)
         self._output.clear()
         return data
@@ -271,18 +273,18 @@ def _check_parameter_count(expected: int, arguments: Sequence[str]) -> None:
 
 
 def _make_requests(command: str, arguments: Sequence[str]) -> list[Request]:
-    """Return a command's requests; those of several jobs have the ids `ID.0`, `ID.1` and so on."""
+    """Return a command's requests; for several jobs they have the request ids `ID.0`, `ID.1` and so on."""
     spec = _BACKGROUND_COMMANDS[command]
     _check_parameter_count(spec.parameter_count, arguments)
-    request_id, *rest = arguments
+    request_id, *parameters = arguments
     if not _REQUEST_ID.match(request_id):
         message = f"request id {quote_value(request_id)} is not an integer other than 0"
         raise _CommandError(message)
     if spec.check_arguments is not None:
-        spec.check_arguments(rest)
+        spec.check_arguments(parameters)
     if not spec.takes_job_list:
-        return [Request(command, request_id, (*rest,))]
-    job_ids = rest[0].split() or [""]
+        return [Request(command, request_id, (*parameters,))]
+    job_ids = parameters[0].split() or [""]
     if len(job_ids) > _MAX_JOB_IDS:
         message = f"expected at most {_MAX_JOB_IDS} job ids, {len(job_ids)} found"
         raise _CommandError(message)

@@ -66,7 +66,7 @@ _MAX_PROXY_SIZE: Final = 1024 * 1024
 
 @final
 class RequestHandler:
-    """Handles the requests of a client; `dry_run`: scripts are printed instead of run."""
+    """Handles the requests of a client. In a `dry_run`, START is written to stderr instead of run."""
 
     def __init__(self, batch_systems: BatchSystems, settings: Settings, *, dry_run: bool = False) -> None:
         self._batch_systems, self._settings, self._dry_run = batch_systems, settings, dry_run
@@ -87,7 +87,7 @@ class RequestHandler:
         }
 
     async def handle_request(self, request: Request) -> Result:
-        """Do what a request asks for and return its result. Raises nothing but a cancellation."""
+        """Carry out a request and return its result. Raises only `CancelledError`."""
         try:
             return await self._handlers[request.command](request)
         except JobIdError as error:
@@ -106,7 +106,7 @@ class RequestHandler:
         for warning in submission.warnings:
             log.warning("%s %s: %s", request.command, request.request_id, warning)
         try:
-            # The user's own values are checked first: an error after staging may be about ours.
+            # Checks the user's own values first: an error after staging may be about the staging script.
             build_request(submission.description)
         except IncarnationError as error:
             raise name_source_attribute(submission, error) from None
@@ -117,7 +117,7 @@ class RequestHandler:
                 return Result(1, "dry run: the script is shown, nothing was submitted")
             job_id = await system.submit_once(submission.key, staged.submit)
         except IncarnationError as error:
-            if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they have the staging script
+            if error.field == FIELD_BY_ATTRIBUTE["arguments"]:  # they contain the staging script
                 log.info("%s %s: %s", request.command, request.request_id, format_log_entry(error))
                 error.message = "the program's arguments and the names of its files are refused"
             raise name_source_attribute(submission, error) from None
@@ -172,8 +172,8 @@ class RequestHandler:
         ads = []
         for system in self._batch_systems.open_recorded_systems().values():
             target = system.target
-            records = [rec for rec in target.store.list_all_jobs() if rec.target == target.name]
-            job_ids = [rec.status.job_id for rec in records if rec.is_submitted]
+            records = [record for record in target.store.list_all_jobs() if record.target == target.name]
+            job_ids = [record.status.job_id for record in records if record.is_submitted]
             statuses = await target.statuses(job_ids, max_age=self._settings.max_age)
             ads += [
                 format_status_ad(status, held_as_idle=self._settings.held_as_idle)
@@ -189,7 +189,7 @@ class RequestHandler:
         return job_id, self._batch_systems[job_id.grid_type]
 
     async def _query_job(self, request: Request) -> tuple[JobId, BatchSystem, JobStatus | None, int]:
-        """Return a job, its status as of now, and the status number (0 if it is not known)."""
+        """Return a job, its current status, and the status number (0 if the job is not known)."""
         job_id, system = self._locate_job(request)
         status = await system.get_job_status(job_id.native_id, 0.0)
         return job_id, system, status, get_status_number(status) if status is not None else 0
@@ -234,7 +234,7 @@ class RequestHandler:
     # The proxy cache
 
     def handle_immediate(self, request: ImmediateRequest) -> Reply:
-        """Return the reply to a command that is answered at once."""
+        """Carry out a command of the proxy cache and return its reply."""
         match request.command, request.arguments:
             case "CACHE_PROXY_FROM_FILE", (proxy_id, path):
                 try:
@@ -265,18 +265,18 @@ class _StagedSubmission:
         return self._target.render_start_script(self._description)
 
     async def submit(self, key: str | None) -> str:
-        """Submit the job and return the batch system's id. A refused job leaves no proxy behind."""
+        """Submit the job and return the batch system's id; delete the proxy again if the job is refused."""
         target = self._target
         is_recorded = key is not None and target.store.find_by_key(target.name, key) is not None
         if self._proxy is None or is_recorded:
             return await target.submit(self._description, key=key)
-        self.render_script()  # raises what is wrong before anything is written
+        self.render_script()  # raises the errors of the description before a file is uploaded
         data = _read_proxy_file(self._proxy.path)
         await target.upload_file(io.BytesIO(data), f"{self._directory}/{PROXY_FILE_NAME}")
         try:
             return await target.submit(self._description, key=key)
         except ScriptCutError:
-            raise  # it may have been submitted
+            raise  # the job may have been submitted, and then needs its proxy
         except OSProfileError:
             with contextlib.suppress(OSProfileError):
                 await asyncio.shield(target.delete_path(self._directory))
@@ -294,11 +294,11 @@ def _refuse_action(job_id: JobId, system: BatchSystem, number: int) -> Result:
 
 
 def _read_proxy_file(path: str) -> bytes:
-    """Return the content of a proxy certificate on this machine; raises `AttributeRefusedError`."""
+    """Return the content of a proxy certificate. Raises `AttributeRefusedError` if it cannot be read."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO must not block
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 reason = "it is not a regular file"
             elif len(data := file.read(_MAX_PROXY_SIZE + 1)) > _MAX_PROXY_SIZE:
                 reason = f"it is larger than {_MAX_PROXY_SIZE} bytes"

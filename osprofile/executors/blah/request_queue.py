@@ -22,10 +22,7 @@ _CONCURRENCY_LIMITS: Final = {"BLAH_JOB_SUBMIT": 64, "BLAH_JOB_STATUS_ALL": 2, "
 
 @final
 class RequestQueue:
-    """Runs `handle_request` for each request as soon as its command's limit and `may_start()` allow it.
-
-    When `may_start()` becomes true again, its owner calls `start_waiting_requests`.
-    """
+    """Runs `handle_request` for each request as soon as its command's limit and `may_start()` allow."""
 
     def __init__(
         self, handle_request: Callable[[Request], Awaitable[None]], may_start: Callable[[], bool]
@@ -41,7 +38,7 @@ class RequestQueue:
         self._start_requests(request.command)
 
     def start_waiting_requests(self) -> None:
-        """Start those waiting requests that the limits and `may_start()` allow now."""
+        """Start waiting requests within the limits; call this when `may_start()` has become true again."""
         for command in self._waiting:
             self._start_requests(command)
 

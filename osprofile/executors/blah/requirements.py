@@ -1,4 +1,4 @@
-"""CERequirements: what a job requires, translated to fields (docs/protocols/blah.md, 4.5).
+"""The translation of CERequirements to fields (docs/protocols/blah.md, 4.5).
 
 Of the conjuncts, `a == v` gives A, `a >= v` gives A_MIN and `a <= v` gives A_MAX; `>` and `<` of a
 whole number give the next one. Any other conjunct is left out, with a warning.
@@ -20,7 +20,7 @@ _STRICT_BOUND_OFFSETS: Final = {">": 1, "<": -1}
 
 
 def translate_requirements(node: Expression, evaluator: Evaluator) -> tuple[dict[str, str], list[str]]:
-    """Return the values that an expression requires, by field name, and the warnings."""
+    """Return the values that an expression requires, by field name, and warnings for the log."""
     values: dict[str, str] = {}
     warnings = []
     for conjunct in _split_conjuncts(node):

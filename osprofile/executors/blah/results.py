@@ -1,7 +1,7 @@
 """The results of requests, and the texts in them.
 
 The number of fields of a result line is fixed for each command: HTCondor's gridmanager aborts at
-any other number. The table of commands in `protocol` has it (docs/protocols/blah.md, 1.4).
+any other number (docs/protocols/blah.md, 1.4). The table of commands in `protocol` has the numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STATUS_NAMES: Final = {
     COMPLETED: "Completed",
     HELD: "Held",
 }
-"""The numbers of BLAH's job states, and their names in messages."""
+"""The names of BLAH's status numbers in messages."""
 
 
 @final
@@ -44,17 +44,17 @@ class Result:
 
 
 def make_state_result(status: int, job_id: str, *, code: int = 1) -> Result:
-    """Return the result for a job whose state does not allow the command.
+    """Return the result for a job whose state the command does not change.
 
-    As in `Job Removed jobId pbs/20250101/7`. HOLD of a held job is a success: its code is 0.
+    Its text is as in `Job Removed jobId pbs/20250101/7`. HOLD of a held job succeeds, with code 0.
     """
     return Result(code, f"Job {STATUS_NAMES[status]} jobId {job_id}")
 
 
 def format_error(error: OSProfileError) -> str:
-    """Return an error on one line, for a result: HTCondor shows it to the user.
+    """Return an error on one line for a result, which HTCondor shows to the user.
 
-    The location in the site's profile is left out: that is for the log (`format_log_entry`).
+    The location in the site's profile is only for the log (`format_log_entry`).
     """
     return join_lines(failures.format_error(error))
 

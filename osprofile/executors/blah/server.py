@@ -1,8 +1,8 @@
 """The daemon: it serves one client on stdin and stdout.
 
-QUIT, the end of stdin, a client that is gone, or a signal ends it. It then closes its output at
-once (docs/protocols/blah.md, 2.2). The jobs go on. Running submissions get a moment to end; those
-that are cut off are in the record, where the next daemon finds them.
+QUIT, the end of stdin, a closed stdout, or a signal ends it. It then closes its output at once
+(docs/protocols/blah.md, 2.2). Jobs continue to run. Running submissions may take `Settings.linger`
+seconds to end; those that are cut off are in the job record, where the next daemon finds them.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Server:
         return 0
 
     async def _shut_down(self) -> None:
-        """Close the output, then wait for submissions; all other requests are cancelled."""
+        """Close the output, wait for submissions, and cancel all other requests."""
         self._request_queue.cancel_all_except("BLAH_JOB_SUBMIT")
         try:
             async with asyncio.timeout(self._settings.linger):
@@ -110,11 +110,11 @@ class Server:
         self._send_output()
 
     def _has_result_room(self) -> bool:
-        """Return whether there is room for more results; at the end nobody fetches them."""
+        """Return whether there is room for more results. Once stopping, there is: nobody fetches them."""
         return self._connection.unfetched_bytes < MAX_UNREAD_BYTES or self._stopping.is_set()
 
     def _send_output(self) -> None:
-        """Send what there is; stop reading as long as the client does not read."""
+        """Send the pending lines; read no more while the client leaves too many bytes unread."""
         self._output.send(self._connection.data_to_send())
         if self._output.unsent_bytes > MAX_UNREAD_BYTES and self._resume_task is None:
             self._input.pause_reading()

@@ -1,9 +1,9 @@
-"""The settings of a site, from TOML files and the command line.
+"""The settings of a site, from TOML files and the command line (docs/htcondor.md).
 
     map = { pbs = "torque" }        # GridType pbs means the profile torque
     held_as_idle = true             # a job held in the batch system is reported as idle
 
-HTCondor starts the daemon without arguments, so it finds the system's and the user's file itself.
+HTCondor starts the daemon without arguments, so it looks for these files by itself.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ _MAX_NUMBER: Final = 10**9
 class Settings:
     """The settings, each with its default. Times are in seconds.
 
-    `profiles` are directories that are searched for profiles first. `map` gives the profile of a
-    GridType that is not itself the name of a profile. `extra_submit_args` gives the options that
-    BatchExtraSubmitArgs may have, and the field of each (`submit_options`). `context` holds special
-    fields of all jobs, such as `"SSH:HOST" = "me@login"` for batch systems on another host. `store`
-    is the file of the job record (empty: the user's). `at_once` scripts of a batch system run at a
-    time. Jobs are polled every `fastest` to `slowest`, and a status is at most `max_age` old; a job
-    that the batch system does not know is lost after `grace`. When the client has gone, running
-    submissions have `linger` to end.
+    profiles: directories that are searched for profiles first
+    map: the profile of a GridType that is not itself the name of a profile
+    extra_submit_args: the options that BatchExtraSubmitArgs may have, and the field of each
+    context: special fields of all jobs, as `"SSH:HOST" = "me@login"` for batch systems on another host
+    store: the file of the job record; empty for the user's own
+    window: how many requests may be outstanding
+    at_once: how many scripts of one batch system may run at a time
+    fastest, slowest: the shortest and longest interval between two polls of the jobs
+    max_age: how old a reported status may be
+    grace: after this time a job that the batch system does not know is lost
+    linger: how long running submissions may continue when the client has gone
     """
 
     profiles: tuple[str, ...] = ()
@@ -60,7 +63,7 @@ class Settings:
     linger: float = 2.0
 
     def with_grid_types(self, pairs: Mapping[str, str]) -> Settings:
-        """Return the settings with further GridTypes."""
+        """Return the settings with `pairs` of a GridType and its profile added to `map`."""
         return replace(self, map=_validate_table("map", {**self.map, **pairs}))
 
 
@@ -71,7 +74,7 @@ def list_config_files() -> list[str]:
 
 
 def read_settings(path: str, settings: Settings) -> Settings:
-    """Return settings as changed by a file. Raises `SettingError`."""
+    """Return settings with the changes of a file. Raises `SettingError` if it has errors."""
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)

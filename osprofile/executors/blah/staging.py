@@ -120,17 +120,17 @@ while [ "$outputs" -gt 0 ]; do
 done
 exit "$status"
 """
-"""Arguments: the directory to run in (empty: the job's own); `y` if the program is to be copied; where
-new and changed files are to go (empty: nowhere); the number of inputs, and these; the number of
-outputs, their names in the job's directory and their targets; the program and its arguments. A file
-that cannot be copied ends the job by SIGKILL, so that it does not count as a success."""
+"""Its arguments: the directory to run in (empty: the job's own); `y` if the program is to be copied;
+the destination of new and changed files (empty: none); the number of inputs, and these; the number
+of outputs, and pairs of a name in the job's directory and its destination; the program and its
+arguments. A file that cannot be copied ends the job by SIGKILL, as a failure and not with an exit code."""
 
 
 def build_staged_job(submission: Submission, directory: str, *, has_proxy: bool) -> JobDescription:
-    """Return the job that runs a submission's program in the right directory and with its files.
+    """Return the job that runs a submission's program, by the staging script if that is needed.
 
     A job with input or output files runs in `directory`, which is its own; any other job runs in
-    Iwd. `has_proxy`: the proxy will be uploaded to `directory`.
+    Iwd. `has_proxy`: the proxy will be in `directory` when the job starts.
     """
     description = replace(submission.description, directory=directory)
     if has_proxy:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 MAX_AD_LENGTH: Final = 1024 * 1024
-"""Characters of a submit ad; blahpd ends itself at a longer one (docs/protocols/blah.md, 7.1)."""
+"""In characters, of a submit ad; blahpd exits at a longer one (docs/protocols/blah.md, 7.1)."""
 
 _MAX_INTEGER: Final = 2**63 - 1
 _MAX_PATH_SIZE: Final = 4096  # PATH_MAX of Linux
@@ -36,7 +36,7 @@ _TRUE_WORDS, _FALSE_WORDS = frozenset({"true", "yes", "1"}), frozenset({"false",
 class SubmitAd:
     """The attributes of a submit ad; their names are case-insensitive.
 
-    Expressions are evaluated. An attribute that is missing or undefined is None.
+    The getters evaluate expressions and return None for an attribute that is missing or undefined.
     """
 
     def __init__(self, ad: Ad) -> None:
@@ -57,8 +57,7 @@ class SubmitAd:
         ad, rest = parse_ad_prefix(text)
         submit_ad = cls(ad)
         if rest.strip():
-            text = quote_value(rest.strip(), 40)
-            submit_ad.warnings.append(f"text after the ad is ignored: {text}")
+            submit_ad.warnings.append(f"text after the ad is ignored: {quote_value(rest.strip(), 40)}")
         return submit_ad
 
     @property
@@ -92,13 +91,13 @@ class SubmitAd:
         value = self.evaluator.evaluate_attribute(name)
         if isinstance(value, Failure):
             raise self.make_refusal(name, value.reason or "its value is an error")
-        for text in value if isinstance(value, tuple) else (value,):
-            if isinstance(text, str) and not _is_encodable(text):
-                raise self.make_refusal(name, f"{quote_value(text)} is not valid UTF-8")
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, str) and not _is_encodable(item):
+                raise self.make_refusal(name, f"{quote_value(item)} is not valid UTF-8")
         return None if value is UNDEFINED else value
 
     def get_text(self, name: str) -> str | None:
-        """Return an attribute as text; numbers and booleans as a ClassAd writes them."""
+        """Return an attribute as text; a number or boolean becomes its text in a ClassAd."""
         value = self.get_value(name)
         if value is None or isinstance(value, str):
             return value
@@ -124,11 +123,11 @@ class SubmitAd:
         return None if not number else int(number)
 
     def get_rounded_amount(self, name: str) -> int | None:
-        """Return an attribute as an integer, rounded up; None for 0, which means the default."""
+        """Return an attribute as an integer, rounded up; None for 0, which means the site's default."""
         return math.ceil(self._get_number(name) or 0) or None
 
     def parse_value(self, name: str, parse: Callable[[str], _T]) -> _T | None:
-        """Return an attribute's text as parsed by one of the functions of `attribute_syntax`."""
+        """Return what `parse` makes of an attribute's text; its ValueError becomes a refusal."""
         text = self.get_text(name)
         if text is None:
             return None
@@ -138,7 +137,7 @@ class SubmitAd:
             raise self.make_refusal(name, str(error)) from None
 
     def get_file_names(self, name: str) -> list[str]:
-        """Return an attribute as names of files; it may be a text with commas, or a list."""
+        """Return an attribute as file names; its value may be a comma-separated text or a list."""
         value = self.get_value(name)
         if isinstance(value, tuple):
             if all(isinstance(item, str) for item in value):
@@ -147,19 +146,19 @@ class SubmitAd:
         return self.parse_value(name, attribute_syntax.split_file_list) or []
 
     def get_path(self, name: str) -> str | None:
-        """Return an attribute as a path that begins at Iwd."""
+        """Return an attribute as a path; a relative one is joined to Iwd."""
         path = self.get_text(name)
         return self.resolve_path(name, path) if path else None
 
     def resolve_path(self, name: str, path: str) -> str:
-        """Return the path that an attribute gave as one that begins at Iwd."""
+        """Return a path joined to Iwd if it is relative; `name` is the attribute, for the error."""
         resolved = posixpath.join(self.iwd, path) if self.iwd else path
         if len(resolved.encode()) >= _MAX_PATH_SIZE:
             raise self.make_refusal(name, f"a path of {len(resolved)} characters is too long")
         return resolved
 
     def make_refusal(self, name: str, reason: str, hint: str = "") -> AttributeRefusedError:
-        """Return the error about an attribute."""
+        """Return the error that an attribute is refused for `reason`."""
         return AttributeRefusedError(f"attribute {name}: {reason}", attribute=name, hint=hint)
 
     def _get_number(self, name: str) -> int | float | None:

@@ -2,9 +2,9 @@
 
     { "--qos" = "QOS", "-C" = "FEATURES", "--exclusive" = "SHARED=no" }
 
-is the list of such a site: an option and the profile's field that gets its value, or an option
-without a value and the value that the field gets. So a value is checked like any other, and the
-profile decides where it stands in a script.
+is an example of a site's setting. An option maps to the field of the profile that gets its value,
+an option without a value to FIELD=VALUE. So a value is checked like that of any other field, and
+the profile decides where it stands in a script.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 def parse_submit_options(text: str, accepted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return the field and the value of each option in a text, which is split as a shell does.
+    """Return the field and the value of each option in a text, which is split as by a shell.
 
-    A value follows `=`, a blank, or an option of one letter directly. Raises ValueError for an
-    option that is not accepted.
+    A value follows `=` or a blank, or directly an option of one letter. Raises ValueError for an
+    option that is not accepted, and for a missing or superfluous value.
     """
     options = {}
     words = iter(shlex.split(text))
     for word in words:
         option, value = _split_option(word, accepted)
-        field, equals, fixed = accepted[option].partition("=")
+        field, equals, fixed_value = accepted[option].partition("=")
         if equals and value is not None:
             message = f"the option {option} takes no value, but {quote_value(word, 40)} has one"
             raise ValueError(message)
         if not equals and value is None and (value := next(words, None)) is None:
             message = f"the option {option} needs a value"
             raise ValueError(message)
-        options[option] = (field, fixed if equals else str(value))
+        options[option] = (field, fixed_value if equals else str(value))
     return options
 
 

@@ -12,10 +12,12 @@ from the users of other hosts.
 
 from osprofile.executors.blah.classad.evaluator import Evaluator
 from osprofile.executors.blah.classad.nodes import (
+    UNDEFINED,
     Ad,
     Call,
     Conditional,
     Expression,
+    Failure,
     ListExpression,
     Literal,
     OperatorChain,
@@ -24,7 +26,7 @@ from osprofile.executors.blah.classad.nodes import (
     Unary,
 )
 from osprofile.executors.blah.classad.parser import parse_ad, parse_ad_prefix, parse_expression
-from osprofile.executors.blah.classad.values import UNDEFINED, Failure, Scope, Value
+from osprofile.executors.blah.classad.values import Scope, Value
 from osprofile.executors.blah.classad.writer import unparse, write_ad
 
 __all__ = [

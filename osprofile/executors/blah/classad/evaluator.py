@@ -16,11 +16,13 @@ from osprofile.executors.blah.classad.functions import (
     describe_call_error,
 )
 from osprofile.executors.blah.classad.nodes import (
+    UNDEFINED,
     Ad,
     Attribute,
     Call,
     Conditional,
     Expression,
+    Failure,
     ListExpression,
     Literal,
     OperatorChain,
@@ -29,13 +31,7 @@ from osprofile.executors.blah.classad.nodes import (
     Unary,
 )
 from osprofile.executors.blah.classad.operators import BINARY_OPERATORS, apply_unary, to_condition
-from osprofile.executors.blah.classad.values import (
-    UNDEFINED,
-    Failure,
-    Scope,
-    describe_type,
-    find_exceptional_value,
-)
+from osprofile.executors.blah.classad.values import Scope, describe_type, find_exceptional_value
 
 if TYPE_CHECKING:
     from osprofile.executors.blah.classad.values import Value

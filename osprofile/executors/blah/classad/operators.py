@@ -6,11 +6,9 @@ import math
 from operator import add, and_, eq, ge, gt, le, lt, mul, ne, or_, sub, xor
 from typing import TYPE_CHECKING, Final
 
+from osprofile.executors.blah.classad.nodes import UNDEFINED, Failure, Undefined
 from osprofile.executors.blah.classad.values import (
-    UNDEFINED,
-    Failure,
     Scope,
-    Undefined,
     describe_type,
     find_exceptional_value,
     make_type_failure,

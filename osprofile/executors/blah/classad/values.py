@@ -10,18 +10,6 @@ from osprofile.executors.blah.classad.nodes import UNDEFINED, Failure, Undefined
 if TYPE_CHECKING:
     from osprofile.executors.blah.classad.nodes import Ad
 
-__all__ = [
-    "UNDEFINED",
-    "Failure",
-    "Scope",
-    "Undefined",
-    "Value",
-    "describe_type",
-    "find_exceptional_value",
-    "make_type_failure",
-    "wrap_int64",
-]
-
 
 @final
 @dataclass(frozen=True, slots=True)
