@@ -334,7 +334,7 @@ class RotatedLog:
         return True
 
     def _open_at_start(self, name: str) -> FollowedFile | None:
-        """Open a file and go to the offset where reading begins; return None if it cannot be newer_file."""
+        """Open a file and go to the offset where reading begins; return None if it cannot be opened."""
         try:
             file = FollowedFile(name, self._block_size)
             head = file.read_head()
