@@ -308,9 +308,8 @@ def run_command_line(argv: Sequence[str]) -> int:
         return 0
     try:
         log = ForkLog(_find_log_path(argv))
-        os.close(
-            open_regular_file(log.path, APPEND_FLAGS)
-        )  # an unusable log is an error now, not at the first job
+        # An unusable log is an error now, not at the first job.
+        os.close(open_regular_file(log.path, APPEND_FLAGS))
         record = WatchRecord(f"{log.path}.watched.{os.getuid()}")
     except EventError as error:
         sys.stderr.write(f"osprofile-fork-starter: {error}\n")
