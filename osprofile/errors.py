@@ -1,14 +1,14 @@
 """The exceptions of osprofile, and how problems are formatted.
 
     OSProfileError
-     +- NotFoundError                 what was asked for does not exist            exit code 2
+     +- NotFoundError                 a requested item does not exist              exit code 2
      |   +- ProfileNotFoundError
      |   +- TemplateNotFoundError     a template, or a variation of one
      |   +- ApplicationNotFoundError
      |   +- StorageNotFoundError
-     |   +- JobNotFoundError          neither the batch system nor its own record knows it
-     +- InvalidProfileError           a profile is wrong: all problems at once     exit code 3
-     +- CasesError                    a profile's golden cases are wrong: all at once   exit code 3
+     |   +- JobNotFoundError          neither the batch system nor a record knows it
+     +- InvalidProfileError           a profile is invalid; has all its problems   exit code 3
+     +- CasesError                    a profile's golden cases are invalid; has all errors   exit code 3
      +- IncarnationError              a request cannot be incarnated               exit code 1
      |   +- MissingValueError         a field has no value
      |   +- NotSettableError          a request sets a field that it may not set
@@ -17,8 +17,8 @@
      +- JavaRegexError                Java refuses the pattern, or it is not supported   exit code 3
      |   +- JavaRegexTimeoutError     matching took longer than its deadline       exit code 1
      +- TargetError                   an operation on a target system failed       exit code 1
-         +- ScriptError               a script could not be run at all, or was ended
-         |   +- ScriptCutError        it did not finish: what it did is unknown
+         +- ScriptError               a script could not be run, or was stopped
+         |   +- ScriptCutError        it did not finish: its effects are unknown
          |       +- ScriptTimeoutError   it took longer than its time limit
          +- ScriptFailedError         a script failed; has the batch system's message
          +- OutputError               a script's output does not match the profile's pattern
@@ -31,7 +31,7 @@
          +- ClassAdError              a ClassAd that cannot be read
          +- AttributeRefusedError     an attribute of a job has an unusable value
          +- JobIdError                a malformed job id
-     +- SettingError                  an executor's setting is wrong               exit code 2
+     +- SettingError                  an executor's setting is invalid             exit code 2
      +- EventError                    the event generator cannot start, or an event cannot be written   exit code 1
 
 A command that passes on the exit code of a script or a program ends with 125 for all of them.
@@ -73,7 +73,7 @@ class Problem(NamedTuple):
 def format_message(message: str, location: Location | None = None, hint: str = "") -> str:
     """Return the lines of one message: location, message, source line with a caret, hint.
 
-    Characters that a terminal would act on, as names in a document may have, become U+FFFD.
+    Unprintable characters become U+FFFD: a terminal would act on those in a document's names.
     """
     lines = [f"{location}: {message}" if location else message]
     if location:
@@ -84,20 +84,17 @@ def format_message(message: str, location: Location | None = None, hint: str = "
 
 
 def replace_unprintable(text: str, keep: str = "") -> str:
-    """Return `text` with U+FFFD for each character that a terminal would act on.
-
-    Those are the characters that are not printable, except the ones in `keep`.
-    """
+    """Return `text` with U+FFFD for each unprintable character that is not in `keep`."""
     return "".join(c if c.isprintable() or c in keep else "\ufffd" for c in text)
 
 
 def escape_unprintable(text: str, keep: str = "") -> str:
-    """Return `text` with a Python escape for each character that `replace_unprintable` replaces."""
+    """Return `text` with a Python escape for each unprintable character that is not in `keep`."""
     return "".join(c if c.isprintable() or c in keep else repr(c)[1:-1] for c in text)
 
 
 def quote_value(value: str, max_length: int = 80) -> str:
-    """Return a value quoted for a message: on one line, escaped, and cut if it is long."""
+    """Return a value quoted for a message: on one line, escaped, and truncated if it is long."""
     return repr(value) if len(value) <= max_length else f"{value[:max_length]!r}... ({len(value)} characters)"
 
 
@@ -107,9 +104,9 @@ def quote_name(name: str) -> str:
 
 
 def suggest_names(name: str, candidates: Iterable[str]) -> str:
-    """Return a hint with the candidates most similar to `name`; if none is, with all of them.
+    """Return a hint with the candidates similar to `name`, or with all (up to 30) if none is similar.
 
-    The empty string if there are no candidates.
+    Return the empty string if there are no candidates.
     """
     from difflib import get_close_matches  # late: needed only for errors, and slow to import
 
@@ -130,8 +127,10 @@ def _join_with_or(names: Sequence[str]) -> str:
 class OSProfileError(Exception):
     """The base class of all exceptions of this package.
 
-    `message` is one sentence; `location` is the place in a profile that the error is about, or
-    None; `hint` says what to do, or is empty. `exit_code` is the exit code of a command.
+    - `message`: one sentence
+    - `location`: the location in a profile that the error is about, or None
+    - `hint`: what to do, or empty
+    - `exit_code`: the exit code of a command that fails with this error
     """
 
     exit_code: ClassVar[int] = 1
@@ -173,7 +172,7 @@ class JobNotFoundError(NotFoundError):
 
 
 class InvalidProfileError(OSProfileError):
-    """A profile is wrong; `problems` has all its problems, in the order of the document."""
+    """A profile is invalid; `problems` has all its problems, in the order of the document."""
 
     exit_code = 3
 
@@ -247,7 +246,7 @@ class JavaRegexError(OSProfileError):
 
 
 class JavaRegexTimeoutError(JavaRegexError):
-    """Matching took longer than its deadline allows (1 s, and 1 s more a megabyte)."""
+    """Matching took longer than its deadline allows (1 s, plus 1 s per megabyte)."""
 
     exit_code = 1
 
@@ -265,14 +264,15 @@ class ScriptCutError(ScriptError):
 
 
 class ScriptTimeoutError(ScriptCutError):
-    """A script exceeded its time limit and was killed; what it did until then remains."""
+    """A script exceeded its time limit and was killed; its effects until then remain."""
 
 
 class ScriptFailedError(TargetError):
     """A script ended with an exit status other than 0.
 
-    `template` is the template that the script was made from; `exit_status` is 128+n for signal n; `output` is
-    what the script printed, which is mostly the batch system's own message.
+    - `template`: the name of the script's template
+    - `exit_status`: 128+n for signal n
+    - `output`: what the script printed, usually the batch system's message
     """
 
     def __init__(
@@ -301,11 +301,11 @@ class MonitorError(TargetError):
 
 
 class AlreadyRegisteredError(MonitorError):
-    """The job's events are already delivered to somebody else."""
+    """The job's events are already delivered to another caller."""
 
 
 class NotRegisteredError(MonitorError):
-    """Nobody is registered for the job's events."""
+    """No caller is registered for the job's events."""
 
 
 class RequestError(OSProfileError):

@@ -8,12 +8,13 @@ from os import path as paths
 
 
 def atomic_write(path: str, data: bytes) -> None:
-    """Write a file so that it has either its old content or the new one at any time.
+    """Write a file so that a reader sees either its old content or the new one, whole.
 
     The mode of an existing file is kept; a symbolic link is replaced, not followed. Raises
     `OSError` with this path as its file name.
     """
     directory, name = paths.split(path)
+    # The name is truncated: with the suffix it must not exceed the usual limit of 255 bytes.
     temporary_path = paths.join(directory, f".{name[:64]}.{os.urandom(4).hex()}.new")
     try:
         descriptor = os.open(temporary_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -30,7 +31,7 @@ def atomic_write(path: str, data: bytes) -> None:
             os.unlink(temporary_path)
             raise
     except OSError as error:
-        error.filename, error.filename2 = path, None  # the user does not know the temporary file
+        error.filename, error.filename2 = path, None  # the user does not know the temporary path
         raise
 
 

@@ -6,6 +6,7 @@ are computed on demand: only messages need them.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple, final
 
@@ -49,7 +50,7 @@ class Source:
         return line, len(before.decode("utf-8", "replace")) + 1
 
     def get_line_offset(self, line: int) -> int:
-        """Return the byte offset of a line's start; behind the last line, the document's end."""
+        """Return the byte offset of a line's start; after the last line, the document's end."""
         starts = self._get_line_starts()
         return starts[line - 1] if 0 < line <= len(starts) else len(self.data)
 
@@ -83,14 +84,14 @@ class Location(NamedTuple):
         return self.source.get_line_and_column(self.offset)[1]
 
     def format_excerpt(self, width: int = 100) -> str:
-        """Return the source line and, on a second line, a caret under this location.
+        """Return two lines: the source line, and a caret under this location.
 
-        Of a long line, about `width` characters around the location are shown. Control characters
+        A long line is reduced to about `width` characters around the location. Control characters
         stay: `errors.format_message` replaces them in the whole message.
         """
         line, column = self.source.get_line_and_column(self.offset)
         line_text = self.source.get_line_text(line)
-        # A document may be one line of megabytes: only what may be shown is processed.
+        # A document may be one line of megabytes: process only the part that may be shown.
         window_start, window_end = max(0, column - 1 - width), column + width
         text = line_text[window_start:window_end]
         caret = len(text[: column - 1 - window_start].expandtabs(_TAB_STOP))
@@ -116,8 +117,8 @@ class SourceText:
     """A text of a document with the location of each character.
 
     `anchors` has (offset in `text`, byte offset in the source) at the start of each run of
-    characters that are contiguous in the source: after each line end, entity, CDATA mark. It may
-    be a function, which is called when a location is first needed.
+    characters that are contiguous in the source: after each line end, entity and CDATA marker. It may
+    be a function, which is called when a location is first needed: that takes a second parse.
     """
 
     __slots__ = ("_anchors", "source", "text")
@@ -140,8 +141,8 @@ class SourceText:
         return self._anchors
 
     def get_location(self, offset: int = 0) -> Location:
-        """Return the location of the character at `offset`; the text's length stands for its end."""
-        index = bisect_right(self.anchors, (offset, 1 << 62)) - 1
+        """Return the location of the character at `offset`; the text's length is allowed and means its end."""
+        index = bisect_right(self.anchors, (offset, sys.maxsize)) - 1  # the last anchor at or before `offset`
         if index < 0:
             return Location(self.source, self.anchors[0][1] if self.anchors else 0)
         anchor, byte_offset = self.anchors[index]

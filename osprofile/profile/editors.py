@@ -1,7 +1,8 @@
-"""The schemas for editors: the XSDs, a catalog, and the settings that make an editor use them."""
+"""Provide the schemas for editors: the XSDs, a catalog, and the settings that an editor needs."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from os import path
@@ -27,12 +28,12 @@ SCHEMA_NAMESPACES: Final[Mapping[str, str]] = {
 
 
 def list_schema_files() -> list[str]:
-    """Return the names of all files."""
+    """Return the names of the schemas and of the catalog."""
     return [*SCHEMA_NAMESPACES, CATALOG_NAME]
 
 
 def read_schema_file(name: str) -> bytes:
-    """Return the content of one of the files. Raises `NotFoundError`."""
+    """Return the content of a schema or of the catalog. Raises `NotFoundError` for another name."""
     if name not in list_schema_files():
         raise NotFoundError(
             f"there is no schema {quote_value(name)}", hint=suggest_names(name, list_schema_files())
@@ -42,10 +43,10 @@ def read_schema_file(name: str) -> bytes:
 
 
 def copy_schema_files(directory: str) -> list[str]:
-    """Write all files to a directory, which is created; return the paths of the new files.
+    """Write the schemas and the catalog to a directory; return the paths of the new files.
 
-    Existing files with the same content are kept. Raises `FileExistsError` for one with another
-    content, before anything is written, and `OSError`.
+    The directory is created if it is missing. Files with the same content are kept. Raises
+    `FileExistsError` for a file with different content, before anything is written, and `OSError`.
     """
     contents = {path.join(directory, name): read_schema_file(name) for name in list_schema_files()}
     missing = [file for file in contents if not path.lexists(file)]
@@ -53,7 +54,7 @@ def copy_schema_files(directory: str) -> list[str]:
         with open(file, "rb") as existing_file:
             if existing_file.read() != contents[file]:
                 raise FileExistsError(
-                    17, "another file is there: remove it, or choose another directory", file
+                    errno.EEXIST, "a different file exists: remove it, or choose another directory", file
                 )
     os.makedirs(directory, exist_ok=True)
     for file in missing:

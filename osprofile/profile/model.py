@@ -57,10 +57,11 @@ class Tag(NamedTuple):
 class Field(NamedTuple):
     """A variable of a template (OS Profile 0.3, 2.3).
 
-    `minimum` and `maximum` are the limits of a number, or None. `default` is used if the request
-    has no value; `value` is fixed and overrides the request. `pattern_text` is a Java regular
-    expression that the whole value must match, `type` is the value's type. `declarations` are those
-    that `merge_declaration` merged; empty for a field as a document declares it.
+    - `minimum`, `maximum`: the limits of a number, or None
+    - `default`: the value if the request has none; `value`: a fixed value, which overrides the request
+    - `settable`: whether a request may set the field
+    - `pattern_text`: a Java regular expression that the whole value must match
+    - `declarations`: those that `merge_declaration` merged; empty for a field as a document declares it
     """
 
     name: str
@@ -94,15 +95,15 @@ class Field(NamedTuple):
         return child.source_text.get_location() if child is not None else self.location
 
     def find_declaration(self, attribute: str) -> Field:
-        """Return the declaration that the value of an attribute (`minimum`, `type`, ...) is from."""
+        """Return the merged declaration from which an attribute (`minimum`, `type`, ...) has its value."""
         value = getattr(self, attribute)
         return next((d for d in self.declarations if getattr(d, attribute) == value), self)
 
     def merge_declaration(self, other: Field) -> Field | None:
         """Return the field with the strictest limits and type of both declarations.
 
-        What one of them lacks (Default, tags, pattern) is taken from the other. None if they differ
-        in anything else: then no single field satisfies both.
+        What one of them lacks (Default, tags, pattern) is taken from the other. Return None if they
+        differ in anything else: then no single field satisfies both.
         """
         merged = _merge_fields(self, other)
         if merged.comparison_key() != _merge_fields(other, self).comparison_key():
@@ -110,10 +111,9 @@ class Field(NamedTuple):
         return merged._replace(declarations=(*(self.declarations or (self,)), other))
 
     def comparison_key(self) -> tuple[object, ...]:
-        """Return all that decides about a value: equal for two declarations with the same effect."""
-        limits = (self.minimum, self.maximum)
+        """Return all that affects a value: equal for two declarations with the same effect."""
         return (
-            limits,
+            (self.minimum, self.maximum),
             _list_tag_pairs(self.tags),
             self.default,
             self.value,
@@ -148,7 +148,7 @@ def _list_tag_pairs(tags: Iterable[Tag]) -> tuple[tuple[str, str], ...]:
 
 @final
 class StaticScript(NamedTuple):
-    """A script that is written once to the BIN directory and run with `arguments` (OS Profile 0.3, 2.2)."""
+    """A script that is written once to the directory of BIN and run with `arguments` (OS Profile 0.3, 2.2)."""
 
     file_name: str
     arguments: SourceText
@@ -157,7 +157,7 @@ class StaticScript(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where the element stands."""
+        """The location of the element."""
         return self.element.location
 
 
@@ -220,7 +220,7 @@ def _format_variations(names: Sequence[str]) -> str:
 
 @final
 class Storage(NamedTuple):
-    """A file space: `template` makes the path of its directory (OS Profile 0.3, 3)."""
+    """A file space: the script of `template` is the path of its directory (OS Profile 0.3, 3)."""
 
     name: str
     template: str
@@ -283,8 +283,8 @@ Entity = TypeVar("Entity", Template, Storage, Application, Field)
 class Profile:
     """A resolved profile: a document with everything inherited through `extends` (OS Profile 0.3, 1).
 
-    `documents` is the chain, the profile's own document first. Of entities with the same name the
-    nearest one counts, whole; global fields likewise, field by field.
+    `documents` is the chain, the profile's own document first. An entity replaces the
+    inherited one of the same name as a whole; so does a global field.
     """
 
     __slots__ = (
@@ -337,8 +337,8 @@ class Profile:
     def get_application(self, name: str, version: str | None = None) -> Application:
         """Return the application by ApplicationName and ApplicationVersion (OS Profile 0.3, 4).
 
-        Without a version, the highest one (compared number by number: 1.10 is above 1.9).
-        Of two with the same name and version, the nearer one. Raises `ApplicationNotFoundError`.
+        Without a version, return the highest one (compared number by number: 1.10 is above 1.9).
+        Of two with the same name and version, return the nearer one. Raises `ApplicationNotFoundError`.
         """
         declared = [a for d in self.documents for a in d.applications.values()]
         candidates = [
@@ -381,6 +381,8 @@ def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:
     """
     import re
 
+    # Ranks: 0 a pre-release, 1 the end of the version, 2 other text, 3 a number. Of two numbers without
+    # leading zeros the longer one is greater; `int` refuses more than 4,300 digits.
     def get_part_key(part: str) -> tuple[int, int, str]:
         if part.isdecimal():
             number = part.lstrip("0")

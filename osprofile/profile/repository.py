@@ -1,6 +1,6 @@
 """Find profiles by name and resolve what they extend (OS Profile 0.3, 1).
 
-The search path, first match wins: given directories (`--profiles`), `$OSPROFILE_PATH`, the user's
+The search path, in which the first match wins: the directories of `--profiles`, `$OSPROFILE_PATH`, the user's
 configuration, `/etc/osprofile/profiles`, installed packages with an entry point of the group
 `osprofile.profiles`, the bundled profiles. In a directory, the profile `pbs` is
 `pbs/profile.xml` or `pbs.xml`.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from os import path as paths  # to import pathlib takes a tenth of a command's start
+from os import path as paths  # importing pathlib takes a tenth of a command's start
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, quote_value, suggest_names
@@ -61,7 +61,7 @@ def _entry_point_directories() -> Iterator[str]:
 
 
 def _may_have_entry_points() -> bool:
-    """Return whether importlib.metadata may find any: to import it takes as long as to start."""
+    """Return whether there may be entry points: importing importlib.metadata doubles a command's start."""
     group = ENTRY_POINT_GROUP.encode()
     for import_path in sys.path:
         try:
@@ -92,17 +92,19 @@ class Repository:
         self, directories: Iterable[str | PathLike[str]] = (), *, use_standard_path: bool = True
     ) -> None:
         own_directories = [os.fspath(directory) for directory in directories]
-        self._pending = iter_search_path(own_directories) if use_standard_path else iter(own_directories)
+        self._remaining_directories = (
+            iter_search_path(own_directories) if use_standard_path else iter(own_directories)
+        )
         self._known_directories: list[str] = []
         self._documents: dict[str, Document] = {}
         self._profiles: dict[str, Profile] = {}
 
     def iter_directories(self) -> Iterator[str]:
-        """Yield the directories of the search path, each found when it is needed."""
+        """Yield the directories of the search path lazily: looking for entry points takes long."""
         index = 0
         while True:
             if index == len(self._known_directories):
-                directory = next(self._pending, None)
+                directory = next(self._remaining_directories, None)
                 if directory is None:
                     return
                 self._known_directories.append(directory)
@@ -125,7 +127,7 @@ class Repository:
         return path
 
     def load(self, name: str) -> Profile:
-        """Return the resolved profile of that name, which cannot be a path.
+        """Return the resolved profile of that name; a path is refused, so a name may come from a request.
 
         Raises `ProfileNotFoundError`, and `InvalidProfileError` with all problems.
         """
@@ -168,7 +170,7 @@ class Repository:
         return profile
 
     def resolve_chain(self, document: Document, path: str | None) -> list[Document]:
-        """Return a document and all that it extends, nearest first; see `resolve_document`.
+        """Return a document and all that it extends, nearest first; arguments as of `resolve_document`.
 
         A document that extends its own name extends the next one of that name on the search path.
         Raises `InvalidProfileError`.
@@ -192,7 +194,7 @@ class Repository:
             further, hint = "", self._format_missing_hint(extends)
             if child.name == extends:
                 further = "further "
-                hint = "leave extends out: the search path has no other profile of this name"
+                hint = "remove the attribute extends: the search path has no other profile of this name"
             message = (
                 f"profile {child.name} extends {quote_value(extends)}, and there is no {further}"
                 f"profile of that name: {_format_chain(chain)} -> {extends}"
@@ -207,7 +209,7 @@ class Repository:
     def _read_named_document(self, path: str, name: str) -> Document:
         document = self.read_document(path)
         if document.name != name:
-            message = f"this file is looked up as profile {name!r}, but calls itself {document.name!r}"
+            message = f"this file was found as profile {name!r}, but its name is {document.name!r}"
             hint = f'write name="{name}", or rename the file'
             location = document.element.locate_attribute("name")
             raise InvalidProfileError([Problem("OSP108", message, location, hint)])
@@ -263,7 +265,7 @@ def _format_chain(chain: Sequence[Document]) -> str:
 def read_profile_bytes(path: str) -> bytes:
     """Return the bytes of a document. Raises `ProfileNotFoundError`.
 
-    Of a document that is too large, only as much is read as is needed to notice this.
+    Reads at most one byte more than `tree.MAX_BYTES`, so that the reader refuses a larger document.
     """
     try:
         with open(path, "rb") as file:

@@ -1,8 +1,8 @@
 """Validate documents against the schemas and explain the errors.
 
-libxml2 (through lxml) decides, since it is fast. xmlschema, which is slow to import, explains the
-errors of an invalid document, since its messages are better; only libxml2 says what is allowed at
-a place.
+libxml2 (through lxml) validates, since it is fast. xmlschema, which is slow to import, explains the
+errors of an invalid document, since its messages are better. Only libxml2 says which elements are
+allowed at a position.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SCHEMA_CODE: Final = "OSP104"
 MAX_EXPLAINED_ERRORS: Final = 500
 """The most errors of a document that are explained: finding the element of an error takes time in
-proportion to the elements of the document, and nobody reads more."""
+proportion to the size of the document, and nobody reads more."""
 _NAMESPACE_PREFIXES: Final = {
     PROFILE_NAMESPACE: "osp:",
     IDB_NAMESPACE: "idb:",
@@ -101,7 +101,8 @@ def validate_document(root: Element) -> list[Problem]:
 def _collect_errors(
     root: Element, document: etree._Element, schema: etree.XMLSchema
 ) -> list[tuple[Element, str]]:
-    """Return the messages of libxml2 with our elements: both trees have the same order."""
+    """Return the messages of libxml2 with the elements that they are about."""
+    # Both trees have the same elements in the same order.
     element_by_node = dict(zip(document.iter("*"), root.iter_elements(), strict=True))
     prefixes = {p: uri for node in element_by_node for p, uri in node.nsmap.items() if p}
     xpath = document.getroottree().xpath
@@ -118,10 +119,11 @@ def _explain_errors(root: Element, errors: list[tuple[Element, str]]) -> list[Pr
         if match := re.search(_EXPECTED_ELEMENTS, message):
             expected_children[element] = _shorten_namespaces(match[1])
         elif "is not expected" in message:
-            expected_children[element] = "nothing more"
+            expected_children[element] = "nothing else"
     problem_by_key: dict[tuple[int, str], Problem] = {}
     for problem in islice(_explain_by_xmlschema(root, expected_children), MAX_EXPLAINED_ERRORS):
         location = problem.location or root.location
+        # xmlschema reports some errors twice, in messages that begin alike.
         problem_by_key.setdefault((location.offset, problem.message[:20]), problem)
     # xmlschema accepts some documents that libxml2 refuses (no-break spaces, an unknown xsi:type).
     return list(problem_by_key.values()) or [
@@ -144,7 +146,7 @@ def _explain_by_xmlschema(root: Element, expected_children: Mapping[Element, str
         for error in schema.iter_errors(resource):
             element = element_by_node.get(error.elem, root) if error.elem is not None else root
             yield _convert_error(element, error, expected_children)
-    except xmlschema.XMLSchemaException:
+    except xmlschema.XMLSchemaException:  # it cannot process the document: libxml2's messages must do
         return
 
 
@@ -176,7 +178,7 @@ def describe_invalid_limit(element: Element) -> Problem:
 
 
 def _locate_stray_text(element: Element) -> Location:
-    """Return the location of the first character that is not XML white space."""
+    """Return the location of the first character of an element's text that is not XML white space."""
     text = element.source_text
     return text.get_location(len(text.text) - len(text.text.lstrip(" \t\r\n")))
 
@@ -218,5 +220,5 @@ def _describe_unknown_attribute(element: Element, namespace: str | None, name: s
 
 
 def _shorten_namespaces(message: str) -> str:
-    """Replace each `{namespace}` of ours by its usual prefix."""
+    """Replace each `{namespace}` of a profile by its usual prefix."""
     return re.sub(_CLARK_NAMESPACE, lambda m: _NAMESPACE_PREFIXES.get(m[1], m[0]), message)

@@ -44,8 +44,8 @@ _EXAMPLE_APPLICATION: Final = """\
 def render_skeleton(name: str, parent: Profile) -> str:
     """Return the document of a new profile that extends another without changing anything.
 
-    It has each settable global field of the parent in a comment. The document is valid whichever
-    comments are opened. Raises `NotFoundError` for a name that is not allowed.
+    Each settable global field of the parent is in a comment; the document stays valid if any of them
+    is uncommented. Raises `NotFoundError` for a name that is not allowed.
     """
     if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
         message = f"profile name {quote_value(name)} is not allowed"
@@ -80,9 +80,9 @@ def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
      directory of $OSPROFILE_PATH. Then:
 
        incarnate lint {name}       what is wrong with it
-       incarnate show -p {name}    what is in force, and where each part of it stands
+       incarnate show -p {name}    the resolved profile, and where each part of it is defined
        incarnate START -p {name}   the script that starts a job
-       incarnate schema{" " * len(name)}      what makes an editor know profiles
+       incarnate schema{" " * len(name)}      the schemas, and the settings for editors
 
      An inherited item is replaced by one of the same kind and name, whole. To change a field, open
      its comment: remove the line that begins it and the line that ends it. -->"""
@@ -94,7 +94,7 @@ def _global_field_lines(fields: list[Field]) -> Iterator[str]:
     yield "  <idb:Template>"
     for field in fields:
         lines = [*format_fields([field])]
-        if not any("--" in line for line in lines):  # not allowed in a comment
+        if not any("--" in line for line in lines):  # XML does not allow it in a comment
             yield from ("    <!--", *lines, "    -->")
     yield "  </idb:Template>"
 

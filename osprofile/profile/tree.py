@@ -1,8 +1,8 @@
 """Parse XML to a tree with the location of each element, attribute and character.
 
-It is parsed by expat, because lxml reports lines but not columns. The parser is hardened: UTF-8
-only, no document type and thus only the five entities of XML, no network access, bounded size,
-depth and attributes.
+expat parses it, because lxml reports lines but not columns. The parser is hardened: UTF-8 only,
+no document type and thus only the five entities of XML, no network access, and limits on size,
+depth, attributes and elements.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Element:
 
 
 def _compute_anchors(raw: bytes, offset: int) -> OffsetAnchors:
-    """Return the anchors of an attribute's value: an entity is one character of it."""
+    """Return the anchors of an attribute's value, in which an entity or CR LF is one character."""
     anchors, characters, entity_end = [(0, offset)], 0, 0
     for match in re.finditer(_ENTITY_PATTERN, raw):
         characters += len(raw[entity_end : match.start()].decode())
@@ -147,9 +147,9 @@ def raise_problem(source: Source, offset: int, code: str, message: str, hint: st
 
 
 def decode_source(name: str, data: bytes) -> Source:
-    """Return the source of a document's bytes: bounded, UTF-8, the byte order mark removed.
+    """Return the source of a document's bytes without a byte order mark.
 
-    Raises `InvalidProfileError`.
+    Raises `InvalidProfileError` if they are too many, or not UTF-8.
     """
     if len(data) > MAX_BYTES:
         message = f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
@@ -207,7 +207,7 @@ class _TreeBuilder:
         self.stack: list[Element] = []
         self.element_count = 0
         self.parser = parser = expat.ParserCreate(namespace_separator="}")
-        parser.buffer_size = max(len(source.data), 1)
+        parser.buffer_size = max(len(source.data), 1)  # one call of the handler for each text
         parser.buffer_text = True
         parser.StartElementHandler = self.handle_start
         parser.EndElementHandler = self.handle_end
@@ -266,7 +266,7 @@ class _TreeBuilder:
             )
 
     def suggest_remedy(self, error: expat.ExpatError) -> str:
-        """Return a hint: the usual cause of an error of expat."""
+        """Return a hint with the usual cause of an error of expat."""
         reason = expat.ErrorString(error.code) or ""
         if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
             return self.explain_invalid_token(max(self.parser.ErrorByteIndex, 0))
@@ -278,7 +278,7 @@ class _TreeBuilder:
     def explain_invalid_token(self, offset: int) -> str:
         character = self.source.data[offset : offset + 4].decode("utf-8", "ignore")[:1]
         if character < " " or character in "\ufffe\uffff":
-            return f"XML cannot hold the character U+{ord(character or chr(0)):04X}: remove it"
+            return f"XML cannot contain the character U+{ord(character or chr(0)):04X}: remove it"
         if self.source.data[:offset].endswith(b"--"):
-            return "a comment cannot hold --"
+            return "a comment cannot contain --"
         return "a bare '<' or '&' in text? put script text into <![CDATA[ ... ]]>, or write &lt; and &amp;"

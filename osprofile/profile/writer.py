@@ -1,6 +1,6 @@
 """Write a resolved profile as a document that extends nothing: `show --xml`.
 
-The document is read as the same profile; white space in descriptions is folded.
+Reading the document gives the same profile; only white space in descriptions is folded.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _escape_attribute(value: str) -> str:
 
 
 def escape_text(value: str) -> str:
-    """Return character data; scripts go into CDATA, which cannot contain `]]>` and CR."""
+    """Return a value as character data: in CDATA, which cannot contain `]]>` and CR, if it needs escapes."""
     if not re.search("[&<>\r]", value):
         return value
     parts = re.split("(\r|(?<=]])(?=>))", value)

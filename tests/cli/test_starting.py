@@ -93,7 +93,7 @@ def test_new_of_a_profile_of_ones_own(incarnate: Incarnate, site: Path) -> None:
         (["new", "x", "y", "-e", "pbs"], 2, ""),
         (["schema", "idb.xds"], 2, "incarnate: there is no schema 'idb.xds'\n    hint: did you mean idb.xsd?\n"),
         (["schema", "idb.xsd", "--json"], 2, "incarnate: NAME cannot be used with --directory or --json\n"),
-        (["schema", "-o", "{tmp}"], 2, "incarnate: {tmp}/catalog.xml: another file is there: remove it, or"),
+        (["schema", "-o", "{tmp}"], 2, "incarnate: {tmp}/catalog.xml: a different file exists: remove it, or"),
         (["schema", "-o", "{tmp}/bad.xml"], 2, "incarnate: {tmp}/bad.xml: File exists\n"),
         (["explain", "OSP606x"], 2, "incarnate: there is no code 'OSP606x'\n    hint: did you mean OSP606"),
         (["explain", "OSP601", "SC2086"], 2, "incarnate: SC2086 is not a code of this linter\n    hint: it belongs to shellcheck"),

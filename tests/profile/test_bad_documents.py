@@ -148,7 +148,7 @@ f.xml:4:1: error OSP102 not well-formed XML: unclosed token
 f.xml:4:10: error OSP102 not well-formed XML: not well-formed (invalid token)
     <!-- x -- y -->
              ^
-    hint: a comment cannot hold --
+    hint: a comment cannot contain --
 """,
     ),
     "duplicate attribute": (
@@ -211,7 +211,7 @@ f.xml:4:1: error OSP101 a profile is UTF-8 text, and this is a NUL byte
 f.xml:4:1: error OSP102 not well-formed XML: not well-formed (invalid token)
     �
     ^
-    hint: XML cannot hold the character U+0001: remove it
+    hint: XML cannot contain the character U+0001: remove it
 """,
     ),
     "reference to a control": (
@@ -238,7 +238,7 @@ f.xml:5:18: error OSP102 not well-formed XML: reference to invalid character num
 f.xml:4:1: error OSP102 not well-formed XML: not well-formed (invalid token)
     �
     ^
-    hint: XML cannot hold the character U+FFFE: remove it
+    hint: XML cannot contain the character U+FFFE: remove it
 """,
     ),
     "declaration not first": (
@@ -798,7 +798,7 @@ f.xml:5:1: error OSP104 <Invocation> ends too early
 f.xml:5:28: error OSP104 <Body> is not expected here, in <Invocation>
     <idb:Invocation><idb:Body/><idb:Body/></idb:Invocation>
                                ^
-    hint: allowed here: nothing more
+    hint: allowed here: nothing else
 """,
     ),
     "body and script": (
@@ -809,7 +809,7 @@ f.xml:5:28: error OSP104 <Body> is not expected here, in <Invocation>
 f.xml:6:1: error OSP104 <StaticScript> is not expected here, in <Invocation>
     <idb:StaticScript fileName="a" arguments=""/></idb:Invocation>
     ^
-    hint: allowed here: nothing more
+    hint: allowed here: nothing else
 """,
     ),
     "script without arguments": (

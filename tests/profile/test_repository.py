@@ -254,7 +254,7 @@ def test_a_file_must_be_called_like_its_profile(tmp_path: Path) -> None:
         alone(tmp_path).load("a")
     (problem,) = caught.value.problems
     assert (problem.code, str(problem.location)) == ("OSP108", f"{path}:1:194")
-    assert problem.message == "this file is looked up as profile 'a', but calls itself 'b'"
+    assert problem.message == "this file was found as profile 'a', but its name is 'b'"
     assert problem.hint == 'write name="a", or rename the file'
 
 
@@ -427,7 +427,7 @@ BROKEN: dict[str, tuple[dict[str, str], str]] = {
         {"a": "a"},
         """
         D/a/profile.xml:1:206: error OSP201 profile a extends 'a', and there is no further profile of that name: a (D/a/profile.xml:1:1) -> a
-        hint: leave extends out: the search path has no other profile of this name
+        hint: remove the attribute extends: the search path has no other profile of this name
         """,
     ),
     "a path": (
