@@ -136,17 +136,13 @@ def list_checks(field: Field) -> tuple[ValueCheck, ...]:
 
 
 def _iter_checks(field: Field) -> Iterator[ValueCheck]:
-    if field.type == "integer":
-        location = field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
-        yield ValueCheck("type", field.type, location, partial(_check_integer, field))
-    elif is_numeric_field(field):
-        typed = field.type == "number"
-        location = (
-            field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
-            if typed
-            else field.location
-        )
-        yield ValueCheck("type", "number", location, partial(_check_number, field))
+    number_type = "integer" if field.type == "integer" else "number" if is_numeric_field(field) else None
+    if number_type is not None:
+        location = field.location  # unless it declares the type: a limit implies `number`
+        if field.type == number_type:
+            location = field.find_declaration("type").element.locate_attribute(TYPE_ATTRIBUTE)
+        enforce = _check_integer if number_type == "integer" else _check_number
+        yield ValueCheck("type", number_type, location, partial(enforce, field))
     for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
         if limit is not None:
             location = field.locate_child(name)

@@ -180,7 +180,7 @@ class _PlanCompiler:
         return self.assemble_plan(
             template,
             variation,
-            self.compile_invocation(template, template.get_invocation(variation), is_top_level=True),
+            self.compile_invocation(template, template.get_invocation(variation), top_level=True),
         )
 
     def assemble_plan(self, template: Template, variation: str, text: CompiledText) -> Plan:
@@ -249,15 +249,13 @@ class _PlanCompiler:
     # Bodies
 
     def compile_invocation(
-        self, template: Template, invocation: Invocation, *, is_top_level: bool = False
+        self, template: Template, invocation: Invocation, *, top_level: bool = False
     ) -> CompiledText:
         if invocation.static_script is not None:
-            return self.compile_static_script(
-                template, invocation, invocation.static_script, is_top_level=is_top_level
-            )
+            return self.compile_static_script(template, invocation, invocation.static_script, top_level)
         if invocation.body is None:  # the schema has Body or StaticScript
             return CompiledText([""], [])
-        return self.compile_body(template, invocation, invocation.body, {}, is_top_level=is_top_level)
+        return self.compile_body(template, invocation, invocation.body, {}, top_level=top_level)
 
     def compile_body(
         self,
@@ -266,7 +264,7 @@ class _PlanCompiler:
         source: SourceText,
         engine_keys: Mapping[str, str],
         *,
-        is_top_level: bool = False,
+        top_level: bool = False,
     ) -> CompiledText:
         """Compile one body; `engine_keys` maps names that the engine supplies to keys of the values.
 
@@ -280,7 +278,7 @@ class _PlanCompiler:
                 parts[-1] += segment
                 continue
             key = engine_keys.get(segment.name)
-            if key is None and is_top_level and segment.name == rules.JOB_SCRIPT:
+            if key is None and top_level and segment.name == rules.JOB_SCRIPT:
                 key = self.compile_job_script()
             use, field = FieldUse(segment.name, template, invocation, parsed, segment), ""
             if key is None:
@@ -349,13 +347,13 @@ class _PlanCompiler:
         return rules.JOB_SCRIPT
 
     def compile_static_script(
-        self, template: Template, invocation: Invocation, script: StaticScript, *, is_top_level: bool
+        self, template: Template, invocation: Invocation, script: StaticScript, top_level: bool
     ) -> CompiledText:
         """Compile BIN's RUN_STATIC_SCRIPT: it runs a static script (OS Profile 0.3, 2.2)."""
         # The location: two scripts of one name and equal bodies may have different arguments.
         suffix = f" of {script.file_name} at {script.location}"
         path = self.compile_script_path(script, suffix)
-        arguments = self.compile_body(template, invocation, script.arguments, {}, is_top_level=is_top_level)
+        arguments = self.compile_body(template, invocation, script.arguments, {}, top_level=top_level)
         target = self.add_joined_texts("TARGET" + suffix, path)
         argument_key = self.add_joined_texts("ARGUMENTS" + suffix, arguments)
         return self.compile_bin_body("RUN_STATIC_SCRIPT", {"TARGET": target, "ARGUMENTS": argument_key})

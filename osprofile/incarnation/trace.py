@@ -169,22 +169,13 @@ class _TextWalker:
     ) -> Iterator[tuple[TextSlot, UseTrace]]:
         """Yield the uses in one text and in the texts nested there."""
         for slot, offset, value in located_slots:
-            yield (
-                slot,
-                self.trace_use(slot, value, self.find_position(name, text, offset, map_offset(offset))),
-            )
+            position = self.find_position(name, text, offset, map_offset(offset))
+            yield slot, self.trace_use(slot, value, position)
             step = self.steps.pop(slot.input_key, None)  # a text that is nested twice is walked once
             if step is not None:
-                yield from self.walk_nested_text(
-                    slot, step, _map_nested_offset(slot, step, self.values, offset, map_offset)
-                )
-
-    def walk_nested_text(
-        self, slot: TextSlot, step: ValueStep, map_offset: OffsetMapping
-    ) -> Iterator[tuple[TextSlot, UseTrace]]:
-        return self.walk_text(
-            slot.use.name, self.values[step.key], step.locate_slots(self.values), map_offset
-        )
+                nested_text, nested_slots = self.values[step.key], step.locate_slots(self.values)
+                map_nested = _map_nested_offset(slot, step, self.values, offset, map_offset)
+                yield from self.walk_text(slot.use.name, nested_text, nested_slots, map_nested)
 
     def trace_use(self, slot: TextSlot, after: str, position: ValuePosition) -> UseTrace:
         use, before = slot.use, self.values[slot.input_key]

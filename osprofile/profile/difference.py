@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from osprofile.profile.tree import Element
     from osprofile.source import Location
 
+    ItemIterator = Iterator[tuple["ItemPath", "ProfileItem"]]
+
 ChangeKind = Literal["added", "removed", "changed"]
 
 
@@ -119,7 +121,7 @@ def _collect_items(
     return items
 
 
-def _iter_items(profile: Profile) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_items(profile: Profile) -> ItemIterator:
     root = profile.documents[0].element
     yield ((PathPart("UspaceRoot"),), ProfileItem(profile.uspace_root, _locate_child(root, "UspaceRoot")))
     yield (PathPart("Delimiter"),), ProfileItem(profile.delimiter, _locate_child(root, "Delimiter"))
@@ -133,7 +135,7 @@ def _iter_items(profile: Profile) -> Iterator[tuple[ItemPath, ProfileItem]]:
         yield from _iter_application_items((PathPart("application", application.name),), application)
 
 
-def _iter_template_items(path: ItemPath, template: Template) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_template_items(path: ItemPath, template: Template) -> ItemIterator:
     yield path, ProfileItem(None, template.location)
     yield from _iter_description_items(path, template.description, template.element)
     for invocation in template.invocations.values():
@@ -142,7 +144,7 @@ def _iter_template_items(path: ItemPath, template: Template) -> Iterator[tuple[I
         yield from _iter_field_items((*path, PathPart("field", field.name)), field)
 
 
-def _iter_invocation_items(path: ItemPath, invocation: Invocation) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_invocation_items(path: ItemPath, invocation: Invocation) -> ItemIterator:
     yield path, ProfileItem(None, invocation.location)
     yield from _iter_description_items(path, invocation.description, invocation.element)
     if invocation.body is not None:
@@ -158,7 +160,7 @@ def _iter_invocation_items(path: ItemPath, invocation: Invocation) -> Iterator[t
         )
 
 
-def _iter_field_items(path: ItemPath, field: Field) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_field_items(path: ItemPath, field: Field) -> ItemIterator:
     yield path, ProfileItem(None, field.location)
     yield from _iter_description_items(path, field.description, field.element)
     settable = "yes" if field.settable else "no"
@@ -178,15 +180,13 @@ def _iter_field_items(path: ItemPath, field: Field) -> Iterator[tuple[ItemPath, 
             yield (*path, PathPart(name)), ProfileItem(value, field.locate_child(name))
 
 
-def _iter_storage_items(path: ItemPath, storage: Storage) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_storage_items(path: ItemPath, storage: Storage) -> ItemIterator:
     yield path, ProfileItem(None, storage.location)
     location = storage.element.locate_attribute("template")
     yield (*path, PathPart("made by template")), ProfileItem(storage.template, location)
 
 
-def _iter_application_items(
-    path: ItemPath, application: Application
-) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_application_items(path: ItemPath, application: Application) -> ItemIterator:
     element = application.element
     yield path, ProfileItem(None, application.location)
     yield from _iter_description_items(path, application.description, element)
@@ -199,9 +199,7 @@ def _iter_application_items(
         yield (*path, PathPart(element_name)), ProfileItem(value, _locate_child(element, element_name))
 
 
-def _iter_description_items(
-    path: ItemPath, text: str, element: Element
-) -> Iterator[tuple[ItemPath, ProfileItem]]:
+def _iter_description_items(path: ItemPath, text: str, element: Element) -> ItemIterator:
     if text:
         yield ((*path, PathPart("description")), ProfileItem(text, _locate_child(element, "Description")))
 

@@ -341,20 +341,18 @@ class Profile:
         Of two with the same name and version, return the nearer one. Raises `ApplicationNotFoundError`.
         """
         declared = [a for d in self.documents for a in d.applications.values()]
-        candidates = [
-            a for a in declared if a.application_name == name and self.applications.get(a.name) is a
-        ]
-        if not candidates:
+        matches = [a for a in declared if a.application_name == name and self.applications.get(a.name) is a]
+        if not matches:
             names = {a.application_name for a in self.applications.values()}
             message = f"profile {self.name} has no application {quote_value(name)}"
             raise ApplicationNotFoundError(message, hint=suggest_names(name, names))
         if version is None:
-            return max(candidates, key=lambda a: version_sort_key(a.application_version))
-        for application in candidates:
+            return max(matches, key=lambda a: version_sort_key(a.application_version))
+        for application in matches:
             if application.application_version == version:
                 return application
         message = f"profile {self.name} has no version {quote_value(version)} of application {name}"
-        versions = ", ".join(sorted({a.application_version for a in candidates}, key=version_sort_key))
+        versions = ", ".join(sorted({a.application_version for a in matches}, key=version_sort_key))
         raise ApplicationNotFoundError(message, hint=f"there is {versions}")
 
     def list_overridden(
