@@ -107,12 +107,8 @@ def _find_replacements(text: str) -> Iterator[Replacement]:
             yield Replacement(start_match[1], end_match[1], end_match[2], start, position := end_match.end())
         elif position > searched_until:
             # If one TO has no end, no later one on the line has: searching again would take quadratic time.
-            searched_until = _find_line_end(text, position)
-
-
-def _find_line_end(text: str, position: int) -> int:
-    match = _LINE_END.search(text, position)
-    return match.start() if match else len(text)
+            line_end = _LINE_END.search(text, position)
+            searched_until = line_end.start() if line_end else len(text)
 
 
 def compile_replacement(body: TemplateBody, replacement: Replacement) -> Callable[[str], str]:

@@ -179,12 +179,10 @@ def _check_integer(field: Field, value: str, label: str) -> None:
 def _check_number(field: Field, value: str, label: str) -> None:
     if not is_number(value):
         hint = "as in 10, -3, 1.5 or 2e6"
-        message = (
-            f"{label} is not a finite number"
-            if re.fullmatch(NUMBER_PATTERN, value)
-            else f"{label} is not a number"
+        kind = "a finite number" if re.fullmatch(NUMBER_PATTERN, value) else "a number"
+        raise ValueRefusedError(
+            f"{label} is not {kind}", field=field.name, location=field.location, hint=hint
         )
-        raise ValueRefusedError(message, field=field.name, location=field.location, hint=hint)
 
 
 def _check_limit(field: Field, name: str, limit: float, value: str, label: str) -> None:

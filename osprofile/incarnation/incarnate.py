@@ -256,9 +256,8 @@ def _check_request_names(plan: Plan, request: Mapping[str, str], *, strict: bool
             message = _describe_unused_field(plan, name, declaration is not None)
             if strict:
                 hint = suggest_names(name, plan.settable) or "it has no settable field"
-                raise UnknownFieldError(
-                    message, field=name, location=declaration and declaration.location, hint=hint
-                )
+                declared_at = declaration and declaration.location
+                raise UnknownFieldError(message, field=name, location=declared_at, hint=hint)
             warnings.append(message)
     return tuple(warnings)
 

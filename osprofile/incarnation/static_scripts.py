@@ -42,9 +42,8 @@ def get_deployed_name(file_name: str, body: str) -> str:
     that a job is about to run.
     """
     stem, dot, suffix = file_name.rpartition(".")
-    return (
-        f"{stem}.{_compute_digest(body)[:16]}.{suffix}" if dot else f"{suffix}.{_compute_digest(body)[:16]}"
-    )
+    digest = _compute_digest(body)[:16]
+    return f"{stem}.{digest}.{suffix}" if dot else f"{suffix}.{digest}"
 
 
 def _compute_digest(body: str) -> str:

@@ -134,9 +134,8 @@ class Repository:
         profile = self._profiles.get(name)
         if profile is None:
             path = self.find_file(name)
-            profile = self._profiles[name] = self.resolve_document(
-                self._read_named_document(path, name), path
-            )
+            document = self._read_named_document(path, name)
+            profile = self._profiles[name] = self.resolve_document(document, path)
         return profile
 
     def load_file(self, path: str | PathLike[str]) -> Profile:
