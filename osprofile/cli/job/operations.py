@@ -138,7 +138,9 @@ async def _list_jobs(selection: TargetSelection, *, include_old: bool, json: boo
             strict=True,
         ):
             fresh.update({(name, job_id): state for job_id, state in states.items()})
-        interrupted = {record.number for name in selected for record in session.store.list_interrupted_submissions(name)}
+        interrupted = {
+            record.number for name in selected for record in session.store.list_interrupted_submissions(name)
+        }
         job_rows = [
             _build_row(session, record, fresh, interrupted)
             for record in session.store.list_all_jobs()
