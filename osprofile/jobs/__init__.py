@@ -1,6 +1,6 @@
 """Jobs on a target system: submit them, watch them, and keep a record of them.
 
-For executors and the command line (none of them imports another module of this package):
+For executors and the command line, which import no other module of this package:
 
 - `target_system`: `TargetSystem`, the interface to the jobs of one target system
 - `description`: `JobDescription`, and the profile's fields that it becomes
@@ -10,14 +10,14 @@ For executors and the command line (none of them imports another module of this 
 - `profiles`: profiles by name, and the fields that a request may set
 - `timing`: the times that a site may set
 - `target_names`: the names of target systems in the record
-- `grace_period`: what becomes of a job that nobody knows
+- `grace_period`: when a missing job is LOST
 - `shell`, `process`: run one script, without a target system
 
 Internal:
 
 - `script_runner`, `file_transfer`: run the templates' scripts
 - `submitter`, `submission_owner`: submit a job once
-- `watcher`, `poller`, `event_log`, `listener`, `monitor`, `event_stream`: find out what jobs do
+- `watcher`, `poller`, `event_log`, `listener`, `monitor`, `event_stream`: follow the states of jobs
 - `recorder`, `mounts`: write the record
-- `clock`: the time
+- `clock`: time for timestamps and for intervals
 """

@@ -29,11 +29,13 @@ _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 class JobDescription:
     """A job, independent of any protocol. None stands for the profile's default.
 
-    `arguments` and `environment` are plain values; they are quoted here. `stdin`, `stdout` and `stderr`
-    are paths, relative to the working directory `directory` (absolute; None: a new one). `processes` is
-    the number on all nodes together, `cpus` is per process, `memory` in MiB per node, `walltime` and
-    `cputime` in seconds. `application` is `NAME` or `NAME/VERSION`. `fields` has the values of further
-    fields of START by name.
+    - `arguments`, `environment`: unquoted
+    - `stdin`, `stdout`, `stderr`: paths, relative to `directory`
+    - `directory`: the working directory, absolute (None: a new one)
+    - `processes`: on all nodes together; `cpus`: per process; `memory`: in MiB per node
+    - `walltime`, `cputime`: in seconds
+    - `application`: `NAME` or `NAME/VERSION`
+    - `fields`: values of further fields of START, by name
     """
 
     executable: str | None = None
@@ -138,7 +140,7 @@ def _format_scalar(name: str, value: object) -> str:
         return str(value)
     # The bundled profiles pass fields to the job as environment variables GPE_NAME.
     text = _require_text(name, value)
-    _check_length(name, f"GPE_{name}={text}", "it")
+    _check_length(name, f"GPE_{name}={text}", "the value")
     return text
 
 
@@ -150,7 +152,7 @@ def _require_text(name: str, value: object) -> str:
 
 
 def _check_length(name: str, text: str, what: str) -> None:
-    if len(text) * 4 > MAX_ARGUMENT_SIZE:
+    if len(text) * 4 > MAX_ARGUMENT_SIZE:  # else it is short enough: a character has at most 4 bytes
         size = len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_ARGUMENT_SIZE:
             message = f"field {name}: {what} is too long for a program: {size} bytes"

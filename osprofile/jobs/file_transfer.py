@@ -1,8 +1,8 @@
-"""Scripts that transfer files to a target system and back, through the profile's SHELL.
+"""Build the scripts that transfer files to a target system and back, through the profile's SHELL.
 
-So files get wherever a job can: over ssh, or as another user. An uploaded file is in the scripts as
-base64, a part in each, so that memory does not grow with its size. It appears under its name only when
-it is complete.
+So files can go wherever jobs can: over ssh, or as another user. Each script uploads one chunk, as
+base64, so that memory does not grow with the file's size. The file appears under its name only when it
+is complete.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing import IO
 
 TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
-"""Bytes of a file that one script uploads."""
+"""Bytes that one script uploads."""
 MIN_TRANSFER_RATE: Final = 64 * 1024
-"""Bytes a second: a slower transfer exceeds its time limit, which also has a fixed part."""
+"""Bytes per second: a transfer may take its size divided by this, in addition to the usual time limit."""
 
 
 def build_upload_scripts(file: IO[bytes], path: str, mode: int) -> Iterator[str]:
@@ -29,13 +29,13 @@ def build_upload_scripts(file: IO[bytes], path: str, mode: int) -> Iterator[str]
 
     They create missing directories, for the owner only, and replace an existing file.
     """
-    temporary = f"{path}.{os.urandom(6).hex()}.new"
-    yield f"umask 077\nf={quote_shell_word(path)} t={quote_shell_word(temporary)}\n{_CREATE_TEMPORARY}"
-    for part in itertools.takewhile(len, iter(lambda: file.read(TRANSFER_CHUNK_SIZE), b"")):
-        text = base64.encodebytes(part).decode("ascii")
-        yield f"t={quote_shell_word(temporary)}\nbase64 -d >> \"$t\" << 'END' && exit\n{text}END\n{_REMOVE_TEMPORARY}"
+    temporary_path = f"{path}.{os.urandom(6).hex()}.new"
+    yield f"umask 077\nf={quote_shell_word(path)} t={quote_shell_word(temporary_path)}\n{_CREATE_TEMPORARY}"
+    for chunk in itertools.takewhile(len, iter(lambda: file.read(TRANSFER_CHUNK_SIZE), b"")):
+        text = base64.encodebytes(chunk).decode("ascii")
+        yield f"t={quote_shell_word(temporary_path)}\nbase64 -d >> \"$t\" << 'END' && exit\n{text}END\n{_REMOVE_TEMPORARY}"
     yield (
-        f"f={quote_shell_word(path)} t={quote_shell_word(temporary)}\n"
+        f"f={quote_shell_word(path)} t={quote_shell_word(temporary_path)}\n"
         f'chmod {mode:04o} -- "$t" && mv -f -- "$t" "$f" && exit\n{_REMOVE_TEMPORARY}'
     )
 
@@ -44,7 +44,7 @@ def build_download_script(path: str, begin: int = 0, count: int | None = None) -
     """Return the script that prints a file, or `count` bytes of it from offset `begin` on."""
     if count is None:
         return f'f={quote_shell_word(path)}\nexec cat < "$f"'
-    # To open a pipe would wait for its writer.
+    # To open a named pipe would block until a writer opens it.
     return f'f={quote_shell_word(path)}\n{_REQUIRE_REGULAR_FILE}\nexec < "$f" || exit\ntail -c +{begin + 1} | head -c {count}'
 
 

@@ -1,8 +1,8 @@
 """The nodes and queues of a machine, read from the output of LIST_NODES and LIST_QUEUES.
 
 Both templates are optional. As for GET_JOB_STATUS, the profile says how the output is read: by a
-pattern with the groups name and state (and substate, and `default` of a queue, if known), and by the
-tags of NODE_STATE and QUEUE_STATE, of which `STATE/SUBSTATE` goes before `STATE`.
+pattern with the groups name and state (optional: substate, and default for queues), and by the tags of
+NODE_STATE and QUEUE_STATE, where `STATE/SUBSTATE` takes precedence over `STATE`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class NodeStatus(NamedTuple):
 
 @final
 class QueueStatus(NamedTuple):
-    """A queue; `is_default` is true of the queue for jobs that name none."""
+    """A queue; `is_default` is true for the queue of jobs that do not name one."""
 
     name: str
     state: QueueState
@@ -49,12 +49,12 @@ class QueueStatus(NamedTuple):
 
 @final
 class MachineOutputReader:
-    """Reads what one profile's two templates print.
+    """Reads the output of one profile's two templates.
 
-    Entries are in the order of the output; if two have the same name, the last one counts. To read the
-    same text again takes only a comparison. Methods raise `TemplateNotFoundError` if the profile does
-    not have the template, `InvalidProfileError` if its fields are missing or wrong, and `OutputError`
-    for a text that is not empty but has no entry.
+    Entries are in the order of the output; if two have the same name, the last one counts. The same
+    text is not read again. Methods raise `TemplateNotFoundError` if the profile does not have the
+    template, `InvalidProfileError` if its fields are missing or wrong, and `OutputError` for a text
+    that is not empty but has no entry.
     """
 
     def __init__(self, profile: Profile) -> None:

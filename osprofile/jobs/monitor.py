@@ -16,7 +16,7 @@ from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable
 
 EARLY_EVENT_LIFETIME: Final = 600.0
 """Seconds for which early events are kept after the job's last one."""
@@ -72,12 +72,6 @@ class JobMonitor:
     def __contains__(self, job_id: str) -> bool:
         return job_id in self._registrations
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._registrations)
-
-    def __len__(self) -> int:
-        return len(self._registrations)
-
     def register(
         self,
         job_id: str,
@@ -87,8 +81,8 @@ class JobMonitor:
     ) -> None:
         """Publish a job's events from now on, beginning with its early events.
 
-        `initial_status` is what the caller knows already, as of `timestamp`; it is not published. Raises
-        `AlreadyRegisteredError`.
+        `initial_status` is what the caller knows already, as of `initial_timestamp` (s since 1970);
+        it is not published. Raises `AlreadyRegisteredError`.
         """
         if job_id in self._registrations:
             message = f"job {job_id} is registered already"
@@ -130,9 +124,8 @@ class JobMonitor:
         if last_status.state.is_terminal or _is_stale_event(registration, timestamp, new_status.state):
             return last_status, last_status
         if new_status.state is JobState.UNKNOWN:
-            registration.status = last_status._replace(
-                native_state=new_status.native_state, reason=new_status.reason
-            )
+            native_state, reason = new_status.native_state, new_status.reason
+            registration.status = last_status._replace(native_state=native_state, reason=reason)
             return last_status, registration.status
         registration.status = status = _merge_statuses(last_status, new_status, timestamp)
         # An accepted event may be older: a terminal one, or one with a truncated timestamp.
@@ -152,7 +145,7 @@ class JobMonitor:
         return min(timestamps, default=None)
 
     def expire_early_events(self) -> int:
-        """Drop early events after their lifetime, and the oldest above MAX_EARLY_JOBS; return the number of jobs."""
+        """Drop early events after their lifetime, and above MAX_EARLY_JOBS; return the number of jobs."""
         cutoff = self._clock() - self._early_event_lifetime
         expired: list[str] = []
         for job_id, early in self._early_events.items():  # sorted by `last_kept_at`

@@ -1,4 +1,4 @@
-"""The kind of file system that a file is on."""
+"""Find out whether a file is on a network file system."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ _NETWORK_TYPES: Final = frozenset(
 
 def is_on_network_mount(path: str, mount_table: str = "/proc/self/mounts") -> bool:
     """Return whether a file is on a network file system; False if the mount table cannot be read."""
-    real = os.path.realpath(path)
-    mount_point, type_ = "", ""
+    real_path = os.path.realpath(path)
+    longest_point, longest_type = "", ""
     try:
         with open(mount_table, encoding="utf-8", errors="surrogateescape") as table:
             for line in table:
-                _, point, kind, *_ = line.split(" ")
+                _, point, mount_type, *_ = line.split(" ")
+                # The kernel escapes blanks, tabs and backslashes.
                 point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
-                inside = real == point or real.startswith(point.rstrip("/") + "/")
-                if inside and len(point) >= len(mount_point):
-                    mount_point, type_ = point, kind
+                is_on_mount = real_path == point or real_path.startswith(point.rstrip("/") + "/")
+                # Of two mounts at the same point, the later one hides the earlier.
+                if is_on_mount and len(point) >= len(longest_point):
+                    longest_point, longest_type = point, mount_type
     except (OSError, ValueError):
         return False
-    return type_ in _NETWORK_TYPES
+    return longest_type in _NETWORK_TYPES

@@ -99,19 +99,13 @@ class JobPoller:
         self._unreported_since: dict[str, float] = {}
         """By job id: the answer to the next query that starts after this time is reported in any case."""
         self._poll_immediately = False
-        self._last_query_timestamp = self._last_query_started = -math.inf
-        self._valid_since = -math.inf
-        """Answers to earlier queries are out of date: an action has changed something since."""
+        self._last_timestamp = self._last_began_at = self._valid_since = -math.inf
+        """Since `_valid_since`, an action may have changed something: older answers are not used again."""
         self._wakeup = asyncio.Event()
         self._poll_lock = asyncio.Lock()
 
     def __contains__(self, job_id: str) -> bool:
         return job_id in self._watched
-
-    @property
-    def failure_count(self) -> int:
-        """The number of polls that have failed since the last one that succeeded."""
-        return self._backoff.failure_count
 
     def watch(self, job_id: str, watched: WatchedJob) -> None:
         """Query a job from now on; the first poll is scheduled soon."""
@@ -159,7 +153,7 @@ class JobPoller:
             self._wakeup.set()
 
     def schedule_poll(self, *, immediately: bool = False) -> None:
-        """Poll soon, because something is about to change, or `immediately`, because something has changed."""
+        """Poll soon, because something is about to change, or `immediately`, because it has changed."""
         self._backoff.reset_delay()
         if immediately:
             self._poll_immediately, self._valid_since = True, self._clock.monotonic()
@@ -219,13 +213,11 @@ class JobPoller:
             max_age = max(max_age, self._timing.log_poll_interval)
         earliest_start = max(self._clock.monotonic() - max_age, self._valid_since)
         async with self._poll_lock:
-            if self._last_query_started >= earliest_start:
+            if self._last_began_at >= earliest_start:
                 # Jobs that were watched after that query have not been reported yet.
-                self._report_changes(
-                    self._last_statuses, self._last_query_timestamp, self._last_query_started
-                )
+                self._report_changes(self._last_statuses, self._last_timestamp, self._last_began_at)
                 return self._last_statuses
-            timestamp, query_started = self._clock.next_timestamp(), self._clock.monotonic()
+            timestamp, began_at = self._clock.next_timestamp(), self._clock.monotonic()
             try:
                 statuses = await self._scripts.query_all_jobs()
             except OSProfileError:
@@ -235,32 +227,28 @@ class JobPoller:
             if self._backoff.failure_count:
                 # Nothing was known during the outage: all grace periods begin anew.
                 self.clear_missing([j for j, w in self._watched.items() if w.grace.missing is not None])
-            self._last_query_timestamp, self._last_query_started = timestamp, query_started
-            duration = self._clock.monotonic() - query_started
-            changed = self._report_changes(statuses, timestamp, query_started)
-            missing_ids = self._find_missing_jobs(statuses, query_started)
+            self._last_timestamp, self._last_began_at = timestamp, began_at
+            duration = self._clock.monotonic() - began_at
+            changed = self._report_changes(statuses, timestamp, began_at)
+            missing_ids = self._find_missing_jobs(statuses, began_at)
             changed = await self._query_missing_jobs(missing_ids, statuses) or changed
             self._backoff.record_success(changed=changed, duration=duration)
             return statuses
 
-    def _report_changes(
-        self, statuses: Mapping[str, JobStatus], timestamp: float, query_started: float
-    ) -> bool:
+    def _report_changes(self, statuses: Mapping[str, JobStatus], timestamp: float, began_at: float) -> bool:
         """Report what has changed since the last answer, and return whether anything has.
 
         A query that started before a job was watched may show an older job of the same id.
         """
         last_statuses, self._last_statuses = self._last_statuses, statuses
-        unreported = {job_id for job_id, since in self._unreported_since.items() if since < query_started}
+        unreported = {job_id for job_id, since in self._unreported_since.items() if since < began_at}
         self._unreported_since = {
             job_id: since for job_id, since in self._unreported_since.items() if job_id not in unreported
         }
         # This loops over the watched jobs: the batch system may list many more.
-        jobs = (
-            unreported
-            if statuses is last_statuses
-            else [j for j, w in self._watched.items() if w.watched_since < query_started]
-        )
+        jobs: Iterable[str] = unreported
+        if statuses is not last_statuses:
+            jobs = [j for j, w in self._watched.items() if w.watched_since < began_at]
         listed = [(s, last_statuses.get(j)) for j in jobs if (s := statuses.get(j)) is not None]
         # The reader returns the same object for a job whose line has not changed.
         changes = [s for s, before in listed if s is not before or s.job_id in unreported]
@@ -269,8 +257,8 @@ class JobPoller:
             self._report_status(status, timestamp)
         return bool(changes)
 
-    def _find_missing_jobs(self, statuses: Mapping[str, JobStatus], query_started: float) -> list[str]:
-        """Return the jobs to query one by one: those not listed, or listed as LOST. The others are not missing."""
+    def _find_missing_jobs(self, statuses: Mapping[str, JobStatus], began_at: float) -> list[str]:
+        """Return the jobs to query one by one: not listed, or listed as LOST. The others are not missing."""
         missing = {
             job_id
             for job_id in self._watched
@@ -279,9 +267,7 @@ class JobPoller:
         jobs = self._watched
         self.clear_missing(j for j, w in jobs.items() if w.grace.missing is not None and j not in missing)
         return sorted(
-            j
-            for j in missing
-            if jobs[j].watched_since < query_started and jobs[j].next_query <= query_started
+            j for j in missing if jobs[j].watched_since < began_at and jobs[j].next_query <= began_at
         )
 
     # Ends that the log has reported
@@ -328,7 +314,7 @@ class JobPoller:
         """Find out what became of missing jobs; return whether the query succeeded."""
         if not missing_ids:
             return False
-        timestamp, query_started = self._clock.next_timestamp(), self._clock.monotonic()
+        timestamp, began_at = self._clock.next_timestamp(), self._clock.monotonic()
         try:
             answers = await self._scripts.query_jobs(missing_ids)
         except OSProfileError as error:
@@ -337,7 +323,7 @@ class JobPoller:
         missing = {}
         for job_id in missing_ids:
             watched = self._watched.get(job_id)
-            if watched is None or watched.watched_since >= query_started:  # the id now belongs to another job
+            if watched is None or watched.watched_since >= began_at:  # the id now belongs to another job
                 continue
             now = self._clock.monotonic()
             grace_period = self._timing.grace_period

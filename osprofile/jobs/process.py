@@ -1,8 +1,8 @@
-"""Run one process: its input is given at once, its output is collected, its end is awaited.
+"""Run one process: pass its input, collect its output, and wait for its end.
 
 asyncio's own subprocesses need a pipe and a task for the input, and wait until the output is closed: a
 daemon that a script leaves behind would keep them waiting forever. Here the input is a file in memory,
-and the run ends with the process; its output is what it had written until then.
+and the run ends with the process; its output is what was written until then.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def result_from_returncode(returncode: int, stdout: bytes, stderr: bytes) -> Pro
 
 
 async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
-    """Await some work, cancelling it when a signal arrives that would end this process.
+    """Await `work`, and cancel it if a signal arrives that would end this process.
 
     The signal's number is appended to `received`.
     """
@@ -85,14 +85,14 @@ async def run_process(
 
     If the file descriptors `stdout` and `stderr` are given, the output goes there and is not returned.
 
-    The command leads a session of its own. All of it is ended (TERM, then KILL after KILL_GRACE) when
-    `time_limit` (s; None for no limit) is over, when a stream has more than MAX_OUTPUT_SIZE bytes, or
+    The command leads a session of its own. Its process group is ended (TERM, then KILL after KILL_GRACE)
+    when `time_limit` (s; None for no limit) is over, when a stream has more than MAX_OUTPUT_SIZE bytes, or
     when this task is cancelled. Raises `ScriptError` if the command cannot be started,
     `ScriptTimeoutError`, `OutputError`.
     """
     with _open_memory_file(input_data) as stdin:
         try:
-            process = subprocess.Popen(  # noqa: ASYNC220  # takes less time than handing it to a thread
+            process = subprocess.Popen(  # noqa: ASYNC220  # starting it in a thread takes longer
                 command,
                 stdin=stdin,
                 stdout=subprocess.PIPE if stdout is None else stdout,
@@ -141,60 +141,61 @@ async def run_process(
 def _open_memory_file(data: bytes) -> Iterator[int]:
     """Yield a file descriptor at the beginning of an unnamed file with this content."""
     if hasattr(os, "memfd_create"):
-        handle = os.memfd_create("script")
+        descriptor = os.memfd_create("script")
     else:
-        import tempfile  # its import takes a twentieth of the time of `job submit`
+        import tempfile  # imported here: this takes 5 % of the time of `job submit`
 
         with tempfile.TemporaryFile() as file:
-            handle = os.dup(file.fileno())
+            descriptor = os.dup(file.fileno())
     try:
         view = memoryview(data)
         while view:
-            view = view[os.write(handle, view) :]
-        os.lseek(handle, 0, os.SEEK_SET)
-        yield handle
+            view = view[os.write(descriptor, view) :]
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
     finally:
-        os.close(handle)
+        os.close(descriptor)
 
 
 def _raise_limit_error(output_overflow: asyncio.Event, time_limit: float, error_output: bytes) -> None:
-    words = error_output.decode("utf-8", "replace").strip()
+    error_text = error_output.decode("utf-8", "replace").strip()
     if output_overflow.is_set():
         raise OutputError(f"printed more than {MAX_OUTPUT_SIZE // 1024 // 1024} MiB and was ended")
     message = f"did not end within {time_limit:g} s and was ended"
-    raise ScriptTimeoutError(f"{message}; it said: {words}" if words else message)
+    raise ScriptTimeoutError(f"{message}; its error output: {error_text}" if error_text else message)
 
 
 async def _wait_for_exit(loop: asyncio.AbstractEventLoop, process: subprocess.Popen[bytes]) -> None:
     try:
-        handle = os.pidfd_open(process.pid)
+        descriptor = os.pidfd_open(process.pid)
     except (AttributeError, OSError):  # not Linux, or older than 5.3
         await loop.run_in_executor(None, process.wait)
         return
-    gone = loop.create_future()
-    loop.add_reader(handle, gone.cancel)
+    exited = loop.create_future()
+    # Not `set_result`: it fails if the loop calls it again before the reader is removed.
+    loop.add_reader(descriptor, exited.cancel)
     try:
-        await asyncio.wait((gone,))
+        await asyncio.wait((exited,))
     finally:
-        loop.remove_reader(handle)
-        os.close(handle)
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
     process.wait()
 
 
 async def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process and its group: all of its session that did not form a group of its own."""
+    """End a process and its group: the processes of its session that have not changed their group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not _signal_group(process.pid, number):
             break
         deadline = time.monotonic() + KILL_GRACE
-        # The group may outlive its leader; its number is not used again until the group is gone.
+        # The group may outlive its leader; its id is not used again while it exists.
         # There is a deadline for KILL, too: it does not end a process that waits for a dead file server.
         while _is_group_alive(process) and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(_EXIT_CHECK_INTERVAL)
 
 
 def _is_group_alive(process: subprocess.Popen[bytes]) -> bool:
-    process.poll()  # a leader that was not waited for is a zombie, and keeps its group
+    process.poll()  # reaps the leader: as a zombie, it would keep its group alive
     return _signal_group(process.pid, 0)
 
 

@@ -1,4 +1,4 @@
-"""What executors need of profiles: to find them by name, and the fields that a request may set."""
+"""Find profiles by name, and describe the fields that a request may set. For executors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def load_profile(name: str, directories: Sequence[str] = ()) -> Profile:
-    """Return the resolved profile of a name. The name may come from a client: it is never a path.
+    """Return the resolved profile of a name, which is never a path, as it may come from a client.
 
     `directories` are searched before the standard search path (see `Repository`). Raises
     `ProfileNotFoundError`, and `InvalidProfileError` with everything that is wrong.
@@ -44,9 +44,10 @@ def list_profile_names(directories: Sequence[str] = ()) -> list[str]:
 class JobField(NamedTuple):
     """A field of START that a request may set.
 
-    `tags` has the tags' names. `is_number`: the field accepts only numbers, by its type or its limits
-    `minimum` and `maximum` (None: no limit); `range_text` is the text of these limits.
-    `has_valid_default`: its default is a number that it accepts.
+    - `tags`: the names of its tags
+    - `is_number`: whether it accepts only numbers, by its type or its limits
+    - `minimum`, `maximum`: the limits (None: no limit); `range_text` shows them to a user
+    - `has_valid_default`: whether its default is a number that it accepts
     """
 
     name: str
@@ -111,5 +112,5 @@ def _describe_field(field: Field) -> JobField:
 
 def _has_valid_default(field: Field) -> bool:
     default = field.default or ""
-    valid = is_integer(default) if field.type == "integer" and default else is_number(default)
-    return valid and is_within_limits(default, field.minimum, field.maximum)
+    is_valid_number = is_integer(default) if field.type == "integer" and default else is_number(default)
+    return is_valid_number and is_within_limits(default, field.minimum, field.maximum)

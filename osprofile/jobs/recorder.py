@@ -1,4 +1,4 @@
-"""Recording the states of one target's jobs. Errors of the store are logged, and the jobs go on."""
+"""Record the states of one target system's jobs. Errors of the store are logged, not raised."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StatusRecorder:
         self._unwritten[status.job_id] = status
 
     def flush(self) -> None:
-        """Record what is waiting. Ends that cannot be written are kept for the next time."""
+        """Record what is waiting. If that fails, the ends of jobs are kept for the next time."""
         unwritten, self._unwritten, self._flush_handle = self._unwritten, {}, None
         try:
             if unwritten:

@@ -1,4 +1,4 @@
-"""Read the output of the templates' scripts by the patterns of the profile.
+"""Parse the output of the templates' scripts by the patterns of the profile.
 
 Everything about a batch system's output is in the profile: JOB_ID_PATTERN of START, STATUS_PATTERN and
 STATE of GET_JOB_STATUS, ENTRY_PATTERN of LIST. See docs/language.md, What the engine reads.
@@ -54,14 +54,14 @@ def get_output_pattern(profile: Profile, template: str, name: str, groups: Seque
     declaration = profile.get_template(template)
     field = profile.find_field(declaration, name)
     if field is None or not field.value:
-        message = f"template {template} has no fixed field {name}, by which its output is understood"
-        hint = "incarnate lint tells what it must hold"
+        message = f"template {template} has no fixed field {name}, which is needed to read its output"
+        hint = "run incarnate lint to see what it must contain"
         raise InvalidProfileError([Problem("OSP403", message, declaration.location, hint)])
     pattern = javaregex.compile(field.value)
     missing = [group for group in groups if group not in pattern.group_names]
     if missing:
         message = f"{name} of template {template} has no group (?<{missing[0]}>...)"
-        hint = f"its output is understood by {', '.join(groups)}"
+        hint = f"the groups {', '.join(groups)} are needed to read its output"
         raise InvalidProfileError([Problem("OSP402", message, field.locate_child("Value"), hint)])
     return pattern
 
@@ -104,8 +104,8 @@ def _parse_entry(match: Match) -> FileEntry:
     try:
         mode, size, mtime = int(values["mode"], 8), int(values["size"]), int(values["mtime"])
     except ValueError:
-        message = f"LIST printed {quote_value(match.group() or '')}, which tells no mode, size and mtime"
-        hint = "ENTRY_PATTERN of the profile must take octal digits and numbers"
+        message = f"LIST printed {quote_value(match.group() or '')}, which has no valid mode, size and mtime"
+        hint = "ENTRY_PATTERN of the profile must match octal digits for the mode, and numbers"
         raise OutputError(message, hint=hint) from None
     return FileEntry(name, values["type"], mode, size, mtime)
 
@@ -114,8 +114,8 @@ def _parse_entry(match: Match) -> FileEntry:
 class StatusOutputReader:
     """Reads the output of GET_JOB_STATUS.
 
-    To read the same text again takes only a comparison, and if the pattern matches within lines, only
-    new lines are read. A job whose text has not changed is the same object as before.
+    The same text is not read again. If the pattern matches within lines, only new lines are read. A job
+    whose text has not changed is the same object as before.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -147,52 +147,51 @@ class StatusOutputReader:
         return statuses
 
     def _read_whole_text(self, text: str) -> dict[str, JobStatus]:
-        known = {status: status for status in self._last_statuses.values()}
+        last_statuses = {status: status for status in self._last_statuses.values()}
         statuses = [status for _, status in self._parse_statuses(text)]
         self._statuses_by_line, self._match_count = {}, 0
-        return {status.job_id: known.get(status, status) for status in statuses}
+        return {status.job_id: last_statuses.get(status, status) for status in statuses}
 
     def _read_lines(self, lines: Sequence[str]) -> dict[str, JobStatus]:
-        # Lines that were there before are handled by set and dict operations only: a poll may bring
-        # many thousands.
-        known = self._statuses_by_line
-        by_id = dict(self._last_statuses) if known else {}
-        for line in known.keys() - set(lines):
-            for status in known.pop(line):
+        # Unchanged lines cost only set and dict operations: a poll may bring many thousands.
+        statuses_by_line = self._statuses_by_line
+        by_id = dict(self._last_statuses) if statuses_by_line else {}
+        for line in statuses_by_line.keys() - set(lines):
+            for status in statuses_by_line.pop(line):
                 by_id.pop(status.job_id, None)
                 self._match_count -= 1
-        new = [line for line in lines if line not in known]
-        known.update((line, []) for line in new)
-        remaining_lines = iter(new)
+        new_lines = [line for line in lines if line not in statuses_by_line]
+        statuses_by_line.update((line, []) for line in new_lines)
+        remaining_lines = iter(new_lines)
         end = -1
         statuses: list[JobStatus] = []
-        for position, status in self._parse_statuses("\n".join(new)):
+        for position, status in self._parse_statuses("\n".join(new_lines)):
             while position > end:
                 line = next(remaining_lines)
                 end += len(line) + 1
-                statuses = known[line]
+                statuses = statuses_by_line[line]
             statuses.append(status)
             by_id[status.job_id] = status
             self._match_count += 1
         if len(by_id) != self._match_count:  # two lines have the same id: the last one counts
-            by_id = {status.job_id: status for line in lines for status in known[line]}
+            by_id = {status.job_id: status for line in lines for status in statuses_by_line[line]}
         return by_id
 
     def _parse_statuses(self, text: str) -> list[tuple[int, JobStatus]]:
         """Return the jobs in a text, each with its position.
 
-        Many jobs differ only in their ids: the other groups are converted once for all of these.
+        Many jobs differ only in their ids: equal values of the other groups are converted once.
         """
-        number = self._pattern.group_names["id"] - 1
-        converted: dict[tuple[str | None, ...], tuple[Any, ...]] = {}
+        id_index = self._pattern.group_names["id"] - 1
+        values_by_groups: dict[tuple[str | None, ...], tuple[Any, ...]] = {}
         statuses = []
         for position, groups in self._pattern.find_groups(text):
-            others = groups[:number] + groups[number + 1 :] if number else groups[1:]
-            values = converted.get(others)
+            other_groups = groups[:id_index] + groups[id_index + 1 :] if id_index else groups[1:]
+            values = values_by_groups.get(other_groups)
             if values is None:
-                values = converted[others] = self._convert_groups(groups)
+                values = values_by_groups[other_groups] = self._convert_groups(groups)
             # JobStatus(...) takes twice as long, and a poll may bring thousands of jobs.
-            status = tuple.__new__(JobStatus, (groups[number] or "", *values))
+            status = tuple.__new__(JobStatus, (groups[id_index] or "", *values))
             statuses.append((position, status))
         return statuses
 
@@ -202,18 +201,18 @@ class StatusOutputReader:
         native_state, tag = find_state_tag(self._tags, groups)
         hosts = tuple(filter(None, _HOST_SEPARATOR.split(groups.get("host") or "")))
         reason = (groups.get("reason") or "").strip()
-        state, limit = parse_state_tag(tag) if tag else (JobState.UNKNOWN, False)
+        state, limit_exceeded = parse_state_tag(tag) if tag else (JobState.UNKNOWN, False)
         code, signal = _parse_number(groups.get("exit")), _parse_number(groups.get("signal"))
-        state, code, signal = interpret_exit(state, limit_exceeded=limit, code=code, signal=signal)
+        state, code, signal = interpret_exit(state, limit_exceeded=limit_exceeded, code=code, signal=signal)
         queue, elapsed = groups.get("queue") or "", _parse_number(groups.get("elapsed"))
-        status = JobStatus("", state, native_state, code, signal, limit, hosts, reason)
+        status = JobStatus("", state, native_state, code, signal, limit_exceeded, hosts, reason)
         return status._replace(queue=queue, elapsed=elapsed)[1:]
 
 
 def read_state_tags(
     profile: Profile, template: str, name: str, allowed_states: Sequence[str]
 ) -> dict[str, str]:
-    """Return the states by the tags of a field: what the batch system's words mean.
+    """Return the states in the tags of a field, by the batch system's words.
 
     Raises `InvalidProfileError` for a tag whose value is not an allowed state.
     """
@@ -222,9 +221,7 @@ def read_state_tags(
         return {}
     for tag in field.tags:
         if tag.value not in allowed_states:
-            message = (
-                f"tag {quote_value(tag.name)} of {name} gives {quote_value(tag.value)}, which is not a state"
-            )
+            message = f"tag {quote_value(tag.name)} of {name} has the value {quote_value(tag.value)}, which is not a state"
             hint = f"one of {', '.join(allowed_states)}"
             raise InvalidProfileError([Problem("OSP404", message, tag.location, hint)])
     return {tag.name: tag.value for tag in field.tags}
@@ -252,7 +249,7 @@ def interpret_exit(
 
     A known exit code decides between DONE and FAILED. Without a separate signal (0: none), 129 to 192
     is signal n-128 as in a shell, and 257 to 320 is signal n-256, as some batch systems report it. A
-    negative exit code is a failure of the batch system itself. Other states are returned as they are.
+    negative exit code is a failure of the batch system itself. Other states have neither code nor signal.
     """
     if state not in {JobState.DONE, JobState.FAILED}:
         return state, None, None

@@ -1,7 +1,4 @@
-"""Run a profile's templates on its target system: one method for each operation.
-
-A script's output is read by the profile's patterns; the error of a failed script has its output.
-"""
+"""Run a profile's templates on its target system: one method for each operation."""
 
 from __future__ import annotations
 
@@ -49,17 +46,18 @@ if TYPE_CHECKING:
 START_TEMPLATE: Final = "START"
 STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
 STATUS_BATCH_SIZE: Final = 25
-"""Jobs that are queried one by one in one script."""
+"""How many queries for single jobs go into one script."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
 """GET_JOB_STATUS's exit status for a job that nobody knows. Any other is a failure of the query."""
 _SSH_FAILURE_EXIT_STATUS: Final = 255
 _JOB_ID_FILE: Final = ".gpe_job_id"
+"""START writes the job's id to this file in the working directory."""
 _PRINT_FILE_SCRIPT: Final = """\
 t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
 case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
 printf '%s\\n' "$t" >&2
 exit 1"""
-"""Prints the file $f. A missing file is not an error; one that cannot be read is."""
+"""Prints the file $f. If it is missing, prints nothing; fails if it cannot be read."""
 
 
 @final
@@ -88,7 +86,7 @@ class ScriptRunner:
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
         self._shell_command = get_shell_command(profile, self.context)
-        # Two readers: each compares an output with the last one that it has read.
+        # Two readers: each reuses the last output that it has read.
         self._all_jobs_reader = script_output.StatusOutputReader(profile)
         self._single_job_reader = script_output.StatusOutputReader(profile)
         self._job_id_pattern = script_output.get_output_pattern(
@@ -146,8 +144,8 @@ class ScriptRunner:
     async def query_job(self, job_id: str) -> JobStatus | None:
         """Return the status of one job; None if the output has no job.
 
-        The status may have a longer id. Raises `ScriptFailedError` with UNKNOWN_JOB_EXIT_STATUS for a
-        job that nobody knows, with another exit status if the query failed.
+        The status may have a longer id than `job_id`. Raises `ScriptFailedError`, with
+        UNKNOWN_JOB_EXIT_STATUS for a job that nobody knows, with another one if the query failed.
         """
         script = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
         return self._parse_job_status(job_id, await self._run_script(STATUS_TEMPLATE, script))
@@ -167,29 +165,28 @@ class ScriptRunner:
     async def _query_batch(self, job_ids: Iterable[str]) -> dict[str, JobStatus | OSProfileError]:
         scripts = {}
         for job_id in job_ids:
-            with contextlib.suppress(IncarnationError):  # malformed, so unknown
+            with contextlib.suppress(IncarnationError):  # the id is malformed, so unknown
                 scripts[job_id] = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
         if not scripts:
             return {}
-        done = await self._run_to_end(
-            STATUS_TEMPLATE, join_scripts(scripts.values()), script_count=len(scripts)
-        )
-        results = split_results(done)
+        script = join_scripts(scripts.values())
+        result = await self._run_to_end(STATUS_TEMPLATE, script, script_count=len(scripts))
+        results = split_results(result)
         if len(results) != len(scripts):
             raise script_output.build_output_error(
-                STATUS_TEMPLATE, "STATUS_PATTERN", done.stdout.decode("latin-1")
+                STATUS_TEMPLATE, "STATUS_PATTERN", result.stdout.decode("latin-1")
             )
         answers = {j: self._parse_answer(j, r) for j, r in zip(scripts, results, strict=True)}
         return {job_id: answer for job_id, answer in answers.items() if answer is not None}
 
-    def _parse_answer(self, job_id: str, done: ProcessResult) -> JobStatus | OSProfileError | None:
+    def _parse_answer(self, job_id: str, result: ProcessResult) -> JobStatus | OSProfileError | None:
         """Return the status or error from one job's GET_JOB_STATUS; None if nobody knows the job."""
-        if done.exit_code == UNKNOWN_JOB_EXIT_STATUS:
+        if result.exit_code == UNKNOWN_JOB_EXIT_STATUS:
             return None
-        if done.exit_code != 0:
-            return _build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, done)
+        if result.exit_code != 0:
+            return _build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, result)
         try:
-            return self._parse_job_status(job_id, done.stdout.decode("utf-8", "replace"))
+            return self._parse_job_status(job_id, result.stdout.decode("utf-8", "replace"))
         except OSProfileError as error:
             return error
 
@@ -292,8 +289,8 @@ class ScriptRunner:
     ) -> ProcessResult:
         """Run a script to its end and return its result; errors name `label` (default: the template)."""
         label = label or template
-        over_ssh = bool(self.context.get("SSH:HOST"))
-        if over_ssh:
+        is_over_ssh = bool(self.context.get("SSH:HOST"))
+        if is_over_ssh:
             script = mark_exit_status(script)
         if limit is None:
             limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
@@ -303,8 +300,8 @@ class ScriptRunner:
             except (ScriptError, OutputError) as error:
                 error.message = f"{label}: {error.message}"
                 raise
-        result, status = extract_exit_status(result) if over_ssh else (result, result.exit_code)
-        # ssh itself fails with 255, but a script may end with 255, too: then it has printed that.
+        result, status = extract_exit_status(result) if is_over_ssh else (result, result.exit_code)
+        # ssh exits with 255 if the connection fails; a script that exits with 255 has printed this status.
         if result.killing_signal or (
             result.exit_code == _SSH_FAILURE_EXIT_STATUS and status != _SSH_FAILURE_EXIT_STATUS
         ):
@@ -320,7 +317,7 @@ def _build_interruption_error(label: str, result: ProcessResult) -> ScriptCutErr
     if not result.killing_signal:
         cause = "the connection failed"
     message = f"{label}: {cause}: {output}" if output else f"{label}: {cause}"
-    return ScriptCutError(message, hint="whether it did its work is not known; it can be repeated")
+    return ScriptCutError(message, hint="it is not known whether it did its work; it can be repeated")
 
 
 def _build_failure_error(template: str, label: str, result: ProcessResult) -> ScriptFailedError:

@@ -2,7 +2,7 @@
 
 SHELL's text is split into words and executed without a shell around it. It reads the script on its
 standard input as one `{ ...; }` group. So nothing runs unless the whole script has arrived, and the
-commands of the script have an empty standard input, not the rest of the script.
+standard input of its commands is empty, not the rest of the script.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MARKED_OUTPUT: Final = re.compile(rf"(.*?)\n{_EXIT_MARKER} ([0-9]+)\n".encode()
 def get_shell_command(profile: Profile, context: Mapping[str, str]) -> list[str]:
     """Return the words of the command that reads a script on its standard input.
 
-    It is SHELL's variation SSH if the context has SSH:HOST, else the default one. Raises what
+    It is SHELL's variation SSH if the context has SSH:HOST, otherwise its default. Raises what
     `incarnate` raises, and `InvalidProfileError` if the text cannot be split into words.
     """
     return get_template_command(profile, SHELL_TEMPLATE, context)
@@ -67,7 +67,7 @@ def build_script(incarnation: Incarnation) -> str:
 
 def wrap_script(script: str) -> bytes:
     """Return the bytes that a shell reads to run a script: one group, with an empty standard input."""
-    # The colon is for a script without a command: an empty group is a syntax error.
+    # The colon is for a script without commands: an empty group is a syntax error.
     return f"{{ :\n{script}\n}} </dev/null\n".encode()
 
 
@@ -85,36 +85,37 @@ def join_scripts(scripts: Iterable[str]) -> str:
     return "".join(f"( :\n{script}\n)\ngpe_rc=$?\n{print_status}\n{print_status} >&2\n" for script in scripts)
 
 
-def split_results(done: ProcessResult) -> list[ProcessResult]:
+def split_results(result: ProcessResult) -> list[ProcessResult]:
     """Return the result of each script of `join_scripts`, with its own output."""
-    streams = zip(_MARKED_OUTPUT.findall(done.stdout), _MARKED_OUTPUT.findall(done.stderr), strict=False)
+    # Not strict: a stream may have been cut off. The caller compares the number of results.
+    streams = zip(_MARKED_OUTPUT.findall(result.stdout), _MARKED_OUTPUT.findall(result.stderr), strict=False)
     return [ProcessResult(int(code), stdout, stderr) for (stdout, code), (stderr, _) in streams]
 
 
-def extract_exit_status(done: ProcessResult) -> tuple[ProcessResult, int | None]:
+def extract_exit_status(result: ProcessResult) -> tuple[ProcessResult, int | None]:
     """Remove the line of `mark_exit_status` from stderr; return the exit status, None without one."""
-    # Only the last line: those before it are from `join_scripts`.
-    lines = [*re.finditer(rf"\n{_EXIT_MARKER} ([0-9]+)\n".encode(), done.stderr)]
+    # Only the last line: earlier ones are from `join_scripts`.
+    lines = [*re.finditer(rf"\n{_EXIT_MARKER} ([0-9]+)\n".encode(), result.stderr)]
     if not lines:
-        return done, None
+        return result, None
     begin, end = lines[-1].span()
-    return replace(done, stderr=done.stderr[:begin] + done.stderr[end:]), int(lines[-1][1])
+    return replace(result, stderr=result.stderr[:begin] + result.stderr[end:]), int(lines[-1][1])
 
 
 def run_script(command: Sequence[str], script: str, *, capture: bool = False) -> ProcessResult:
     """Run a script in the shell that `command` starts, outside of an event loop, and wait for its end.
 
-    Its output goes where this process's goes, or with `capture` into the result. A signal that would
-    end this process (INT, TERM, HUP) ends the script and all that it started; the result has it as the
-    signal that killed it. Raises `ScriptError` if the shell cannot be started, `OutputError` if there
-    is more output than can be kept.
+    Its output goes to this process's stdout and stderr, or with `capture` into the result. A signal that
+    would end this process (INT, TERM, HUP) ends the script and its process group, and is the result's
+    `killing_signal`. Raises `ScriptError` if the shell cannot be started, `OutputError` if the
+    output exceeds MAX_OUTPUT_SIZE.
     """
     stdout, stderr = (None, None) if capture else (1, 2)
-    received: list[int] = []
+    received_signals: list[int] = []
     work = run_process(command, wrap_script(script), None, stdout=stdout, stderr=stderr)
     try:
-        return asyncio.run(cancel_on_signal(work, received))
+        return asyncio.run(cancel_on_signal(work, received_signals))
     except asyncio.CancelledError:
-        if not received:
+        if not received_signals:
             raise
-        return result_from_returncode(-received[0], b"", b"")
+        return result_from_returncode(-received_signals[0], b"", b"")

@@ -2,8 +2,8 @@
 
 A job is recorded before it is submitted, with the script that submits it, and again when its id is
 known. If a process dies in between, another one can complete the submission: START submits at most
-once for a directory. Without the record, every command still works on live jobs, but how the ended
-jobs ended is lost.
+once for a directory. Without the record, every command still works on live jobs, but the results of
+ended jobs are lost.
 
 Any number of processes may use one record at the same time. SQLite's write-ahead log does not work
 on a network file system; its rollback journal is used there.
@@ -87,10 +87,10 @@ _UPDATE_BATCH_SIZE: Final = 250
 @final
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """The record of one job; `target` is the name that `format_target_name` gives its target system.
+    """The record of one job; `target` is its target system's name (`format_target_name`).
 
     While the job is being submitted, its status has no job id, `script` submits it, and `owner` is the
-    process that does. Later, `owner` is the process that runs ABORT for it. `walltime` is in seconds;
+    process that runs it. Later, `owner` is the process that runs ABORT for it. `walltime` is in seconds;
     `aborted_at` is when the batch system accepted the removal that was requested here. `missing` has
     infinite times if it was recorded before a reboot or on another machine, whose monotonic clock
     cannot be compared with this one.
@@ -157,22 +157,14 @@ class Store:
 
         Raises `SubmissionBusyError` if the key already has a job, `StoreError` if the directory has.
         """
+        owner = submission_owner.get_current_owner()
         with self._convert_errors():
             try:
                 number = self._db.execute(
                     "INSERT INTO job (target, directory, key, name, script, owner, walltime, state,"
                     " word, by_limit, hosts, reason, submitted)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
-                    (
-                        target,
-                        directory,
-                        key,
-                        name,
-                        script,
-                        submission_owner.get_current_owner(),
-                        walltime,
-                        time.time(),
-                    ),
+                    (target, directory, key, name, script, owner, walltime, time.time()),
                 ).lastrowid
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
@@ -187,18 +179,15 @@ class Store:
     def record_job_id(self, number: int, job_id: str) -> None:
         """Record a submission's job id.
 
-        An older job with that id has ended, since the batch system has used the id again. If it has a
-        key, which still refers to it, it gets the id `ID#NUMBER` and is LOST unless its end is known;
-        otherwise its record is deleted.
+        An older job with that id has ended, since the batch system has used the id again. If that job
+        has a key, which still refers to it, its id becomes `ID#NUMBER`, and it is LOST unless its end or
+        its removal is recorded; otherwise its record is deleted.
         """
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             # The older job goes first: the index job_id is unique.
             older = (job_id, number, number)
-            self._db.execute(
-                f"DELETE FROM job WHERE key IS NULL AND {_IS_OLDER_JOB_OF_ID}",  # noqa: S608
-                older,
-            )
+            self._db.execute(f"DELETE FROM job WHERE key IS NULL AND {_IS_OLDER_JOB_OF_ID}", older)  # noqa: S608
             self._db.execute(f"{_RETIRE_JOB_ID} WHERE {_IS_OLDER_JOB_OF_ID}", (time.time(), *older))
             self._db.execute(
                 "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?", (job_id, number)
@@ -209,11 +198,11 @@ class Store:
         self._execute_change("UPDATE job SET owner = NULL WHERE number = ?", (number,))
 
     def claim_submission(self, number: int) -> bool:
-        """Make this process the submitting one; return False if another is, or if the job has an id."""
+        """Make this process the owner; return False if another one is, or if the job has an id."""
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            found = self._select_records("number = ? AND job_id IS NULL", (number,))
-            if not found or found[0].has_live_owner:
+            records = self._select_records("number = ? AND job_id IS NULL", (number,))
+            if not records or records[0].has_live_owner:
                 return False
             self._db.execute(
                 "UPDATE job SET owner = ? WHERE number = ?", (submission_owner.get_current_owner(), number)
@@ -245,24 +234,24 @@ class Store:
 
     def update_statuses(self, target: str, statuses: Iterable[JobStatus]) -> None:
         """Record the states of jobs. A recorded end is never changed."""
-        alike: dict[tuple[object, ...], tuple[JobStatus, list[str]]] = {}
+        jobs_by_status: dict[tuple[object, ...], tuple[JobStatus, list[str]]] = {}
         for status in statuses:
-            alike.setdefault(status[1:], (status, []))[1].append(status.job_id)
+            jobs_by_status.setdefault(status[1:], (status, []))[1].append(status.job_id)
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            for status, job_ids in alike.values():
+            for status, job_ids in jobs_by_status.values():
                 self._update_jobs(target, status, job_ids)
 
     def _update_jobs(self, target: str, status: JobStatus, job_ids: Sequence[str]) -> None:
-        # Many jobs in one statement take a quarter of the time.
+        # One statement for many jobs takes a quarter of the time.
         values = (
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
             " ".join(status.hosts), status.reason, status.submitted, status.started, status.ended,
             target,
         )  # fmt: skip
-        for begin in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
-            some = job_ids[begin : begin + _UPDATE_BATCH_SIZE]
-            self._db.execute(f"{_UPDATE_STATEMENT} ({', '.join('?' * len(some))})", (*values, *some))
+        for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
+            batch = job_ids[start : start + _UPDATE_BATCH_SIZE]
+            self._db.execute(f"{_UPDATE_STATEMENT} ({', '.join('?' * len(batch))})", (*values, *batch))
 
     def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
         """Record that this process runs ABORT for a job, or that its ABORT has ended."""
@@ -310,8 +299,8 @@ class Store:
 
     def list_interrupted_submissions(self, target: str) -> list[JobRecord]:
         """Return the submissions that were interrupted: their process no longer exists."""
-        found = self._select_records("target = ? AND job_id IS NULL", (target,))
-        return [record for record in found if not record.has_live_owner]
+        unsubmitted = self._select_records("target = ? AND job_id IS NULL", (target,))
+        return [record for record in unsubmitted if not record.has_live_owner]
 
     def list_live_jobs(self, target: str) -> list[JobRecord]:
         """Return the jobs that were submitted and have not ended, oldest first."""
@@ -331,10 +320,8 @@ class Store:
 
     def _select_records(self, where: str, values: tuple[object, ...]) -> list[JobRecord]:
         with self._convert_errors():
-            rows = self._db.execute(
-                f"SELECT * FROM job WHERE {where} ORDER BY number",  # noqa: S608  # constants
-                values,
-            ).fetchall()
+            statement = f"SELECT * FROM job WHERE {where} ORDER BY number"  # noqa: S608  # constants
+            rows = self._db.execute(statement, values).fetchall()
         return [_record_from_row(row) for row in rows]
 
     def _execute_change(self, statement: str, values: tuple[object, ...]) -> int:
@@ -349,8 +336,8 @@ class Store:
             # SQLite creates its further files with the mode of this one.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             # Immutable: otherwise SQLite would write back the log that a crashed program left.
-            name = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
-            with contextlib.closing(sqlite3.connect(name, uri=True)) as db:
+            uri = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+            with contextlib.closing(sqlite3.connect(uri, uri=True)) as db:
                 self._check_database(db)
         db = sqlite3.connect(path, timeout=LOCK_TIMEOUT, isolation_level=None)
         try:
@@ -375,7 +362,7 @@ class Store:
         db.execute("ROLLBACK")
         if version not in {0, SCHEMA_VERSION}:
             message = f"{self.path} was written by another version of osprofile ({version})"
-            raise StoreError(message, hint="use that one, or another file")
+            raise StoreError(message, hint="use that version, or another file")
         if not is_ours:
             message = f"{self.path} is a database of another program, not a record of jobs"
             raise StoreError(message, hint="give another file")
@@ -386,9 +373,9 @@ class Store:
             yield
         except sqlite3.Error as error:
             message = f"the record of the jobs, {self.path}: {error}"
-            hint = "free space on its disk, or see who else holds it"
+            hint = "free space on its disk, or see which process has it open"
             if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
-                hint = "move it away: a new one is made, and jobs can still be reached by their ids"
+                hint = "move it away: a new one is created, and jobs can still be found by their ids"
             raise StoreError(message, hint=hint) from error
         except OSError as error:
             message = f"the record of the jobs, {error.filename or self.path}: {error.strerror}"
@@ -430,11 +417,11 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
     return JobRecord(
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
         row["owner"], status, row["walltime"], row["aborted"],
-        _missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
+        _build_missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
     )  # fmt: skip
 
 
-def _missing_period(since: float | None, last: float | None, boot: str) -> MissingPeriod | None:
+def _build_missing_period(since: float | None, last: float | None, boot: str) -> MissingPeriod | None:
     if since is None:
         return None
     if boot != submission_owner.get_host_and_boot():

@@ -1,4 +1,4 @@
-"""The owner of a submission: the process that works on it, and whether that still exists."""
+"""Name the owner of a submission (the process that works on it), and find out whether it still exists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from typing import Final
 
 REMOTE_OWNER_TIMEOUT: Final = 600.0
-"""Seconds after which the submission of another host's process is taken for interrupted."""
+"""Seconds after which the submission of another host's process is considered interrupted."""
 
 
 def get_current_owner() -> str:
@@ -23,12 +23,12 @@ def is_owner_alive(owner: str | None, started_at: float) -> bool:
     """
     if not owner:
         return False
-    host, boot, pid, since = owner.split(" ")
+    host, boot, pid, start_time = owner.split(" ")
     this_host, this_boot = get_host_and_boot().split(" ")
     if host != this_host:
         # Two hosts have only the wall clock in common.
         return abs(time.time() - started_at) < REMOTE_OWNER_TIMEOUT
-    return boot == this_boot and _get_start_time(int(pid)) == since
+    return boot == this_boot and _get_start_time(int(pid)) == start_time
 
 
 def get_host_and_boot() -> str:
@@ -40,15 +40,15 @@ def get_host_and_boot() -> str:
 
 
 def _get_start_time(pid: int) -> str:
-    """Return when a process started, in clock ticks since the boot; `gone` if it does not exist.
+    """Return when a process started, in clock ticks since the boot.
 
-    Another process may get the id later, but not with the same start time.
+    This tells it from a later process with the same id. `gone`: it has ended. `-`: there is no /proc.
     """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             # Fields 3 and following; the second, the program's name, may contain blanks and ")".
-            words = file.read().rpartition(")")[2].split()
+            fields = file.read().rpartition(")")[2].split()
     except OSError:
         return "gone" if os.path.isdir("/proc/self") else "-"
-    state, start_time = words[0], words[19]
+    state, start_time = fields[0], fields[19]
     return "gone" if state in "ZX" else start_time  # a zombie is gone, too

@@ -1,4 +1,4 @@
-"""Submit a job once: it is recorded before, and found again if the submission is interrupted.
+"""Submit each job once: it is recorded first, and found again if the submission is interrupted.
 
 START submits at most once for a working directory and can be repeated there. So a submission whose
 outcome is not known stays in the record, and is completed by running START again.
@@ -32,7 +32,7 @@ log: Final = logging.getLogger("osprofile.jobs")
 RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
-"""START's exit status (EX_TEMPFAIL) if it cannot tell whether the batch system has the job."""
+"""START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
 _REPEAT_HINT: Final = "START can be repeated for the same directory: it submits once"
 
 
@@ -55,6 +55,7 @@ class JobSubmitter:
         self._target, self._scripts, self._store = target, scripts, store
         self._on_submitted = on_submitted
         self._unrecorded_ids: dict[int, str] = {}
+        """By the numbers of their records, the job ids that could not be written."""
         self._is_pruned = False
 
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
@@ -74,7 +75,7 @@ class JobSubmitter:
         return await self._run_submission(record)
 
     def _prune_store(self) -> None:
-        """Delete old jobs from the record, once in a process: every process that adds to it does."""
+        """Delete old jobs from the record, once in each process that submits."""
         if not self._is_pruned:
             self._is_pruned = True
             self._store.prune_ended_jobs(time.time() - RECORD_RETENTION)
@@ -119,26 +120,26 @@ class JobSubmitter:
         `is_repeated`: an earlier START may have submitted the job. The record is deleted only if it is
         certain that no START has; until then any process may complete the submission.
         """
-        is_settled = False
+        is_outcome_known = False
         try:
             job_id = await self._run_start_script(record)
-            is_settled = True
+            is_outcome_known = True
         except ScriptCutError:
             raise  # it may have been submitted
         except OSProfileError:
             if is_repeated:
                 raise  # this START failed, an earlier one may have submitted it
-            is_settled = True
+            is_outcome_known = True
             self._update_record(self._store.delete_record, record)
             raise
         finally:
-            if not is_settled:
+            if not is_outcome_known:
                 self._update_record(self._store.release_submission, record)
         return self._record_job_id(record, job_id)
 
     @staticmethod
     def _update_record(change: Callable[[int], None], record: JobRecord) -> None:
-        """Change the record of a failed submission, whose error must not be hidden by another."""
+        """Change the record of a failed submission. An error here must not hide the first one."""
         try:
             change(record.number)
         except StoreError as error:
@@ -153,8 +154,8 @@ class JobSubmitter:
             message = f"{error.message}; whether the job was submitted is not known"
             try:
                 job_id = await self._scripts.find_submitted_job(record.directory)
-            except OSProfileError as second:
-                raise ScriptCutError(f"{message}: {second}", hint=_REPEAT_HINT) from error
+            except OSProfileError as query_error:
+                raise ScriptCutError(f"{message}: {query_error}", hint=_REPEAT_HINT) from error
             if job_id is None:
                 if isinstance(error, OutputError):
                     raise ScriptCutError(message, hint=_REPEAT_HINT) from error

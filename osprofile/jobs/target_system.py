@@ -78,7 +78,7 @@ class TargetSystem:
             self.name, self._scripts, self.store, self._recorder, self.timing, clock=self._clock
         )
         self._full_job_ids: dict[str, str] = {}
-        """By the short ids that callers use, the ids that the batch system reports."""
+        """By the short ids that callers use, the full ids that the batch system reports."""
         self._poller, self.monitor = self._watcher.poller, self._watcher.monitor
         self._submitter = JobSubmitter(
             self.name, self._scripts, self.store, self._watcher.watch_submitted_job
@@ -134,35 +134,35 @@ class TargetSystem:
     # Queries
 
     async def status(self, job_id: str) -> JobStatus:
-        """Query one job now, and return its status; the status of a recorded end is not queried again.
+        """Return the status of a job, which is queried now unless its end is recorded.
 
         Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
         """
         job_id = self._get_full_job_id(job_id)
-        if (ended := self._find_recorded_end(job_id)) is not None:
-            return ended
+        if (recorded_end := self._find_recorded_end(job_id)) is not None:
+            return recorded_end
         timestamp = self._clock.next_timestamp()
-        found = await self._query_job(job_id)
+        reported_status = await self._query_job(job_id)
         record = self.store.find_job(self.name, job_id)
-        if found is not None and record is not None:
-            found = found._replace(job_id=job_id)
-        elif found is not None and found.job_id != job_id:
-            self._full_job_ids[job_id] = found.job_id
-            job_id = found.job_id
-            if (ended := self._find_recorded_end(job_id)) is not None:
-                return ended
+        if reported_status is not None and record is not None:
+            reported_status = reported_status._replace(job_id=job_id)
+        elif reported_status is not None and reported_status.job_id != job_id:
+            self._full_job_ids[job_id] = reported_status.job_id
+            job_id = reported_status.job_id
+            if (recorded_end := self._find_recorded_end(job_id)) is not None:
+                return recorded_end
             record = self.store.find_job(self.name, job_id)
         if record is not None and job_id not in self.monitor:
             self._watcher.register_record(record)
-        if found is None or (record is not None and found.state is JobState.LOST):
-            return self._watcher.handle_missing_job(job_id, found)
+        if reported_status is None or (record is not None and reported_status.state is JobState.LOST):
+            return self._watcher.handle_missing_job(job_id, reported_status)
         if record is None:
-            return found
+            return reported_status
         if record.missing is not None:
             self._poller.clear_missing([job_id])
-        self._watcher.handle_event(JobEvent(timestamp, found))
+        self._watcher.handle_event(JobEvent(timestamp, reported_status))
         self._poller.report_next_answer(job_id)
-        return self._watcher.get_current_status(job_id, found)
+        return self._watcher.get_current_status(job_id, reported_status)
 
     def _find_recorded_end(self, job_id: str) -> JobStatus | None:
         """Return the status of a job that has ended by the record, else None."""
@@ -173,14 +173,14 @@ class TargetSystem:
         """Return the batch system's status of a job; None for a recorded job that it does not know."""
         message = f"job {quote_name(job_id)} is not known to the batch system"
         try:
-            found = await self._scripts.query_job(job_id)
+            status = await self._scripts.query_job(job_id)
         except ScriptFailedError as error:
-            found, message = (await self._poller.poll()).get(job_id), error.message
-            if found is None and error.exit_status != UNKNOWN_JOB_EXIT_STATUS:
+            status, message = (await self._poller.poll()).get(job_id), error.message
+            if status is None and error.exit_status != UNKNOWN_JOB_EXIT_STATUS:
                 raise
-        if found is None and self.store.find_job(self.name, job_id) is None:
+        if status is None and self.store.find_job(self.name, job_id) is None:
             raise JobNotFoundError(message)
-        return found
+        return status
 
     async def statuses(
         self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0
@@ -308,7 +308,7 @@ class TargetSystem:
         """Return a job's full id; a job that is not recorded is queried for it."""
         job_id = self._get_full_job_id(job_id)
         if self.store.find_job(self.name, job_id) is None:
-            with contextlib.suppress(OSProfileError):  # the action will raise it
+            with contextlib.suppress(OSProfileError):  # the action itself will fail
                 return (await self.status(job_id)).job_id
         return job_id
 

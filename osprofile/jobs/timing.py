@@ -43,13 +43,9 @@ class PollBackoff:
         self._timing = timing
         self._poll_duration = 0.0
         self._delay = timing.min_poll_interval
-        self._failure_count = 0
-        self._pause_factor = _MAX_PAUSE_FACTOR
-
-    @property
-    def failure_count(self) -> int:
+        self.failure_count = 0
         """The number of polls that have failed since the last one that succeeded."""
-        return self._failure_count
+        self._pause_factor = _MAX_PAUSE_FACTOR
 
     def reset_delay(self) -> None:
         """Poll soon: something was submitted or is about to change."""
@@ -62,12 +58,12 @@ class PollBackoff:
         """Note that a poll has succeeded, and its duration in seconds."""
         self._poll_duration = duration
         self._pause_factor = min(self._pause_factor * 2, _MAX_PAUSE_FACTOR)
-        self._failure_count = 0
+        self.failure_count = 0
         self._delay = self._timing.min_poll_interval if changed else self._delay * _SLOWDOWN_FACTOR
 
     def record_failure(self) -> None:
         """Note that a poll has failed."""
-        self._failure_count += 1
+        self.failure_count += 1
 
     def next_delay(self, now: float, expected_end: float | None) -> float:
         """Return the seconds until the next poll.
@@ -75,8 +71,8 @@ class PollBackoff:
         `expected_end` is when the next job should end. Both times are monotonic (s).
         """
         timing = self._timing
-        if self._failure_count:
-            factor = 2.0 ** min(self._failure_count, 20)  # a float overflows at 2**1024
+        if self.failure_count:
+            factor = 2.0 ** min(self.failure_count, 20)  # a float overflows at 2**1024
             return float(min(timing.min_poll_interval * factor, timing.max_retry_interval))
         min_delay = max(timing.min_poll_interval, self._poll_duration * self._pause_factor)
         delay = self._delay = min(max(self._delay, min_delay), max(timing.max_poll_interval, min_delay))

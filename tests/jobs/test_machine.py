@@ -70,7 +70,7 @@ def test_a_text_that_is_not_understood(load: Callable[[str], Profile]) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (template("NODE", a="OPEN"), "tag 'a' of NODE_STATE gives 'OPEN', which is not a state"),
+        (template("NODE", a="OPEN"), "tag 'a' of NODE_STATE has the value 'OPEN', which is not a state"),
         (template("NODE", pattern="(?<name>x)", a="UP"), r"no group \(\?<state>"),
         (template("NODE", pattern="", a="UP"), "no fixed field NODE_PATTERN"),
     ],

@@ -75,7 +75,7 @@ def test_what_is_left_behind_holds_nothing_up(here: Path) -> None:
 
 
 def test_a_time_limit(here: Path) -> None:
-    with pytest.raises(ScriptTimeoutError, match=r"within 0\.5 s and was ended; it said: said"):
+    with pytest.raises(ScriptTimeoutError, match=r"within 0\.5 s and was ended; its error output: said"):
         asyncio.run(run_process(SH, HANGS, 0.5))
     assert all(map(has_ended, read_pids(here)))
 
