@@ -125,9 +125,9 @@ def _locate_toml_error(source: Source, message: str) -> Location:
     if not match[1]:
         return Location(source, len(source.data))
     lines = source.data.split(b"\n")
-    number, column = int(match[1]), int(match[2])
-    before = lines[number - 1].decode()[: column - 1].encode()
-    return Location(source, sum(len(line) + 1 for line in lines[: number - 1]) + len(before))
+    line_number, column = int(match[1]), int(match[2])
+    line_prefix = lines[line_number - 1].decode()[: column - 1].encode()
+    return Location(source, sum(len(line) + 1 for line in lines[: line_number - 1]) + len(line_prefix))
 
 
 _TYPE_NAMES: Final[dict[type, str]] = {str: "a string", dict: "a table", bool: "true or false"}
@@ -165,9 +165,9 @@ class _CaseReader:
                 )
                 self.add_error(f"the name {quote_value(name)} is not allowed", path, hint)
             elif self.check_type(dict, content, path):
-                other = by_folded_name.setdefault(name.casefold(), name)
-                if other != name:
-                    message = f"the names {other} and {name} differ only in upper and lower case"
+                first_name = by_folded_name.setdefault(name.casefold(), name)
+                if first_name != name:
+                    message = f"the names {first_name} and {name} differ only in upper and lower case"
                     self.add_error(message, path, "on some file systems they are the same file")
                 cases[name] = self.read_case(name, content, path)
         return cases

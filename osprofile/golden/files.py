@@ -29,25 +29,25 @@ def locate_folder(profile: str) -> str:
 
     Raises `CasesError` if it is a symbolic link or not a folder.
     """
-    found = paths.join("" if profile == "." else profile, FOLDER_NAME)
+    folder = paths.join("" if profile == "." else profile, FOLDER_NAME)
     try:
-        kind = os.lstat(found).st_mode
+        mode = os.lstat(folder).st_mode
     except FileNotFoundError:
-        return found
+        return folder
     except OSError as error:
-        raise make_error(f"{found} cannot be read: {error.strerror}") from None
-    if stat.S_ISLNK(kind):
-        raise make_error(f"{found} is a symbolic link", "replace it by the folder itself")
-    if not stat.S_ISDIR(kind):
-        raise make_error(f"{found} is not a folder", "golden cases are in a folder of that name")
-    return found
+        raise make_error(f"{folder} cannot be read: {error.strerror}") from None
+    if stat.S_ISLNK(mode):
+        raise make_error(f"{folder} is a symbolic link", "replace it by the folder itself")
+    if not stat.S_ISDIR(mode):
+        raise make_error(f"{folder} is not a folder", "golden cases are in a folder of that name")
+    return folder
 
 
 def read_file(path: str) -> bytes | None:
     """Return a file's content, or None if it is missing. Raises `CasesError`."""
     try:
         # O_NONBLOCK: opening a named pipe would wait for a writer.
-        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -55,14 +55,14 @@ def read_file(path: str) -> bytes | None:
             raise make_error(f"{path} is a symbolic link", "replace it by the file itself") from None
         raise make_error(f"{path} cannot be read: {error.strerror}") from None
     try:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise make_error(f"{path} is not a regular file", "replace it by a regular file")
-        with os.fdopen(number, "rb", closefd=False) as file:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(MAX_FILE_SIZE + 1)
     except OSError as error:
         raise make_error(f"{path} cannot be read: {error.strerror}") from None
     finally:
-        os.close(number)
+        os.close(descriptor)
     if len(data) > MAX_FILE_SIZE:
         raise make_error(f"{path} is larger than {MAX_FILE_SIZE >> 20} MiB", "is this the right file?")
     return data
@@ -71,8 +71,8 @@ def read_file(path: str) -> bytes | None:
 def list_golden_files(folder: str) -> list[str]:
     """Return the names of the cases with a golden file in a folder, sorted."""
     try:
-        with os.scandir(folder) as found:
-            names = [e.name for e in found if e.is_file(follow_symlinks=False)]
+        with os.scandir(folder) as entries:
+            names = [e.name for e in entries if e.is_file(follow_symlinks=False)]
     except FileNotFoundError:
         return []
     except OSError as error:

@@ -84,8 +84,8 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
     Each template and variation gets a case with a name that ends with `.default`, and if it has settable
     fields, one with `.hostile`. Raises `InvalidProfileError` for an error in a body.
     """
-    names = _NamePool(suite.cases)
-    present = {
+    name_pool = _NamePool(suite.cases)
+    existing_kinds = {
         (c.template, c.variation, c.name.rpartition(".")[2])
         for c in suite.cases.values()
         if c.application is None and not c.must_be_refused
@@ -94,9 +94,9 @@ def generate_cases(profile: Profile, suite: CaseSuite) -> GeneratedCases:
     context = suite.context if suite.source else {**examples, **suite.context}
     cases, skipped = list[Case](), dict[str, str]()
     for template, variation, kind in _list_case_kinds(profile, skipped):
-        if (template, variation, kind) in present:
+        if (template, variation, kind) in existing_kinds:
             continue
-        name = names.reserve_name(".".join(filter(None, (template, variation))), kind)
+        name = name_pool.reserve_name(".".join(filter(None, (template, variation))), kind)
         plan = get_plan(profile, template, variation, None)
         case = _build_case(name, plan, context, examples, hostile=kind == HOSTILE_KIND)
         error = incarnate_case(profile, case).error

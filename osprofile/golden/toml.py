@@ -33,9 +33,9 @@ def format_string(value: str) -> str:
 
 
 def _escape_char(char: str) -> str:
-    known = _ESCAPES.get(char)
-    if known is not None or char.isprintable():
-        return known or char
+    escape = _ESCAPES.get(char)
+    if escape is not None or char.isprintable():
+        return escape or char
     code = ord(char)
     if 0xD800 <= code <= 0xDFFF:
         raise ValueError(f"U+{code:04X} is not a character")
@@ -54,13 +54,13 @@ def locate_keys(text: str) -> dict[KeyPath, int]:
     """
     offsets: dict[KeyPath, int] = {}
     table, path = KeyPath(), KeyPath()
-    depth = -1  # of brackets in a value; -1 in a key or a table header
+    bracket_depth = -1  # of brackets in a value; -1 in a key or a table header
     for token in _TOKEN.finditer(text):
         kind, word = token.lastgroup, token[0]
-        if depth >= 0:
-            depth += (word in {"[", "{"}) - (word in {"]", "}"})
-            if kind == "end" and not depth:
-                path, depth = table, -1
+        if bracket_depth >= 0:
+            bracket_depth += (word in {"[", "{"}) - (word in {"]", "}"})
+            if kind == "end" and not bracket_depth:
+                path, bracket_depth = table, -1
         elif kind == "name":
             path += (_unquote_name(word),)
             offsets.setdefault(path, token.start())
@@ -69,7 +69,7 @@ def locate_keys(text: str) -> dict[KeyPath, int]:
         elif word == "]" and path:
             table = path
         elif word == "=":
-            depth = 0
+            bracket_depth = 0
     return offsets
 
 

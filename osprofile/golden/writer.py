@@ -45,11 +45,11 @@ def add_cases(profile: Profile, suite: CaseSuite, generated: GeneratedCases) -> 
     """
     data = format_cases_file(profile, generated).encode()
     if suite.source is not None:
-        old = suite.source.data
-        end = b"\r\n" if b"\r\n" in old else b"\n"
-        gap = b"" if old.endswith(b"\n") or not old else end
-        new = (line.encode() for line in format_cases(generated))
-        data = old + gap + b"".join(line + end for line in new)
+        current_data = suite.source.data
+        line_end = b"\r\n" if b"\r\n" in current_data else b"\n"
+        last_line_end = b"" if current_data.endswith(b"\n") or not current_data else line_end
+        new_lines = (line.encode() for line in format_cases(generated))
+        data = current_data + last_line_end + b"".join(line + line_end for line in new_lines)
     # Parsed before it is written: the file must not become invalid.
     try:
         cases = parse_cases(suite.cases_path, data)

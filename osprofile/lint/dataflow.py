@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.lint.shell.commands import prints_arguments, prints_nothing, unwrap_command
 from osprofile.lint.shell.lexer import POSITIONAL_NAMES
@@ -22,16 +22,27 @@ _MAX_PIPE_LENGTH: Final = 20
 
 
 @final
+class ReachedPosition(NamedTuple):
+    """A position that a value reaches; `may_begin` says whether a word there may begin with the value.
+
+    `source` is the variable (`$x`) or output (`$(...)`) that contains it; empty where it is put in.
+    """
+
+    source: str
+    position: Position
+    may_begin: bool
+
+
+@final
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowStep:
     """The positions that a value reaches in one step, and the variables that are set to it there.
 
-    Each position has the variable or output through which the value comes, and whether a word there
-    may begin with the value; each variable has whether its value may. `cached_faults` belongs to the
-    rule that examines the step.
+    Each variable has whether its value may begin with it. `cached_faults` has one entry when
+    `osprofile.lint.quoting` has examined the step: many values reach the same variables.
     """
 
-    positions: list[tuple[str, Position, bool]]
+    positions: list[ReachedPosition]
     variables: list[tuple[Variable, bool]]
     cached_faults: list[tuple[QuotingFault | None, QuotingFault | None]] = field(default_factory=list)
 
@@ -41,42 +52,39 @@ def trace_value(lexed: LexedScript[PlaceholderT], position: Position) -> Iterato
 
     The step of a variable is cached in `lexed`, for the other values that reach the variable.
     """
-    step = _build_flow_step(lexed, "", [(position, True)])
+    step = _build_flow_step(lexed, [ReachedPosition("", position, True)])
     yield step
-    pending, seen = [*step.variables], {*step.variables}
+    pending, reached = [*step.variables], {*step.variables}
     while pending:
-        (variable, begins) = key = pending.pop()
+        (variable, may_begin) = key = pending.pop()
         if key not in lexed.flow_steps:
-            uses = [(used, begins) for used in lexed.variable_uses.get(variable, ())]
-            lexed.flow_steps[key] = _build_flow_step(lexed, f"${variable[1]}", uses)
+            source, uses = f"${variable[1]}", lexed.variable_uses.get(variable, ())
+            starts = [ReachedPosition(source, position, may_begin) for position in uses]
+            lexed.flow_steps[key] = _build_flow_step(lexed, starts)
         step = lexed.flow_steps[key]
         yield step
-        pending += [found for found in step.variables if found not in seen]
-        seen.update(step.variables)
+        pending += [key for key in step.variables if key not in reached]
+        reached.update(step.variables)
 
 
-def _build_flow_step(
-    lexed: LexedScript[PlaceholderT], source: str, start_positions: list[tuple[Position, bool]]
-) -> FlowStep:
-    positions = list[tuple[str, "Position", bool]]()
+def _build_flow_step(lexed: LexedScript[PlaceholderT], starts: list[ReachedPosition]) -> FlowStep:
+    positions, pending = list[ReachedPosition](), [*starts]
     variables = dict[tuple["Variable", bool], None]()
-    pending = [(source, here, begins) for here, begins in start_positions]
     while pending:
-        source, here, begins = pending.pop()
-        positions.append((source, here, begins))
-        begins = begins and _may_begin_word(here)
-        if here.enclosing_substitution is not None and prints_arguments(here.preceding_words):
-            pending.append((source or "$(...)", here.enclosing_substitution, begins))
+        positions.append(pending.pop())
+        source, position, may_begin = positions[-1]
+        may_begin = may_begin and _may_begin_word(position)
+        if position.enclosing_substitution is not None and prints_arguments(position.preceding_words):
+            output = source or "$(...)"
+            pending.append(ReachedPosition(output, position.enclosing_substitution, may_begin))
         variables.update(
-            ((variable, begins), None) for variable in _list_assigned_variables(lexed, here, source)
+            ((variable, may_begin), None) for variable in _list_assigned_variables(lexed, position, source)
         )
     return FlowStep(positions, [*variables])
 
 
-def list_reached_positions(
-    lexed: LexedScript[PlaceholderT], position: Position
-) -> Iterator[tuple[str, Position, bool]]:
-    """Yield the positions that a value reaches; see `FlowStep`."""
+def list_reached_positions(lexed: LexedScript[PlaceholderT], position: Position) -> Iterator[ReachedPosition]:
+    """Yield the positions that a value reaches."""
     for step in trace_value(lexed, position):
         yield from step.positions
 
@@ -84,7 +92,7 @@ def list_reached_positions(
 def _may_begin_word(position: Position) -> bool:
     """Return whether a value may begin the word or text that it becomes part of.
 
-    After an option the value most likely belongs to that option, wherever both are passed.
+    Not if an option is before it: the value most likely belongs to that option.
     """
     prefix = position.prefix.partition("=")[2] if get_assigned_variable(position) else position.prefix
     option = position.preceding_words[-1] if position.role == "argument" and position.preceding_words else ""
@@ -94,19 +102,19 @@ def _may_begin_word(position: Position) -> bool:
 
 
 def list_output_readers(position: Position) -> Iterator[Command]:
-    """Yield the commands that read the output of a position's command, or its here-document."""
+    """Yield the commands that read what a position's command prints, or its here-document."""
     yield from position.here_document_readers
     command = position.command if position.role == "argument" else None
-    for start in (*position.here_document_readers, command):
-        following = start.piped_into if start is not None and not prints_nothing(start.words) else None
+    for writer in (*position.here_document_readers, command):
+        reader = writer.piped_into if writer is not None and not prints_nothing(writer.words) else None
         for _ in range(_MAX_PIPE_LENGTH):
-            if following is not None:
-                yield following
-                following = following.piped_into
+            if reader is not None:
+                yield reader
+                reader = reader.piped_into
 
 
 def get_assigned_variable(position: Position) -> str:
-    """Return the variable that is set to a text with the value; empty if there is none."""
+    """Return the variable that the word at a position sets; empty if it sets none."""
     name, equals, _ = position.prefix.partition("=")
     declares = (
         position.role == "argument"
@@ -119,15 +127,15 @@ def get_assigned_variable(position: Position) -> str:
 def _list_assigned_variables(
     lexed: LexedScript[PlaceholderT], position: Position, source: str
 ) -> Iterator[Variable]:
-    """Yield the variables that are set to a value at a position; `source` is where it came from."""
+    """Yield the variables that are set to a value at a position; see `ReachedPosition` for `source`."""
     words = unwrap_command(position.preceding_words)
     if name := get_assigned_variable(position):
         yield "", name
     elif position.role == "for-item" and words:
         yield "", words[0]
     elif position.role == "argument" and words and words[0] in lexed.functions:
-        anywhere = words[0] in lexed.shifting_functions or source in {"$@", "$*"}
-        names = POSITIONAL_NAMES if anywhere else (str(len(words)), "@", "*")
+        may_move = words[0] in lexed.shifting_functions or source in {"$@", "$*"}
+        names = POSITIONAL_NAMES if may_move else (str(len(words)), "@", "*")
         yield from ((words[0], name) for name in names)
     elif position.role == "argument" and words and words[0] == "set":
         yield from ((position.function_name, name) for name in POSITIONAL_NAMES)

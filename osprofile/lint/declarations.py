@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError, ValueRefusedError, quote_value
-from osprofile.incarnation import field_rules as engine
+from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_FIELDS
 from osprofile.lint.rules import make_problem
 from osprofile.source import Location
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from osprofile.source import SourceText
 
 STATE_FIELD = "STATE"
-"""The field whose tags map a batch system's words; scripts do not use it."""
+"""The field whose tags map a batch system's words to job states; no request sets it."""
 
 
 def check_declarations(view: ProfileView) -> Iterator[Problem]:
@@ -47,13 +47,13 @@ def list_declared_fields(view: ProfileView) -> Iterator[tuple[Template | None, F
 
 def _has_description(view: ProfileView, template: Template | None, field: Field) -> bool:
     """Return whether a field has a Description, or a field of the same job script has one for it."""
-    others = (
+    related_fields = (
         [view.profile.find_field(t, field.name) for t in view.list_related_templates(template)]
         if template
         else []
     )
-    described = any(f.description for f in (field, *others) if f is not None)
-    return described or engine.is_special_field(field.name)
+    described = any(f.description for f in (field, *related_fields) if f is not None)
+    return described or field_rules.is_special_field(field.name)
 
 
 def _check_values(field: Field) -> Iterator[Problem]:
@@ -61,7 +61,7 @@ def _check_values(field: Field) -> Iterator[Problem]:
         message = f"field {field.name} has a Value and a Default, which is never used"
         hint = "remove the Value if a request may set the field, else the Default"
         yield make_problem("OSP305", message, field.locate_child("Default"), hint)
-    if field.value is not None and field.settable and not engine.is_special_field(field.name):
+    if field.value is not None and field.settable and not field_rules.is_special_field(field.name):
         message = f"field {field.name} is settable, but its fixed Value overrides every request"
         hint = 'write <Default> instead of <Value>, or isSettable="false"'
         yield make_problem("OSP306", message, field.locate_child("Value"), hint)
@@ -70,36 +70,36 @@ def _check_values(field: Field) -> Iterator[Problem]:
 def _check_limits(field: Field) -> Iterator[Problem]:
     low, high = field.minimum, field.maximum
     if low is not None and high is not None and low > high:
-        message = f"field {field.name}: Min {engine.format_number(low)} is above Max "
-        message += engine.format_number(high)
+        message = f"field {field.name}: Min {field_rules.format_number(low)} is above Max "
+        message += field_rules.format_number(high)
         yield make_problem("OSP307", message, field.locate_child("Min"), "no value can be inside")
         return
     if field.type == "text" and (low is not None or high is not None):
-        which = "Min" if low is not None else "Max"
-        message = f'field {field.name} has a {which} and is ext:type="text"'
+        limit_name = "Min" if low is not None else "Max"
+        message = f'field {field.name} has a {limit_name} and is ext:type="text"'
         hint = 'limits are for numbers: remove them, or write ext:type="number"'
-        yield make_problem("OSP308", message, field.locate_child(which), hint)
+        yield make_problem("OSP308", message, field.locate_child(limit_name), hint)
         return
-    if field.pattern is not None and (bad := find_regex_problem(field, "ext:pattern", field.pattern)):
-        yield bad
+    if field.pattern is not None and (problem := find_regex_problem(field, "ext:pattern", field.pattern)):
+        yield problem
         return
     yield from _check_own_values(field)
 
 
-def find_regex_problem(field: Field, label: str, text: SourceText) -> Problem | None:
-    """Return the problem of a bad Java regular expression; `label` names the part of the field."""
+def find_regex_problem(field: Field, label: str, pattern: SourceText) -> Problem | None:
+    """Return the problem with a Java regular expression, if any; `label` names the part of the field."""
     try:
-        javaregex.compile(text.text)
+        javaregex.compile(pattern.text)
     except JavaRegexError as error:
         message = f"{label} of field {field.name}: bad Java regular expression: {error.message}"
-        return make_problem("OSP401", message, text.get_location(error.index), error.hint)
+        return make_problem("OSP401", message, pattern.get_location(error.index), error.hint)
     return None
 
 
 def _check_own_values(field: Field) -> Iterator[Problem]:
     """Check Default, Value and the tags' values by the field's own rules."""
     values: list[tuple[str, str, str, Location]] = [
-        (name, engine.apply_tags(field, value), value, field.locate_child(name))
+        (name, field_rules.apply_tags(field, value), value, field.locate_child(name))
         for name, value in (("Default", field.default), ("Value", field.value))
         if value is not None and value not in {tag.name for tag in field.tags}
     ]
@@ -108,7 +108,7 @@ def _check_own_values(field: Field) -> Iterator[Problem]:
         values.append((f"tag {quote_value(tag.name)}", tag.value, tag.value, location))
     for label, value, raw_value, location in values:
         try:
-            engine.check_value(field, value, raw_value)
+            field_rules.check_value(field, value, raw_value)
         except ValueRefusedError as error:
             message = f"{label} of {error.message}"
             hint = error.hint or f"the rule is at {error.location}"
@@ -118,17 +118,17 @@ def _check_own_values(field: Field) -> Iterator[Problem]:
 
 
 def _check_tags(field: Field) -> Iterator[Problem]:
-    first = dict[str, Location]()
+    first_locations = dict[str, Location]()
     for tag in field.tags:
-        before = first.setdefault(tag.name, tag.location)
-        if before is not tag.location and before != tag.location:
+        first_location = first_locations.setdefault(tag.name, tag.location)
+        if first_location is not tag.location and first_location != tag.location:
             message = f"field {field.name} has a second tag {quote_value(tag.name)}"
-            hint = f"the first one, at {before}, counts; remove or rename one of them"
+            hint = f"the first one, at {first_location}, counts; remove or rename one of them"
             yield make_problem("OSP310", message, tag.element.locate_attribute("name"), hint)
     if field.name == STATE_FIELD:
         return
     for tag in field.tags:
-        if tag.value in first and tag.value != tag.name:
+        if tag.value in first_locations and tag.value != tag.name:
             message = f"tag {quote_value(tag.name)} of field {field.name} gives {quote_value(tag.value)}, "
             message += "which is the name of another tag"
             hint = "tags are applied only once: the script gets this word itself"
@@ -141,10 +141,10 @@ def _check_tags(field: Field) -> Iterator[Problem]:
 
 def _is_allowed_number(field: Field, value: str) -> bool:
     """Return whether a field takes only numbers, and a value is one of them."""
-    if not value or not (field.type == "integer" or engine.is_numeric_field(field)):
+    if not value or not (field.type == "integer" or field_rules.is_numeric_field(field)):
         return False
     try:
-        engine.check_value(field, value)
+        field_rules.check_value(field, value)
     except (ValueRefusedError, JavaRegexError):
         return False
     return True
@@ -153,8 +153,8 @@ def _is_allowed_number(field: Field, value: str) -> bool:
 def _check_special_field(template: Template | None, field: Field) -> Iterator[Problem]:
     in_bin = template is not None and template.name == "BIN"
     is_engine_field = in_bin and any(field.name in names for names in BIN_FIELDS.values())
-    if field.settable and (engine.is_special_field(field.name) or is_engine_field):
-        supplier = "engine" if is_engine_field or field.name == engine.JOB_SCRIPT else "context"
+    if field.settable and (field_rules.is_special_field(field.name) or is_engine_field):
+        supplier = "engine" if is_engine_field or field.name == field_rules.JOB_SCRIPT else "context"
         message = f"field {field.name} is declared settable, but only the {supplier} supplies it"
         hint = 'write isSettable="false", or give it another name'
         yield make_problem("OSP315", message, field.element.locate_attribute("name"), hint)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.javaregex.charset import CharSet
-from osprofile.lint import value_sets as possible
+from osprofile.lint import value_sets
 from osprofile.lint.quoting import classify_source, get_placeholder_values
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.position import PLACEHOLDER_MARK
@@ -34,14 +34,14 @@ _PATTERN_REMEDY: Final = (
 
 @final
 class DirectiveChecker:
-    """The directives of a script; with an empty prefix it has none."""
+    """Finds the directives of a script and checks them; with an empty prefix there are none."""
 
     def __init__(self, script: ShellScript, prefix: str) -> None:
         self._script = script
         self._prefix = prefix
         self._placeholders: dict[Placeholder, str] = {}
-        self._line_generators: list[Placeholder] = []
-        self._late_offsets: list[int] = []
+        self._line_generators: list[Placeholder] = []  # whose replacement makes a directive
+        self._late_offsets: list[int] = []  # of directives after the first command
         self._indented_offsets: list[int] = []
         if prefix:
             self._scan_script()
@@ -56,7 +56,7 @@ class DirectiveChecker:
             start = end + 1
 
     def _scan_line(self, start: int, end: int, *, commands_begun: bool) -> bool:
-        """Record the directive of a line, if any; return whether commands have begun after it."""
+        """Record the directive of a line, if any; return whether commands have begun by its end."""
         line = self._script.items[start:end]
         text = "".join(i if isinstance(i, str) else self._literal_prefix(i) for i in line)
         if text.startswith(self._prefix):
@@ -70,11 +70,11 @@ class DirectiveChecker:
 
     def _add_directive(self, line: Sequence[str | Placeholder]) -> None:
         """Record the placeholders of a directive, each with the text before its value."""
-        before = ""
+        prefix = ""
         for item in line:
-            before += item if isinstance(item, str) else self._literal_prefix(item)
+            prefix += item if isinstance(item, str) else self._literal_prefix(item)
             if not isinstance(item, str):
-                self._placeholders[item] = before
+                self._placeholders[item] = prefix
         first = line[0]
         if not isinstance(first, str):
             self._line_generators.append(first)
@@ -99,7 +99,7 @@ class DirectiveChecker:
 
     def _check_generated_line(self, view: ProfileView, placeholder: Placeholder) -> Iterator[Problem]:
         """Report a replacement that makes a directive of some values, but leaves others unchanged."""
-        if possible.matches_every_value(
+        if value_sets.matches_every_value(
             placeholder.replacement.pattern or "", get_placeholder_values(view, placeholder).chars
         ):
             return
@@ -120,18 +120,18 @@ class DirectiveChecker:
             yield make_problem("OSP624", message, self._script.locate_item(start), hint)
 
     def _is_directive_line(self, lexed: LexedScript[Placeholder], start: int) -> bool:
-        """Return whether the line is a comment to the shell, or is made by a replacement."""
+        """Return whether the shell sees a comment there, or a replacement makes the whole line."""
         item = self._script.items[start]
-        commands = (found for found, at in lexed.placeholders if at.role == "command")
-        return start in lexed.comment_offsets or any(item is found for found in commands)
+        commands = (p for p, position in lexed.placeholders if position.role == "command")
+        return start in lexed.comment_offsets or any(item is command for command in commands)
 
 
-def _check_value(view: ProfileView, placeholder: Placeholder, before: str) -> Iterator[Problem]:
+def _check_value(view: ProfileView, placeholder: Placeholder, prefix: str) -> Iterator[Problem]:
     """Check a value in a directive; `before` is the text before it on its line."""
-    name, found = placeholder.replacement.name, get_placeholder_values(view, placeholder)
-    quoted = before.count('"') % 2 or before.count("'") % 2
-    harmful = found.chars & (_UNSAFE_QUOTED_CHARS if quoted else _UNSAFE_CHARS)
-    if not harmful.ranges:
+    name, values = placeholder.replacement.name, get_placeholder_values(view, placeholder)
+    quoted = prefix.count('"') % 2 or prefix.count("'") % 2
+    unsafe_chars = values.chars & (_UNSAFE_QUOTED_CHARS if quoted else _UNSAFE_CHARS)
+    if not unsafe_chars.ranges:
         return
     declared = view.find_field(placeholder.text, name)
     hint = f"{_PATTERN_REMEDY}; the field is declared at {declared.location if declared else placeholder.location}"
@@ -139,12 +139,12 @@ def _check_value(view: ProfileView, placeholder: Placeholder, before: str) -> It
         message = f"the value of {name}, which the context supplies, is used in a directive"
         remedy = f'declare field {name} with isSettable="false" and an ext:pattern'
         yield make_problem("OSP609", message, placeholder.location, remedy)
-    elif possible.get_field_values(declared).chars == possible.ANY_VALUES.chars:
+    elif value_sets.get_field_values(declared).chars == value_sets.ANY_VALUES.chars:
         message = f"settable field {name} is used in a directive and has no pattern"
         yield make_problem("OSP621", message, placeholder.location, hint)
     else:
         message = f"the pattern of settable field {name}, which is used in a directive, allows "
-        message += _name_character(harmful)
+        message += _name_character(unsafe_chars)
         yield make_problem("OSP622", message, placeholder.location, hint)
 
 

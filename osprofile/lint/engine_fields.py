@@ -127,8 +127,8 @@ def _check_states(field: Field, allowed_words: tuple[str, ...]) -> Iterator[Prob
 
 def _check_pattern(field: Field, value: str, expected: EngineField) -> Iterator[Problem]:
     child = field.element.find_child("Value")
-    if child is not None and (bad := find_regex_problem(field, "Value", child.source_text)):
-        yield bad
+    if child is not None and (problem := find_regex_problem(field, "Value", child.source_text)):
+        yield problem
         return
     groups = set(javaregex.compile(value).group_names)
     location = field.locate_child("Value")
@@ -136,9 +136,9 @@ def _check_pattern(field: Field, value: str, expected: EngineField) -> Iterator[
         if group not in groups:
             message = f"field {field.name} has no group (?<{group}>...), which the engine reads"
             yield make_problem("OSP402", message, location, suggest_names(group, groups))
-    known = {*expected.required_groups, *expected.optional_groups}
-    for group in sorted(groups - known):
+    known_groups = {*expected.required_groups, *expected.optional_groups}
+    for group in sorted(groups - known_groups):
         if not re.search(rf"\\k<{group}>", value):
             message = f"the engine does not read group (?<{group}>...) of field {field.name}"
-            hint = suggest_names(group, known) + "; write a group of your own as (?:...)"
+            hint = suggest_names(group, known_groups) + "; write a group of your own as (?:...)"
             yield make_problem("OSP405", message, location, hint)

@@ -42,7 +42,7 @@ def format_github(findings: Iterable[Findings]) -> str:
 
     GitHub shows them beside the lines of a change. Each problem is one line.
     """
-    return "\n".join(_format_command(found.file, p) for found in findings for p in found.problems)
+    return "\n".join(_format_command(f.file, p) for f in findings for p in f.problems)
 
 
 def _format_command(file: str, problem: Problem) -> str:
@@ -71,12 +71,12 @@ def format_sarif(findings: Iterable[Findings], version: str) -> Json:
     results: list[tuple[str, Problem, WaivedProblem | None]] = []
     results += [(f.file, p, None) for f in findings for p in f.problems]
     results += [(f.file, w.problem, w) for f in findings for w in f.waived]
-    codes = sorted({found.code for _, found, _ in results})
-    index = {code: n for n, code in enumerate(codes)}
+    codes = sorted({problem.code for _, problem, _ in results})
+    rule_indices = {code: n for n, code in enumerate(codes)}
     run: Json = {
         "tool": {"driver": _build_driver(version, codes)},
         "columnKind": "unicodeCodePoints",
-        "results": [_build_result(file, found, index, waived) for file, found, waived in results],
+        "results": [_build_result(file, problem, rule_indices, waived) for file, problem, waived in results],
     }
     return {"$schema": SARIF_SCHEMA, "version": SARIF_VERSION, "runs": [run]}
 
@@ -100,11 +100,11 @@ def _build_rule(code: str) -> Json:
 
 
 def _build_result(
-    file: str, problem: Problem, index: Mapping[str, int], waived: WaivedProblem | None
+    file: str, problem: Problem, rule_indices: Mapping[str, int], waived: WaivedProblem | None
 ) -> Json:
     result: Json = {
         "ruleId": problem.code,
-        "ruleIndex": index[problem.code],
+        "ruleIndex": rule_indices[problem.code],
         "level": problem.severity,
         "message": {"text": _make_printable(_format_message(problem))},
         "locations": [{"physicalLocation": _build_location(file, problem)}],
@@ -145,13 +145,13 @@ def select_findings(
     An empty `select` selects all codes. Problems that keep a profile from loading are always selected.
     """
 
-    def is_selected(found: Problem) -> bool:
-        if found.code in UNLOADABLE:
+    def is_selected(problem: Problem) -> bool:
+        if problem.code in UNLOADABLE:
             return True
-        return found.code.startswith(tuple(select or [""])) and not (found.code.startswith(tuple(ignore)))
+        return problem.code.startswith(tuple(select or [""])) and not (problem.code.startswith(tuple(ignore)))
 
-    for found in findings:
-        yield found._replace(
-            problems=[p for p in found.problems if is_selected(p)],
-            waived=[w for w in found.waived if is_selected(w.problem)],
+    for file_findings in findings:
+        yield file_findings._replace(
+            problems=[p for p in file_findings.problems if is_selected(p)],
+            waived=[w for w in file_findings.waived if is_selected(w.problem)],
         )

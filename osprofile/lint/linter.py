@@ -96,7 +96,7 @@ def _resolve_document(
     document: Document, problems: list[Problem], file: str, repository: Repository
 ) -> Profile | None:
     """Return the resolved profile of a document; on errors, add them to the problems."""
-    if any(found.code == "OSP104" for found in problems):
+    if any(problem.code == "OSP104" for problem in problems):
         return None
     try:
         return Profile(repository.resolve_chain(document, file))
@@ -118,19 +118,19 @@ def lint_profile(profile: Profile, extra_rules: Iterable[RuleFunction] = ()) -> 
     they belong to a file, see `lint_file`. Raises nothing.
     """
     rules = (*_PROFILE_RULES, *extra_rules)
-    found = [*_run_rules(profile, rules)]
+    problems = [*_run_rules(profile, rules)]
     inherited = set[tuple[object, ...]]()
-    own = profile.documents[0].element.source
+    own_source = profile.documents[0].element.source
     # The parents are linted only if a problem may be theirs: it doubles the time.
     parents = profile.documents[1:]
-    if parents and any(p.location is None or p.location.source is not own for p in found):
+    if parents and any(p.location is None or p.location.source is not own_source for p in problems):
         inherited = {_get_problem_key(p) for p in _run_rules(Profile(parents), rules)}
-    return _sort_problems([p for p in found if _get_problem_key(p) not in inherited], profile.documents)
+    return _sort_problems([p for p in problems if _get_problem_key(p) not in inherited], profile.documents)
 
 
 def _run_rules(profile: Profile, rules: Iterable[RuleFunction]) -> Iterator[Problem]:
     view = ProfileView(profile)
-    return (found for rule in rules for found in rule(view))
+    return (problem for rule in rules for problem in rule(view))
 
 
 def _get_problem_key(problem: Problem) -> tuple[object, ...]:
@@ -140,22 +140,22 @@ def _get_problem_key(problem: Problem) -> tuple[object, ...]:
 
 def _sort_problems(problems: Iterable[Problem], documents: Sequence[Document]) -> list[Problem]:
     """Sort problems by document, nearest first, and location; drop duplicates."""
-    order = {id(document.element.source): n for n, document in enumerate(documents)}
+    document_ranks = {id(document.element.source): n for n, document in enumerate(documents)}
 
-    def sort_key(found: Problem) -> tuple[int, str, int, str]:
-        if found.location is None:
-            return (-1, "", 0, found.code)
-        rank = order.get(id(found.location.source), len(order))
-        return (rank, found.location.file, found.location.offset, found.code)
+    def sort_key(problem: Problem) -> tuple[int, str, int, str]:
+        if problem.location is None:
+            return (-1, "", 0, problem.code)
+        rank = document_ranks.get(id(problem.location.source), len(document_ranks))
+        return (rank, problem.location.file, problem.location.offset, problem.code)
 
-    return sorted({_get_problem_key(found): found for found in problems}.values(), key=sort_key)
+    return sorted({_get_problem_key(problem): problem for problem in problems}.values(), key=sort_key)
 
 
 def _check_line_ends(document: Document) -> Iterator[Problem]:
     """Report CR LF once per file."""
     source = document.element.source
-    at = source.data.find(b"\r")
-    if at >= 0:
+    offset = source.data.find(b"\r")
+    if offset >= 0:
         message = "the file's lines end with CR LF"
         hint = "save it with LF: other tools that read the file may keep the CR in scripts"
-        yield make_problem("OSP109", message, Location(source, at), hint)
+        yield make_problem("OSP109", message, Location(source, offset), hint)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexError
 from osprofile.incarnation import body as bodies
-from osprofile.incarnation import field_rules as values
+from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, JOB_SCRIPT_PARTS
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class ShellScript:
 
     def __init__(self) -> None:
         self.items: list[str | Placeholder] = []
+        # Of each literal: its first index in `items`, its source, and its offset there.
         self._literal_starts: list[tuple[int, SourceText, int]] = []
 
     def append_literal(self, text: str, source: SourceText, offset: int) -> None:
@@ -111,13 +112,13 @@ class ProfileView:
 
     def list_replacements(self) -> Iterator[tuple[TemplateText, Replacement]]:
         """Return the replacements of all texts."""
-        return ((text, found) for text in self.texts for found in text.body.replacements)
+        return ((text, replacement) for text in self.texts for replacement in text.body.replacements)
 
     def find_field(self, text: TemplateText, name: str) -> Field | None:
         """Return the field that a replacement in a text names, for `<X:HMS>` the field X."""
-        found = self.profile.find_field(text.template, name)
-        base = values.get_derived_base(name)
-        return self.profile.find_field(text.template, base) if found is None and base else found
+        field = self.profile.find_field(text.template, name)
+        base = field_rules.get_derived_base(name)
+        return self.profile.find_field(text.template, base) if field is None and base else field
 
     def is_path_template(self, template: Template) -> bool:
         """Return whether a template makes paths, not scripts: only storages name it."""
@@ -127,15 +128,17 @@ class ProfileView:
 
     def list_related_templates(self, template: Template) -> list[Template]:
         """Return the templates that share their fields with this one: the parts of the job script."""
-        job = {"START", *filter(None, JOB_SCRIPT_PARTS)}
-        runs = {a.template for a in self.profile.applications.values()}
-        if template.name not in job | runs:
+        job_parts = {"START", *filter(None, JOB_SCRIPT_PARTS)}
+        application_templates = {a.template for a in self.profile.applications.values()}
+        if template.name not in job_parts | application_templates:
             return [template]
-        names = job | runs if template.name in job else job | {template.name}
+        names = (
+            job_parts | application_templates if template.name in job_parts else job_parts | {template.name}
+        )
         return [t for t in self.profile.templates.values() if t.name in names]
 
     def list_job_script_texts(self) -> list[list[TemplateText]]:
-        """Return, for each application's template, the texts that make the job script."""
+        """Return the texts of each job script; there is one for each application's template."""
         names = dict.fromkeys(a.template for a in self.profile.applications.values())
         scripts = [[n or name for n in JOB_SCRIPT_PARTS] for name in names or {"": None}]
         return [[t for n in parts for t in self._list_default_texts(n)] for parts in scripts]
@@ -157,7 +160,7 @@ class ProfileView:
         """Join texts; each ends with a line end."""
         script = ShellScript()
         for text in texts:
-            if text.is_arguments:  # as operands of a command without options
+            if text.is_arguments:  # alone they are no command; `:` reads none of them as an option
                 script.append_literal(": ", text.body.source, 0)
             self._append_text(script, text)
         return script
@@ -173,31 +176,31 @@ class ProfileView:
         return script
 
     def _append_text(self, script: ShellScript, text: TemplateText) -> None:
-        source, at = text.body.source, 0
+        source, offset = text.body.source, 0
         for segment in text.body.segments:
             if isinstance(segment, str):
-                script.append_literal(segment, source, at)
-                at += len(segment)
+                script.append_literal(segment, source, offset)
+                offset += len(segment)
             else:
                 self._append_replacement(script, text, segment)
-                at = segment.end
-        script.append_literal("\n", source, at)
+                offset = segment.end
+        script.append_literal("\n", source, offset)
 
     def _append_replacement(self, script: ShellScript, text: TemplateText, replacement: Replacement) -> None:
-        fixed = self._get_fixed_text(text, replacement)
-        if fixed is None:
+        fixed_text = self._get_fixed_text(text, replacement)
+        if fixed_text is None:
             script.append_placeholder(Placeholder(text, replacement))
             return
-        for char in fixed:  # each has the location of the replacement
+        for char in fixed_text:  # each has the location of the replacement
             script.append_literal(char, text.body.source, replacement.start)
 
     def _get_fixed_text(self, text: TemplateText, replacement: Replacement) -> str | None:
-        """Return the fixed text of a replacement, None if it may vary."""
+        """Return the fixed text of a replacement, or None if it may vary."""
         declared = self.profile.find_field(text.template, replacement.name)
         if declared is None or declared.value is None or replacement.name in text.engine_fields:
             return None
         try:
-            value = values.apply_tags(declared, declared.value)
+            value = field_rules.apply_tags(declared, declared.value)
             return bodies.compile_replacement(text.body, replacement)(value)
         except (InvalidProfileError, JavaRegexError):
             return None

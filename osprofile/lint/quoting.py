@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final
 
-from osprofile.incarnation import field_rules as engine
+from osprofile.incarnation import field_rules
 from osprofile.javaregex.charset import ALNUM, ANY, DIGIT, WORD, CharSet
-from osprofile.lint import dataflow
-from osprofile.lint import value_sets as possible
+from osprofile.lint import dataflow, value_sets
 from osprofile.lint.replacements import is_known_name
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.commands import (
@@ -24,7 +23,7 @@ from osprofile.lint.shell.commands import (
 from osprofile.lint.shell.position import PLACEHOLDER_MARK, Position
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from osprofile.errors import Problem
@@ -35,9 +34,9 @@ if TYPE_CHECKING:
     from osprofile.lint.value_sets import ValueSet
 
 ValueSource = Literal["request", "context", "script", "words", "safe"]
-"""Who supplies a value: a request; the context; the engine, as the job script or as shell words
-(`TARGET` and `ARGUMENTS` of BIN). `safe` are `FILE_NAME` and fixed Values, and fields that are not
-declared, which another rule reports."""
+"""Who supplies a value. `script`: the engine, as the job script. `words`: the engine, as shell words
+(`TARGET` and `ARGUMENTS` of BIN). `safe`: `FILE_NAME`, a fixed Value, or a field that is not declared,
+which another rule reports."""
 
 # The characters that have no special meaning in each kind of quotes.
 _SAFE_CHARS: Final[dict[QuoteContext, CharSet]] = {
@@ -66,7 +65,7 @@ _BACKSLASH_CHARS: Final = CharSet.from_chars("\\")
 @final
 @dataclass(frozen=True, slots=True)
 class QuotingFault:
-    """Why a value is unsafe: a code, its position in words, and a remedy."""
+    """Why a value is unsafe: a code, the position as the end of "is used ...", and a remedy."""
 
     code: str
     position_text: str
@@ -98,9 +97,9 @@ def classify_source(view: ProfileView, placeholder: Placeholder) -> ValueSource:
     name, text = placeholder.replacement.name, placeholder.text
     if name in text.engine_fields:
         return "safe" if name == "FILE_NAME" else "words"
-    if name == engine.JOB_SCRIPT:
+    if name == field_rules.JOB_SCRIPT:
         return "script" if is_known_name(view, text, name) else "safe"
-    if engine.is_special_field(name):
+    if field_rules.is_special_field(name):
         return "context"
     declared = view.find_field(text, name)
     if declared is None or declared.value is not None:
@@ -113,14 +112,14 @@ def get_placeholder_values(view: ProfileView, placeholder: Placeholder) -> Value
     name = placeholder.replacement.name
     declared = view.find_field(placeholder.text, name)
     if declared is None:
-        found = possible.ANY_VALUES
+        values = value_sets.ANY_VALUES
     elif declared.name != name:
-        found = possible.DERIVED_VALUES
+        values = value_sets.DERIVED_VALUES
     else:
-        found = possible.get_field_values(declared)
-        if possible.is_shell_text(declared, placeholder.replacement):
-            return found  # FROM and TO keep it shell words
-    return possible.apply_replacement(found, placeholder.replacement)
+        values = value_sets.get_field_values(declared)
+        if value_sets.is_shell_text(declared, placeholder.replacement):
+            return values  # FROM and TO keep it shell words
+    return value_sets.apply_replacement(values, placeholder.replacement)
 
 
 def check_placeholder(
@@ -128,8 +127,8 @@ def check_placeholder(
 ) -> Iterator[Problem]:
     """Check a value at a position; report the first fault that is found.
 
-    The order is quotes, code, options, data flow. The job script may be passed as code, and values
-    from the context are checked less strictly than those of requests.
+    The order is quotes, code, options, data flow. The job script may be passed as code. Values from
+    the context are not checked for options (except those of ssh) and data flow.
     """
     source = classify_source(view, placeholder)
     if source == "words":
@@ -159,8 +158,8 @@ def _check_engine_words(
         message = f"<{name}> of BIN is already quoted, and is in quotes here"
         yield make_problem("OSP614", message, placeholder.location, f"write <{name}> alone")
     elif name == "ARGUMENTS":  # TARGET is a path that the profile itself makes
-        fault = _find_code_fault(position, possible.ANY_VALUES)
-        fault = fault or _find_flow_fault(position, possible.ANY_VALUES, lexed, check_options=False)
+        fault = _find_code_fault(position, value_sets.ANY_VALUES)
+        fault = fault or _find_flow_fault(position, value_sets.ANY_VALUES, lexed, check_options=False)
         if fault is not None:
             message = f"<{name}> of BIN, which has values of requests, is used {fault.position_text}"
             yield make_problem(fault.code, message, placeholder.location, fault.remedy)
@@ -178,11 +177,11 @@ def _find_quote_fault(
         return QuotingFault("OSP613", "in backquotes, where quotes do not protect it", "write $(...) instead")
     if position.role == "here-delimiter":
         return QuotingFault("OSP604", "in the delimiter of a here-document", "write the delimiter out")
-    escaped = position.quote == "single" and possible.escapes_quotes(placeholder.replacement)
-    harmless = _is_subset(values.chars, _SAFE_CHARS[position.quote])
+    is_escaped = position.quote == "single" and value_sets.escapes_quotes(placeholder.replacement)
+    is_harmless = _is_subset(values.chars, _SAFE_CHARS[position.quote])
     if position.quote == "single" and "'" in (placeholder.replacement.replacement or ""):
-        harmless = False
-    if not (escaped or is_shell_text) and (not harmless or _may_be_assignment(position, values)):
+        is_harmless = False
+    if not (is_escaped or is_shell_text) and (not is_harmless or _may_be_assignment(position, values)):
         return _QUOTE_FAULTS[position.quote]
     if position.here_delimiter is not None and _can_end_document(position, values.chars):
         return QuotingFault("OSP604", "in a here-document, which a line of the value may end", _PRINTF_REMEDY)
@@ -193,22 +192,22 @@ def _is_shell_text_position(view: ProfileView, placeholder: Placeholder, positio
     declared = view.find_field(placeholder.text, placeholder.replacement.name)
     if position.quote != "unquoted" or declared is None:
         return False
-    return possible.is_shell_text(declared, placeholder.replacement)
+    return value_sets.is_shell_text(declared, placeholder.replacement)
 
 
 def _may_be_assignment(position: Position, values: ValueSet) -> bool:
     """Return whether an unquoted value may turn its word into an assignment (`PATH=...`)."""
-    bare = position.quote == "unquoted" and position.role == "command"
-    return bare and "=" in values.chars
+    is_command_word = position.quote == "unquoted" and position.role == "command"
+    return is_command_word and "=" in values.chars
 
 
 def _can_end_document(position: Position, chars: CharSet) -> bool:
     """Return whether a value can make its line equal to the delimiter of the here-document."""
     if "\n" in chars:
         return True
-    rest = position.here_line_text.replace(PLACEHOLDER_MARK, "")
-    missing = set(position.here_delimiter or "").difference(rest)
-    return set(rest) <= set(position.here_delimiter or "") and all(c in chars for c in missing)
+    line_text = position.here_line_text.replace(PLACEHOLDER_MARK, "")
+    missing_chars = set(position.here_delimiter or "").difference(line_text)
+    return set(line_text) <= set(position.here_delimiter or "") and all(c in chars for c in missing_chars)
 
 
 def _find_code_fault(position: Position, values: ValueSet) -> QuotingFault | None:
@@ -217,14 +216,14 @@ def _find_code_fault(position: Position, values: ValueSet) -> QuotingFault | Non
     language = detect_argument_language(position.preceding_words, position.prefix)
     if not language:
         return None
-    where = f"in what {parse_words(position.preceding_words).name} reads as {language}"
+    where = f"in what {_format_command_name(position.preceding_words)} reads as {language}"
     return QuotingFault("OSP610", where, _ARGUMENT_REMEDY)
 
 
 def _find_flow_fault(
     position: Position, values: ValueSet, lexed: LexedScript[Placeholder], *, check_options: bool = True
 ) -> QuotingFault | None:
-    """Find a variable or an output with the value that is evaluated, or that may be an option."""
+    """Find a variable or an output that contains the value, and is evaluated or may be an option."""
     check_options = check_options and "-" in values.first_chars
     if _is_subset(values.chars, _SAFE_IN_CODE) and not check_options:
         return None
@@ -245,24 +244,24 @@ def _find_flow_fault(
 def _find_step_faults(
     step: FlowStep, functions: AbstractSet[str]
 ) -> tuple[QuotingFault | None, QuotingFault | None]:
-    """Return where a step evaluates the value, and where the value may be an option there."""
+    """Return the fault of the first position that evaluates the value, and where it may be an option."""
     evaluated = option = None
-    for via, used, begins in step.positions:
-        evaluated = evaluated or _find_evaluation_fault(via, used)
-        if via and begins and option is None and used.quote != "arithmetic":
-            option = _find_variable_option_fault(via, used, functions)
+    for source, position, may_begin in step.positions:
+        evaluated = evaluated or _find_evaluation_fault(source, position)
+        if source and may_begin and option is None and position.quote != "arithmetic":
+            option = _find_variable_option_fault(source, position, functions)
     return evaluated, option
 
 
 def _find_evaluation_fault(source: str, position: Position) -> QuotingFault | None:
-    """Find out whether a position evaluates a value; `source` is the variable or output it is in."""
-    by = (
+    """Find whether a position evaluates a value; `source` is that of `dataflow.ReachedPosition`."""
+    carrier = (
         f"in variable {source.removeprefix('$')}, which"
         if source.startswith("$") and source != "$(...)"
         else "in an output, which"
     )
     if source and position.quote == "arithmetic":
-        return QuotingFault("OSP615", f"{by} is used in arithmetic", _INTEGER_REMEDY)
+        return QuotingFault("OSP615", f"{carrier} is used in arithmetic", _INTEGER_REMEDY)
     variable = dataflow.get_assigned_variable(position) or _parse_env_variable(position)
     if variable in SPECIAL_VARIABLES:
         return QuotingFault("OSP615", f"in {variable}, which decides what is run", "set it to a fixed text")
@@ -273,12 +272,12 @@ def _find_evaluation_fault(source: str, position: Position) -> QuotingFault | No
     ):
         return QuotingFault(
             "OSP615",
-            f"{by} {_format_command_name(parse_words(position.preceding_words).name)} reads as {language}",
+            f"{carrier} {_format_command_name(position.preceding_words)} reads as {language}",
             _ARGUMENT_REMEDY,
         )
     for command in dataflow.list_output_readers(position):
         if language := detect_stdin_language(command.words):
-            where = f"in what {_format_command_name(parse_words(command.words).name)} reads as {language}"
+            where = f"in what {_format_command_name(command.words)} reads as {language}"
             return QuotingFault("OSP615" if source else "OSP610", where, _ARGUMENT_REMEDY)
     return None
 
@@ -288,17 +287,11 @@ def find_evaluated_input(lexed: LexedScript[Placeholder]) -> Iterator[tuple[str,
     for command in lexed.commands:
         for name in command.words[1:] if command.words[:1] == ["read"] else ():
             origin = Position("double", "assignment", (), f"{name}=")
-            for via, used, _begins in dataflow.list_reached_positions(lexed, origin):
-                if (
-                    via
-                    and used.role == "argument"
-                    and (code := detect_argument_language(used.preceding_words, used.prefix))
-                ):
-                    yield (
-                        name,
-                        f"{_format_command_name(parse_words(used.preceding_words).name)} reads as {code}",
-                        used,
-                    )
+            for source, position, _ in dataflow.list_reached_positions(lexed, origin):
+                words = position.preceding_words
+                language = detect_argument_language(words, position.prefix)
+                if source and position.role == "argument" and language:
+                    yield name, f"{_format_command_name(words)} reads as {language}", position
 
 
 def _parse_env_variable(position: Position) -> str:
@@ -316,7 +309,7 @@ def _find_variable_option_fault(
         return None  # most likely the value of that option
     if parse_words(position.preceding_words).name in {"echo", "set", "export", "eval", ""}:
         return None
-    command = _format_command_name(parse_words(position.preceding_words).name)
+    command = _format_command_name(position.preceding_words)
     where = f"in variable {source.removeprefix('$')}, where {command} reads a leading - as an option"
     return QuotingFault(
         "OSP616",
@@ -343,11 +336,15 @@ def _find_option_fault(
         "or give it an ext:pattern that forbids a leading -"
     )
     return QuotingFault(
-        "OSP605", f"where {_format_command_name(name)} reads a leading - as an option", remedy
+        "OSP605",
+        f"where {_format_command_name(position.preceding_words)} reads a leading - as an option",
+        remedy,
     )
 
 
-def _format_command_name(name: str) -> str:
+def _format_command_name(words: Sequence[str]) -> str:
+    """Return the name of a command for a message; it may be a variable, a value or hostile text."""
+    name = parse_words(words).name
     return name if name.isprintable() and name.isascii() and name else "the command"
 
 
@@ -357,8 +354,8 @@ def _make_problem_from_fault(
     name = placeholder.replacement.name
     remedy = _PRINTF_REMEDY if source == "script" else fault.remedy or "write @, single quotes included"
     if name == "ENVIRONMENT":
-        words = "<ENVIRONMENT/{}/{}>".format(*possible.ENVIRONMENT_REPLACEMENT)
-        remedy = f"pass it to the program with env: set -- {words}"
+        replacement = "<ENVIRONMENT/{}/{}>".format(*value_sets.ENVIRONMENT_REPLACEMENT)
+        remedy = f"pass it to the program with env: set -- {replacement}"
     remedy = remedy.replace("@", f"'<{name}/'/'\\\\''>'")
     if source == "script":
         return make_problem(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import InvalidProfileError, suggest_names
 from osprofile.incarnation import body as bodies
-from osprofile.incarnation import field_rules as engine
+from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
 from osprofile.lint.engine_fields import ENGINE_FIELDS, TIME_LIMIT_FIELD
 from osprofile.lint.rules import make_problem
@@ -27,13 +27,13 @@ _REPLACEMENT_START: Final = re.compile(rf"(?<!<)<({FIELD_NAME_PATTERN})")
 
 def check_replacements(view: ProfileView) -> Iterator[Problem]:
     """Check every replacement of a resolved profile."""
-    for text, found in view.list_replacements():
-        if not is_known_name(view, text, found.name):
-            yield _make_undeclared_problem(view, text, found)
+    for text, replacement in view.list_replacements():
+        if not is_known_name(view, text, replacement.name):
+            yield _make_undeclared_problem(view, text, replacement)
         else:
-            yield from _check_derived(view, text, found)
+            yield from _check_derived(view, text, replacement)
         try:
-            bodies.compile_replacement(text.body, found)
+            bodies.compile_replacement(text.body, replacement)
         except InvalidProfileError as error:
             yield from error.problems
     for text in view.texts:
@@ -48,9 +48,9 @@ def is_known_name(view: ProfileView, text: TemplateText, name: str) -> bool:
     """Return whether a replacement of that name can have a value in a text."""
     if name in text.engine_fields or view.find_field(text, name) is not None:
         return True
-    if name == engine.JOB_SCRIPT:
+    if name == field_rules.JOB_SCRIPT:
         return not _is_part_of_job_script(view, text)
-    return engine.is_special_field(name)
+    return field_rules.is_special_field(name)
 
 
 def _is_part_of_job_script(view: ProfileView, text: TemplateText) -> bool:
@@ -62,13 +62,13 @@ def _is_part_of_job_script(view: ProfileView, text: TemplateText) -> bool:
 def list_known_names(view: ProfileView, text: TemplateText) -> set[str]:
     """Return the names to suggest for a replacement in a text."""
     declared = {*view.profile.global_fields, *text.template.fields}
-    return declared | engine.SPECIAL_FIELDS | text.engine_fields
+    return declared | field_rules.SPECIAL_FIELDS | text.engine_fields
 
 
 def _make_undeclared_problem(view: ProfileView, text: TemplateText, replacement: Replacement) -> Problem:
     name, where = replacement.name, f"template {text.template.name}"
     location = text.body.locate_replacement(replacement)
-    if name == engine.JOB_SCRIPT:
+    if name == field_rules.JOB_SCRIPT:
         message = f"<{name}> in {where}, which is itself a part of the job's script"
         return make_problem("OSP301", message, location, "only START can hold it")
     if text.invocation.name:
@@ -100,7 +100,7 @@ def _check_derived(view: ProfileView, text: TemplateText, replacement: Replaceme
 
 def _check_unfinished(view: ProfileView, text: TemplateText) -> Iterator[Problem]:
     """Report `<NAME` of a known field that does not end like a replacement."""
-    starts = {found.start for found in text.body.replacements}
+    starts = {replacement.start for replacement in text.body.replacements}
     source = text.body.source
     for match in _REPLACEMENT_START.finditer(source.text):
         if match.start() in starts or not is_known_name(view, text, match[1]):
@@ -113,37 +113,36 @@ def _check_unfinished(view: ProfileView, text: TemplateText) -> Iterator[Problem
 def _check_static_script(view: ProfileView, template: str, script: StaticScript) -> Iterator[Problem]:
     """Report replacements in a static script's body, which is written unchanged."""
     fields = {*view.profile.global_fields, *view.profile.templates[template].fields}
-    for found in bodies.parse_body(script.body).replacements:
-        if found.name not in fields and not engine.is_special_field(found.name):
+    for replacement in bodies.parse_body(script.body).replacements:
+        if replacement.name not in fields and not field_rules.is_special_field(replacement.name):
             continue
-        message = f"<{found.name}> in the body of static script {script.file_name} is not replaced"
+        message = f"<{replacement.name}> in the body of static script {script.file_name} is not replaced"
         hint = "pass the value in the attribute arguments; the script gets it as $1, ..."
-        yield make_problem("OSP503", message, script.body.get_location(found.start), hint)
+        yield make_problem("OSP503", message, script.body.get_location(replacement.start), hint)
 
 
 def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
     """Report unused fields that the document itself declares, not inherited ones."""
-    used = {name for text, found in view.list_replacements() for name in _list_used_names(view, text, found)}
+    used_fields = {_get_used_field(view, text, replacement) for text, replacement in view.list_replacements()}
     for template in view.own_document.templates.values():
         engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT_FIELD}
-        partners = [t.name for t in view.list_related_templates(template)]
+        related_names = [t.name for t in view.list_related_templates(template)]
         for field in template.fields.values():
-            is_used = field.name in engine_reads or any((n, field.name) in used for n in partners)
+            is_used = field.name in engine_reads or any((n, field.name) in used_fields for n in related_names)
             if not is_used and _NAME_PATTERN.fullmatch(field.name):
                 where = f"no variation of template {template.name}"
                 yield _make_unused_problem(field, where)
-    used_names = {name for _, name in used}
+    used_names = {name for _, name in used_fields}
     used_names |= {TIME_LIMIT_FIELD, *(name for names in ENGINE_FIELDS.values() for name in names)}
     for field in view.own_document.global_fields.values():
         if field.name not in used_names:
             yield _make_unused_problem(field, "no template of the resolved profile")
 
 
-def _list_used_names(
-    view: ProfileView, text: TemplateText, replacement: Replacement
-) -> Iterator[tuple[str, str]]:
+def _get_used_field(view: ProfileView, text: TemplateText, replacement: Replacement) -> tuple[str, str]:
+    """Return the template and the name of the field that a replacement uses."""
     field = view.find_field(text, replacement.name)
-    yield text.template.name, field.name if field is not None else replacement.name
+    return text.template.name, field.name if field is not None else replacement.name
 
 
 def _make_unused_problem(field: Field, where: str) -> Problem:

@@ -1,4 +1,4 @@
-"""Rules for what a resolved profile must have (OS Profile 0.3, 2.5).
+"""Rules for what a resolved profile must contain (OS Profile 0.3, 2.5).
 
 See docs/language.md, "Required templates".
 """
@@ -32,7 +32,7 @@ REQUIRED_TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     BIN_TEMPLATE: ("", "STATIC_SCRIPT", "RUN_STATIC_SCRIPT"),
     "SHELL": ("", "SSH"),
 }
-"""The templates and variations that a resolved profile must have."""
+"""The templates and variations that a resolved profile must have; `""` is the default variation."""
 
 RECOMMENDED_VARIATIONS: Final = {"GET_JOB_STATUS": ("ALL",)}
 """Variations without which the engine works, but slower."""
@@ -82,15 +82,19 @@ def _check_variations(view: ProfileView) -> Iterator[Problem]:
             hint = _describe_variations(template)
             message = _format_missing(template, missing)
             yield make_problem("OSP205", message, template.location, hint)
-        slower = [v for v in RECOMMENDED_VARIATIONS.get(name, ()) if v not in template.invocations]
-        if slower:
+        missing_recommended = [
+            v for v in RECOMMENDED_VARIATIONS.get(name, ()) if v not in template.invocations
+        ]
+        if missing_recommended:
             hint = "with it, one call of the batch system returns the states of all jobs"
-            yield make_problem("OSP206", _format_missing(template, slower), template.location, hint)
+            yield make_problem(
+                "OSP206", _format_missing(template, missing_recommended), template.location, hint
+            )
 
 
 def _format_missing(template: Template, variations: list[str]) -> str:
-    named = ", ".join(v or "the default one (without a name)" for v in variations)
-    return f"template {template.name} lacks variation {named}"
+    names = ", ".join(v or "the default one (without a name)" for v in variations)
+    return f"template {template.name} lacks variation {names}"
 
 
 def _describe_variations(template: Template) -> str:
@@ -154,19 +158,19 @@ def _check_bin(template: Template) -> Iterator[Problem]:
 def _check_bin_fields(invocation: Invocation) -> Iterator[Problem]:
     if invocation.body is None:
         return
-    used = {found.name for found in bodies.parse_body(invocation.body).replacements}
-    for name in sorted(BIN_FIELDS.get(invocation.name, frozenset()) - used):
+    used_names = {replacement.name for replacement in bodies.parse_body(invocation.body).replacements}
+    for name in sorted(BIN_FIELDS.get(invocation.name, frozenset()) - used_names):
         message = f"variation {invocation.name} of BIN does not use <{name}>"
         hint = "the engine supplies the script's file or arguments there (OS Profile 0.3, 2.2)"
         yield make_problem("OSP505", message, invocation.location, hint)
 
 
 def _check_file_names(scripts: list[StaticScript]) -> Iterator[Problem]:
-    first = dict[str, "StaticScript"]()
+    first_scripts = dict[str, "StaticScript"]()
     for script in scripts:
-        before = first.setdefault(script.file_name, script)
-        if before.body.text != script.body.text:
+        first_script = first_scripts.setdefault(script.file_name, script)
+        if first_script.body.text != script.body.text:
             message = f"two static scripts are written to the same file {script.file_name}"
-            hint = f"the other one is at {before.location}; give one of them another fileName"
+            hint = f"the other one is at {first_script.location}; give one of them another fileName"
             location = script.element.locate_attribute("fileName")
             yield make_problem("OSP504", message, location, hint)

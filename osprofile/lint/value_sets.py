@@ -73,15 +73,15 @@ def is_shell_text(field: Field, replacement: Replacement) -> bool:
 
 def get_field_values(field: Field) -> ValueSet:
     """Return the values that the engine accepts for a field."""
-    found = ANY_VALUES
+    values = ANY_VALUES
     if field.type == "integer":
-        found = DIGIT_VALUES
+        values = DIGIT_VALUES
     elif field.type == "number" or field.minimum is not None or field.maximum is not None:
-        found = ValueSet(_NUMBER_CHARS, _NUMBER_CHARS)
+        values = ValueSet(_NUMBER_CHARS, _NUMBER_CHARS)
     if field.pattern is not None:
         by_pattern = get_pattern_values(field.pattern.text)
-        found = ValueSet(found.chars & by_pattern.chars, found.first_chars & by_pattern.first_chars)
-    return found
+        values = ValueSet(values.chars & by_pattern.chars, values.first_chars & by_pattern.first_chars)
+    return values
 
 
 def escapes_quotes(replacement: Replacement) -> bool:
@@ -151,8 +151,8 @@ def get_pattern_values(pattern: str) -> ValueSet:
     tree = _parse_tree(pattern)
     if tree is None:
         return ANY_VALUES
-    found = _analyze_node(tree)
-    return ValueSet(found.chars, found.first_chars)
+    part = _analyze_node(tree)
+    return ValueSet(part.chars, part.first_chars)
 
 
 @final
@@ -163,29 +163,29 @@ class _PatternPart:
     chars: CharSet = EMPTY
     first_chars: CharSet = EMPTY
     may_be_empty: bool = True
-    excluded_chars: CharSet = EMPTY
+    excluded_next_chars: CharSet = EMPTY
 
 
 def _analyze_node(node: Node) -> _PatternPart:
-    found = _PatternPart()  # an assertion
+    part = _PatternPart()  # of an assertion
     match node:
         case Chars(chars):
-            found = _PatternPart(chars, chars, may_be_empty=False)
+            part = _PatternPart(chars, chars, may_be_empty=False)
         case Seq(nodes):
-            found = _join_sequence([_analyze_node(n) for n in nodes])
+            part = _join_sequence([_analyze_node(n) for n in nodes])
         case Alt(branches):
-            found = _join_branches([_analyze_node(b) for b in branches])
+            part = _join_branches([_analyze_node(b) for b in branches])
         case Group(body) | Atomic(body):
-            found = _analyze_node(body)
+            part = _analyze_node(body)
         case Repeat(body, least, most):
-            found = _repeat_part(_analyze_node(body), least, most)
+            part = _repeat_part(_analyze_node(body), least, most)
         case Look(body, behind=False, negative=True):
-            found = _PatternPart(excluded_chars=_get_single_char_set(body) or EMPTY)
+            part = _PatternPart(excluded_next_chars=_get_single_char_set(body) or EMPTY)
         case LineBreak():
-            found = _PatternPart(VERTICAL_SPACE, VERTICAL_SPACE, may_be_empty=False)
+            part = _PatternPart(VERTICAL_SPACE, VERTICAL_SPACE, may_be_empty=False)
         case Cluster() | BackRef():
-            found = _PatternPart(ANY, ANY)
-    return found
+            part = _PatternPart(ANY, ANY)
+    return part
 
 
 def _get_single_char_set(node: Node) -> CharSet | None:
@@ -200,7 +200,7 @@ def _join_sequence(parts: list[_PatternPart]) -> _PatternPart:
         chars |= part.chars
         if empty:
             first |= part.first_chars & ~excluded
-            excluded |= part.excluded_chars
+            excluded |= part.excluded_next_chars
             empty = part.may_be_empty
     return _PatternPart(chars, first, empty, excluded if empty else EMPTY)
 
@@ -210,7 +210,7 @@ def _join_branches(parts: list[_PatternPart]) -> _PatternPart:
     for part in parts:
         chars |= part.chars
         first |= part.first_chars
-        excluded &= part.excluded_chars if part.may_be_empty else ANY
+        excluded &= part.excluded_next_chars if part.may_be_empty else ANY
     empty = any(part.may_be_empty for part in parts)
     return _PatternPart(chars, first, empty, excluded if empty else EMPTY)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from osprofile.source import Source
 
 WAIVER_KEYWORD: Final = "lint-waive"
-"""The first word of a waiver."""
+"""The first word of a waiver's comment."""
 
 WAIVER_SYNTAX: Final = f"a waiver is written <!-- {WAIVER_KEYWORD} CODE ...: REASON -->"
 
@@ -33,9 +33,9 @@ _WAIVER_PATTERN: Final = re.compile(rf"\s*{WAIVER_KEYWORD}\b([^:]*)(?::(.*))?", 
 
 @final
 class Waiver(NamedTuple):
-    """A waiver of some codes, for the bytes from `start` to `end`; `reason` is one line.
+    """A waiver of some codes, for the bytes from `start` to before `end`; `reason` is one line.
 
-    `covers_parents`: the waiver also covers inherited documents.
+    `covers_parents`: it is before the root element, and also covers inherited documents.
     """
 
     codes: tuple[str, ...]
@@ -83,21 +83,21 @@ def apply_waivers(
     """
     if WAIVER_KEYWORD.encode() not in source.data:
         return [*problems], []
-    waivers, bad = read_waivers(source)
+    waivers, waiver_problems = read_waivers(source)
     kept, waived = list[Problem](), list[WaivedProblem]()
-    for found, waiver in _match_waivers(problems, waivers, source):
+    for problem, waiver in _match_waivers(problems, waivers, source):
         if waiver is None:
-            kept.append(found)
+            kept.append(problem)
         else:
-            waived.append(WaivedProblem(found, waiver))
+            waived.append(WaivedProblem(problem, waiver))
     used = {(w.waiver.location.offset, w.problem.code) for w in waived}
-    bad += [
+    waiver_problems += [
         _make_unused_problem(waiver, code)
         for waiver in waivers
         for code in waiver.codes
         if (waiver.location.offset, code) not in used and code.startswith(tuple(active_prefixes))
     ]
-    return [*kept, *bad], waived
+    return [*kept, *waiver_problems], waived
 
 
 def _match_waivers(
@@ -105,25 +105,27 @@ def _match_waivers(
 ) -> Iterator[tuple[Problem, Waiver | None]]:
     """Yield each problem with the innermost waiver that covers it.
 
-    One pass over problems and waivers, sorted by offset, takes linear time: at each offset only the
-    waivers of the enclosing elements and of the line are open.
+    Problems and waivers are sorted by offset: at each offset, only the waivers of the enclosing
+    elements and of the line are open, so the time does not grow with their product.
     """
     # Of two waivers that cover the same range, the first one counts.
-    unique = {(c, w.start, w.end): w for w in [*waivers][::-1] for c in w.codes}
-    everywhere = {code: w for (code, _, _), w in unique.items() if w.covers_parents}
-    inner = [(w.start, code, w) for (code, _, _), w in unique.items() if not w.covers_parents]
-    pending = sorted(inner, key=lambda item: item[0], reverse=True)
-    open_: dict[str, list[Waiver]] = {}
-    for found in sorted(problems, key=lambda p: p.location.offset if p.location else -1):
-        here = found.location if found.location and found.location.source is source else None
-        while here and pending and pending[-1][0] <= here.offset:
+    waivers_by_range = {(c, w.start, w.end): w for w in [*waivers][::-1] for c in w.codes}
+    profile_waivers = {code: w for (code, _, _), w in waivers_by_range.items() if w.covers_parents}
+    ranged_waivers = [
+        (w.start, code, w) for (code, _, _), w in waivers_by_range.items() if not w.covers_parents
+    ]
+    pending = sorted(ranged_waivers, key=lambda item: item[0], reverse=True)
+    open_waivers: dict[str, list[Waiver]] = {}
+    for problem in sorted(problems, key=lambda p: p.location.offset if p.location else -1):
+        location = problem.location if problem.location and problem.location.source is source else None
+        while location and pending and pending[-1][0] <= location.offset:
             _, code, waiver = pending.pop()
-            open_.setdefault(code, []).append(waiver)
-        covering = [w for w in open_.get(found.code, ()) if w.covers(here)] if here else []
-        if here:
-            open_[found.code] = covering
+            open_waivers.setdefault(code, []).append(waiver)
+        covering = [w for w in open_waivers.get(problem.code, ()) if w.covers(location)] if location else []
+        if location:
+            open_waivers[problem.code] = covering
         innermost = min(covering, key=lambda w: w.end - w.start, default=None)
-        yield found, innermost or everywhere.get(found.code)
+        yield problem, innermost or profile_waivers.get(problem.code)
 
 
 def _make_unused_problem(waiver: Waiver, code: str) -> Problem:
@@ -143,14 +145,14 @@ def read_waivers(source: Source) -> tuple[list[Waiver], list[Problem]]:
         location = Location(source, comment.offset)
         codes = tuple(match[1].replace(",", " ").split())
         reason = " ".join((match[2] or "").split())
-        wrong = [*_check_waiver(codes, reason, location)]
+        waiver_problems = [*_check_waiver(codes, reason, location)]
         start, end, at_root = _get_covered_range(source, comment)
         if start < 0:
             message = "a waiver that covers nothing"
             hint = "put it before an element, or at the end of a line"
-            wrong.append(make_problem("OSP702", message, location, hint))
-        problems += wrong
-        if not wrong:
+            waiver_problems.append(make_problem("OSP702", message, location, hint))
+        problems += waiver_problems
+        if not waiver_problems:
             waivers.append(Waiver(codes, reason, location, start, end, at_root))
     return waivers, problems
 
@@ -205,11 +207,11 @@ class _CommentReader:
         self._flush_uncovered()
         self.comments.sort()
 
-    def _finish_element(self, at: int) -> None:
+    def _finish_element(self, end: int) -> None:
         if self._closed_element is not None:
             start, comments = self._closed_element
             at_root = not self._open_elements
-            self.comments += [_LocatedComment(o, text, start, at, at_root) for o, text in comments]
+            self.comments += [_LocatedComment(o, text, start, end, at_root) for o, text in comments]
             self._closed_element = None
 
     def _flush_uncovered(self) -> None:

@@ -314,3 +314,9 @@ def test_safe(lint: Lint, body: str) -> None:
 @pytest.mark.parametrize(("body", "expected"), UNSAFE)
 def test_unsafe(lint: Lint, body: str, expected: list[tuple[str, int, int]]) -> None:
     assert found(lint, body) == expected
+
+
+def test_a_command_named_by_a_variable_is_called_the_command(lint: Lint) -> None:
+    script = "\"$SHELL\" -c '<WHY/'/'\\\\''>'"
+    messages = [p.message for p in lint(complete_example(format_template(script, format_field("WHY"))))]
+    assert messages == ["the value of settable field WHY is used in what the command reads as shell commands"]
