@@ -116,11 +116,8 @@ def list_output_readers(position: Position) -> Iterator[Command]:
 def get_assigned_variable(position: Position) -> str:
     """Return the variable that the word at a position sets; empty if it sets none."""
     name, equals, _ = position.prefix.partition("=")
-    declares = (
-        position.role == "argument"
-        and position.preceding_words[:1]
-        and position.preceding_words[0] in DECLARING_COMMANDS
-    )
+    words = position.preceding_words
+    declares = position.role == "argument" and words[:1] and words[0] in DECLARING_COMMANDS
     return name if equals and (position.role == "assignment" or declares) else ""
 
 

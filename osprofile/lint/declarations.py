@@ -47,11 +47,8 @@ def list_declared_fields(view: ProfileView) -> Iterator[tuple[Template | None, F
 
 def _has_description(view: ProfileView, template: Template | None, field: Field) -> bool:
     """Return whether a field has a Description, or a field of the same job script has one for it."""
-    related_fields = (
-        [view.profile.find_field(t, field.name) for t in view.list_related_templates(template)]
-        if template
-        else []
-    )
+    templates = view.list_related_templates(template) if template else []
+    related_fields = [view.profile.find_field(t, field.name) for t in templates]
     described = any(f.description for f in (field, *related_fields) if f is not None)
     return described or field_rules.is_special_field(field.name)
 

@@ -132,10 +132,8 @@ class ProfileView:
         application_templates = {a.template for a in self.profile.applications.values()}
         if template.name not in job_parts | application_templates:
             return [template]
-        names = (
-            job_parts | application_templates if template.name in job_parts else job_parts | {template.name}
-        )
-        return [t for t in self.profile.templates.values() if t.name in names]
+        others = application_templates if template.name in job_parts else {template.name}
+        return [t for t in self.profile.templates.values() if t.name in job_parts | others]
 
     def list_job_script_texts(self) -> list[list[TemplateText]]:
         """Return the texts of each job script; there is one for each application's template."""

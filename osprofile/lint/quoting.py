@@ -303,13 +303,14 @@ def _parse_env_variable(position: Position) -> str:
 def _find_variable_option_fault(
     source: str, position: Position, functions: AbstractSet[str]
 ) -> QuotingFault | None:
-    if position.role != "argument" or not may_be_option(position.preceding_words, position.prefix, functions):
+    words = position.preceding_words
+    if position.role != "argument" or not may_be_option(words, position.prefix, functions):
         return None
-    if position.preceding_words[-1].startswith("-") and position.preceding_words[-1] != "--":
+    if words[-1].startswith("-") and words[-1] != "--":
         return None  # most likely the value of that option
-    if parse_words(position.preceding_words).name in {"echo", "set", "export", "eval", ""}:
+    if parse_words(words).name in {"echo", "set", "export", "eval", ""}:
         return None
-    command = _format_command_name(position.preceding_words)
+    command = _format_command_name(words)
     where = f"in variable {source.removeprefix('$')}, where {command} reads a leading - as an option"
     return QuotingFault(
         "OSP616",
@@ -323,23 +324,19 @@ def _find_option_fault(
 ) -> QuotingFault | None:
     if position.role != "argument":
         return None
-    name = parse_words(position.preceding_words).name
+    words = position.preceding_words
+    name = parse_words(words).name
     if name == "echo" and values.chars.intersects(_DASH_CHARS | _BACKSLASH_CHARS):
         where = "as an argument of echo, which may read it as an option and evaluates backslashes"
         return QuotingFault("OSP605", where, _PRINTF_REMEDY)
-    if "-" not in values.first_chars or not may_be_option(
-        position.preceding_words, position.prefix, functions
-    ):
+    if "-" not in values.first_chars or not may_be_option(words, position.prefix, functions):
         return None
     remedy = (
         "put a -- before it, or attach it to its option (-q'...', --queue='...'), "
         "or give it an ext:pattern that forbids a leading -"
     )
-    return QuotingFault(
-        "OSP605",
-        f"where {_format_command_name(position.preceding_words)} reads a leading - as an option",
-        remedy,
-    )
+    where = f"where {_format_command_name(words)} reads a leading - as an option"
+    return QuotingFault("OSP605", where, remedy)
 
 
 def _format_command_name(words: Sequence[str]) -> str:

@@ -82,14 +82,10 @@ def _check_variations(view: ProfileView) -> Iterator[Problem]:
             hint = _describe_variations(template)
             message = _format_missing(template, missing)
             yield make_problem("OSP205", message, template.location, hint)
-        missing_recommended = [
-            v for v in RECOMMENDED_VARIATIONS.get(name, ()) if v not in template.invocations
-        ]
-        if missing_recommended:
+        absent = [v for v in RECOMMENDED_VARIATIONS.get(name, ()) if v not in template.invocations]
+        if absent:
             hint = "with it, one call of the batch system returns the states of all jobs"
-            yield make_problem(
-                "OSP206", _format_missing(template, missing_recommended), template.location, hint
-            )
+            yield make_problem("OSP206", _format_missing(template, absent), template.location, hint)
 
 
 def _format_missing(template: Template, variations: list[str]) -> str:

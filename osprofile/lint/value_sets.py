@@ -158,7 +158,7 @@ def get_pattern_values(pattern: str) -> ValueSet:
 @final
 @dataclass(frozen=True, slots=True)
 class _PatternPart:
-    """What a part of a pattern can match; `excluded_chars` cannot follow it."""
+    """What a part of a pattern can match; `excluded_next_chars` cannot follow it."""
 
     chars: CharSet = EMPTY
     first_chars: CharSet = EMPTY

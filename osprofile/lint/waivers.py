@@ -111,10 +111,8 @@ def _match_waivers(
     # Of two waivers that cover the same range, the first one counts.
     waivers_by_range = {(c, w.start, w.end): w for w in [*waivers][::-1] for c in w.codes}
     profile_waivers = {code: w for (code, _, _), w in waivers_by_range.items() if w.covers_parents}
-    ranged_waivers = [
-        (w.start, code, w) for (code, _, _), w in waivers_by_range.items() if not w.covers_parents
-    ]
-    pending = sorted(ranged_waivers, key=lambda item: item[0], reverse=True)
+    ranged = [(w.start, code, w) for (code, _, _), w in waivers_by_range.items() if not w.covers_parents]
+    pending = sorted(ranged, key=lambda item: item[0], reverse=True)
     open_waivers: dict[str, list[Waiver]] = {}
     for problem in sorted(problems, key=lambda p: p.location.offset if p.location else -1):
         location = problem.location if problem.location and problem.location.source is source else None

@@ -148,20 +148,14 @@ class ShellLexer(Generic[PlaceholderT]):
             role = "assignment"
         document = self.enclosing_document
         return Position(
-            quote="shell-dependent" if self.shell_dependent_depth and quote == "single" else quote,
-            role=role,
-            preceding_words=tuple(word.preceding_words[:MAX_COMMAND_WORDS]),
-            prefix=word.text,
-            here_delimiter=document.delimiter if document else None,
-            here_line_text=line,
-            is_backquoted=self.is_backquoted,
-            feeds_arithmetic=bool(self.arithmetic_depth) and quote != "arithmetic",
-            function_name=self.function_name,
-            command=self.current_command,
-            enclosing_substitution=self.enclosing_substitution,
-            here_document_readers=document.readers if document else (),
-            script_offset=self.script_offsets[min(self.index, len(self.script_offsets) - 1)],
-        )
+            "shell-dependent" if self.shell_dependent_depth and quote == "single" else quote,
+            role, tuple(word.preceding_words[:MAX_COMMAND_WORDS]), word.text,
+            document.delimiter if document else None, line, self.is_backquoted,
+            bool(self.arithmetic_depth) and quote != "arithmetic",
+            self.function_name, self.current_command, self.enclosing_substitution,
+            document.readers if document else (),
+            self.script_offsets[min(self.index, len(self.script_offsets) - 1)],
+        )  # fmt: skip
 
     def add_placeholder(self, placeholder: PlaceholderT, quote: QuoteContext, word: Word) -> None:
         """Record a placeholder as part of a word, and step over it."""
