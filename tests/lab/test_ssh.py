@@ -242,7 +242,7 @@ def test_jobs(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
             with pytest.raises(ScriptFailedError, match=r"already ended"):
                 await target.abort(job)
             nobody = {"slurm": "999999", "linux": "1-1-00000000"}[profile.name]
-            with pytest.raises(JobNotFoundError, match=r"Invalid job id|no job 1-1-0"):
+            with pytest.raises(JobNotFoundError, match=r"Invalid job id|unknown job 1-1-0"):
                 await target.status(nobody)
 
     run(main())
