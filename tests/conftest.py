@@ -11,9 +11,10 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-# The commands that tests start must not inherit that a signal is ignored, as under nohup.
+# The commands that tests start must not inherit that a signal is ignored, as under nohup or in the background.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 settings.register_profile(
     "osprofile", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
