@@ -102,7 +102,7 @@ def run(main: Coroutine[None, None, None]) -> None:
 def daemons(pid: int) -> list[int]:
     """Give a process and those of its descendants that are sshd, too."""
     found = [pid]
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for stat in (p / "stat" for p in Path("/proc").glob("[0-9]*")):
         with contextlib.suppress(OSError):
             name, _, rest = stat.read_text(errors="replace").rpartition(")")
             if name.endswith("(sshd") and int(rest.split()[1]) == pid:

@@ -213,7 +213,8 @@ def test_abort_kills_what_ignores_term_and_what_left_the_session(linux: Target) 
     linux.ok("ABORT", JOB_ID=job.id)
     assert job.status().state == "REMOVED"
     assert not processes(session_of(job))
-    left = [p for p in Path("/proc").glob("[0-9]*/environ") if job.id.encode() in _bytes(p)]
+    environments = (p / "environ" for p in Path("/proc").glob("[0-9]*"))
+    left = [p for p in environments if job.id.encode() in _bytes(p)]
     assert left == []
 
 

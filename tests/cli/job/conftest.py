@@ -147,7 +147,7 @@ def machine(
 
 def end(session: int) -> None:
     """End the processes of a session."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for path in (p / "stat" for p in Path("/proc").glob("[0-9]*")):
         try:
             words = path.read_text(errors="replace").rpartition(")")[2].split()
             if int(words[3]) == session:

@@ -139,7 +139,7 @@ def test_htcondors_restart_leaves_a_job_alone(home: Path, monkeypatch: pytest.Mo
         assert (await client.ended(ids[0]))["ExitCode"] == "3"
 
     run(submit)
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for path in (p / "environ" for p in Path("/proc").glob("[0-9]*")):
         with contextlib.suppress(OSError):
             if f"{name}=".encode() in path.read_bytes() and int(path.parent.name) != os.getpid():
                 os.kill(int(path.parent.name), signal.SIGKILL)

@@ -42,7 +42,7 @@ def processes(root: Path) -> list[int]:
     """Give the processes of jobs whose working directory is below a root."""
     mark = f"\0GPE_WORKING_DIRECTORY={root}/".encode()
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
+    for path in (p / "environ" for p in Path("/proc").glob("[0-9]*")):
         try:
             if mark in b"\0" + path.read_bytes():
                 found.append(int(path.parent.name))

@@ -124,7 +124,7 @@ class Place:
         """Give the processes of jobs of this place."""
         mark = f"\0GPE_WORKING_DIRECTORY={self.root}/".encode()
         found = []
-        for path in Path("/proc").glob("[0-9]*/environ"):
+        for path in (p / "environ" for p in Path("/proc").glob("[0-9]*")):
             try:
                 if mark in b"\0" + path.read_bytes():
                     found.append(int(path.parent.name))
