@@ -20,6 +20,10 @@ Linux passes on 2 MiB, arguments and environment together."""
 ALWAYS_SHORT_ENOUGH: Final = MAX_ARGUMENT_SIZE // 8
 """Characters of a value that always fits: 8 bytes for each are enough for UTF-8 and quoting."""
 
+NO_DIRECTIVES_PATTERN: Final = r"(?![\s\S]*(?:\r\n|\n#[A-Z$]))"
+"""At the beginning of a pattern: no line of the value looks like a directive of a batch system, and none
+ends with CR LF, with which some batch systems refuse a script."""
+
 ARGUMENTS_PATTERN: Final = r"(?:(?:'[^']*+'|\\'|[A-Za-z0-9_./:=@%+,-])++(?: ++|\z))*+"
 """Only well-quoted shell words match (docs/language.md, Quoting): the value may stand unquoted."""
 
@@ -39,7 +43,8 @@ def check_length(name: str, value: str, declaration: Field | None) -> None:
     if len(value) <= ALWAYS_SHORT_ENOUGH:
         return
     data = value.encode()
-    if declaration is not None and declaration.pattern_text in {ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN}:
+    pattern_text = (declaration.pattern_text or "") if declaration is not None else ""
+    if pattern_text.removeprefix(NO_DIRECTIVES_PATTERN) in {ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN}:
         _check_word_lengths(name, value, data)
         return
     # The bundled profiles pass it to the job as the variable GPE_NAME.

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JavaRegexError
-from osprofile.incarnation.lengths import ARGUMENTS_PATTERN, ENVIRONMENT_PATTERN
+from osprofile.incarnation.lengths import (
+    ARGUMENTS_PATTERN,
+    ENVIRONMENT_PATTERN,
+    NO_DIRECTIVES_PATTERN,
+)
 from osprofile.javaregex import parse_literal_pattern, parse_literal_replacement
 from osprofile.javaregex.charset import ANY, DIGIT, EMPTY, VERTICAL_SPACE, CharSet
 from osprofile.javaregex.parser import parse_pattern
@@ -65,7 +69,7 @@ DERIVED_VALUES: Final = ValueSet(DIGIT | CharSet.from_chars(":"), DIGIT)
 
 def is_shell_text(field: Field, replacement: Replacement) -> bool:
     """Return whether a replacement always gives quoted shell words, by its field's pattern."""
-    pattern = field.pattern.text if field.pattern is not None else ""
+    pattern = (field.pattern.text if field.pattern is not None else "").removeprefix(NO_DIRECTIVES_PATTERN)
     if pattern == ENVIRONMENT_PATTERN:
         return (replacement.pattern, replacement.replacement) == ENVIRONMENT_REPLACEMENT
     return pattern == ARGUMENTS_PATTERN and replacement.pattern is None

@@ -1,0 +1,23 @@
+path='<PATH/'/'\\''>' root='<USPACE_ROOT/'/'\\''>'
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+# Neither the home nor the root of the working directories, nor this user's part of it, nor what any of them is in,
+# however it is spelled. A link to one of them is only a link.
+user=$root/$(id -un)
+[ -L "$path" ] || for kept in "$HOME" "$root" "$user" "$(cd -P -- "$HOME" && pwd)" "$(cd -P -- "$root" && pwd)" "$(cd -P -- "$user" && pwd)"; do
+  while :; do
+    [ ! "$path" -ef "${kept:-/}" ] || { printf 'DELETE: %s is %s, which must not be removed\n' "$path" "${kept:-/}" >&2; exit 1; }
+    [ -n "${kept#/}" ] || break
+    kept=${kept%/*}
+  done
+done
+id=
+[ ! -f "$path/.gpe_job_id" ] || read -r id < "$path/.gpe_job_id"
+rm -rf -- "$path" || exit
+# a job's id stands for its directory no longer
+case $id in
+'' | */* | .*) ;;
+*)
+  for link in "$gpe_jobs/$id" "$gpe_jobs/live/$id" "${gpe_jobs%/*}/$id"; do
+    [ -e "$link" ] || [ ! -L "$link" ] || rm -f -- "$link"
+  done ;;
+esac

@@ -1,0 +1,18 @@
+umask 077
+gpe_jobs="${HOME:?}/.gpe/jobs/$gpe_profile"
+gpe_fail() { printf 'FIND_JOB: %s\n' "$1" >&2; exit 75; }
+[ -d "$gpe_d" ] || exit 0
+cd -- "$gpe_d" && exec 3> .gpe_lock && flock 3 || exit 1 # waits for a submission that is under way
+if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
+  gpe_id=$(gpe_find 3>&-) || gpe_fail "the batch system cannot be asked for the job of $gpe_d"
+  if [ -n "$gpe_id" ]; then
+    printf '%s\n' "$gpe_id" > .gpe_found || exit 1
+    ln .gpe_found .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_found .gpe_job_id || exit 1
+  elif [ -s .gpe_submitting ]; then
+    gpe_fail "no job is found, but the batch system has answered: $(cat .gpe_submitting); if there is no job, remove $gpe_d/.gpe_submitting"
+  fi
+  # Without this mark, a job of $gpe_d that is not found, and begins after all, runs nothing.
+  rm -f .gpe_submitting .gpe_found
+fi
+[ -s .gpe_job_id ] || exit 0
+read -r gpe_id < .gpe_job_id && mkdir -p -- "$gpe_jobs" && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id" && printf '%s\n' "$gpe_id"

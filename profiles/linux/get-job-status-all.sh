@@ -1,0 +1,13 @@
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_RECORD>
+<SH_PROCESSES>
+<SH_STATUS>
+ended=
+for link in "$gpe_jobs"/live/*; do
+  # another machine's job, or one of a file system that is away, has a link to a directory that is not there
+  [ -d "$link" ] || continue
+  gpe_word=
+  gpe_status "${link##*/}" || :
+  case $gpe_word in ended | vanished) rm -f -- "$link"; ended=y ;; esac
+done
+[ -z "$ended" ] || find -L "$gpe_jobs" -type l -mtime +90 -exec rm -f -- {} + 2> /dev/null

@@ -1,0 +1,46 @@
+#!/bin/sh
+<SH_PROCESSES>
+gpe_stat "$$"
+gpe_boot=00000000
+{ read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
+gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>'
+# to START, which may have been killed
+trap '' PIPE
+printf '%s\n' "$gpe_id" 2> /dev/null
+trap - PIPE
+gpe_begin=gpe_begin gpe_end=gpe_end
+gpe_begin() {
+  read -r gpe_host < /proc/sys/kernel/hostname
+  printf '%s\n' "$gpe_host" > .gpe_host
+  # GET_JOB_STATUS looks at the jobs that live, not at all that ever were
+  gpe_live="${HOME:-}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'/live
+  { [ -d "$gpe_live" ] || (umask 077; mkdir -p -- "$gpe_live"); ln -s -- "$GPE_WORKING_DIRECTORY" "$gpe_live/$gpe_id"; } &
+  [ -n "$GPE_WALLTIME" ] || return 0
+  gpe_watch_walltime < /dev/null > /dev/null 2>&1 &
+  gpe_watch=$!
+  printf '%s\n' "$gpe_watch" > .gpe_watch
+}
+gpe_watch_walltime() {
+  trap '' HUP INT QUIT USR1 USR2
+  trap 'kill "$gpe_sleep"; exit' TERM
+  sleep "$GPE_WALLTIME" &
+  gpe_sleep=$!
+  wait "$gpe_sleep"
+  trap '' TERM
+  read -r gpe_self < /proc/self/stat
+  gpe_self=${gpe_self%% *} gpe_n=0
+  [ ! -e .gpe_exit_status ] || exit 0
+  printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe_limit.new && mv -f .gpe_limit.new .gpe_limit
+  while [ ! -e .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
+    for gpe_p in $(gpe_processes "$gpe_id" y); do
+      case $gpe_n:$gpe_p in
+      *":$$" | *":$gpe_self") ;;
+      0:*) gpe_signal TERM "$gpe_p" ;;
+      [5-9]?:*) gpe_signal KILL "$gpe_p" ;;
+      esac
+    done
+    gpe_n=$((gpe_n + 1))
+    sleep 0.1
+  done
+}
+gpe_end() { [ -z "${gpe_watch:-}" ] || kill "$gpe_watch" 2> /dev/null; }

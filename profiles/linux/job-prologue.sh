@@ -1,0 +1,25 @@
+cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$" # a signal: an exit status would be taken for the program's
+if [ -n "$gpe_id" ]; then
+  # The first job that writes its id is the job of this directory. One that START and FIND_JOB have given up runs nothing.
+  printf '%s\n' "$gpe_id" > ".gpe_job_id.$gpe_id" || kill -s KILL "$$"
+  [ ! -e .gpe_submitting ] || ln ".gpe_job_id.$gpe_id" .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv -f ".gpe_job_id.$gpe_id" .gpe_job_id
+  gpe_first='' && [ ! -s .gpe_job_id ] || read -r gpe_first < .gpe_job_id
+  [ "${gpe_first%%.*}" = "${gpe_id%%.*}" ] || { echo "job $gpe_id runs nothing: the job of $PWD is ${gpe_first:-none}" >&2; exit 1; }
+fi
+command exec > .gpe_job.out 2>&1 || kill -s KILL "$$"
+rm -f ".gpe_job_id.$gpe_id" .gpe_exit_status .gpe_limit
+export GPE_JOB_ID="$gpe_id" GPE_WORKING_DIRECTORY='<WORKING_DIRECTORY/'/'\\''>' GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_QUEUE='<QUEUE/'/'\\''>' GPE_PROJECT='<PROJECT/'/'\\''>'
+export GPE_NODES='<NODES/'/'\\''>' GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY='<MEMORY/'/'\\''>' GPE_WALLTIME='<WALLTIME/'/'\\''>' GPE_CPUTIME='<CPUTIME/'/'\\''>'
+[ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
+trap : HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS # this shell outlives a signal for the whole job, to record its end
+"${gpe_begin:-:}"
+<SITE_SETUP>
+( # the program's own shell
+gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>'
+command exec 2> "${gpe_stderr:=stderr}" < "${gpe_stdin:-/dev/null}" || exit 125
+if [ "${gpe_stdout:=stdout}" = "$gpe_stderr" ]; then command exec >&2; else command exec > "$gpe_stdout"; fi || exit 125
+[ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
+# shellcheck disable=SC3045  # every sh of Linux has -t
+[ -z "${gpe_cputime:-}" ] || { ulimit -H -t "$((gpe_cputime + 5))"; ulimit -S -t "$gpe_cputime"; }
+[ -z "$gpe_modules" ] || module load <MODULES> || exit 125
+eval '<SETUP/'/'\\''>'

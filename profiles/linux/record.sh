@@ -1,0 +1,27 @@
+gpe_job_dir() { # ID: sets gpe_dir to the link to the job's working directory. Older versions kept the links of all profiles in one directory.
+  for gpe_dir in "$gpe_jobs/$1" "${gpe_jobs%/*}/$1"; do
+    [ ! -d "$gpe_dir" ] || return 0
+  done
+  return 1
+}
+gpe_record() { # ID: prints how the job ended, from the files in its working directory; false if there are none
+  gpe_job_dir "$1" || return
+  if [ -e "$gpe_dir/.gpe_removed" ]; then
+    printf '%s removed\n' "$1"
+  elif [ -e "$gpe_dir/.gpe_limit" ]; then
+    read -r gpe_why < "$gpe_dir/.gpe_limit"
+    printf '%s limit reason=%s\n' "$1" "$gpe_why"
+  elif [ -e "$gpe_dir/.gpe_exit_status" ] && read -r gpe_code < "$gpe_dir/.gpe_exit_status"; then
+    gpe_used=''
+    if [ -e "$gpe_dir/.gpe_host" ]; then # a job of linux, which writes this file as it begins
+      gpe_begun=$(stat -c %Y "$gpe_dir/.gpe_host") && gpe_used=$(stat -c %Y "$gpe_dir/.gpe_exit_status") &&
+        gpe_used=" elapsed=$((gpe_used - gpe_begun))"
+    fi
+    printf '%s exited exit=%s%s\n' "$1" "$gpe_code" "$gpe_used"
+  else
+    return 1
+  fi
+}
+gpe_note_removal() { # ID: after the batch system has taken the removal, and only then
+  ! gpe_job_dir "$1" || [ -e "$gpe_dir/.gpe_exit_status" ] || { umask 077; printf 'removed\n' > "$gpe_dir/.gpe_removed"; } || :
+}

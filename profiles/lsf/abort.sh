@@ -1,0 +1,9 @@
+id='<JOB_ID/'/'\\''>'
+<SH_BJOBS>
+state=$(gpe_state "$id") || exit
+case $state in DONE | EXIT) printf 'ABORT: job %s has already ended: %s\n' "$id" "$state" >&2; exit 1 ;; esac
+words=$(bkill "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-bkill failed: $rc}" >&2; exit "$rc"; }
+# not before: only what the batch system has taken is a removal
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_RECORD>
+gpe_note_removal "$id"

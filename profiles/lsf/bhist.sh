@@ -1,0 +1,36 @@
+gpe_bhist() {
+  gpe_history=$(LC_ALL=C bhist -l "$1" 2> /dev/null) || return
+  # Entries begin with a date and go on behind 21 blanks. The command stands in such lines too, never at a line's begin.
+  printf '%s\n' "$gpe_history" | awk -v id="$1" -v owner="$(id -un)" '
+function entry(text) {
+  text = line
+  line = ""
+  if (index(text, "Job <") == 1) {
+    mine = index(text, "Job <" id ">,") == 1 && index(text, ", User <" owner ">")
+    if (mine) { state = ""; code = "-"; term = "-"; host = "-" }
+    return
+  }
+  if (!mine || !sub(/^[A-Z][a-z][a-z] [A-Z][a-z][a-z] [ 0-9][0-9] [0-9:]+( [0-9][0-9][0-9][0-9])?: /, "", text)) return
+  if (text ~ /^([Dd]ispatched|.*[Ss]tarted on) /) { state = ""; code = "-"; term = "-"; host = "-" }
+  if (text ~ /^[Dd]ispatched .*</) { host = text; sub(/^[^<]*</, "", host); sub(/>.*/, "", host) }
+  if (text ~ /^Done successfully/) state = "DONE"
+  if (text ~ /^Exited/) state = "EXIT"
+  if (match(text, /^Exited with exit code [0-9]+/)) code = substr(text, 23, RLENGTH - 22)
+  if (match(text, /^Exited by (LSF )?signal [0-9]+/)) {
+    code = substr(text, 1, RLENGTH)
+    sub(/.* /, "", code)
+    code += 128
+  }
+  if (text ~ /^Completed <exit>; TERM_/) { state = "EXIT"; term = substr(text, 19); sub(/[.;] *$/, "", term) }
+}
+/^                     / { line = line substr($0, 22); next }
+{ entry(); line = $0 }
+END {
+  entry()
+  at = index(id, "[")
+  index_of = at ? substr(id, at + 1, length(id) - at - 1) : "-"
+  if (at) id = substr(id, 1, at - 1)
+  if (state != "") print id "|" index_of "|" state "|" code "|" host "|" term
+  exit state == ""
+}'
+}

@@ -1,0 +1,21 @@
+id='<JOB_ID/'/'\\''>'
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_BJOBS>
+<SH_BHIST>
+<SH_RECORD>
+<SH_SHOW>
+if jobs=$(gpe_bjobs "$id" 2>&1); then
+  printf '%s\n' "$jobs" | gpe_show
+  exit
+fi
+case $jobs in *'is not found'* | *'job found'* | 'bjobs printed nothing') ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
+record=$(gpe_record "$id")
+case $record in '' | *exit=1[2-9][0-9]*)
+  # the history knows a limit and the end of a job that left nothing
+  if history=$(gpe_bhist "$id"); then
+    printf '%s\n' "$history" | gpe_show
+    exit
+  fi ;;
+esac
+[ -n "$record" ] || { printf '%s\n' "$jobs" >&2; exit 1; }
+printf '%s\n' "$record"

@@ -1,0 +1,27 @@
+gpe_show() {
+  GPE_JOBS=$gpe_jobs GPE_OLD=${gpe_jobs%/*} awk -F'|' '
+function first(file, line) { line = ""; getline line < file; close(file); return line }
+function removed() { return first(ENVIRON["GPE_JOBS"] "/" id "/.gpe_removed") first(ENVIRON["GPE_OLD"] "/" id "/.gpe_removed") != "" }
+NF < 6 { next }
+{
+  id = $1 ($2 ~ /^[1-9][0-9]*$/ ? "[" $2 "]" : "")
+  state = $3
+  code = $4
+  host = $5
+  reason = $6
+  more = ""
+  term = match(reason, /^TERM_[A-Z_]+/) ? substr(reason, 1, RLENGTH) : ""
+  if (state == "DONE") more = " exit=0"
+  if (state == "EXIT") {
+    if (term != "" && term !~ /^TERM_(EXTERNAL_SIGNAL|RMS|UNKNOWN|ZOMBIE)$/) state = state "/" term
+    else if (removed() || (code !~ /^[1-9]/ && host !~ /^[A-Za-z0-9]/)) state = state "/removed"
+    else if (code > 128) more = " exit=" code
+    else if (code ~ /^[1-9]/) { state = state "/exit"; more = " exit=" code }
+  }
+  sub(/[: ].*/, "", host)
+  sub(/^[0-9]+\*/, "", host)
+  if (host ~ /^[A-Za-z0-9][A-Za-z0-9.-]*$/) more = more " host=" host
+  if (reason != "" && reason != "-") more = more " reason=" reason
+  print id " " state more
+}'
+}

@@ -1,0 +1,58 @@
+gpe_qacct() {
+  gpe_words=
+  gpe_account=$(LC_ALL=C qacct -j "$1" 2>&1) || { gpe_words=$gpe_account; return 1; }
+  # ids begin anew some day: a record from before the job's script was written is another job's
+  gpe_job_dir "$1" || :
+  gpe_since=$(date -r "$gpe_dir/.gpe_job" '+%Y %m %d' 2> /dev/null)
+  printf '%s\n' "$gpe_account" | awk -v id="$1" -v owner="$(id -un)" -v since="$gpe_since" '
+function day(y, m, d) { return y * 372 + m * 31 + d }
+function submitted(t, n) { # Sat Nov 21 12:23:14 2026, or 11/21/2026 12:23:14.123; 0: not understood
+  if (split(t, n, /[ \/]+/) < 4) return 0
+  if (n[1] ~ /^[0-9]+$/) return day(n[3], n[1], n[2])
+  return day(n[5], (index("JanFebMarAprMayJunJulAugSepOctNovDec", n[2]) + 2) / 3, n[3])
+}
+function seconds(t, n, i, s) { # 90, 90.5s, 0:1:30
+  s = 0
+  for (i = 1; i <= split(t, n, ":"); i++) s = s * 60 + n[i]
+  return s
+}
+function over(name, used, t) { # did it use up what it asked for?
+  t = " " job["category"] ","
+  gsub(/ /, ",", t)
+  at = index(t, "," name "=")
+  if (!at) return 0
+  t = substr(t, at + length(name) + 2)
+  return used >= seconds(substr(t, 1, index(t, ",") - 1))
+}
+function record(when) {
+  if (job["jobnumber"] != id || job["owner"] != owner) return
+  when = submitted(job["qsub_time"])
+  if (since != "" && when && when < day(from[1], from[2], from[3]) - 5) return
+  failed = job["failed"] + 0
+  code = job["exit_status"] + 0
+  part = failed
+  more = ""
+  if (failed == 37) {}
+  else if (code == 152 || (code == 137 && (over("h_rt", seconds(job["ru_wallclock"])) || over("h_cpu", (seconds(job["cpu"]) + 0.5) / job["slots"]))))
+    part = "limit"
+  else if (failed == 0 || failed == 100 && code > 128) more = " exit=" code
+  if (job["hostname"] ~ /^[A-Za-z0-9.-]+$/) more = more " host=" job["hostname"]
+  if (part == "limit") more = more " reason=over its limit: " job["category"]
+  else if (failed) more = more " reason=" job["failed"]
+  last = id " ended/" part more
+}
+BEGIN { split(since, from, " ") }
+/^=====/ { record(); split("", job); next }
+{
+  name = $1
+  value = $0
+  sub(/^[^ ]+ */, "", value)
+  sub(/ +$/, "", value)
+  if (!(name in job)) job[name] = value
+}
+END {
+  record()
+  if (last != "") print last
+  exit last == ""
+}'
+}

@@ -1,0 +1,13 @@
+unset SINFO_ALL SINFO_FEDERATION SINFO_LOCAL SINFO_PARTITION SINFO_SORT
+nodes=$(sinfo -h -N -o '%N %T') || exit
+printf '%s\n' "$nodes" | awk '
+NF == 2 && !seen[$1]++ { # once, though it may be in many partitions
+  word = tolower($2)
+  flag = word
+  gsub(/[a-z_]/, "", flag)
+  gsub(/[^a-z_]/, "", word)
+  if (flag ~ /\*/) word = "unresponsive/" word
+  else if (flag ~ /\^/) word = "rebooting/" word
+  else if (flag ~ /\$/) word = "maint/" word
+  print $1 " " word
+}'

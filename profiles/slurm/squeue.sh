@@ -1,0 +1,35 @@
+gpe_squeue() {
+  unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
+  squeue -h -r -t all -O 'JobArrayID:|,State:|,exit_code:|,BatchHost:|,Reason:|,Partition:|,TimeUsed:|' "$@"
+}
+gpe_show() {
+  awk -F'|' -v id="$1" '
+NF < 5 || (id != "" && $1 != id) { next }
+{
+  # EXIT is 7:0 or, from squeue, what wait(2) gave: 1792
+  if (split($3, e, ":") == 2) { code = e[1] + 0; by = e[2] + 0 } else { code = int($3 / 256) % 256; by = $3 % 128 }
+  state = $2
+  sub(/ .*/, "", state) # CANCELLED by 1001
+  more = ""
+  if (state == "PENDING" && $5 ~ /^JobHeld/) state = state "/" $5
+  if (state == "COMPLETED") more = " exit=" code
+  if (state == "FAILED" && $5 != "JobLaunchFailure") {
+    if (by != 0) more = " signal=" by
+    else if (code > 128) more = " exit=" code
+    else if (code > 0) { state = state "/exit"; more = " exit=" code }
+  }
+  if (state == "FAILED" && $5 == "JobLaunchFailure" && by != 53) more = " signal=" by
+  if ($4 != "" && $4 !~ /n\/a|None|[[ ]/) more = more " host=" $4
+  if ($6 ~ /^[^ ]/) { sub(/,.*/, "", $6); more = more " queue=" $6 } # of several partitions, the first
+  if ($7 ~ /^([0-9]+-)?[0-9:]+$/) { # 1-02:03:04
+    days = sub(/-/, ":", $7)
+    n = split($7, t, ":")
+    used = t[n] + 60 * t[n - 1] + (n > 2 ? 3600 * t[n - 2] : 0) + (days ? 86400 * t[1] : 0)
+    if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
+  }
+  if ($5 != "" && $5 != "None") more = more " reason=" $5
+  print $1 " " state more
+  found = 1
+}
+END { exit !found }'
+}

@@ -1,0 +1,37 @@
+gpe_qstat() {
+  gpe_text=$(qstat -f "$@" 2>&1)
+  gpe_rc=$?
+  case $gpe_rc:$#:$gpe_text in
+  153:0:) return 0 ;; # Slurm's qstat: there are no jobs
+  153:*:) gpe_text="qstat: unknown job id $*" ;;
+  153:*'Job Id:'*) gpe_rc=0 ;; # all but some
+  esac
+  case $gpe_rc:$gpe_text in
+  0: | 0:*'Job Id:'*) ;;
+  0:*) gpe_rc=1 ;; # it answers, but not about jobs
+  esac
+  if [ "$gpe_rc" -ne 0 ]; then
+    printf '%s\n' "$gpe_text" >&2
+    return "$gpe_rc"
+  fi
+  # Torque's attributes begin with four blanks and go on behind a tab; Slurm's begin with the tab. The first of a
+  # name counts: what a user can put into a value stands further down.
+  printf '%s\n' "$gpe_text" | awk '
+function done() {
+  if (id == "") return
+  sub(/@.*/, "", job["Job_Owner"])
+  # Slurm: a held job shows as Q with priority 0, and what its qstat does not know as U
+  if (slurm && job["job_state"] == "Q" && job["Priority"] == "0") held = "held"
+  if (slurm && job["job_state"] == "U") job["job_state"] = "unknown"
+  print id "|" job["Job_Owner"] "|" job["job_state"] "|" held "|" job["exit_status"] "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" job["resources_used.walltime"] "|" job["comment"]
+}
+/^Job Id:/ { done(); id = $0; sub(/^Job Id:[ \t]*/, "", id); split("", job); slurm = 0; held = ""; next }
+/^(    |\t)[A-Za-z_.]+ = / {
+  name = $1
+  value = $0
+  sub(/^[ \t]*[A-Za-z_.]+ = /, "", value)
+  if (!(name in job)) job[name] = value
+  if (/^\tjob_state = /) slurm = 1
+}
+END { done() }'
+}
