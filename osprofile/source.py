@@ -1,6 +1,6 @@
 """Locations in a document: `Source`, `Location`, `SourceText`.
 
-Each part of a profile keeps its byte offset in the document. Line, column and the text of the line
+Each part of a profile keeps its byte offset in the document, or in the file that has its text (`ext:src`). Line, column and the text of the line
 are computed on demand: only messages need them.
 """
 
@@ -18,13 +18,17 @@ _TAB_STOP = 8
 
 @final
 class Source:
-    """A document's bytes (UTF-8, without a byte order mark) and its name in messages."""
+    """A document's bytes (UTF-8, without a byte order mark) and its name in messages.
 
-    __slots__ = ("_line_starts", "data", "name", "text_anchors")
+    For a file with a text of a document, `included_at` is the location of its name in that document.
+    """
 
-    def __init__(self, name: str, data: bytes) -> None:
+    __slots__ = ("_line_starts", "data", "included_at", "name", "text_anchors")
+
+    def __init__(self, name: str, data: bytes, included_at: Location | None = None) -> None:
         self.name = name
         self.data = data
+        self.included_at = included_at
         self._line_starts: list[int] | None = None
         self.text_anchors: dict[int, OffsetAnchors] | None = None  # filled by `profile.tree`
 
@@ -72,6 +76,11 @@ class Location(NamedTuple):
     def file(self) -> str:
         """The document's name, as it was passed to the reader."""
         return self.source.name
+
+    @property
+    def in_document(self) -> Location:
+        """The location in the XML document: for one in a file of `ext:src`, that of the attribute's value."""
+        return self.source.included_at or self
 
     @property
     def line(self) -> int:

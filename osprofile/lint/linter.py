@@ -6,6 +6,7 @@ redeclares a field is warned about an inherited script in which the new declarat
 
 from __future__ import annotations
 
+import os.path
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
@@ -72,7 +73,8 @@ def examine_file(
     """
     file = str(Path(path, "profile.xml") if Path(path).is_dir() else path)
     try:
-        document, problems = reader.parse_with_problems(file, read_profile_bytes(file))
+        data = read_profile_bytes(file)
+        document, problems = reader.parse_with_problems(file, data, os.path.dirname(file))
     except InvalidProfileError as error:
         return Findings(file, [*error.problems], [])
     except ProfileNotFoundError as error:
@@ -96,7 +98,7 @@ def _resolve_document(
     document: Document, problems: list[Problem], file: str, repository: Repository
 ) -> Profile | None:
     """Return the resolved profile of a document; on errors, add them to the problems."""
-    if any(problem.code == "OSP104" for problem in problems):
+    if any(problem.code in {"OSP104", "OSP111"} for problem in problems):
         return None
     try:
         return Profile(repository.resolve_chain(document, file))
@@ -123,7 +125,9 @@ def lint_profile(profile: Profile, extra_rules: Iterable[RuleFunction] = ()) -> 
     own_source = profile.documents[0].element.source
     # The parents are linted only if a problem may be theirs: it doubles the time.
     parents = profile.documents[1:]
-    if parents and any(p.location is None or p.location.source is not own_source for p in problems):
+    if parents and any(
+        p.location is None or p.location.in_document.source is not own_source for p in problems
+    ):
         inherited = {_get_problem_key(p) for p in _run_rules(Profile(parents), rules)}
     return _sort_problems([p for p in problems if _get_problem_key(p) not in inherited], profile.documents)
 
@@ -139,23 +143,29 @@ def _get_problem_key(problem: Problem) -> tuple[object, ...]:
 
 
 def _sort_problems(problems: Iterable[Problem], documents: Sequence[Document]) -> list[Problem]:
-    """Sort problems by document, nearest first, and location; drop duplicates."""
+    """Sort problems by document, nearest first, and location; drop duplicates.
+
+    Those in a file of a document follow those of the element that names it (`ext:src`).
+    """
     document_ranks = {id(document.element.source): n for n, document in enumerate(documents)}
 
-    def sort_key(problem: Problem) -> tuple[int, str, int, str]:
+    def sort_key(problem: Problem) -> tuple[int, str, int, int, str]:
         if problem.location is None:
-            return (-1, "", 0, problem.code)
-        rank = document_ranks.get(id(problem.location.source), len(document_ranks))
-        return (rank, problem.location.file, problem.location.offset, problem.code)
+            return (-1, "", 0, 0, problem.code)
+        in_document = problem.location.in_document
+        rank = document_ranks.get(id(in_document.source), len(document_ranks))
+        offset_in_file = -1 if problem.location is in_document else problem.location.offset
+        return (rank, in_document.file, in_document.offset, offset_in_file, problem.code)
 
     return sorted({_get_problem_key(problem): problem for problem in problems}.values(), key=sort_key)
 
 
 def _check_line_ends(document: Document) -> Iterator[Problem]:
     """Report CR LF once per file."""
-    source = document.element.source
-    offset = source.data.find(b"\r")
-    if offset >= 0:
+    for source in (document.element.source, *document.files):
+        offset = source.data.find(b"\r")
+        if offset < 0:
+            continue
         message = "the file's lines end with CR LF"
         hint = "save it with LF: other tools that read the file may keep the CR in scripts"
         yield make_problem("OSP109", message, Location(source, offset), hint)

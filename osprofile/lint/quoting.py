@@ -359,7 +359,7 @@ def _make_problem_from_fault(
             "OSP608", f"the job script is used {fault.position_text}", placeholder.location, remedy
         )
     declared = view.find_field(placeholder.text, name)
-    if declared is not None and declared.location.source is not placeholder.location.source:
+    if declared is not None and declared.location.source is not placeholder.location.in_document.source:
         remedy += f"; field {declared.name} is declared at {declared.location}"
     if source == "context":
         message = f"the value of {name}, which the context supplies, is used {fault.position_text}"

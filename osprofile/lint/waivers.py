@@ -5,7 +5,7 @@
 A waiver on lines of its own covers the element that follows it, from its start tag to its end tag.
 A waiver after something else on a line covers that line. A waiver before the root element covers the
 whole file, and the problems that this profile causes in inherited documents. A script cannot hold an
-XML comment: put the waiver before its Body, Invocation or Template.
+XML comment: put the waiver before its Body, Invocation or Template. It covers the file of its `ext:src`, too.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Waiver(NamedTuple):
         """Return whether a location is covered."""
         if self.covers_parents:
             return True
-        if location is None or location.source is not self.location.source:
+        if location is None or location.in_document.source is not self.location.source:
             return False
-        return self.start <= location.offset < self.end
+        return self.start <= location.in_document.offset < self.end
 
 
 @final
@@ -114,8 +114,9 @@ def _match_waivers(
     ranged = [(w.start, code, w) for (code, _, _), w in waivers_by_range.items() if not w.covers_parents]
     pending = sorted(ranged, key=lambda item: item[0], reverse=True)
     open_waivers: dict[str, list[Waiver]] = {}
-    for problem in sorted(problems, key=lambda p: p.location.offset if p.location else -1):
-        location = problem.location if problem.location and problem.location.source is source else None
+    located = [(p, p.location.in_document if p.location else None) for p in problems]
+    for problem, place in sorted(located, key=lambda item: item[1].offset if item[1] else -1):
+        location = place if place and place.source is source else None
         while location and pending and pending[-1][0] <= location.offset:
             _, code, waiver = pending.pop()
             open_waivers.setdefault(code, []).append(waiver)

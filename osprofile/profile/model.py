@@ -6,6 +6,7 @@ from, so that each part of it has a location (file:line:column).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, final
 
 from osprofile.errors import (
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.profile.tree import Element
-    from osprofile.source import Location, SourceText
+    from osprofile.source import Location, Source, SourceText
 
 PROFILE_NAMESPACE = "http://gpe.intel.com/osprs/profile"
 IDB_NAMESPACE = "http://gpe.intel.com/idb"
@@ -28,6 +29,7 @@ JSDL_NAMESPACE = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
 EXTENSION_NAMESPACE = "urn:osprofile:extension"
 PATTERN_ATTRIBUTE = EXTENSION_NAMESPACE + "}pattern"
 TYPE_ATTRIBUTE = EXTENSION_NAMESPACE + "}type"
+SOURCE_FILE_ATTRIBUTE = EXTENSION_NAMESPACE + "}src"
 
 FieldType = Literal["integer", "number", "text"]
 
@@ -37,6 +39,11 @@ FIELD_NAME_PATTERN: Final = (
 )
 """The names that a replacement can have: those of a target system's properties are chosen by its
 administrator (OS Profile 0.3, 2.3.1) and may contain blanks."""
+
+
+FILE_SAFE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+"""The allowed names of profiles and of static scripts: safe as a part of a path."""
+FILE_SAFE_NAME_HINT: Final = "a name begins with a letter or digit and has only letters, digits, _ . -"
 
 
 @final
@@ -257,7 +264,8 @@ class Application(NamedTuple):
 class Document(NamedTuple):
     """A profile document as it was read, without what it inherits (OS Profile 0.3, 1).
 
-    `templates` has the named ones; `global_fields` are those of the unnamed template.
+    `templates` has the named ones; `global_fields` are those of the unnamed template; `files` are the
+    files with texts of the document (`ext:src`).
     """
 
     name: str
@@ -269,6 +277,7 @@ class Document(NamedTuple):
     storages: Mapping[str, Storage]
     applications: Mapping[str, Application]
     element: Element
+    files: Sequence[Source] = ()
 
     @property
     def location(self) -> Location:
@@ -377,8 +386,6 @@ def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:
 
     A pre-release (`1.0-rc1`, `beta`) sorts before the version itself.
     """
-    import re
-
     # Ranks: 0 a pre-release, 1 the end of the version, 2 other text, 3 a number. Of two numbers without
     # leading zeros the longer one is greater; `int` refuses more than 4,300 digits.
     def get_part_key(part: str) -> tuple[int, int, str]:

@@ -14,7 +14,10 @@ from osprofile.errors import InvalidProfileError, Problem, quote_value
 from osprofile.profile import schema, tree
 from osprofile.profile.model import (
     FIELD_NAME_PATTERN,
+    FILE_SAFE_NAME_HINT,
+    FILE_SAFE_NAME_PATTERN,
     PATTERN_ATTRIBUTE,
+    SOURCE_FILE_ATTRIBUTE,
     TYPE_ATTRIBUTE,
     Application,
     Document,
@@ -25,6 +28,7 @@ from osprofile.profile.model import (
     Tag,
     Template,
 )
+from osprofile.profile.text_files import TextFileReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,45 +36,46 @@ if TYPE_CHECKING:
 
     from osprofile.profile.model import FieldType
     from osprofile.profile.tree import Element
+    from osprofile.source import SourceText
 
     NamedEntity = TypeVar("NamedEntity", Template, Storage, Application, Field, Invocation)
 
-FILE_SAFE_NAME_PATTERN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""The allowed names of profiles and of static scripts: safe as a part of a path."""
-FILE_SAFE_NAME_HINT: Final = "a name begins with a letter or digit and has only letters, digits, _ . -"
 
-
-def load_document(file_name: str, data: bytes) -> Document:
+def load_document(file_name: str, data: bytes, folder: str | None = None) -> Document:
     """Return the document in `data`; messages call it `file_name`.
 
-    Raises `InvalidProfileError` with every problem of the document.
+    `folder` has the files that it names (`ext:src`); a document in memory has none. Raises
+    `InvalidProfileError` with every problem of the document.
     """
-    document, problems = parse_with_problems(file_name, data)
+    document, problems = parse_with_problems(file_name, data, folder)
     if problems:
         raise InvalidProfileError(problems)
     return document
 
 
-def parse_with_problems(file_name: str, data: bytes) -> tuple[Document, list[Problem]]:
+def parse_with_problems(
+    file_name: str, data: bytes, folder: str | None = None
+) -> tuple[Document, list[Problem]]:
     """Return a document, valid or not, and its problems in order: the linter needs both.
 
     Raises `InvalidProfileError` if the bytes are not well-formed XML.
     """
     root = tree.parse_xml(tree.decode_source(file_name, data))
     problems = schema.validate_document(root)
-    document = _DocumentReader(problems).read_root(root)
+    document = _DocumentReader(problems, TextFileReader(folder)).read_root(root)
     return document, sorted(problems, key=_get_problem_offset)  # the checks here follow those of the schema
 
 
 def _get_problem_offset(problem: Problem) -> int:
-    return problem.location.offset if problem.location else 0
+    return problem.location.in_document.offset if problem.location else 0
 
 
 class _DocumentReader:
     """Builds a document and collects its problems; the tree need not be valid."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], text_files: TextFileReader) -> None:
         self.problems = problems
+        self.text_files = text_files
         self.schema_problem_offsets = {p.location.offset for p in problems if p.location}
 
     def read_root(self, root: Element) -> Document:
@@ -96,6 +101,7 @@ class _DocumentReader:
                 "application", map(self.read_application, _list_children(root, "Application"))
             ),
             element=root,
+            files=self.text_files.sources,
         )
 
     def read_uspace_root(self, root: Element) -> str:
@@ -140,7 +146,7 @@ class _DocumentReader:
         return Invocation(
             name=element.attributes.get("name", ""),
             description=_fold_whitespace(first_child.get("Description")),
-            body=body.source_text if body is not None else None,
+            body=self.read_text(body) if body is not None else None,
             static_script=self.read_static_script(script) if script is not None else None,
             element=element,
         )
@@ -151,7 +157,7 @@ class _DocumentReader:
             message = f"static script file name {quote_value(name)} is not allowed"
             self.report_invalid_attribute(element, "fileName", "OSP107", message, FILE_SAFE_NAME_HINT)
         arguments = element.get_attribute_text("arguments")
-        return StaticScript(name, arguments, element.source_text, element)
+        return StaticScript(name, arguments, self.read_text(element), element)
 
     def read_field(self, element: Element) -> Field:
         name = element.attributes.get("name", "")
@@ -171,12 +177,21 @@ class _DocumentReader:
                 [Tag(t.attributes.get("name", ""), t.text, t) for t in _list_children(element, "Tag")]
             ),
             default=None if default is None else default.text,
-            value=None if value is None else value.text,
+            value=None if value is None else self.read_text(value).text,
             settable=attributes.get("isSettable", "true").strip() in {"true", "1"},
             pattern_text=attributes.get(PATTERN_ATTRIBUTE),
             type=_parse_field_type(attributes.get(TYPE_ATTRIBUTE)),
             element=element,
         )
+
+    def read_text(self, element: Element) -> SourceText:
+        """Return the text of an element: that of its file if it has the attribute `ext:src`."""
+        if SOURCE_FILE_ATTRIBUTE in element.attributes:
+            try:
+                self.text_files.load_text(element)
+            except InvalidProfileError as error:
+                self.problems += error.problems
+        return element.source_text
 
     def read_limit(self, element: Element | None) -> float | None:
         if element is None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, quote_value, suggest_names
 from osprofile.profile import tree
 from osprofile.profile.data_directories import get_bundled_directory
-from osprofile.profile.model import Document, Profile
-from osprofile.profile.reader import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN, load_document
+from osprofile.profile.model import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN, Document, Profile
+from osprofile.profile.reader import load_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -155,7 +155,7 @@ class Repository:
     def read_document(self, path: str) -> Document:
         """Return the document in a file. Raises `ProfileNotFoundError`, `InvalidProfileError`."""
         if path not in self._documents:
-            self._documents[path] = load_document(path, read_profile_bytes(path))
+            self._documents[path] = load_document(path, read_profile_bytes(path), paths.dirname(path))
         return self._documents[path]
 
     def resolve_document(self, document: Document, path: str | None) -> Profile:

@@ -40,9 +40,11 @@ _ALLOWED_ATTRIBUTES: Final = {
     "Profile": ("name", "extends"),
     "Template": ("name",),
     "Invocation": ("name",),
-    "StaticScript": ("fileName", "arguments"),
+    "Body": ("ext:src",),
+    "StaticScript": ("fileName", "arguments", "ext:src"),
     "Field": ("name", "isSettable", "ext:pattern", "ext:type"),
     "Tag": ("name",),
+    "Value": ("ext:src",),
     "Storage": ("name", "template"),
     "Application": ("name", "template"),
 }

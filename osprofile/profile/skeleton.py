@@ -8,8 +8,13 @@ from os import path
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import NotFoundError, quote_value
-from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
-from osprofile.profile.reader import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN
+from osprofile.profile.model import (
+    EXTENSION_NAMESPACE,
+    FILE_SAFE_NAME_HINT,
+    FILE_SAFE_NAME_PATTERN,
+    IDB_NAMESPACE,
+    PROFILE_NAMESPACE,
+)
 from osprofile.profile.writer import escape_text, format_fields
 
 if TYPE_CHECKING:

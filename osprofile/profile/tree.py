@@ -31,10 +31,11 @@ MAX_ELEMENTS = 20_000
 """The most elements of a document; the bundled profiles have some hundred. The time that libxml2
 takes to locate many errors grows with the square of their number."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+"""It is no part of a text."""
 _ATTRIBUTE_PATTERN: Final = rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')"""
 _ENTITY_PATTERN: Final = rb"&(#x?[0-9A-Fa-f]+|\w+);|\r\n"
-
+_LINE_END_PATTERN: Final = rb"\r\n?|\n"
 
 _REMEDY_BY_ERROR: Final = {
     expat.errors.XML_ERROR_UNBOUND_PREFIX: 'declare the prefix in the root element, as in xmlns:idb="http://gpe.intel.com/idb"',
@@ -49,10 +50,11 @@ _REMEDY_BY_ERROR: Final = {
 class Element:
     """An element: namespace, local name, attributes, children, text, and its location.
 
-    Attributes of no namespace are keyed by their name, others by `namespace}name`.
+    Attributes of no namespace are keyed by their name, others by `namespace}name`. `text_file` is the
+    file that `text` is from, if the reader has read it (`ext:src`).
     """
 
-    __slots__ = ("attributes", "children", "name", "namespace", "offset", "source", "text")
+    __slots__ = ("attributes", "children", "name", "namespace", "offset", "source", "text", "text_file")
 
     def __init__(self, source: Source, offset: int, tag: str, attributes: dict[str, str]) -> None:
         self.source = source
@@ -61,6 +63,7 @@ class Element:
         self.attributes = attributes
         self.children: list[Element] = []
         self.text = ""  # all character data directly inside the element
+        self.text_file: Source | None = None
 
     def __repr__(self) -> str:
         return f"<{self.name} at {self.location}>"
@@ -73,6 +76,9 @@ class Element:
     @property
     def source_text(self) -> SourceText:
         """The element's text with the location of each character."""
+        if self.text_file is not None:
+            data = self.text_file.data
+            return SourceText(self.text, self.text_file, lambda: _compute_anchors(data, 0, _LINE_END_PATTERN))
         return SourceText(self.text, self.source, self._get_text_anchors)
 
     def _get_text_anchors(self) -> OffsetAnchors:
@@ -126,10 +132,10 @@ class Element:
         return self.get_attribute_text(key).get_location()
 
 
-def _compute_anchors(raw: bytes, offset: int) -> OffsetAnchors:
-    """Return the anchors of an attribute's value, in which an entity or CR LF is one character."""
+def _compute_anchors(raw: bytes, offset: int, pattern: bytes = _ENTITY_PATTERN) -> OffsetAnchors:
+    """Return the anchors of a text in which each match of the pattern is one character."""
     anchors, characters, entity_end = [(0, offset)], 0, 0
-    for match in re.finditer(_ENTITY_PATTERN, raw):
+    for match in re.finditer(pattern, raw):
         characters += len(raw[entity_end : match.start()].decode())
         anchors += [(characters, offset + match.start()), (characters + 1, offset + match.end())]
         characters, entity_end = characters + 1, match.end()
@@ -154,16 +160,22 @@ def decode_source(name: str, data: bytes) -> Source:
     if len(data) > MAX_BYTES:
         message = f"{name}: the document has more than {MAX_BYTES} bytes; a profile has some ten thousand"
         raise InvalidProfileError([Problem("OSP101", message, hint="is this the right file?")])
-    source = Source(name, data.removeprefix(_BYTE_ORDER_MARK))
+    source = Source(name, data.removeprefix(BYTE_ORDER_MARK))
+    decode_text(source, "OSP101")  # expat would read a NUL byte as UTF-16
+    return source
+
+
+def decode_text(source: Source, code: str) -> str:
+    """Return the text of a source. Raises `InvalidProfileError` if it is not UTF-8, or has a NUL byte."""
     try:
-        source.data.decode("utf-8")
+        text = source.data.decode("utf-8")
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
-        raise_problem(source, error.start, "OSP101", "a profile is UTF-8, and this byte is not", hint)
-    if (nul_offset := source.data.find(0)) >= 0:  # expat would read it as UTF-16
+        raise_problem(source, error.start, code, "a profile is UTF-8, and this byte is not", hint)
+    if (nul_offset := source.data.find(0)) >= 0:
         hint = "is it UTF-16? save the file as UTF-8"
-        raise_problem(source, nul_offset, "OSP101", "a profile is UTF-8 text, and this is a NUL byte", hint)
-    return source
+        raise_problem(source, nul_offset, code, "a profile is UTF-8 text, and this is a NUL byte", hint)
+    return text
 
 
 def _locate_texts(source: Source) -> dict[int, OffsetAnchors]:

@@ -26,7 +26,7 @@ from osprofile import (
 )
 from osprofile.incarnation.incarnate import static_scripts
 from osprofile.incarnation.static_scripts import get_deployed_name
-from osprofile.profile import reader
+from osprofile.profile import model
 from tests.strategies import XML_CHARACTERS, default, field, invocation, profile, static, template_of
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def test_the_name_of_the_file_tells_its_content(name: str) -> None:
     named = {body: get_deployed_name(name, body) for body in ("a", "b", "a\n", "")}
     assert len(set(named.values())) == len(named)
     assert all(
-        re.fullmatch(NAMES[name], one) and reader.FILE_SAFE_NAME_PATTERN.fullmatch(one)
+        re.fullmatch(NAMES[name], one) and model.FILE_SAFE_NAME_PATTERN.fullmatch(one)
         for one in named.values()
     )
     assert named["a"] == get_deployed_name(name, "a")

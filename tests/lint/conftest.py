@@ -18,8 +18,9 @@ Lint = Callable[[str | bytes], list[Problem]]
 
 @pytest.fixture(scope="session")
 def lint(tmp_path_factory: pytest.TempPathFactory) -> Lint:
-    """Return a function that lints a document, written to `example.xml`."""
+    """Return a function that lints a document, written to `example.xml` beside `hold.sh`."""
     directory = tmp_path_factory.mktemp("lint")
+    (directory / "hold.sh").write_text("true\n")
     file = directory / "example.xml"
 
     def run(document: str | bytes) -> list[Problem]:

@@ -16,6 +16,9 @@ from osprofile.lint.rules.rule import (
 
 _STORAGE_XML: Final = '<osp:Storage name="HOME" template="HOME"/>'
 _HOME_TEMPLATE: Final = format_template("/home/<USER_NAME>", name="HOME")
+_EMPTY_BODY: Final = (
+    '<idb:Template name="HOLD"><idb:Invocation><idb:Body ext:src="FILE"/></idb:Invocation></idb:Template>'
+)
 _STATE_FIELD: Final = (
     '<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag></idb:Field>'
 )
@@ -87,6 +90,13 @@ RULES: Final = (
         '<idb:Template name="HOLD"><idb:Invocation><idb:Body>true&#13;\ntrue</idb:Body>'
         "</idb:Invocation></idb:Template>",
         format_template("true\ntrue"),
+    ),
+    Rule(
+        "OSP111", "error", "the file of a text cannot be used",
+        "The file that ext:src names is in the profile's folder or below it, and is UTF-8 text without control "
+        "characters. Its element is empty. All files of a document together have at most 8 MiB.",
+        _EMPTY_BODY.replace("FILE", "../hold.sh"),
+        _EMPTY_BODY.replace("FILE", "hold.sh"),
     ),
     Rule(
         "OSP201", "error", "the profile extends a profile that does not exist",

@@ -1,0 +1,120 @@
+"""Read the files with texts of a document: the attribute `ext:src` of Body, Value and StaticScript.
+
+A file is in the folder of the document, or in a folder below it. Its bytes are read as XML would read
+them: UTF-8, CR LF becomes LF, and only characters that XML allows, so that the resolved profile can be
+written as one document.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from os import path as paths
+from typing import TYPE_CHECKING, Final, NoReturn, final
+
+from osprofile.errors import InvalidProfileError, Problem, quote_value, suggest_names
+from osprofile.profile import tree
+from osprofile.profile.model import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN, SOURCE_FILE_ATTRIBUTE
+from osprofile.source import Source
+
+if TYPE_CHECKING:
+    from osprofile.profile.tree import Element
+
+_CONTROL_CHARACTERS: Final = tuple(bytes([n]) for n in range(1, 32) if n not in b"\t\n\r")
+_OTHERS_NOT_IN_XML: Final = ("\ufffe".encode(), "\uffff".encode())
+_XML_WHITE_SPACE: Final = " \t\r\n"
+_CODE: Final = "OSP111"
+
+
+@final
+class TextFileReader:
+    """Reads the files that one document names; together they have at most `tree.MAX_BYTES`.
+
+    `folder` is that of the document, None for a document in memory.
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        self.sources: list[Source] = []
+        self._folder = folder
+        self._real_folder: str | None = None
+        self._remaining_size = tree.MAX_BYTES
+
+    def load_text(self, element: Element) -> None:
+        """Give an element with the attribute `ext:src` the text of the file; a Value loses a last line end.
+
+        Raises `InvalidProfileError`.
+        """
+        name = element.attributes[SOURCE_FILE_ATTRIBUTE]
+        if not all(map(FILE_SAFE_NAME_PATTERN.fullmatch, name.split("/"))):
+            message = f"{quote_value(name)} is not the name of a file in the profile's folder"
+            _raise_problem(element, message, f"as in submit.sh or scripts/submit.sh: {FILE_SAFE_NAME_HINT}")
+        if element.text.strip(_XML_WHITE_SPACE):
+            message = f"<{element.name}> has a text of its own beside the one in {name}"
+            _raise_problem(element, message, f"remove one of them: <{element.name} ... ext:src={quote_value(name)}/>")
+        if self._folder is None:
+            hint = "load the profile from its file, or write the text into the element"
+            _raise_problem(element, "this document is in memory: it has no folder with files", hint)
+        path = paths.join(self._folder, name)
+        source = Source(path, self._read_file(element, path), element.location)
+        text = tree.decode_text(source, _CODE)
+        _refuse_characters(source)
+        self.sources.append(source)
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        element.text = text.removesuffix("\n") if element.name == "Value" else text
+        element.text_file = source
+
+    def _read_file(self, element: Element, path: str) -> bytes:
+        """Return a file's bytes, without a byte order mark."""
+        try:
+            with open(self._resolve_path(element, path), "rb", opener=_open_without_waiting) as file:
+                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                    _raise_problem(element, f"{path} is not a regular file", "name a file with the text")
+                data = file.read(self._remaining_size + 1)
+        except OSError as error:
+            _raise_problem(element, f"{path} cannot be read: {error.strerror}", _suggest_file(path, error))
+        if len(data) > self._remaining_size:
+            message = f"with {path}, the files of this document have more than {tree.MAX_BYTES} bytes"
+            _raise_problem(element, message, "a script has some thousand: is this the right file?")
+        self._remaining_size -= len(data)
+        return data.removeprefix(tree.BYTE_ORDER_MARK)
+
+    def _resolve_path(self, element: Element, path: str) -> str:
+        """Return the path of a file without links; refuse one that is not in the document's folder."""
+        if self._real_folder is None:
+            self._real_folder = paths.realpath(self._folder or paths.curdir)
+        real_path = paths.realpath(path)
+        if paths.commonpath([self._real_folder, real_path]) != self._real_folder:
+            message = f"{path} is a link out of the profile's folder, to {real_path}"
+            _raise_problem(element, message, "put the file itself there, or link the whole folder")
+        return real_path
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file: a named pipe would wait for a writer, and a link may have been put there meanwhile."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+
+
+def _raise_problem(element: Element, message: str, hint: str) -> NoReturn:
+    location = element.locate_attribute(SOURCE_FILE_ATTRIBUTE)
+    raise InvalidProfileError([Problem(_CODE, message, location, hint)])
+
+
+def _suggest_file(path: str, error: OSError) -> str:
+    folder, name = paths.split(path)
+    try:
+        names = os.listdir(folder or paths.curdir) if isinstance(error, FileNotFoundError) else []
+    except OSError:
+        names = []
+    similar = suggest_names(name, names)
+    return similar if similar.startswith("did you mean") else "a text's file is beside the profile's XML file, or below"
+
+
+def _refuse_characters(source: Source) -> None:
+    """Refuse the characters that XML cannot contain."""
+    found = [source.data.find(c) for c in (*_CONTROL_CHARACTERS, *_OTHERS_NOT_IN_XML)]
+    offset = min((o for o in found if o >= 0), default=-1)
+    if offset >= 0:
+        character = source.data[offset : offset + 3].decode("utf-8", "ignore")[:1]
+        message = f"a profile cannot contain the character U+{ord(character):04X}"
+        hint = "write it as an escape, as in printf '\\033'"
+        tree.raise_problem(source, offset, _CODE, message, hint)
