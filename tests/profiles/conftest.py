@@ -14,12 +14,14 @@ import pytest
 
 from osprofile import javaregex
 from osprofile.incarnation.incarnate import incarnate
+from osprofile.jobs.script_output import StatusOutputReader, get_job_id_pattern, parse_job_id
 from osprofile.jobs.shell import wrap_script
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from osprofile.jobs.state import JobStatus
     from osprofile.profile.model import Profile
 
 PROFILES = Path(__file__).parents[2] / "profiles"
@@ -113,9 +115,18 @@ class Target:
         assert (done.returncode, done.stderr) == (0, ""), done
         return Job(self, self.job_id(done.stdout), directory)
 
+    def start_found(self, directory: Path, **fields: str) -> Job:
+        """Run START as a client does: where it does not know whether a job was submitted, FIND_JOB finds out."""
+        for _ in range(3):
+            done = self.run("START", directory=directory, **fields)
+            if done.returncode == 0:
+                return Job(self, self.job_id(done.stdout), directory)
+            found = self.run("FIND_JOB", directory=directory)
+            assert (found.returncode, found.stderr) == (0, ""), found
+        raise AssertionError(done)
+
     def job_id(self, stdout: str) -> str:
-        (match,) = self.pattern("START", "JOB_ID_PATTERN").find_iter(stdout)
-        found = match.group("id")
+        found = parse_job_id(get_job_id_pattern(self.profile), stdout)
         assert found == stdout.splitlines()[-1]
         return found
 
@@ -125,19 +136,16 @@ class Target:
 
     def statuses(self, variation: str = "ALL", **fields: str) -> dict[str, Status]:
         lines = self.ok("GET_JOB_STATUS", variation, **fields)
-        found = [*self.pattern("GET_JOB_STATUS", "STATUS_PATTERN").find_iter(lines)]
-        assert "\n".join(m.group() for m in found) == lines.rstrip("\n"), "a line is not understood"
-        return {status.id: status for status in map(self._status, found)}
+        found = StatusOutputReader(self.profile).read_statuses(lines)
+        assert len(found) == len(lines.splitlines()), "a line is not understood"
+        return {job_id: _status(status) for job_id, status in found.items()}
 
-    def _status(self, match: javaregex.Match) -> Status:
-        parts = match.groupdict()
-        state = self.profile.find_field(self.profile.get_template("GET_JOB_STATUS"), "STATE")
-        tags = {tag.name: tag.value for tag in state.tags}
-        word, part = parts["state"], parts.get("substate")
-        meaning = (part and tags.get(f"{word}/{part}")) or tags.get(word) or "UNKNOWN"
-        number = {k: None if parts[k] is None else int(parts[k]) for k in ("exit", "signal")}
-        full = f"{word}/{part}" if part else word
-        return Status(parts["id"], meaning, **number, word=full, reason=parts["reason"])
+
+def _status(status: JobStatus) -> Status:
+    state = "FAILED/LIMIT" if status.limit_exceeded else status.state.value
+    return Status(
+        status.job_id, state, status.exit_code, status.signal, status.native_state, status.reason or None
+    )
 
 
 @dataclass(frozen=True)
