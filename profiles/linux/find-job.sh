@@ -9,7 +9,7 @@ if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
     printf '%s\n' "$gpe_id" > .gpe_found || exit 1
     ln .gpe_found .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_found .gpe_job_id || exit 1
   elif [ -s .gpe_submitting ]; then
-    gpe_fail "no job is found, but the batch system has answered: $(cat .gpe_submitting); if there is no job, remove $gpe_d/.gpe_submitting"
+    gpe_fail "no job of $gpe_d is found, but $(cat .gpe_submitting) (if there is none, remove $gpe_d/.gpe_submitting)"
   fi
   # Without this mark, a job of $gpe_d that is not found, and begins after all, runs nothing.
   rm -f .gpe_submitting .gpe_found

@@ -17,8 +17,9 @@ shift 3
 mv -f "$gpe_new" .gpe_job && : > .gpe_submitting || exit 1
 (umask "$gpe_umask"; exec "$@" .gpe_job) > .gpe_answer 2> .gpe_error
 gpe_rc=$?
-[ "$gpe_rc" -eq 0 ] || { { cat .gpe_answer; echo "START: the submission failed ($gpe_rc)"; } >> .gpe_error; exit "$((gpe_rc == 75 ? 1 : gpe_rc))"; }
-tail -n 1 .gpe_answer | LC_ALL=C grep -Ex -e "$gpe_pattern" > .gpe_started || { { cat .gpe_answer; echo; } > .gpe_submitting; exit 75; }
+[ "$gpe_rc" -eq 0 ] || { cat .gpe_answer >> .gpe_error; [ -s .gpe_error ] || echo "the submission failed ($gpe_rc)" > .gpe_error; exit "$((gpe_rc == 75 ? 1 : gpe_rc))"; }
+tail -n 1 .gpe_answer | LC_ALL=C grep -Ex -e "$gpe_pattern" > .gpe_started ||
+  { { echo "the batch system answered without a job id:"; cat .gpe_answer; } | tee .gpe_submitting >> .gpe_error; exit 75; }
 # The first to write the id decides: this, or the job itself.
 ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_started .gpe_job_id || exit 75
 rm -f .gpe_submitting .gpe_started .gpe_answer
