@@ -34,7 +34,7 @@ def fields(
 ) -> int:
     """Show the fields of a template: value, description, allowed values.
 
-    The fields of START include those of JOB_PROLOGUE, the application and JOB_EPILOGUE.
+    The fields of START include those of JOB_DIRECTIVES, JOB_PROLOGUE, the application and JOB_EPILOGUE.
 
     Examples:
       incarnate fields --profile pbs

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Values = dict[str, str]
 
+LINE_END = "\n"
+
 
 @final
 class FieldUse(NamedTuple):
@@ -80,11 +82,14 @@ class CompiledText:
         return self.fill_slots(values).removesuffix("\n")
 
     def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
-        """Yield each slot, the offset in the text at which its value begins, and that value."""
+        """Yield each slot, the offset in the text at which its value begins, and that value.
+
+        A key that ends with a line end has a value with the end of its line, which is not yielded.
+        """
         offset = 0
         for index, (slot, key) in enumerate(zip(self._slots, self._keys, strict=True)):
             offset += len(self._literals[2 * index])
-            yield slot, offset, values[key]
+            yield slot, offset, values[key].removesuffix(LINE_END) if key.endswith(LINE_END) else values[key]
             offset += len(values[key])
 
 
@@ -105,16 +110,13 @@ class ValueStep(NamedTuple):
         for part in self.parts:
             for slot, offset, value in part.locate_slots(values):
                 yield slot, start + offset, value
-            start += len(part.fill_line(values)) + len(TEXT_SEPARATOR)
-
-
-TEXT_SEPARATOR = "\n"
+            start += len(part.fill_line(values)) + len(LINE_END)
 
 
 def create_join_step(key: str, parts: tuple[CompiledText, ...]) -> ValueStep:
     """Return the step that joins texts with line ends."""
 
     def compute_value(values: Values) -> str:
-        return TEXT_SEPARATOR.join([part.fill_line(values) for part in parts])
+        return LINE_END.join([part.fill_line(values) for part in parts])
 
     return ValueStep(key, compute_value, parts)

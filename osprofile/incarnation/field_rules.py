@@ -19,7 +19,7 @@ from osprofile.errors import (
     ValueRefusedError,
     quote_value,
 )
-from osprofile.profile.model import PATTERN_ATTRIBUTE, TYPE_ATTRIBUTE
+from osprofile.profile.model import TYPE_ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ SPECIAL_FIELDS: Final = frozenset(
 )
 TARGET_SYSTEM_INFO_PREFIX: Final = "TargetSystemInfo:"
 JOB_SCRIPT: Final = "JOB_SCRIPT"
-"""The field with the text of prologue, application and epilogue, which the engine supplies to START."""
+"""The field with the text of directives, prologue, application and epilogue, which the engine supplies to START."""
 
 
 def is_special_field(name: str) -> bool:
@@ -199,7 +199,7 @@ def _check_pattern(field: Field, value: str, label: str) -> None:
     pattern = _compile_pattern(field)
     if pattern is not None and not pattern.accepts(value):
         message = f"{label} does not match the pattern {field.pattern_text}"
-        location = field.find_declaration("pattern_text").element.locate_attribute(PATTERN_ATTRIBUTE)
+        location = field.locate_pattern()
         raise ValueRefusedError(message, field=field.name, location=location, hint=field.description)
 
 
@@ -315,8 +315,7 @@ def _compile_pattern(field: Field) -> javaregex.Pattern | None:
         return javaregex.compile(field.pattern_text)
     except JavaRegexError as error:
         message = f"field {field.name}: bad Java regular expression: {error.message}"
-        element = field.find_declaration("pattern_text").element
-        location = element.get_attribute_text(PATTERN_ATTRIBUTE).get_location(error.index)
+        location = field.locate_pattern(error.index)
         raise InvalidProfileError([Problem("OSP401", message, location, error.hint)]) from None
 
 

@@ -7,13 +7,21 @@ itself supplies (JOB_SCRIPT, a static script's TARGET and ARGUMENTS) is nested t
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, final
 from weakref import finalize
 
 from osprofile.errors import InvalidProfileError, JavaRegexTimeoutError, Problem
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules as rules
-from osprofile.incarnation.compiled_text import CompiledText, FieldUse, TextSlot, ValueStep, create_join_step
+from osprofile.incarnation.compiled_text import (
+    LINE_END,
+    CompiledText,
+    FieldUse,
+    TextSlot,
+    ValueStep,
+    create_join_step,
+)
 from osprofile.incarnation.static_scripts import get_deployed_name
 from osprofile.profile.model import Template
 
@@ -32,8 +40,10 @@ BIN_FIELDS = {
 }
 """The fields that only the engine supplies, by variation of BIN (OS Profile 0.3, 2.2)."""
 
-JOB_SCRIPT_PARTS = ("JOB_PROLOGUE", "", "JOB_EPILOGUE")
-"""The templates that JOB_SCRIPT consists of; the empty name stands for the application's."""
+JOB_DIRECTIVES = "JOB_DIRECTIVES"
+JOB_SCRIPT_PARTS = (JOB_DIRECTIVES, "JOB_PROLOGUE", "", "JOB_EPILOGUE")
+"""The templates that JOB_SCRIPT consists of; the empty name stands for the application's. A profile may
+lack JOB_DIRECTIVES: then JOB_PROLOGUE has the directives."""
 
 DEFAULT_APPLICATION = "Executable"
 
@@ -286,7 +296,36 @@ class _PlanCompiler:
             keys.append(self.add_replacement(key, parsed, segment))
             slots.append(TextSlot(field, key, use))
             parts += ["", ""]
+        if template.name == JOB_DIRECTIVES:
+            self.omit_empty_lines(parts, keys)
         return CompiledText(parts, keys, slots)
+
+    def omit_empty_lines(self, parts: list[str], keys: list[str]) -> None:
+        """Omit a line that has only slots if all its values are empty: a directive that is not given.
+
+        The line end becomes a part of the line's last value, which is then computed by a further step.
+        """
+        line_start: int | None = None
+        literals = parts[::2]
+        line_keys = tuple(keys)
+        for i, (before, after) in enumerate(pairwise(literals)):
+            if before.endswith("\n") or (i == 0 and not before):
+                line_start = i
+            elif before:
+                line_start = None
+            if line_start is not None and after.startswith("\n"):
+                keys[i] = self.add_line(line_keys[line_start : i + 1])
+                parts[2 * i + 2] = after[1:]
+
+    def add_line(self, keys: tuple[str, ...]) -> str:
+        """Add the computation of the last value of a line with its line end, which an empty line lacks."""
+        last, line_key = keys[-1], "".join(keys) + LINE_END
+
+        def compute_value(values: Values) -> str:
+            return values[last] + LINE_END if any(values[key] for key in keys) else ""
+
+        self.steps.setdefault(line_key, ValueStep(line_key, compute_value))
+        return line_key
 
     def add_use(self, use: FieldUse) -> tuple[str, str]:
         """Add a use of a field; return the key of its value, and the field's name."""
@@ -337,10 +376,13 @@ class _PlanCompiler:
         return key
 
     def compile_job_script(self) -> str:
-        """Compile prologue, application and epilogue; return the key of their text."""
+        """Compile directives, prologue, application and epilogue; return the key of their text."""
         if rules.JOB_SCRIPT not in self.steps:
             self.application = find_application(self.profile, self.application_name or DEFAULT_APPLICATION)
-            templates = [self.profile.get_template(n or self.application.template) for n in JOB_SCRIPT_PARTS]
+            names = [name or self.application.template for name in JOB_SCRIPT_PARTS]
+            if JOB_DIRECTIVES not in self.profile.templates:
+                names.remove(JOB_DIRECTIVES)
+            templates = [self.profile.get_template(name) for name in names]
             self.add_joined_texts(
                 rules.JOB_SCRIPT, *(self.compile_invocation(t, t.get_invocation()) for t in templates)
             )

@@ -1,7 +1,7 @@
 """Parse the output of the templates' scripts by the patterns of the profile.
 
-Everything about a batch system's output is in the profile: JOB_ID_PATTERN of START, STATUS_PATTERN and
-STATE of GET_JOB_STATUS, ENTRY_PATTERN of LIST. See docs/language.md, What the engine reads.
+Everything about a batch system's output is in the profile: JOB_ID_PATTERN, STATUS_PATTERN and STATE of
+GET_JOB_STATUS, ENTRY_PATTERN of LIST. See docs/language.md, Output that the engine parses.
 """
 
 from __future__ import annotations
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from osprofile.javaregex.pattern import Match, Pattern
     from osprofile.profile.model import Profile
 
+START_TEMPLATE: Final = "START"
+STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
+_STATUS_AFTER_ID: Final = (
+    r" (?<state>[^\s/]+)(?:/(?<substate>[^\s]+))?(?: exit=(?<exit>-?[0-9]+))?(?: signal=(?<signal>[0-9]+))?"
+    r"(?: host=(?<host>[^\s]+))?(?: queue=(?<queue>[^\s]+))?(?: elapsed=(?<elapsed>[0-9]+))?"
+    r"(?: reason=(?<reason>[^\n]*))?(?![^\n])"
+)
+"""The standard line of a job after its id; it matches within lines, so that only new lines are read."""
 _HOST_SEPARATOR: Final = re.compile(r"[,+\s]+")
 _NO_STATUSES: Final[Mapping[str, JobStatus]] = {}
 ENTRY_GROUPS: Final = ("type", "mode", "size", "mtime", "name")
@@ -64,6 +72,40 @@ def get_output_pattern(profile: Profile, template: str, name: str, groups: Seque
         hint = f"the groups {', '.join(groups)} are needed to read its output"
         raise InvalidProfileError([Problem("OSP402", message, field.locate_child("Value"), hint)])
     return pattern
+
+
+def get_job_id_pattern(profile: Profile) -> Pattern:
+    """Return the pattern of START's output, with the group `id`.
+
+    It is JOB_ID_PATTERN if that has the group; else JOB_ID_PATTERN is the form of an id alone, and the
+    pattern finds an id on the last line. Raises what `get_output_pattern` raises.
+    """
+    pattern = get_output_pattern(profile, START_TEMPLATE, "JOB_ID_PATTERN", ())
+    if "id" in pattern.group_names:
+        return pattern
+    return javaregex.compile(rf"(?<![^\n])(?<id>{pattern.pattern})\n*\z")
+
+
+def get_status_pattern(profile: Profile) -> Pattern:
+    """Return the pattern of GET_JOB_STATUS's output, with the groups `id` and `state`.
+
+    It is STATUS_PATTERN, else that of the standard line. Raises what `get_output_pattern` raises.
+    """
+    status = profile.find_field(profile.get_template(STATUS_TEMPLATE), "STATUS_PATTERN")
+    id_form = find_id_form(profile)
+    if status is not None or id_form is None:
+        return get_output_pattern(profile, STATUS_TEMPLATE, "STATUS_PATTERN", ("id", "state"))
+    return javaregex.compile(rf"(?<![^\n])(?<id>{id_form}){_STATUS_AFTER_ID}")
+
+
+def find_id_form(profile: Profile) -> str | None:
+    """Return the JOB_ID_PATTERN that is the form of an id alone, without a group `id`; None if none is."""
+    start = profile.templates.get(START_TEMPLATE)
+    for fields in (start.fields if start is not None else {}, profile.global_fields):
+        field = fields.get("JOB_ID_PATTERN")
+        if field is not None and field.value and "id" not in javaregex.compile(field.value).group_names:
+            return field.value
+    return None
 
 
 def get_time_limit(profile: Profile, template: str, default: float) -> float:
@@ -119,8 +161,8 @@ class StatusOutputReader:
     """
 
     def __init__(self, profile: Profile) -> None:
-        self._pattern = get_output_pattern(profile, "GET_JOB_STATUS", "STATUS_PATTERN", ("id", "state"))
-        self._tags = read_state_tags(profile, "GET_JOB_STATUS", "STATE", JOB_STATE_TAGS)
+        self._pattern = get_status_pattern(profile)
+        self._tags = read_state_tags(profile, STATUS_TEMPLATE, "STATE", JOB_STATE_TAGS)
         self._by_line = self._pattern.is_line_based
         self._last_text = ""
         self._last_statuses = _NO_STATUSES
@@ -139,7 +181,7 @@ class StatusOutputReader:
             by_line = self._by_line and "\r" not in text
             statuses = self._read_lines(text.split("\n")) if by_line else self._read_whole_text(text)
             if not statuses and text.strip():
-                raise build_output_error("GET_JOB_STATUS", "STATUS_PATTERN", text)
+                raise build_output_error(STATUS_TEMPLATE, "STATUS_PATTERN", text)
         except OSProfileError:  # some lines of this text may have been added already
             self._statuses_by_line, self._match_count = {}, 0
             raise
@@ -182,11 +224,15 @@ class StatusOutputReader:
 
         Many jobs differ only in their ids: equal values of the other groups are converted once.
         """
-        id_index = self._pattern.group_names["id"] - 1
+        names = self._pattern.group_names
+        id_index = names["id"] - 1
+        rest_index = id_index + 1  # after the id and the groups without names that it consists of
+        while rest_index < self._pattern.group_count and rest_index + 1 not in names.values():
+            rest_index += 1
         values_by_groups: dict[tuple[str | None, ...], tuple[Any, ...]] = {}
         statuses = []
         for position, groups in self._pattern.find_groups(text):
-            other_groups = groups[:id_index] + groups[id_index + 1 :] if id_index else groups[1:]
+            other_groups = groups[:id_index] + groups[rest_index:] if id_index else groups[rest_index:]
             values = values_by_groups.get(other_groups)
             if values is None:
                 values = values_by_groups[other_groups] = self._convert_groups(groups)

@@ -21,6 +21,7 @@ from osprofile.jobs import file_transfer, script_output
 from osprofile.jobs.description import build_request
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
 from osprofile.jobs.process import run_process
+from osprofile.jobs.script_output import START_TEMPLATE, STATUS_TEMPLATE
 from osprofile.jobs.shell import (
     SHELL_TEMPLATE,
     build_script,
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
     from osprofile.profile.model import Profile
 
-START_TEMPLATE: Final = "START"
-STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
 STATUS_BATCH_SIZE: Final = 25
 """How many queries for single jobs go into one script."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
@@ -89,9 +88,7 @@ class ScriptRunner:
         # Two readers: each reuses the last output that it has read.
         self._all_jobs_reader = script_output.StatusOutputReader(profile)
         self._single_job_reader = script_output.StatusOutputReader(profile)
-        self._job_id_pattern = script_output.get_output_pattern(
-            profile, START_TEMPLATE, "JOB_ID_PATTERN", ("id",)
-        )
+        self._job_id_pattern = script_output.get_job_id_pattern(profile)
         self._machine_reader = MachineOutputReader(profile)
         self.query_count = 0
         """The number of queries for all jobs so far."""

@@ -77,18 +77,24 @@ def _check_limits(field: Field) -> Iterator[Problem]:
         hint = 'limits are for numbers: remove them, or write ext:type="number"'
         yield make_problem("OSP308", message, field.locate_child(limit_name), hint)
         return
-    if field.pattern is not None and (problem := find_regex_problem(field, "ext:pattern", field.pattern)):
+    # The same message for all fields that name one global field: it is reported once.
+    label = (
+        f"Value of field {field.pattern_field}"
+        if field.pattern_field
+        else f"ext:pattern of field {field.name}"
+    )
+    if field.pattern is not None and (problem := find_regex_problem(label, field.pattern)):
         yield problem
         return
     yield from _check_own_values(field)
 
 
-def find_regex_problem(field: Field, label: str, pattern: SourceText) -> Problem | None:
-    """Return the problem with a Java regular expression, if any; `label` names the part of the field."""
+def find_regex_problem(label: str, pattern: SourceText) -> Problem | None:
+    """Return the problem with a Java regular expression, if any; `label` is what the message calls it."""
     try:
         javaregex.compile(pattern.text)
     except JavaRegexError as error:
-        message = f"{label} of field {field.name}: bad Java regular expression: {error.message}"
+        message = f"{label}: bad Java regular expression: {error.message}"
         return make_problem("OSP401", message, pattern.get_location(error.index), error.hint)
     return None
 

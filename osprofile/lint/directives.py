@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
+from osprofile.incarnation.plan import JOB_DIRECTIVES
 from osprofile.javaregex.charset import CharSet
 from osprofile.lint import value_sets
 from osprofile.lint.quoting import classify_source, get_placeholder_values
@@ -95,7 +96,7 @@ class DirectiveChecker:
         for placeholder in self._line_generators:
             if classify_source(view, placeholder) != "safe":
                 yield from self._check_generated_line(view, placeholder)
-        yield from self._check_positions(lexed)
+        yield from self._check_positions(view, lexed)
 
     def _check_generated_line(self, view: ProfileView, placeholder: Placeholder) -> Iterator[Problem]:
         """Report a replacement that makes a directive of some values, but leaves others unchanged."""
@@ -108,11 +109,12 @@ class DirectiveChecker:
         hint = f"write <{name}/(?s)^(.+)\\z/{self._literal_prefix(placeholder)}$1>"
         yield make_problem("OSP626", message, placeholder.location, hint)
 
-    def _check_positions(self, lexed: LexedScript[Placeholder]) -> Iterator[Problem]:
+    def _check_positions(self, view: ProfileView, lexed: LexedScript[Placeholder]) -> Iterator[Problem]:
         """Report directives that batch systems ignore, by their position."""
         for start in filter(partial(self._is_directive_line, lexed), self._late_offsets):
             message = f"a directive ({self._prefix}) after the first command is ignored"
-            hint = "move it up into JOB_PROLOGUE, before all commands"
+            template = next((t.name for t in view.list_directive_templates()), JOB_DIRECTIVES)
+            hint = f"move it up into {template}, before all commands"
             yield make_problem("OSP623", message, self._script.locate_item(start), hint)
         for start in filter(partial(self._is_directive_line, lexed), self._indented_offsets):
             message = f"a directive ({self._prefix}) that is not at the beginning of its line"

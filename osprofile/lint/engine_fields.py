@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
-from osprofile.errors import quote_value, suggest_names
+from osprofile.errors import JavaRegexError, quote_value, suggest_names
+from osprofile.jobs.script_output import find_id_form
 from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
 from osprofile.lint.declarations import find_regex_problem, list_declared_fields
+from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 class EngineField:
     """A field that the engine reads: the groups that its pattern must have and may have.
 
+    A pattern without required groups is the form of an id.
     A field with `allowed_words` has tags instead, which map a batch system's words to these.
     """
 
@@ -40,11 +43,11 @@ class EngineField:
     @property
     def is_pattern(self) -> bool:
         """Whether the field holds a regular expression."""
-        return bool(self.required_groups)
+        return bool(self.required_groups or self.optional_groups)
 
 
 ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
-    "START": {"JOB_ID_PATTERN": EngineField(("id",))},
+    "START": {"JOB_ID_PATTERN": EngineField(optional_groups=("id",))},
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
             ("id", "state"), ("substate", "exit", "signal", "host", "queue", "elapsed", "reason")
@@ -61,7 +64,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     },
     "LIST": {"ENTRY_PATTERN": EngineField(("type", "mode", "size", "mtime", "name"))},
     "EVENTS": {"EVENT_ID_PATTERN": EngineField(("id",), must_exist=False)},
-    "JOB_PROLOGUE": {"DIRECTIVE_PREFIX": EngineField(must_exist=False)},
+    **{name: {"DIRECTIVE_PREFIX": EngineField(must_exist=False)} for name in DIRECTIVE_TEMPLATES},
 }
 """The fields that the engine reads, by template; the template's scripts need not use them."""
 
@@ -83,8 +86,16 @@ def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
             field = view.profile.find_field(template, field_name)
             if field is not None:
                 yield from _check_field(field, expected)
-            elif expected.must_exist:
+            elif expected.must_exist and not (field_name == "STATUS_PATTERN" and _has_id_form(view)):
                 yield _make_missing_problem(template, field_name, expected)
+
+
+def _has_id_form(view: ProfileView) -> bool:
+    """Return whether JOB_ID_PATTERN is the form of an id, from which the pattern of a status follows."""
+    try:
+        return find_id_form(view.profile) is not None
+    except JavaRegexError:
+        return True  # reported already
 
 
 def _is_seconds(value: str | None) -> bool:
@@ -94,7 +105,7 @@ def _is_seconds(value: str | None) -> bool:
 def _make_missing_problem(template: Template, name: str, expected: EngineField) -> Problem:
     message = f"template {template.name} has no field {name}, which the engine needs to read its output"
     groups = ", ".join(f"(?<{group}>...)" for group in expected.required_groups)
-    hint = f'declare it with isSettable="false" and a Value with {groups}'
+    hint = f'declare it with isSettable="false" and a Value {f"with {groups}" if groups else "as in [1-9][0-9]*"}'
     if not expected.is_pattern:
         hint = f'declare it with isSettable="false" and tags with values {", ".join(expected.allowed_words)}'
     return make_problem("OSP403", message, template.location, hint)
@@ -126,8 +137,8 @@ def _check_states(field: Field, allowed_words: tuple[str, ...]) -> Iterator[Prob
 
 
 def _check_pattern(field: Field, value: str, expected: EngineField) -> Iterator[Problem]:
-    child = field.element.find_child("Value")
-    if child is not None and (problem := find_regex_problem(field, "Value", child.source_text)):
+    source = field.value_source
+    if source is not None and (problem := find_regex_problem(f"Value of field {field.name}", source)):
         yield problem
         return
     groups = set(javaregex.compile(value).group_names)

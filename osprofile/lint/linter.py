@@ -23,7 +23,7 @@ from osprofile.lint.shared_fields import check_shared_fields
 from osprofile.lint.waivers import WaivedProblem, apply_waivers
 from osprofile.profile import reader
 from osprofile.profile.model import Profile
-from osprofile.profile.repository import find_missing_templates, read_profile_bytes
+from osprofile.profile.repository import find_reference_problems, read_profile_bytes
 from osprofile.source import Location
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def examine_file(
         problems += _run_rules(Profile([document]), _DOCUMENT_RULES)
         active_prefixes = list[str]()  # an unused waiver may be for a rule that did not run
     else:
-        problems += [*find_missing_templates(profile), *lint_profile(profile, extra_rules.values())]
+        problems += [*find_reference_problems(profile), *lint_profile(profile, extra_rules.values())]
         active_prefixes = ["OSP", *extra_rules]
     documents = profile.documents if profile else [document]
     kept, waived = apply_waivers(

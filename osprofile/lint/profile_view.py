@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import InvalidProfileError, JavaRegexError
 from osprofile.incarnation import body as bodies
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from osprofile.incarnation.body import Replacement, TemplateBody
     from osprofile.profile.model import Field, Invocation, Profile, Template
     from osprofile.source import Location, SourceText
+
+
+DIRECTIVE_TEMPLATES: Final = JOB_SCRIPT_PARTS[:2]
 
 
 @final
@@ -134,6 +137,11 @@ class ProfileView:
             return [template]
         others = application_templates if template.name in job_parts else {template.name}
         return [t for t in self.profile.templates.values() if t.name in job_parts | others]
+
+    def list_directive_templates(self) -> list[Template]:
+        """Return the templates with the directives: JOB_DIRECTIVES, if the profile has it, and JOB_PROLOGUE."""
+        templates = self.profile.templates
+        return [templates[name] for name in DIRECTIVE_TEMPLATES if name in templates]
 
     def list_job_script_texts(self) -> list[list[TemplateText]]:
         """Return the texts of each job script; there is one for each application's template."""

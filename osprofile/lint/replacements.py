@@ -9,6 +9,7 @@ from osprofile.errors import InvalidProfileError, suggest_names
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
+from osprofile.lint.declarations import list_declared_fields
 from osprofile.lint.engine_fields import ENGINE_FIELDS, TIME_LIMIT_FIELD
 from osprofile.lint.rules import make_problem
 from osprofile.profile.model import FIELD_NAME_PATTERN
@@ -134,6 +135,7 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
                 yield _make_unused_problem(field, where)
     used_names = {name for _, name in used_fields}
     used_names |= {TIME_LIMIT_FIELD, *(name for names in ENGINE_FIELDS.values() for name in names)}
+    used_names |= {field.pattern_field for _, field in list_declared_fields(view) if field.pattern_field}
     for field in view.own_document.global_fields.values():
         if field.name not in used_names:
             yield _make_unused_problem(field, "no template of the resolved profile")

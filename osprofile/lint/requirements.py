@@ -9,7 +9,7 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from osprofile.incarnation import body as bodies
-from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, DEFAULT_APPLICATION
+from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, DEFAULT_APPLICATION, JOB_DIRECTIVES
 from osprofile.lint.rules import make_problem
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ REQUIRED_TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     "SHELL": ("", "SSH"),
 }
 """The templates and variations that a resolved profile must have; `""` is the default variation."""
+
+OPTIONAL_TEMPLATES: Final[dict[str, tuple[str, ...]]] = {JOB_DIRECTIVES: ("",)}
+"""The variations that a template must have if the profile has it."""
 
 RECOMMENDED_VARIATIONS: Final = {"GET_JOB_STATUS": ("ALL",)}
 """Variations without which the engine works, but slower."""
@@ -76,8 +79,9 @@ def _check_templates(view: ProfileView) -> Iterator[Problem]:
 
 
 def _check_variations(view: ProfileView) -> Iterator[Problem]:
+    required = REQUIRED_TEMPLATES | OPTIONAL_TEMPLATES
     for name, template in view.profile.templates.items():
-        missing = [v for v in REQUIRED_TEMPLATES.get(name, ()) if v not in template.invocations]
+        missing = [v for v in required.get(name, ()) if v not in template.invocations]
         if missing:
             hint = _describe_variations(template)
             message = _format_missing(template, missing)

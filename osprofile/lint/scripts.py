@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.lint import quoting
 from osprofile.lint.directives import DirectiveChecker
+from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.commands import SHELLS, parse_words
 from osprofile.lint.shell.lexer import lex_script
@@ -27,16 +28,20 @@ _LATE_SHEBANG: Final = re.compile(r"\s+#!")
 
 def check_scripts(view: ProfileView) -> Iterator[Problem]:
     """Check every text that a shell will read."""
-    prologue = view.profile.templates.get("JOB_PROLOGUE")
-    declared = view.profile.find_field(prologue, "DIRECTIVE_PREFIX") if prologue else None
-    prefix = (declared.value or "") if declared else ""
+    prefix = _find_directive_prefix(view)
     for texts, is_job in view.list_script_texts():
-        has_directives = is_job or texts[0].template.name == "JOB_PROLOGUE"
+        has_directives = is_job or texts[0].template.name in DIRECTIVE_TEMPLATES
         script = view.assemble_script(texts)
         yield from _check_script(view, script, prefix if has_directives else "")
     for text in view.texts:
         if text.is_arguments and _is_shell_script(text.invocation):
             yield from _check_script(view, view.assemble_static_script(text), "")
+
+
+def _find_directive_prefix(view: ProfileView) -> str:
+    """Return the fixed value of DIRECTIVE_PREFIX; without one, the empty string."""
+    fields = (view.profile.find_field(t, "DIRECTIVE_PREFIX") for t in view.list_directive_templates())
+    return next((f.value for f in fields if f is not None and f.value), "")
 
 
 def _is_shell_script(invocation: Invocation) -> bool:
@@ -68,9 +73,10 @@ def _check_script(view: ProfileView, script: ShellScript, prefix: str) -> Iterat
 
 def check_characters(view: ProfileView) -> Iterator[Problem]:
     """Report carriage returns in scripts, and a `#!` that is not at the beginning."""
+    first_part = next((t.name for t in view.list_directive_templates()), "")
     for template in view.profile.templates.values():
         for invocation in template.invocations.values():
-            for label, source, is_executed in _list_sources(template.name, invocation):
+            for label, source, is_executed in _list_sources(template.name, invocation, first_part):
                 yield from _check_carriage_return(label, source)
                 late_shebang = _LATE_SHEBANG.match(source.text) if is_executed else None
                 if late_shebang is not None:
@@ -80,10 +86,12 @@ def check_characters(view: ProfileView) -> Iterator[Problem]:
                     yield make_problem("OSP625", message, location, hint)
 
 
-def _list_sources(template: str, invocation: Invocation) -> Iterator[tuple[str, SourceText, bool]]:
+def _list_sources(
+    template: str, invocation: Invocation, first_part: str
+) -> Iterator[tuple[str, SourceText, bool]]:
     """Yield the texts of an invocation, and whether each is the beginning of an executable file."""
     if invocation.body is not None:
-        yield f"template {template}", invocation.body, template == "JOB_PROLOGUE"
+        yield f"template {template}", invocation.body, template == first_part
     if invocation.static_script is not None:
         script = invocation.static_script
         yield f"static script {script.file_name}", script.body, True

@@ -245,7 +245,7 @@ _SPECIAL_DESCRIPTIONS: Final = {
     "WORKING_DIRECTORY": "The job's own directory, a new one for each job.",
     "PROFILE_NAME": "The name of this profile.",
     "USPACE_ROOT": "The directory below which working directories are created.",
-    "JOB_SCRIPT": "The job script: JOB_PROLOGUE, the application's template, JOB_EPILOGUE.",
+    "JOB_SCRIPT": "The job script: JOB_DIRECTIVES, JOB_PROLOGUE, the application's template, JOB_EPILOGUE.",
 }
 
 

@@ -28,6 +28,7 @@ IDB_NAMESPACE = "http://gpe.intel.com/idb"
 JSDL_NAMESPACE = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
 EXTENSION_NAMESPACE = "urn:osprofile:extension"
 PATTERN_ATTRIBUTE = EXTENSION_NAMESPACE + "}pattern"
+PATTERN_FIELD_ATTRIBUTE = EXTENSION_NAMESPACE + "}patternField"
 TYPE_ATTRIBUTE = EXTENSION_NAMESPACE + "}type"
 SOURCE_FILE_ATTRIBUTE = EXTENSION_NAMESPACE + "}src"
 
@@ -68,6 +69,8 @@ class Field(NamedTuple):
     - `default`: the value if the request has none; `value`: a fixed value, which overrides the request
     - `settable`: whether a request may set the field
     - `pattern_text`: a Java regular expression that the whole value must match
+    - `pattern_field`: the fixed global field whose Value is the pattern (`ext:patternField`); a resolved
+      profile has that text in `pattern_text`, and `pattern_value` is the text with its locations
     - `declarations`: those that `merge_declaration` merged; empty for a field as a document declares it
     """
 
@@ -82,6 +85,8 @@ class Field(NamedTuple):
     pattern_text: str | None
     type: FieldType | None
     element: Element
+    pattern_field: str | None = None
+    pattern_value: SourceText | None = None
     declarations: tuple[Field, ...] = ()
 
     @property
@@ -94,7 +99,18 @@ class Field(NamedTuple):
         """The pattern with the location of each character."""
         if self.pattern_text is None:
             return None
-        return self.find_declaration("pattern_text").element.get_attribute_text(PATTERN_ATTRIBUTE)
+        declaration = self.find_declaration("pattern_text")
+        return declaration.pattern_value or declaration.element.get_attribute_text(PATTERN_ATTRIBUTE)
+
+    def locate_pattern(self, index: int = 0) -> Location:
+        """Return the location of a character of the pattern; without a pattern, the field's."""
+        return self.pattern.get_location(index) if self.pattern is not None else self.location
+
+    @property
+    def value_source(self) -> SourceText | None:
+        """The fixed value with the location of each character."""
+        child = self.element.find_child("Value") if self.value is not None else None
+        return child.source_text if child is not None else None
 
     def locate_child(self, name: str) -> Location:
         """Return the location of a child element (`Min`, `Value`, ...); without it, the field's."""
@@ -315,8 +331,14 @@ class Profile:
         self.uspace_root = own.uspace_root
         self.delimiter = own.delimiter
         chain = self.documents[::-1]
-        self.templates: Mapping[str, Template] = _merge_entities([d.templates for d in chain])
-        self.global_fields: Mapping[str, Field] = _merge_entities([d.global_fields for d in chain])
+        global_fields = _merge_entities([d.global_fields for d in chain])
+        self.global_fields: Mapping[str, Field] = _resolve_patterns(global_fields, global_fields)
+        templates = _merge_entities([d.templates for d in chain])
+        for name, template in templates.items():
+            if any(f.pattern_field for f in template.fields.values()):
+                fields = _resolve_patterns(template.fields, global_fields)
+                templates[name] = template._replace(fields=fields)
+        self.templates: Mapping[str, Template] = templates
         self.storages: Mapping[str, Storage] = _merge_entities([d.storages for d in chain])
         self.applications: Mapping[str, Application] = _merge_entities([d.applications for d in chain])
 
@@ -370,7 +392,7 @@ class Profile:
         """Return the entities of inherited documents that this one overrides, nearest first."""
         attribute = {Template: "templates", Storage: "storages", Application: "applications"}[type(entity)]
         same_name = [getattr(d, attribute).get(entity.name) for d in self.documents]
-        return [e for e in same_name if e is not None and e is not entity]
+        return [e for e in same_name if e is not None and e.element is not entity.element]
 
 
 def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
@@ -379,6 +401,19 @@ def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
     for entities in chain:
         merged.update(entities)
     return merged
+
+
+def _resolve_patterns(fields: Mapping[str, Field], global_fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the fields with the patterns of those that name a global field for it.
+
+    If that field does not exist or is not fixed, there is no pattern: `repository` reports it.
+    """
+    resolved = dict(fields)
+    for name, field in fields.items():
+        named = global_fields.get(field.pattern_field) if field.pattern_field else None
+        if named is not None and (value := named.value_source) is not None:
+            resolved[name] = field._replace(pattern_text=value.text, pattern_value=value)
+    return resolved
 
 
 def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:

@@ -17,6 +17,7 @@ from osprofile.profile.model import (
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
     PATTERN_ATTRIBUTE,
+    PATTERN_FIELD_ATTRIBUTE,
     SOURCE_FILE_ATTRIBUTE,
     TYPE_ATTRIBUTE,
     Application,
@@ -168,6 +169,15 @@ class _DocumentReader:
             )
         first_child, attributes = _first_child_by_name(element), element.attributes
         default, value = first_child.get("Default"), first_child.get("Value")
+        if PATTERN_ATTRIBUTE in attributes and PATTERN_FIELD_ATTRIBUTE in attributes:
+            message = f"field {name} has both ext:pattern and ext:patternField"
+            self.report_invalid_attribute(
+                element,
+                PATTERN_FIELD_ATTRIBUTE,
+                "OSP209",
+                message,
+                "a field has one pattern: remove one of them",
+            )
         return Field(
             name=name,
             description=_fold_whitespace(first_child.get("Description")),
@@ -182,6 +192,7 @@ class _DocumentReader:
             pattern_text=attributes.get(PATTERN_ATTRIBUTE),
             type=_parse_field_type(attributes.get(TYPE_ATTRIBUTE)),
             element=element,
+            pattern_field=attributes.get(PATTERN_FIELD_ATTRIBUTE),
         )
 
     def read_text(self, element: Element) -> SourceText:

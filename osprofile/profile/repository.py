@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError, quote_value, suggest_names
 from osprofile.profile import tree
 from osprofile.profile.data_directories import get_bundled_directory
-from osprofile.profile.model import FILE_SAFE_NAME_HINT, FILE_SAFE_NAME_PATTERN, Document, Profile
+from osprofile.profile.model import (
+    FILE_SAFE_NAME_HINT,
+    FILE_SAFE_NAME_PATTERN,
+    PATTERN_FIELD_ATTRIBUTE,
+    Document,
+    Profile,
+)
 from osprofile.profile.reader import load_document
 
 if TYPE_CHECKING:
@@ -163,7 +169,7 @@ class Repository:
 
         `path` is the document's file, None for one in memory. Raises `InvalidProfileError`.
         """
-        problems = find_missing_templates(profile := Profile(self.resolve_chain(document, path)))
+        problems = find_reference_problems(profile := Profile(self.resolve_chain(document, path)))
         if problems:
             raise InvalidProfileError(problems)
         return profile
@@ -276,7 +282,33 @@ def read_profile_bytes(path: str) -> bytes:
         raise ProfileNotFoundError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def find_missing_templates(profile: Profile) -> list[Problem]:
+def find_reference_problems(profile: Profile) -> list[Problem]:
+    """Return the problems with what entities of a resolved profile name: templates, and fields for patterns."""
+    return [*_find_missing_templates(profile), *_find_missing_patterns(profile)]
+
+
+def _find_missing_patterns(profile: Profile) -> Iterator[Problem]:
+    """Yield a problem for each field whose ext:patternField names no fixed global field."""
+    for fields in (profile.global_fields, *(t.fields for t in profile.templates.values())):
+        for field in fields.values():
+            name = field.pattern_field
+            if name is None or field.pattern_value is not None:
+                continue
+            named = profile.global_fields.get(name)
+            message = f"field {field.name} takes its pattern from {quote_value(name)}, which "
+            if named is None:
+                message += f"is no global field of profile {_format_chain(profile.documents)}"
+                hint = suggest_names(
+                    name, [n for n, f in profile.global_fields.items() if f.value is not None]
+                )
+            else:
+                message += "has no fixed Value"
+                hint = f"give it a Value, not a Default; it is declared at {named.location}"
+            location = field.element.locate_attribute(PATTERN_FIELD_ATTRIBUTE)
+            yield Problem("OSP209", message, location, hint)
+
+
+def _find_missing_templates(profile: Profile) -> list[Problem]:
     """Return a problem for each storage or application whose template the profile lacks."""
     chain = _format_chain(profile.documents)
     entities: list[Storage | Application] = [*profile.storages.values(), *profile.applications.values()]

@@ -80,10 +80,11 @@ def format_fields(fields: Iterable[Field]) -> Iterator[str]:
         attributes = f'name="{_escape_attribute(field.name)}"'
         if not field.settable:
             attributes += ' isSettable="false"'
-        if field.type is not None:
-            attributes += f' ext:type="{field.type}"'
-        if field.pattern_text is not None:
-            attributes += f' ext:pattern="{_escape_attribute(field.pattern_text)}"'
+        pattern = field.pattern_text if field.pattern_field is None else None
+        extensions = {"type": field.type, "pattern": pattern, "patternField": field.pattern_field}
+        for name, text in extensions.items():
+            if text is not None:
+                attributes += f' ext:{name}="{_escape_attribute(text)}"'
         yield f"    <idb:Field {attributes}>"
         yield from _description_lines(field.description, "      ")
         for name, limit in (("Min", field.minimum), ("Max", field.maximum)):

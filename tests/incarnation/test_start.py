@@ -61,6 +61,41 @@ def test_the_job_script() -> None:  # JOB_PROLOGUE, the application, JOB_EPILOGU
     assert incarnate(MADE, "START").text == "run 'cd /d\nhostname\nexit $?' q"
 
 
+# JOB_DIRECTIVES, an optional first part; the text of the job script without prologue and payload.
+DIRECTIVES = [
+    ("#!/bin/sh\n", "#!/bin/sh"),
+    ("#!/bin/sh", "#!/bin/sh"),
+    ("#!/bin/sh\n#Q <Q>\n", "#!/bin/sh\n#Q "),
+    ("#!/bin/sh\n<Q>\n<R/^/#R >\n<Q/x/y>\n#E\n", "#!/bin/sh\n#R r\n#E"),
+    ("#!/bin/sh\n<Q>\n<Q>", "#!/bin/sh"),
+    ("#!/bin/sh\n<Q><R>\n<R><Q>\n<Q><Q>\n#E\n", "#!/bin/sh\nr\nr\n#E"),
+    ("#!/bin/sh\n\n<Q> \n <Q>\n#E", "#!/bin/sh\n\n \n \n#E"),  # literal text stays
+    ("<R>\n<Q>\n#E\n", "r\n#E"),
+    ("<Q>\n#E\n", "#E"),
+    ("#S\n<N>\n#E\n", "#S\na\n\nb\n\n#E"),  # a value with line ends is itself no empty line
+]
+
+
+@pytest.mark.parametrize(("body", "text"), DIRECTIVES)
+def test_directives(body: str, text: str) -> None:
+    fields = field("Q", default("")), field("R", default("r")), field("N", default("a\n\nb\n"))
+    made = started(template("JOB_DIRECTIVES", body, *fields))
+    assert incarnate(made, "START").job_script == f"{text}\ncd /d\nhostname\nexit $?"
+    assert incarnate(made, "JOB_DIRECTIVES").text.removesuffix("\n") == text
+
+
+def test_empty_lines_stay_in_other_parts() -> None:
+    made = profile(
+        START,
+        template("JOB_PROLOGUE", "<Q>\np", field("Q", default(""))),
+        EXECUTABLE,
+        OTHERS,
+        EPILOGUE,
+        APPLICATIONS,
+    )
+    assert incarnate(made, "START").job_script == "\np\nhostname\nexit $?"
+
+
 def test_a_replacement_applies_to_the_whole_job_script() -> None:
     found = incarnate(MADE, "START", fields={"EXE": "it's"})
     assert found.text == "run 'cd /d\nit'\\''s\nexit $?' q"

@@ -233,6 +233,32 @@ def test_what_is_nested_in_the_job_script() -> None:
     ]
 
 
+def test_directives_that_are_not_given() -> None:
+    made = profile(
+        template("START", "<JOB_SCRIPT>"),
+        template(
+            "JOB_DIRECTIVES",
+            "#!\n<A/^(.+)/#A $1>\n<B/^(.+)/#B $1>\n<C><A>\n<B>\n",
+            *(field(n, default("")) for n in "ABC"),
+        ),
+        template("JOB_PROLOGUE", "p"),
+        template("RUN", "r"),
+        template("JOB_EPILOGUE", "e"),
+        application("exe", "Executable", "1", "RUN"),
+    )
+    incarnation = incarnate(made, "START", fields={"B": "b", "C": "c\n"})
+    assert incarnation.text == "#!\n#B b\nc\n\nb\np\nr\ne"
+    uses = {
+        t.name: [
+            (u.before, u.after, u.position.line, u.position.column, u.position.line_text) for u in t.uses
+        ]
+        for t in trace_fields(incarnation)
+    }
+    assert uses["A"] == [("", "", 2, 1, "#B b"), ("", "", 4, 1, "")]
+    assert uses["B"] == [("b", "#B b", 2, 1, "#B b"), ("b", "b", 5, 1, "b")]
+    assert uses["C"] == [("c\n", "c\n", 3, 1, "c")]
+
+
 def test_no_position_is_told_behind_a_regular_expression() -> None:
     made = profile(
         template("START", "<JOB_SCRIPT/(?m)^/> >"),

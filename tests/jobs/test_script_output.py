@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 import osprofile
 from osprofile import javaregex
-from osprofile.errors import InvalidProfileError, OutputError
+from osprofile.errors import InvalidProfileError, OutputError, ValueRefusedError
+from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs import script_output
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,9 +116,78 @@ def test_text_without_jobs(make_profile: Callable[[str], Profile]) -> None:
     assert "GET_JOB_STATUS printed 'Segmentation fault', in which STATUS_PATTERN" in str(caught.value)
 
 
-def test_a_profile_without_a_pattern(make_profile: Callable[[str], Profile]) -> None:
+# What an id looks like, ids of that form, and words that are none.
+ID_FORMS = [
+    ("[1-9][0-9]*(_[0-9]+)?", ["17", "17_3"], ["0", "17_", "x17"]),
+    ("f[1-9A-HJ-NP-Za-km-z]+", ["f4jG2v", "f1"], ["f", "f0", "4jG2v"]),
+    ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", ["4d2a1c3e-0b1c-4c55-9a11-0123456789ab"], ["4d2a1c3e"]),
+    ("[a-z0-9]([a-z0-9-]*[a-z0-9])?", ["kube-job-x7f2p", "a"], ["-a", "a-"]),
+    (r"[0-9]+(\[[0-9]*\])?(\.[A-Za-z0-9.-]+)?", ["1234[].server", "1234[7]", "1234"], ["[].server"]),
+    ("[a-z]+;[0-9]+", ["cluster;12"], ["12", "cluster;"]),
+    ("a|b", ["a", "b"], ["ab"]),
+]
+TEMPLATES = """<idb:Template><idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value><![CDATA[@]]></idb:Value></idb:Field>
+  <idb:Field name="JOB_ID" ext:patternField="JOB_ID_PATTERN"/></idb:Template>
+<idb:Template name="START"><idb:Invocation><idb:Body>true</idb:Body></idb:Invocation></idb:Template>
+<idb:Template name="GET_JOB_STATUS"><idb:Invocation><idb:Body><![CDATA[stat '<JOB_ID>']]></idb:Body></idb:Invocation>
+  <idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag><idb:Tag name="E/x">DONE</idb:Tag></idb:Field>
+</idb:Template>"""
+
+
+@pytest.mark.parametrize(("form", "ids", "others"), ID_FORMS)
+def test_ids_of_any_form(
+    load: Callable[[str], Profile], form: str, ids: list[str], others: list[str]
+) -> None:
+    profile = load(TEMPLATES.replace("@", form))
+    pattern = script_output.get_job_id_pattern(profile)
+    assert script_output.get_status_pattern(profile).is_line_based
+    for job_id in ids:
+        for text in (job_id, f"{job_id}\n", f"Welcome\n{job_id}\n\n"):
+            assert script_output.parse_job_id(pattern, text) == job_id
+        incarnate(profile, "GET_JOB_STATUS", fields={"JOB_ID": job_id})
+    for other in (*others, f"{ids[0]} x", f"x {ids[0]}", f"{ids[0]}\nx y"):
+        assert script_output.parse_job_id(pattern, other + "\n") is None
+        with pytest.raises(ValueRefusedError):
+            incarnate(profile, "GET_JOB_STATUS", fields={"JOB_ID": other})
+    text = "".join(f"{job_id} E/x exit=3 host=n1,n2 queue=q elapsed=7 reason=of it\n" for job_id in ids)
+    reader = script_output.StatusOutputReader(profile)
+    ended = JobStatus("", D, "E/x", 3, None, False, ("n1", "n2"), "of it", queue="q", elapsed=7)
+    assert reader.read_statuses(text) == {job_id: ended._replace(job_id=job_id) for job_id in ids}
+    assert reader.read_statuses(f"noise of it\n{ids[0]} R\n")[ids[0]].state is R
+
+
+def test_standard_lines(load: Callable[[str], Profile]) -> None:
+    reader = script_output.StatusOutputReader(load(TEMPLATES.replace("@", "[1-9][0-9]*(_([0-9]+))?")))
+    lines = [
+        "1 R",
+        "2_4 E/x signal=9",
+        "3 E/x exit=-4 reason=",
+        "4 odd/",
+        "5 R extra",
+        "6  R",
+        "7 R queue=a host=b",
+    ]
+    found = reader.read_statuses("\n".join(lines))
+    assert {j: (s.state, s.native_state, s.exit_code, s.signal) for j, s in found.items()} == {
+        "1": (R, "R", None, None),
+        "2_4": (F, "E/x", None, 9),
+        "3": (D, "E/x", None, None),
+    }
+
+
+def test_the_field_of_start_goes_first(load: Callable[[str], Profile]) -> None:
+    own = '<idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value><![CDATA[job (?<id>x[0-9]+)]]></idb:Value></idb:Field>'
+    start = "<idb:Body>true</idb:Body></idb:Invocation>"
+    profile = load(TEMPLATES.replace("@", "[0-9]+").replace(start, start + own, 1))
+    pattern = script_output.get_job_id_pattern(profile)
+    assert script_output.parse_job_id(pattern, "a job x4 it is") == "x4"
+    assert script_output.parse_job_id(pattern, "4") is None
+    assert [*script_output.StatusOutputReader(profile).read_statuses("4 R")] == ["4"]
+
+
+def test_no_form_and_no_status_pattern(load: Callable[[str], Profile]) -> None:
     with pytest.raises(InvalidProfileError, match="no fixed field STATUS_PATTERN"):
-        script_output.StatusOutputReader(make_profile(""))
+        script_output.StatusOutputReader(load(TEMPLATES.replace("@", "(?<id>[0-9]+)")))
 
 
 def test_files() -> None:

@@ -644,7 +644,7 @@ f.xml:5:31: error OSP104 <Field> has no attribute settable
 f.xml:5:30: error OSP104 <Field> has no attribute pattern
     <idb:Field name="F" pattern="x"/>
                                  ^
-    hint: did you mean ext:pattern?
+    hint: did you mean ext:pattern or ext:patternField?
 """,
     ),
     "ext:patern": (

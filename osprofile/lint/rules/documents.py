@@ -7,7 +7,9 @@ from typing import Final
 from osprofile.lint.rules.rule import (
     Rule,
     format_application,
+    format_field,
     format_fixed_field,
+    format_global_fields,
     format_profile,
     format_static_script,
     format_template,
@@ -156,5 +158,14 @@ RULES: Final = (
         "The variation without a name is a storage's path, or an application's part of the job script.",
         format_variations("HOME", {"X": "/home/<USER_NAME>"}) + "\n" + _STORAGE_XML,
         _HOME_TEMPLATE + "\n" + _STORAGE_XML,
+    ),
+    Rule(
+        "OSP209", "error", "an ext:patternField that names no pattern",
+        "ext:patternField is the name of a global field with a fixed Value, its own or inherited, "
+        "which is the field's pattern. A field has this attribute or ext:pattern, not both.",
+        format_template("hold -n'<N/'/'\\\\''>'", format_field("N", "", ' ext:patternField="NUMBER"')),
+        format_global_fields(format_fixed_field("NUMBER", "[1-9][0-9]*"))
+        + "\n"
+        + format_template("hold -n'<N/'/'\\\\''>'", format_field("N", "", ' ext:patternField="NUMBER"')),
     ),
 )  # fmt: skip

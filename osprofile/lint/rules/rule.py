@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 UNLOADABLE: Final = frozenset(
-    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 111, 201, 202, 203)
+    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 111, 201, 202, 203, 209)
 )
 """The codes of problems that keep a profile from loading: they can be neither waived nor ignored."""
 
@@ -113,3 +113,8 @@ def format_fixed_field(name: str, value: str) -> str:
     """Return a field with a fixed value."""
     shown = f"<idb:Value><![CDATA[{value}]]></idb:Value>"
     return f'<idb:Field name="{name}" isSettable="false">{shown}</idb:Field>'
+
+
+def format_global_fields(*fields: str) -> str:
+    """Return the unnamed template, which holds the global fields."""
+    return f"<idb:Template>{''.join(fields)}</idb:Template>"
