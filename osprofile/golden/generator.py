@@ -39,8 +39,8 @@ FALLBACK_VALUES: Final = ("x", "1", "10", "x1", "x.example.org", "/x")
 """Candidates for all other fields."""
 # From the most dangerous to the most harmless: a field gets the first that its rules accept.
 HOSTILE_VALUES: Final = (
-    "-rf 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \r\n\t\u0085\u2028é😀\nEOF",
-    "a 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \r\n\t\u0085\u2028é😀\nEOF",
+    "-rf 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \n\r\t\u0085\u2028é😀\nEOF",
+    "a 'it''s' \"$HOME\" $(touch pwned) `id` * ; & | < > \\ \n\r\t\u0085\u2028é😀\nEOF",
     "'two words' '$(touch pwned)' '`id`' '\n' \\' '' '-x' 'é\u2028'",
     "export A='$(touch pwned)'\nexport B='it'\\''s\n\u2028'\n",
     "_@:+-.a",

@@ -1,6 +1,6 @@
 id='<JOB_ID/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_RECORD>
+<SH_JOB_DIR>
 <SH_PROCESSES>
 gpe_job_dir "$id" || :
 dir=$gpe_dir

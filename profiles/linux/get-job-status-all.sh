@@ -1,4 +1,5 @@
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_JOB_DIR>
 <SH_RECORD>
 <SH_PROCESSES>
 <SH_STATUS>

@@ -1,9 +1,3 @@
-gpe_job_dir() { # ID: sets gpe_dir to the link to the job's working directory. Older versions kept the links of all profiles in one directory.
-  for gpe_dir in "$gpe_jobs/$1" "${gpe_jobs%/*}/$1"; do
-    [ ! -d "$gpe_dir" ] || return 0
-  done
-  return 1
-}
 gpe_record() { # ID: prints how the job ended, from the files in its working directory; false if there are none
   gpe_job_dir "$1" || return
   if [ -e "$gpe_dir/.gpe_removed" ]; then
@@ -21,7 +15,4 @@ gpe_record() { # ID: prints how the job ended, from the files in its working dir
   else
     return 1
   fi
-}
-gpe_note_removal() { # ID: after the batch system has taken the removal, and only then
-  ! gpe_job_dir "$1" || [ -e "$gpe_dir/.gpe_exit_status" ] || { umask 077; printf 'removed\n' > "$gpe_dir/.gpe_removed"; } || :
 }

@@ -1,6 +1,6 @@
 id='<JOB_ID/'/'\\''>' signal='<SIGNAL/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_RECORD>
+<SH_JOB_DIR>
 <SH_PROCESSES>
 gpe_leader "$id" || { printf 'SIGNAL: job %s does not run on this machine\n' "$id" >&2; exit 1; }
 # nor to what watches over its wall time

@@ -4,15 +4,14 @@ gpe_jobs="${HOME:?}/.gpe/jobs/$gpe_profile"
 mkdir -p -- "$gpe_d" "$gpe_jobs" && cd -- "$gpe_d" || exit 1
 # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its path leads through.
 gpe_unsafe=$(LC_ALL=C namei -mo -- "$gpe_d" | awk -v me="$(id -un)" '
-NR > 1 { line = $0; open = $1 ~ /^[^l]....w|^[^l].......w/; bad = $2 != me && $2 != "root" || open && $1 !~ /[tT]$/; if (bad) print }
-END { if (NR < 2 || !bad && open) print line }')
-[ -z "$gpe_unsafe" ] && [ -O . ] || { printf 'START: %s is not a safe directory for a job, because others can change this: %s\n' "$gpe_d" "${gpe_unsafe:-it}" >&2; exit 1; }
+NR > 1 { line = $0; owner = $2; open = $1 ~ /^[^l]....w|^[^l].......w/; bad = $2 != me && $2 != "root" || open && $1 !~ /[tT]$/; if (bad) print }
+END { if (NR < 2 || !bad && (open || owner != me)) print line }')
+[ -z "$gpe_unsafe" ] || { printf 'START: %s is not a safe directory for a job, because others can change this: %s\n' "$gpe_d" "$gpe_unsafe" >&2; exit 1; }
 if [ ! -s .gpe_job_id ]; then
   printf '%s\n' "$gpe_job" > ".gpe_job.$$" || exit 1
   # One submission at a time, in a session of its own: what ends this shell does not cut it off. .gpe_submitting marks it until its id is known.
   flock .gpe_lock setsid sh -c '
-gpe_new=$1 gpe_umask=$2 gpe_pattern=$3
-shift 3
+gpe_new=$1 gpe_umask=$2 gpe_pattern=$3; shift 3
 [ ! -s .gpe_job_id ] && [ ! -e .gpe_submitting ] || { rm -f "$gpe_new"; exit 75; }
 mv -f "$gpe_new" .gpe_job && : > .gpe_submitting || exit 1
 (umask "$gpe_umask"; exec "$@" .gpe_job) > .gpe_answer 2> .gpe_error
@@ -28,8 +27,7 @@ rm -f .gpe_submitting .gpe_started .gpe_answer
   [ ! -s .gpe_error ] || cat .gpe_error >&2
   if [ ! -s .gpe_job_id ]; then
     [ "$gpe_rc" -eq 75 ] || [ ! -s .gpe_error ] && [ -e .gpe_submitting ] || exit "$((gpe_rc ? gpe_rc : 1))"
-    printf 'START: whether a job was submitted in %s is not known: FIND_JOB finds out, then START can be repeated\n' "$gpe_d" >&2
-    exit 75
+    printf 'START: whether a job was submitted in %s is not known: FIND_JOB finds out, then START can be repeated\n' "$gpe_d" >&2; exit 75
   fi
 fi
 read -r gpe_id < .gpe_job_id && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id" ||

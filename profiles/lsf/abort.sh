@@ -5,5 +5,5 @@ case $state in DONE | EXIT) printf 'ABORT: job %s has already ended: %s\n' "$id"
 words=$(bkill "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-bkill failed: $rc}" >&2; exit "$rc"; }
 # not before: only what the batch system has taken is a removal
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_RECORD>
+<SH_JOB_DIR>
 gpe_note_removal "$id"

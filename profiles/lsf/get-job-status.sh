@@ -2,6 +2,7 @@ id='<JOB_ID/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_BJOBS>
 <SH_BHIST>
+<SH_JOB_DIR>
 <SH_RECORD>
 <SH_SHOW>
 if jobs=$(gpe_bjobs "$id" 2>&1); then

@@ -6,5 +6,5 @@ case $state in F | C | X | E) printf 'ABORT: job %s has already ended (state %s)
 words=$(qdel "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-qdel failed: $rc}" >&2; exit "$rc"; }
 # not before: only what PBS has taken is a removal
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_RECORD>
+<SH_JOB_DIR>
 gpe_note_removal "$id"

@@ -1,6 +1,7 @@
 id='<JOB_ID/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_QSTAT>
+<SH_JOB_DIR>
 <SH_RECORD>
 <SH_SHOW>
 jobs=$(gpe_qstat "$id" 2>&1)

@@ -5,5 +5,5 @@ words=$(qdel "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-qdel failed: $rc}" 
 [ -n "$state" ] || exit 0
 # not before: only what the batch system has taken is a removal
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_RECORD>
+<SH_JOB_DIR>
 gpe_note_removal "$id"

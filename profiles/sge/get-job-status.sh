@@ -1,7 +1,7 @@
 id='<JOB_ID/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_QSTAT>
-<SH_RECORD>
+<SH_JOB_DIR>
 <SH_QACCT>
 <SH_RECORD>
 jobs=$(gpe_qstat) || exit 2

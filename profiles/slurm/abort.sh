@@ -8,5 +8,5 @@ esac
 scancel "$id" || exit
 # not before: only what the batch system has taken is a removal
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_RECORD>
+<SH_JOB_DIR>
 gpe_note_removal "$id"

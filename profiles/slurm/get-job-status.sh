@@ -1,6 +1,7 @@
 id='<JOB_ID/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_SQUEUE>
+<SH_JOB_DIR>
 <SH_RECORD>
 if jobs=$(gpe_squeue -j "$id" 2>&1); then
   printf '%s\n' "$jobs" | gpe_show "$id" && exit
