@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# Both processes write to one file: each its text by one write, which bash's own printf does not do.
+PRINT = 'text=$(printf "%s|" "$X" "$@"); exec env printf "%s\\n" "$text"'
+
+
 def test_arguments_stay_arguments(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "bin").mkdir()
@@ -30,7 +34,7 @@ def test_arguments_stay_arguments(tmp_path: Path) -> None:
         linux,
         "MPI",
         EXECUTABLE="/usr/bin/env",
-        ARGUMENTS=quoted("sh", "-c", 'printf "%s|" "$X" "$@"; echo', *ARGUMENTS),
+        ARGUMENTS=quoted("sh", "-c", PRINT, *ARGUMENTS),
         ENVIRONMENT=exports(X="it's"),
         PROCESSES="2",
     )
