@@ -103,6 +103,11 @@ def quote_name(name: str) -> str:
     return name if name.isprintable() and " " not in name and 0 < len(name) <= 80 else quote_value(name)
 
 
+def pluralize(number: int, word: str) -> str:
+    """Return a number with a noun: `1 line`, `2 lines`."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def suggest_names(name: str, candidates: Iterable[str]) -> str:
     """Return a hint with the candidates similar to `name`, or with all (up to 30) if none is similar.
 

@@ -15,8 +15,8 @@ from osprofile.cli.options import (
     SetFileOption,
     SetOption,
 )
-from osprofile.cli.terminal import Report, format_diff, format_location, pluralize, quote_value, truncate_text
-from osprofile.errors import MissingValueError, escape_unprintable, quote_name
+from osprofile.cli.terminal import Report, format_diff, format_location, quote_value, truncate_text
+from osprofile.errors import MissingValueError, escape_unprintable, pluralize, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

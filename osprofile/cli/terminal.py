@@ -50,11 +50,6 @@ def truncate_text(text: str, width: int) -> str:
     return text if len(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
-def pluralize(number: int, word: str) -> str:
-    """Return a number with a noun: `1 line`, `2 lines`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def excerpt_line(line: str, offset: int, width: int) -> str:
     """Return a line with controls escaped; of a long one, `width` characters around `offset`.
 

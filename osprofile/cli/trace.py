@@ -21,11 +21,10 @@ from osprofile.cli.terminal import (
     Report,
     excerpt_line,
     format_location,
-    pluralize,
     quote_value,
     truncate_text,
 )
-from osprofile.errors import escape_unprintable, quote_name, suggest_names
+from osprofile.errors import escape_unprintable, pluralize, quote_name, suggest_names
 
 if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from osprofile.errors import pluralize
 from osprofile.page import fields
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, build_policy, read_asset
 from osprofile.page.drawing import draw_levels
-from osprofile.page.markup import Node, make_node, mark_invisible, pluralize, render_node
+from osprofile.page.markup import Node, make_node, mark_invisible, render_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

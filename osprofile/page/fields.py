@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from osprofile.page.markup import Node, make_node, mark_invisible, pluralize
+from osprofile.errors import pluralize
+from osprofile.page.markup import Node, make_node, mark_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

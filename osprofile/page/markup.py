@@ -92,10 +92,5 @@ def _render_parts(top: Node) -> Iterator[str]:
     yield f"</{name}>{end}"
 
 
-def pluralize(number: int, word: str) -> str:
-    """Return a number of things: `1 line`, `2 lines`."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def _escape_text(text: str) -> str:
     return escape(_FORBIDDEN_CHARS.sub("\ufffd", text)).replace("\r", "&#13;")
