@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from osprofile.errors import AttributeRefusedError
 from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ def describe_start_failure(status: JobStatus) -> str:
     if status.state is not JobState.DONE or reason is None:
         return ""
     return f"exit code {status.exit_code}: {reason}"
+
+
+def make_refusal(attribute: str, reason: str, hint: str = "") -> AttributeRefusedError:
+    """Return the error that an attribute is refused for `reason`."""
+    return AttributeRefusedError(f"attribute {attribute}: {reason}", attribute=attribute, hint=hint)
 
 
 def format_error(error: OSProfileError) -> str:

@@ -19,6 +19,7 @@ from osprofile.executors.blah.classad import Literal, parse_expression
 from osprofile.executors.blah.requirements import translate_requirements
 from osprofile.executors.blah.submit_ad import SubmitAd
 from osprofile.executors.blah.submit_options import parse_submit_options
+from osprofile.executors.failures import make_refusal
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, OWN_FILE_PREFIX, JobDescription
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _read_executable(ad: SubmitAd, name: str) -> str:
         path = ad.resolve_path(name, path)
     if path.startswith("-"):  # a shell would take it for an option
         reason = f"{quote_value(path)} begins with a -"
-        raise ad.make_refusal(name, reason, f"as a file's name: ./{path}")
+        raise make_refusal(name, reason, f"as a file's name: ./{path}")
     return path
 
 
@@ -265,9 +266,7 @@ def _set_other_fields(translation: _Translation) -> None:
                 continue
             if name.upper() not in translation.settable_fields:
                 hint = f"the profile needs a settable field {name.upper()}"
-                raise translation.submit_ad.make_refusal(
-                    name, "this batch system's profile cannot pass it on", hint
-                )
+                raise make_refusal(name, "this batch system's profile cannot pass it on", hint)
             _set_field(translation, name, name.upper(), value)
     for name in translation.submit_ad.list_names():
         if name.lower() not in _HANDLED_ATTRIBUTES:
@@ -281,13 +280,11 @@ def _set_option_fields(translation: _Translation, text: str) -> None:
     except ValueError as error:
         accepted = ", ".join(translation.accepted_options)
         hint = f"this site accepts {accepted}" if accepted else "this site accepts none"
-        raise translation.submit_ad.make_refusal(_OPTIONS_ATTRIBUTE, str(error), hint) from None
+        raise make_refusal(_OPTIONS_ATTRIBUTE, str(error), hint) from None
     for option, (name, value) in options.items():
         if name not in translation.settable_fields:
             reason = f"the option {option} is not accepted by this batch system"
-            raise translation.submit_ad.make_refusal(
-                _OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}"
-            )
+            raise make_refusal(_OPTIONS_ATTRIBUTE, reason, f"its profile has no field {name}")
         _set_field(translation, f"{_OPTIONS_ATTRIBUTE}, option {option}", name, value)
 
 
@@ -323,7 +320,7 @@ def _apply_requirements(translation: _Translation) -> None:
         try:
             node = parse_expression(node.value) if node.value.strip() else Literal(value=True)
         except ClassAdError as error:
-            raise translation.submit_ad.make_refusal("CERequirements", error.message) from None
+            raise make_refusal("CERequirements", error.message) from None
     values, warnings = translate_requirements(node, translation.submit_ad.evaluator)
     translation.submit_ad.warnings.extend(warnings)
     for name, value in values.items():
@@ -340,8 +337,8 @@ def _list_input_files(ad: SubmitAd) -> tuple[str, ...]:
     name = "TransferInput"
     paths = ad.get_file_names(name)
     for path in paths:
-        if _extract_base_name(ad, name, path).startswith(OWN_FILE_PREFIX):
-            raise ad.make_refusal(name, f"{quote_value(path)} has a name of osprofile's own")
+        if _extract_base_name(name, path).startswith(OWN_FILE_PREFIX):
+            raise make_refusal(name, f"{quote_value(path)} has a name of osprofile's own")
     return tuple(ad.resolve_path(name, path) for path in paths)
 
 
@@ -349,9 +346,9 @@ def _list_output_files(ad: SubmitAd) -> tuple[tuple[str, str], ...]:
     remaps = ad.parse_value("TransferOutputRemaps", attribute_syntax.parse_output_remaps) or {}
     outputs = []
     for name in remaps if _returns_new_files(ad) else ad.get_file_names("TransferOutput"):
-        base_name = _extract_base_name(ad, "TransferOutput", name)
+        base_name = _extract_base_name("TransferOutput", name)
         target = remaps.get(name) or remaps.get(base_name) or base_name
-        _extract_base_name(ad, "TransferOutputRemaps", target)
+        _extract_base_name("TransferOutputRemaps", target)
         outputs.append((name, ad.resolve_path("TransferOutput", target)))
     return tuple(outputs)
 
@@ -361,14 +358,13 @@ def _returns_new_files(ad: SubmitAd) -> bool:
     return ad.iwd is not None and ad.get_value("TransferOutput") is None
 
 
-def _extract_base_name(ad: SubmitAd, attribute: str, path: str) -> str:
+def _extract_base_name(attribute: str, path: str) -> str:
     """Return the last component of a path; refuse a URL and a path without a name at its end."""
     if _URL_SCHEME.match(path):
-        reason = f"{quote_value(path, 40)} is a URL: only files can be staged"
-        raise ad.make_refusal(attribute, reason)
+        raise make_refusal(attribute, f"{quote_value(path, 40)} is a URL: only files can be staged")
     base_name = posixpath.basename(path.rstrip("/"))
     if base_name in {"", ".", ".."}:
-        raise ad.make_refusal(attribute, f"{quote_value(path, 40)} names no file")
+        raise make_refusal(attribute, f"{quote_value(path, 40)} names no file")
     return base_name
 
 

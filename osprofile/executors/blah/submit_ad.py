@@ -16,6 +16,7 @@ from osprofile.executors.blah import attribute_syntax
 from osprofile.executors.blah.classad import UNDEFINED, Evaluator, Failure, Value, parse_ad_prefix
 from osprofile.executors.blah.classad.values import describe_type
 from osprofile.executors.blah.classad.writer import format_constant
+from osprofile.executors.failures import make_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,7 @@ class SubmitAd:
         """Iwd, the absolute path at which relative paths begin."""
         path = self.get_text("Iwd") or None
         if path is not None and not path.startswith("/"):
-            raise self.make_refusal("Iwd", f"{quote_value(path)} is not an absolute path")
+            raise make_refusal("Iwd", f"{quote_value(path)} is not an absolute path")
         return path
 
     @property
@@ -90,10 +91,10 @@ class SubmitAd:
         """Return an attribute's value."""
         value = self.evaluator.evaluate_attribute(name)
         if isinstance(value, Failure):
-            raise self.make_refusal(name, value.reason or "its value is an error")
+            raise make_refusal(name, value.reason or "its value is an error")
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, str) and not _is_encodable(item):
-                raise self.make_refusal(name, f"{quote_value(item)} is not valid UTF-8")
+                raise make_refusal(name, f"{quote_value(item)} is not valid UTF-8")
         return None if value is UNDEFINED else value
 
     def get_text(self, name: str) -> str | None:
@@ -103,7 +104,7 @@ class SubmitAd:
             return value
         if isinstance(value, bool | int | float):
             return format_constant(value)
-        raise self.make_refusal(name, f"its value is {describe_type(value)}, not a text")
+        raise make_refusal(name, f"its value is {describe_type(value)}, not a text")
 
     def get_flag(self, name: str) -> bool | None:
         """Return an attribute as a boolean; the words "TRUE" and "FALSE" are accepted as well."""
@@ -113,13 +114,13 @@ class SubmitAd:
         word = str(value).strip().lower()
         if word in _TRUE_WORDS | _FALSE_WORDS:
             return word in _TRUE_WORDS
-        raise self.make_refusal(name, f"{_format_value(value)} is neither true nor false")
+        raise make_refusal(name, f"{_format_value(value)} is neither true nor false")
 
     def get_count(self, name: str) -> int | None:
         """Return an attribute as an integer; None for 0, which means the site's default."""
         number = self._get_number(name)
         if number is not None and number != math.floor(number):
-            raise self.make_refusal(name, f"{number} is not an integer")
+            raise make_refusal(name, f"{number} is not an integer")
         return None if not number else int(number)
 
     def get_rounded_amount(self, name: str) -> int | None:
@@ -134,7 +135,7 @@ class SubmitAd:
         try:
             return parse(text)
         except ValueError as error:
-            raise self.make_refusal(name, str(error)) from None
+            raise make_refusal(name, str(error)) from None
 
     def get_file_names(self, name: str) -> list[str]:
         """Return an attribute as file names; its value may be a comma-separated text or a list."""
@@ -142,7 +143,7 @@ class SubmitAd:
         if isinstance(value, tuple):
             if all(isinstance(item, str) for item in value):
                 return list(dict.fromkeys(str(item) for item in value if item))
-            raise self.make_refusal(name, "its list has other elements than strings")
+            raise make_refusal(name, "its list has other elements than strings")
         return self.parse_value(name, attribute_syntax.split_file_list) or []
 
     def get_path(self, name: str) -> str | None:
@@ -154,12 +155,8 @@ class SubmitAd:
         """Return a path joined to Iwd if it is relative; `name` is the attribute, for the error."""
         resolved = posixpath.join(self.iwd, path) if self.iwd else path
         if len(resolved.encode()) >= _MAX_PATH_SIZE:
-            raise self.make_refusal(name, f"a path of {len(resolved)} characters is too long")
+            raise make_refusal(name, f"a path of {len(resolved)} characters is too long")
         return resolved
-
-    def make_refusal(self, name: str, reason: str, hint: str = "") -> AttributeRefusedError:
-        """Return the error that an attribute is refused for `reason`."""
-        return AttributeRefusedError(f"attribute {name}: {reason}", attribute=name, hint=hint)
 
     def _get_number(self, name: str) -> int | float | None:
         value = self.get_value(name)
@@ -170,9 +167,9 @@ class SubmitAd:
         except ValueError:
             number = None
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise self.make_refusal(name, f"{_format_value(value)} is not a number")
+            raise make_refusal(name, f"{_format_value(value)} is not a number")
         if not 0 <= number <= _MAX_INTEGER:
-            raise self.make_refusal(name, f"{number} is not a number from 0 to {_MAX_INTEGER}")
+            raise make_refusal(name, f"{number} is not a number from 0 to {_MAX_INTEGER}")
         return number
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import AttributeRefusedError, quote_value
+from osprofile.errors import quote_value
 from osprofile.executors.digits import parse_digits
+from osprofile.executors.failures import make_refusal
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, MULTI_PROCESS_APPLICATION, JobDescription
 
 if TYPE_CHECKING:
@@ -142,23 +143,19 @@ class Attribute(NamedTuple):
     description_field: str = ""
 
 
-def _make_refusal(name: str, message: str, hint: str = "") -> AttributeRefusedError:
-    return AttributeRefusedError(f"attribute {name}: {message}", attribute=name, hint=hint)
-
-
 def _read_text(parsed: _ParsedAttributes, name: str, value: str) -> None:
     parsed.values[name] = value
 
 
 def _read_nonempty_text(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value:
-        raise _make_refusal(name, "it has no value")
+        raise make_refusal(name, "it has no value")
     parsed.values[name] = value
 
 
 def _read_path(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value.startswith("/") or value.endswith("/"):
-        raise _make_refusal(name, f"{quote_value(value)} is not an absolute path of a file")
+        raise make_refusal(name, f"{quote_value(value)} is not an absolute path of a file")
     parsed.values[name] = value
 
 
@@ -167,7 +164,7 @@ def _make_number_reader(minimum: int = 0, maximum: int = _MAX_NUMBER) -> _Attrib
         number = parse_digits(value.strip(), 18)
         if number is None or not minimum <= number <= maximum:
             message = f"{quote_value(value)} is not a number from {minimum} to {maximum}"
-            raise _make_refusal(name, message)
+            raise make_refusal(name, message)
         parsed.values[name] = number
 
     return read_number
@@ -181,20 +178,20 @@ def _read_auth_number(parsed: _ParsedAttributes, name: str, value: str) -> None:
     number = parse_digits(digits, 10)
     if number is None or number > _MAX_AUTH_NUMBER:
         # The message does not have the value: it is a secret, and errors are logged.
-        raise _make_refusal(name, f"it is not a number from 0 to {_MAX_AUTH_NUMBER}")
+        raise make_refusal(name, f"it is not a number from 0 to {_MAX_AUTH_NUMBER}")
     parsed.values[name] = digits
 
 
 def _read_flag(parsed: _ParsedAttributes, name: str, value: str) -> None:
     word = value.strip().lower()
     if word not in {"true", "false"}:
-        raise _make_refusal(name, f"{quote_value(value)} is neither true nor false")
+        raise make_refusal(name, f"{quote_value(value)} is neither true nor false")
     parsed.values[name] = word == "true"
 
 
 def _read_backend(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if value.strip().upper() not in _BACKEND_APPLICATIONS:
-        raise _make_refusal(name, f"{quote_value(value)} is not one of {', '.join(_BACKEND_APPLICATIONS)}")
+        raise make_refusal(name, f"{quote_value(value)} is not one of {', '.join(_BACKEND_APPLICATIONS)}")
     parsed.values[name] = value.strip().upper()
 
 
@@ -210,7 +207,7 @@ def _read_variable(parsed: _ParsedAttributes, name: str, value: str) -> None:  #
 
 def _read_profile(parsed: _ParsedAttributes, name: str, value: str) -> None:
     if not value.strip():
-        raise _make_refusal(name, "it does not name a profile")
+        raise make_refusal(name, "it does not name a profile")
     parsed.profile = value.strip()
 
 
@@ -272,7 +269,7 @@ def parse_job_request(attributes: Iterable[tuple[str, str]]) -> JobRequest:
     missing = [name for name in MANDATORY_ATTRIBUTES if name not in parsed.values]
     if missing:
         message = f"mandatory, and missing{_format_others(missing[1:])}"
-        raise _make_refusal(missing[0], message)
+        raise make_refusal(missing[0], message)
     return _build_job_request(parsed)
 
 
@@ -282,11 +279,11 @@ def _format_others(names: list[str]) -> str:
 
 def _validate_text(name: str, value: str) -> None:
     if "\0" in value:
-        raise _make_refusal(name, "it contains a NUL byte")
+        raise make_refusal(name, "it contains a NUL byte")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise _make_refusal(name, f"{quote_value(value)} is not valid UTF-8") from None
+        raise make_refusal(name, f"{quote_value(value)} is not valid UTF-8") from None
 
 
 def _build_job_request(parsed: _ParsedAttributes) -> JobRequest:

@@ -22,7 +22,7 @@ from osprofile.errors import (
     ScriptFailedError,
     StoreError,
 )
-from osprofile.executors.failures import format_error
+from osprofile.executors.failures import format_error, make_refusal
 from osprofile.executors.ninfg.attributes import attributes_for_field, auth_number_path, staged_path
 from osprofile.jobs.profiles import load_profile
 from osprofile.jobs.target_system import TargetSystem
@@ -174,4 +174,4 @@ def refusal_from_error(error: OSProfileError, default_attribute: str) -> Attribu
     name = default_attribute
     if isinstance(error, IncarnationError):
         name = " or ".join(attributes_for_field(error.field)) or default_attribute
-    return AttributeRefusedError(f"attribute {name}: {error.message}", attribute=name, hint=error.hint)
+    return make_refusal(name, error.message, error.hint)

@@ -14,8 +14,8 @@ import os
 import signal
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.errors import AttributeRefusedError, OSProfileError
-from osprofile.executors.failures import format_error, format_internal_error
+from osprofile.errors import OSProfileError
+from osprofile.executors.failures import format_error, format_internal_error, make_refusal
 from osprofile.executors.ninfg import protocol
 from osprofile.executors.ninfg.attributes import parse_job_request
 from osprofile.executors.ninfg.job import Job
@@ -238,15 +238,13 @@ async def _forward_events(target: JobTarget) -> None:
 def _check_local_files(request: JobRequest) -> None:
     """Raise `AttributeRefusedError` for files on this machine that cannot be read or written."""
     if request.is_staged and not os.access(request.executable, os.R_OK):
-        message = f"attribute executable_path: {request.executable} cannot be read here"
-        raise AttributeRefusedError(message, attribute="executable_path", hint="see staging")
+        raise make_refusal("executable_path", f"{request.executable} cannot be read here", "see staging")
     for name, path in {"stdout_file": request.stdout, "stderr_file": request.stderr}.items():
         try:
             if path:
                 open_output_file(path).close()
         except (OSError, ValueError) as error:
-            message = f"attribute {name}: {path} cannot be written here: {error}"
-            raise AttributeRefusedError(message, attribute=name) from None
+            raise make_refusal(name, f"{path} cannot be written here: {error}") from None
 
 
 def _format_for_log(request: Request) -> str:
