@@ -77,17 +77,21 @@ class ForkLog:
         self.path = path
         self._unwritten = b""
 
+    @property
+    def has_unwritten(self) -> bool:
+        """Whether lines were kept that `flush` should try again."""
+        return bool(self._unwritten)
+
     def append_event(self, job_id: str, state: int, code: int = 0) -> None:
         """Write the line of an event, or keep it for `flush`."""
         self._unwritten += format_event(int(time.time()), job_id, state, code).encode()
         self.flush()
 
-    def flush(self) -> bool:
-        """Write the lines that were kept; return whether none is left."""
+    def flush(self) -> None:
+        """Write the lines that were kept, if that is possible now."""
         if self._unwritten:
             with suppress(OSError):
                 self._append_locked()
-        return not self._unwritten
 
     def _append_locked(self) -> None:
         fd = open_regular_file(self.path, APPEND_FLAGS)

@@ -63,12 +63,12 @@ class ForkStarter:
     @property
     def is_idle(self) -> bool:
         """Whether all jobs have ended and the log is written."""
-        return not (self._children or self._inherited_processes) and self._log.flush()
+        return not (self._children or self._inherited_processes or self._log.has_unwritten)
 
     @property
     def needs_polling(self) -> bool:
         """Whether there are inherited jobs, whose ends cause no SIGCHLD, or writes to try again."""
-        return bool(self._inherited_processes or self._ended_processes) or not self._log.flush()
+        return bool(self._inherited_processes or self._ended_processes or self._log.has_unwritten)
 
     def handle_request(self, line: bytes) -> str:
         """Start the processes of a request; return the reply, or "" if it cannot be answered."""
@@ -98,8 +98,9 @@ class ForkStarter:
             self._ended_processes.append(watched)
         # A process leaves the record only when its end is in the log: if this starter is killed
         # before that, the next one writes the end.
+        self._log.flush()
         with suppress(OSError):  # tried again at the next call
-            while self._log.flush() and self._ended_processes:
+            while self._ended_processes and not self._log.has_unwritten:
                 self._record.remove_process(self._ended_processes[-1])
                 self._ended_processes.pop()
 
