@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.lint import lint_file, lint_profile
+from osprofile.incarnation.body import parse_body
+from osprofile.lint import lint_file
+from osprofile.lint.profile_view import ProfileView, TemplateText
+from osprofile.lint.scripts import check_scripts
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
+from osprofile.source import SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROFILES = Path(get_bundled_directory())
 NAMES = sorted(path.parent.name for path in PROFILES.glob("*/profile.xml"))
@@ -22,23 +33,48 @@ def test_clean(name: str) -> None:
     assert [str(problem) for problem in found] == []
 
 
+def list_changed_texts(text: TemplateText) -> Iterator[tuple[str, TemplateText]]:
+    """Yield a text with one quoted value changed, and the value's name: each value in three wrong ways."""
+    source = text.body.source
+    for match in QUOTED.finditer(source.text):
+        for instead in (f'"<{match[1]}>"', f"<{match[1]}>", f"'<{match[1]}>'"):
+            changed = source.text[: match.start()] + instead + source.text[match.end() :]
+            body = parse_body(SourceText(changed, source.source, source.anchors))
+            yield match[1], replace(text, body=body)
+
+
+def count_problems(view: ProfileView, text: TemplateText) -> Counter[str]:
+    """Count the problems of the first script that a text is in; the other scripts are not read."""
+    scripts = [texts for texts, _ in view.list_script_texts() if text in texts]
+    view = copy(view)
+    view.texts = scripts[0] if scripts else [text]
+    return Counter(f"{problem.code} {problem.message}" for problem in check_scripts(view))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_quote_matters(name: str) -> None:
     """Each quoted value of a bundled profile, in double quotes or without any, is a problem.
 
     Integers and values with a strict pattern are safe anywhere.
     """
-    text = (PROFILES / name / "profile.xml").read_text(encoding="utf-8")
-    repository = Repository([PROFILES], use_standard_path=False)
-    missed = set()
-    for match in QUOTED.finditer(text):
-        for instead in (f'"<{match[1]}>"', f"<{match[1]}>", f"'<{match[1]}>'"):
-            changed = text[: match.start()] + instead + text[match.end() :]
-            if not lint_profile(repository.load_bytes(changed.encode(), "changed.xml")):
-                missed.add(match[1])
+    profile = Repository([PROFILES], use_standard_path=False).load(name)
+    view = ProfileView(profile)
+    own_source = profile.documents[0].element.source
+    tried, missed = 0, set[str]()
+    for index, text in enumerate(view.texts):
+        if text.invocation.element.source is not own_source:
+            continue
+        waived = count_problems(view, text)
+        for value, changed in list_changed_texts(text):
+            view.texts[index] = changed
+            tried += 1
+            if not count_problems(view, changed) - waived:
+                missed.add(value)
+        view.texts[index] = text
+    assert tried
     harmless = {
         name
-        for name, field in repository.load(name).global_fields.items()
+        for name, field in profile.global_fields.items()
         if field.type == "integer"
         or name in {"JOB_NAME", "QUEUE", "PROJECT", "ARGUMENTS", "ENVIRONMENT", "PE", "PE_NODES"}
     } | {"JOB_ID", "SIGNAL", "SSH"}
