@@ -83,6 +83,7 @@ ApplicationOption = Annotated[
         "applications",
     ),
 ]
+FullOption = Annotated[bool, Option(("--full",), "Do not fold long shell texts.")]
 JsonOption = Annotated[bool, Option(("--json",), "Print JSON.")]
 
 

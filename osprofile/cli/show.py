@@ -1,14 +1,18 @@
 """`incarnate show`: shows a resolved profile, and where each part of it is defined."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from osprofile.cli import common
-from osprofile.cli.options import Argument, JsonOption, Option, ProfileOption, ProfilesOption
+from osprofile.cli.options import Argument, FullOption, JsonOption, Option, ProfileOption, ProfilesOption
 from osprofile.cli.terminal import escape_script_line
 
 if TYPE_CHECKING:
+    from osprofile.incarnation.outline import Directive
     from osprofile.profile.model import Application, Field, Profile, Storage, Template
+
+MAX_BODY_LINES: Final = 20
+"""Lines of a body that are shown without `--full`."""
 
 
 def show(
@@ -21,9 +25,13 @@ def show(
     xml: Annotated[
         bool, Option(("--xml",), "Print one XML document that includes what is inherited.")
     ] = False,
+    full: FullOption = False,
     json: JsonOption = False,
 ) -> int:
     """Show a resolved profile: each item, where it is defined, and what it overrides.
+
+    Directives and fields come first. Long shell texts are folded to one line; of a long body, the
+    first lines are shown.
 
     Examples:
       incarnate show --profile torque
@@ -42,52 +50,137 @@ def show(
     elif json:
         common.print_json(_encode_profile(resolved, template))
     else:
-        common.print_result("\n".join(map(escape_script_line, _format_lines(resolved, template))))
+        lines = (
+            _format_profile(resolved, full=full)
+            if template is None
+            else _format_template(resolved, resolved.get_template(template), full=full)
+        )
+        common.print_result("\n".join(map(escape_script_line, lines)))
     return 0
 
 
-def _format_lines(profile: "Profile", template_name: str | None) -> Iterator[str]:
-    if template_name is not None:
-        yield from _format_template(profile, profile.get_template(template_name), bodies=True)
-        return
+def _format_profile(profile: "Profile", *, full: bool) -> Iterator[str]:
+    """Yield the overview: what a site's administrator and a user look for comes first, shell last."""
+    from osprofile.incarnation import outline
+
     for number, document in enumerate(profile.documents):
         relation = "extends" if number else "profile"
         yield f"{relation} {document.name}  {document.location}"
     yield f"UspaceRoot {profile.uspace_root}   Delimiter {profile.delimiter}"
-    if profile.global_fields:
-        yield "global fields"
-        for field in profile.global_fields.values():
-            yield _format_field(field)
-    for template in profile.templates.values():
-        yield from _format_template(profile, template)
-    entities: list[Storage | Application] = [*profile.storages.values()]
-    entities += profile.applications.values()
-    for entity in entities:
-        kind = type(entity).__name__.lower()
-        yield f"{kind} {entity.name}  by {entity.template}  {entity.location}{_format_overrides(profile, entity)}"
+    yield from _format_section("directives", map(_format_directive, outline.list_directives(profile)))
+    fields = list(profile.global_fields.values())
+    settable = [f for f in fields if f.settable]
+    fixed = [f for f in fields if not f.settable]
+    shell = [f for f in fixed if outline.is_shell(f.value)]
+    others = [f for f in fixed if not outline.is_shell(f.value)]
+    yield from _format_section("fields that a request may set", _format_fields(settable, full=full))
+    yield from _format_section("fields that only a profile sets", _format_fields(others, full=full))
+    for purpose, templates in outline.group_templates(profile).items():
+        heads = (line for t in templates for line in _format_template_head(profile, t, full=full))
+        yield from _format_section(f"templates for {purpose}", heads)
+    yield from _format_section("shell that templates share", _format_fields(shell, full=full))
+    entities: list[Storage | Application] = [*profile.applications.values(), *profile.storages.values()]
+    lines = (
+        f"{type(e).__name__.lower()} {e.name}  by {e.template}  {e.location}{_format_overrides(profile, e)}"
+        for e in entities
+    )
+    yield from _format_section("applications and storages", lines)
 
 
-def _format_template(profile: "Profile", template: "Template", *, bodies: bool = False) -> Iterator[str]:
-    yield f"template {template.name}  {template.location}{_format_overrides(profile, template)}"
+def _format_section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    indented = [f"  {line}" for line in lines]
+    if indented:
+        yield from ("", title, *indented)
+
+
+def _format_template(profile: "Profile", template: "Template", *, full: bool) -> Iterator[str]:
+    """Yield a template with all that it has; the fields are its own and the global ones in its bodies."""
+    from osprofile.incarnation import outline
+
+    yield from _format_template_head(profile, template, full=True)
+    fields = [*template.fields.values(), *_list_used_fields(profile, template)]
+    fields.sort(key=lambda f: (not f.settable, outline.is_shell(f.value)))
+    yield from _format_section("fields", _format_fields(fields, full=full))
+    directives = outline.list_own_directives(profile, template)
+    yield from _format_section("directives", map(_format_directive, directives))
     for invocation in template.invocations.values():
         script = invocation.static_script
+        text = script.body if script else invocation.body
         kind = f"static script {script.file_name}" if script else "body"
-        yield f"  variation {invocation.name!r}  {kind}  {invocation.location}"
-        if bodies:
-            text = invocation.body or (script.body if script else None)
-            yield from (f"    | {line}" for line in str(text or "").split("\n"))
-    for field in template.fields.values():
+        location = text.get_location() if text else invocation.location
+        yield ""
+        yield f"variation {invocation.name!r}  {kind}  {location}"
+        yield from _format_description(invocation.description, full=True)
+        if script:
+            yield f"  arguments {script.arguments}"
+        yield from _format_text(str(text or ""), full=full)
+
+
+def _list_used_fields(profile: "Profile", template: "Template") -> "Iterator[Field]":
+    """Yield the global fields in the bodies of a template, each once."""
+    from osprofile.incarnation.body import parse_body
+    from osprofile.incarnation.field_rules import get_derived_base
+
+    texts = [i.static_script.arguments if i.static_script else i.body for i in template.invocations.values()]
+    names = dict.fromkeys(r.name for text in texts if text for r in parse_body(text).replacements)
+    declared = (n if n in profile.global_fields else get_derived_base(n) for n in names)
+    for name in dict.fromkeys(filter(None, declared)):
+        if name in profile.global_fields and name not in template.fields:
+            yield profile.global_fields[name]
+
+
+def _format_text(text: str, *, full: bool) -> Iterator[str]:
+    """Yield the lines of a text; of a long one the first, and how many more there are."""
+    lines = text.removesuffix("\n").split("\n")
+    shown = lines if full or len(lines) <= MAX_BODY_LINES + 1 else lines[:MAX_BODY_LINES]
+    yield from (f"    | {line}" for line in shown)
+    if len(shown) < len(lines):
+        yield f"    ... {len(lines) - len(shown)} more lines (--full shows them)"
+
+
+def _format_template_head(profile: "Profile", template: "Template", *, full: bool) -> Iterator[str]:
+    names = ", ".join(filter(None, template.invocations))
+    variations = f"  variations {names}" if names else ""
+    yield f"template {template.name}  {template.location}{_format_overrides(profile, template)}{variations}"
+    yield from _format_description(template.description, full=full)
+
+
+def _format_description(text: str, *, full: bool) -> Iterator[str]:
+    """Yield a description, or its first sentence."""
+    first, separator, _ = text.partition(". ")
+    if text:
+        yield f"    {text if full else first + separator.strip()}"
+
+
+def _format_directive(directive: "Directive") -> str:
+    return f"{directive.text}  {directive.location}"
+
+
+def _format_fields(fields: "Iterable[Field]", *, full: bool) -> Iterator[str]:
+    from osprofile.incarnation.outline import is_shell
+
+    for field in fields:
         yield _format_field(field)
+        yield from _format_description(field.description, full=full)
+        if field.value and "\n" in field.value and (full or not is_shell(field.value)):
+            yield from _format_text(field.value, full=True)
 
 
 def _format_field(field: "Field") -> str:
     from osprofile.incarnation.field_rules import format_range
+    from osprofile.incarnation.outline import count_lines
 
+    location = field.location
     value = "" if field.default is None else f" default {field.default!r}"
-    value = value if field.value is None else f" = {field.value!r}"
+    if field.value is not None and "\n" in field.value:
+        value, location = f": {count_lines(field.value)} lines", field.locate_child("Value")
+    elif field.value is not None:
+        value = f" = {field.value!r}"
     settable = "" if field.settable else " (not settable)"
     limits = f", {format_range(field)}" if format_range(field) else ""
-    return f"  field {field.name}{settable}{value}{limits}  {field.location}"
+    pattern = f", pattern {field.pattern_text}" if field.pattern_text is not None else ""
+    tags = f", tags {', '.join(tag.name for tag in field.tags)}" if field.tags else ""
+    return f"field {field.name}{settable}{value}{limits}{pattern}{tags}  {location}"
 
 
 def _format_overrides(profile: "Profile", entity: "Template | Storage | Application") -> str:

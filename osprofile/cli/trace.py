@@ -8,6 +8,7 @@ from osprofile.cli.options import (
     Argument,
     ContextOption,
     FieldsOption,
+    FullOption,
     JsonOption,
     Option,
     ProfileOption,
@@ -46,6 +47,7 @@ def trace(
     field: Annotated[
         list[str], Option(("--field", "-f"), "Trace only this field; may be repeated.", "NAME", "used-fields")
     ] = [],
+    full: FullOption = False,
     json: JsonOption = False,
 ) -> int:
     """Show where each value in a script comes from, and which rules of the profile applied to it.
@@ -53,7 +55,8 @@ def trace(
     For each field: the source of the value (fixed, request, context, default), the sources that it
     overrides, the tag that it was replaced by, the type, limits and pattern that it was checked
     against, and for each use the result of the regular expression and the position in the script.
-    Takes the same options as render.
+    The values of the request come first, then those in directives. Shell that the profile fixes is
+    one line at the end. Takes the same options as render.
 
     Examples:
       incarnate trace START --profile pbs --set QUEUE=long --set WALLTIME=600
@@ -80,7 +83,8 @@ def trace(
     if json:
         common.print_json(_encode_trace(resolved.name, incarnation, selected))
     else:
-        common.print_result(_format_report(resolved.name, incarnation, selected))
+        unfolded = full or bool(field)
+        common.print_result(_format_report(resolved.name, incarnation, selected, full=unfolded))
     return 0
 
 
@@ -96,16 +100,30 @@ def _select_fields(traces: "tuple[FieldTrace, ...]", names: list[str], template:
 # For people
 
 
-def _format_report(profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]") -> str:
+def _format_report(
+    profile: str, incarnation: "Incarnation", traces: "list[FieldTrace]", *, full: bool
+) -> str:
+    from osprofile.incarnation.outline import count_lines, is_shell
+
     report = Report()
     variation = f" variation {incarnation.variation}" if incarnation.variation else ""
-    lines = incarnation.text.count("\n") + (not incarnation.text.endswith("\n"))
+    lines = count_lines(incarnation.text)
     title = escape_unprintable(f"{incarnation.template}{variation} of profile {profile}: ")
     report.add_line(title, "title")
     report.lines[-1] += f"{pluralize(len(traces), 'value')}, {pluralize(lines, 'line')}"
-    for field_trace in traces:
+    folded = [
+        t for t in traces if t.origin == "fixed" and is_shell(t.value) and not (full or t.is_in_directive)
+    ]
+    shown = [t for t in traces if t not in folded]
+    for field_trace in sorted(shown, key=lambda t: (t.origin != "request", not t.is_in_directive)):
         report.add_line()
         _add_field(report, field_trace)
+    if folded:
+        report.add_line()
+    for field_trace in folded:
+        text = f" = ... {count_lines(field_trace.value)} lines"
+        location = format_location(field_trace.sources[0].location)
+        report.add_heading(escape_unprintable(field_trace.name), text, location)
     return str(report)
 
 
@@ -145,7 +163,7 @@ def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> No
     content = excerpt_line(
         use.position.line_text, use.position.column - 1, report.text_width - len(where) - 2
     )
-    report.add_row("", f"{where}: {content}".removesuffix(": "))
+    report.add_row("directive" if use.is_directive else "", f"{where}: {content}".removesuffix(": "))
 
 
 def _format_position(position: "ValuePosition") -> str:

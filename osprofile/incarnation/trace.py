@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 from osprofile.incarnation import body as bodies
+from osprofile.incarnation.outline import is_directive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +60,8 @@ class UseTrace(NamedTuple):
     """One replacement that used the field: `source_form` is its text in the profile, at `location`.
 
     `derived_value` is the value of `<X:HMS>` or `<X:MINUTES>`, else None. FROM and TO (`pattern`,
-    `replacement`; None in `<X>`) turned `before` into `after`.
+    `replacement`; None in `<X>`) turned `before` into `after`. `is_directive`: it is in a line that
+    the batch system reads.
     """
 
     template: str
@@ -72,6 +74,7 @@ class UseTrace(NamedTuple):
     before: str
     after: str
     position: ValuePosition
+    is_directive: bool
 
 
 @final
@@ -92,6 +95,11 @@ class FieldTrace(NamedTuple):
     tag: Tag | None
     checks: tuple[ValueCheck, ...]
     uses: tuple[UseTrace, ...]
+
+    @property
+    def is_in_directive(self) -> bool:
+        """Whether a directive uses the field."""
+        return any(use.is_directive for use in self.uses)
 
     @property
     def location(self) -> Location | None:
@@ -191,6 +199,7 @@ class _TextWalker:
             before=before,
             after=after,
             position=position,
+            is_directive=is_directive(use.template, position.line_text),
         )
 
     def find_position(self, name: str, text: str, offset: int, script_offset: int | None) -> ValuePosition:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import ApplicationNotFoundError
 from osprofile.incarnation import field_rules as rules
+from osprofile.incarnation.outline import list_directives
 from osprofile.incarnation.plan import (
     BIN_TEMPLATE,
     DEFAULT_APPLICATION,
@@ -69,6 +70,10 @@ class _PageCollector:
             jobs=len(jobs),
             targets=tuple(self.plans_by_target),
             applications=tuple(self._build_application(a, settings) for a in self.applications),
+            directives=tuple(
+                model.Directive(d.text, self.labels.build_origin(d.location))
+                for d in list_directives(self.profile)
+            ),
             scripts=tuple(self._build_script(t, settings) for t in self._sort_templates()),
             supplied=tuple(self._build_supplied()),
             levels=build_levels(self.profile, self.labels),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import pluralize
+from osprofile.incarnation.outline import count_lines, is_shell
 from osprofile.page import fields
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, build_policy, read_asset
 from osprofile.page.drawing import draw_levels
@@ -14,7 +15,7 @@ from osprofile.page.markup import Node, make_node, mark_invisible, render_node
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from osprofile.page.model import Count, Example, Level, Page, Script, Supplied
+    from osprofile.page.model import Count, Directive, Example, Level, Page, Script, Supplied
 
 MAX_LINKS: Final = 12
 """Links to fields in one cell, so that a table stays readable."""
@@ -74,10 +75,12 @@ def _build_header(page: Page, *, live: bool) -> Node:
         lead = f"{lead[:-1]} and run one of {len(page.applications)} applications."
     titles = [
         ("applications", "Applications", page.applications),
+        ("directives", "Directives", page.directives),
         ("fields", "Fields", True),
         ("examples", "Examples", page.examples and not live),
-        ("scripts", "Scripts", True),
         ("supplied", "Supplied values", True),
+        ("scripts", "Scripts", True),
+        ("shell", "Shell", any(is_shell(s.value) for s in page.supplied)),
         ("origin", "Where it comes from", True),
     ]
     links = [
@@ -95,11 +98,17 @@ def _build_header(page: Page, *, live: bool) -> Node:
 def _build_sections(page: Page, *, live: bool) -> Iterable[Node]:
     if page.applications:
         yield _build_section("applications", "Applications", _build_applications(page))
+    if page.directives:
+        yield _build_section("directives", "Directives", *_build_directives(page.directives))
     yield fields.build_fields_section(page, live=live)
     if not live and page.examples:
         yield _build_section("examples", "Examples", *_build_examples(page.examples))
+    shell = [s for s in page.supplied if is_shell(s.value)]
+    others = [s for s in page.supplied if not is_shell(s.value)]
+    yield _build_section("supplied", "Supplied values", *_build_supplied(others))
     yield _build_section("scripts", "Scripts", *_build_scripts(page))
-    yield _build_section("supplied", "Supplied values", *_build_supplied(page.supplied))
+    if shell:
+        yield _build_section("shell", "Shell", _build_shell(shell))
     bars = make_node("p", "A bar shows the share of all elements in force that a profile declares.")
     yield _build_section(
         "origin", "Where it comes from", bars, draw_levels(page.levels), _build_levels(page.levels)
@@ -169,6 +178,26 @@ def _build_applications(page: Page) -> Node:
     return _build_table("The applications that a job may run", columns, rows)
 
 
+def _build_directives(directives: Sequence[Directive]) -> Iterable[Node]:
+    yield make_node(
+        "p",
+        "The lines of the job script that the batch system reads. ",
+        make_node("code", "<NAME>"),
+        " is the value of that field; without one, the line is empty.",
+    )
+    rows = [
+        (
+            "",
+            [
+                _build_row_head(make_node("code", *mark_invisible(directive.text))),
+                _build_cell(*fields.build_origins([directive.origin]), class_="place"),
+            ],
+        )
+        for directive in directives
+    ]
+    yield _build_table("The directives of the job script", ("Directive", "Declared in"), rows)
+
+
 def _build_links(keys: Sequence[str], page: Page) -> list[Node | str]:
     """Return links to fields, separated by commas."""
     names = {setting.key: setting.name for setting in page.settings}
@@ -189,8 +218,8 @@ def _build_examples(examples: Sequence[Example]) -> Iterable[Node]:
                 aria_label=f"Script of {example.title}",
             )  # fmt: skip
         command = make_node("p", make_node("code", *mark_invisible(example.command)), class_="command")
-        lines = example.text.count("\n") + (example.text[-1:] not in {"", "\n"})
-        summary = make_node("summary", *mark_invisible(example.title), f" ({pluralize(lines, 'line')})")
+        lines = pluralize(count_lines(example.text), "line")
+        summary = make_node("summary", *mark_invisible(example.title), f" ({lines})")
         yield make_node("details", summary, command, shown, open=not number)
 
 
@@ -242,18 +271,27 @@ def _build_variation(name: str, description: str) -> Node:
 
 def _build_supplied(supplied: Sequence[Supplied]) -> Iterable[Node]:
     sentences = {
+        "fixed": "The profile sets these; a site changes them in a profile of its own.",
         "context": "The context supplies these for each job; no request can set them.",
-        "fixed": "The profile sets these.",
         "engine": "osprofile sets these when it makes a script.",
     }
     for source, sentence in sentences.items():
         found = [s for s in supplied if s.source == source]
         if found:
-            rows = [("", _build_supplied_cells(s)) for s in found]
-            table = _build_table(sentence, ("Name", "What it is", "Value", "Declared in"), rows)
-            folded = source != "context" and len(found) > 3
+            table = _build_supplied_table(sentence, found)
+            folded = source == "engine" and len(found) > 3
             shown = make_node("details", make_node("summary", sentence), table) if folded else None
             yield shown or make_node("div", make_node("p", sentence), table)
+
+
+def _build_shell(shell: Sequence[Supplied]) -> Node:
+    title = f"Shell that the scripts share ({pluralize(len(shell), 'text')})"
+    return make_node("details", make_node("summary", title), _build_supplied_table(title, shell))
+
+
+def _build_supplied_table(caption: str, supplied: Sequence[Supplied]) -> Node:
+    rows = [("", _build_supplied_cells(s)) for s in supplied]
+    return _build_table(caption, ("Name", "What it is", "Value", "Declared in"), rows)
 
 
 def _build_supplied_cells(supplied: Supplied) -> list[Node]:
@@ -274,7 +312,7 @@ def _build_value(supplied: Supplied) -> list[Node | str]:
         return ["by the context" if supplied.source == "context" else "by the engine"]
     if "\n" not in supplied.value and len(supplied.value) <= MAX_INLINE_LENGTH:
         return [make_node("code", *mark_invisible(supplied.value)) if supplied.value else "empty"]
-    lines = supplied.value.count("\n") + (supplied.value[-1:] != "\n")
+    lines = count_lines(supplied.value)
     what = pluralize(lines, "line") if lines > 1 else pluralize(len(supplied.value), "character")
     text = make_node(
         "pre",

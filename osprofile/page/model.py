@@ -71,6 +71,14 @@ class Setting(NamedTuple):
 
 
 @final
+class Directive(NamedTuple):
+    """A line of the job script that the batch system reads; `<QUEUE>` is the value of that field."""
+
+    text: str
+    origin: Origin
+
+
+@final
 class Supplied(NamedTuple):
     """A field that no request can set: the profile, the context or the engine supplies its value."""
 
@@ -150,6 +158,7 @@ class Page(NamedTuple):
     jobs: int
     targets: tuple[Target, ...]
     applications: tuple[Application, ...]
+    directives: tuple[Directive, ...]
     scripts: tuple[Script, ...]
     supplied: tuple[Supplied, ...]
     levels: tuple[Level, ...]

@@ -127,6 +127,33 @@ def test_a_fixed_value_overrides_the_request_with_a_warning(incarnate: Incarnate
     assert "  fixed     'umask 077\\nset -eu'" in ended.out
 
 
+def test_shell_is_folded_unless_asked_for(incarnate: Incarnate, tmp_path: Path) -> None:
+    file = tmp_path / "p.xml"
+    text = (PROFILES / "base.xml").read_text().replace("set -eu", "set -e\nset -u\ncd /")
+    file.write_text(text)
+    words = ("trace", "START", "-p", str(file), "-s", "WALLTIME=7")
+    out = incarnate(*words).out
+    *_, last = out.rstrip("\n").split("\n\n")
+    assert " ".join(last.split()) == f"SETUP = ... 4 lines {file}:16:18"
+    assert "<SETUP>" not in out
+    for full in (("--full",), ("-f", "SETUP")):
+        assert "  used      <SETUP>" in incarnate(*words, *full).out
+    assert "4 lines" not in incarnate(*words, "--full").out
+
+
+def test_the_request_and_the_directives_come_first(incarnate: Incarnate, tmp_path: Path) -> None:
+    file = tmp_path / "p.xml"
+    prefix = '<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>#PBS</idb:Value></idb:Field>'
+    ending = "<SETUP>\n]]></idb:Body></idb:Invocation>\n"
+    text = (PROFILES / "base.xml").read_text()
+    file.write_text(text.replace(ending, ending + prefix))
+    out = incarnate("trace", "START", "-p", str(file), "-s", "NODES=2").out
+    names = [block.split(" ", 1)[0] for block in out.split("\n\n")[1:]]
+    assert names[:3] == ["NODES", "QUEUE", "WALLTIME"]
+    assert "\n  directive line 3:1 (JOB_SCRIPT 2:1): #PBS -q long\n" in out
+    assert out.count("  directive ") == 2  # not the comment with the minutes
+
+
 ERRORS = {
     "no profile": (("START",), 2, "incarnate: no profile is given"),
     "unknown profile": (("START", "-p", "sit"), 2, "incarnate: there is no profile 'sit'"),

@@ -31,7 +31,7 @@ def test_show_tells_each_place_and_what_is_overridden(
     lines = ended.out.splitlines()
     assert lines[0] == f"profile mine  {tmp_path}/mine.xml:1:1"
     assert lines[1] == f"extends site  {site}:1:1"
-    assert f"template GREET  {tmp_path}/mine.xml:5:3  overrides {site}:5:3" in lines
+    assert f"  template GREET  {tmp_path}/mine.xml:5:3  overrides {site}:5:3  variations LOUD" in lines
     parsed = json.loads(incarnate("show", "-p", "mine", "--profiles", str(tmp_path), "--json").out)
     greet = next(t for t in parsed["templates"] if t["name"] == "GREET")
     assert greet["overrides"] == [f"{site}:5:3"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import pytest
 
 import osprofile
+from osprofile.incarnation.outline import list_directives
 from osprofile.incarnation.plan import get_plan
 from osprofile.page.collector import choose_control, collect_page
 from osprofile.page.document import render_page
@@ -71,6 +74,23 @@ def test_every_field_of_a_bundled_profile_is_on_its_page(name: str) -> None:
         assert {s.name for s in page.settings if index in s.targets} == plan.settable
     assert {s.name for s in page.scripts} == {*profile.templates}
     assert not [e.refusal for e in page.examples if e.refusal]
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_directives_come_before_the_fields_and_shell_is_folded(name: str) -> None:
+    profile = osprofile.load(name)
+    page = collect_page(profile)
+    assert [d.text for d in page.directives] == [d.text for d in list_directives(profile)]
+    text = render_page(page)
+    before, _, after = text.partition('<section id="fields"')
+    assert ('id="directives"' in before) == bool(page.directives)
+    for directive in page.directives:
+        assert html.escape(directive.text) in before
+        assert directive.origin.place.rpartition(":")[0] in {level.label for level in page.levels}
+    open_text = re.sub(
+        r"<details>.*?</details>", "", after.partition('<section id="shell"')[2], flags=re.DOTALL
+    )
+    assert "<pre" not in open_text  # a folded text is still found by the browser's search
 
 
 def test_applications_with_a_field_of_their_own_and_one_that_is_hidden() -> None:

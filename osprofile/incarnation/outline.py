@@ -1,0 +1,117 @@
+r"""The outline of a profile, for people: its directives, the purposes of its templates, its long shell texts.
+
+A directive is a line of the job script that the batch system reads. A template with directives declares
+how they begin, in the field DIRECTIVE_PREFIX; they are in the lines before its first command.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, final
+
+from osprofile.incarnation.body import parse_body
+from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
+from osprofile.source import SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from osprofile.incarnation.body import Replacement
+    from osprofile.profile.model import Profile, Template
+    from osprofile.source import Location
+
+Purpose = Literal["jobs", "files", "the machine", "other purposes"]
+
+PREFIX_FIELD: Final = "DIRECTIVE_PREFIX"
+MAX_SHORT_LINES: Final = 3
+"""A value with more lines is shell: it is folded to one line."""
+
+_UNLESS_EMPTY: Final = r"(?s)^(.+)\z"
+_IF_EMPTY: Final = r"^\z"
+_GROUP_OR_ESCAPE: Final = re.compile(r"\$1|\\(.)")
+_JOB_TEMPLATES: Final = frozenset(
+    {
+        "START", "FIND_JOB", "GET_JOB_STATUS", "HOLD", "RESUME", "SIGNAL", "ABORT", "EVENTS",
+        *filter(None, JOB_SCRIPT_PARTS),
+    }
+)  # fmt: skip
+_PURPOSES: Final[dict[str, Purpose]] = {
+    **dict.fromkeys(_JOB_TEMPLATES, "jobs"),
+    **dict.fromkeys(("LIST", "DELETE"), "files"),
+    **dict.fromkeys(("LIST_NODES", "LIST_QUEUES", BIN_TEMPLATE, "SHELL"), "the machine"),
+}
+
+
+@final
+class Directive(NamedTuple):
+    """A line of directives: in `text`, `<QUEUE>` is the field's value, and without one the line is empty."""
+
+    text: str
+    location: Location
+
+
+def list_directives(profile: Profile) -> Iterator[Directive]:
+    """Return the directives of all templates."""
+    return (directive for t in profile.templates.values() for directive in list_own_directives(profile, t))
+
+
+def list_own_directives(profile: Profile, template: Template) -> Iterator[Directive]:
+    """Return the directives of a template; none if it does not declare how they begin."""
+    declared, invocation = template.fields.get(PREFIX_FIELD), template.invocations.get("")
+    if declared is None or not declared.value or invocation is None or invocation.body is None:
+        return
+    body, offset = invocation.body, 0
+    for line in takewhile(_is_before_commands, body.text.split("\n")):
+        text = _format_directive(line, body)
+        # A line that is one replacement may become any directives, unless its field is fixed.
+        field = profile.find_field(template, text[1:-1])
+        if text.startswith(declared.value if field and field.value else (declared.value, "<")):
+            yield Directive(text, body.get_location(offset))
+        offset += len(line) + 1
+
+
+def is_directive(template: Template, line: str) -> bool:
+    """Return whether a line that a template made is a directive."""
+    declared = template.fields.get(PREFIX_FIELD)
+    return bool(declared and declared.value and line.startswith(declared.value))
+
+
+def group_templates(profile: Profile) -> dict[Purpose, list[Template]]:
+    """Return the templates by purpose, in the order of the profile."""
+    groups: dict[Purpose, list[Template]] = {"jobs": [], "files": [], "the machine": [], "other purposes": []}
+    purposes = dict(_PURPOSES)
+    purposes |= dict.fromkeys((a.template for a in profile.applications.values()), "jobs")
+    purposes |= dict.fromkeys((s.template for s in profile.storages.values()), "files")
+    for template in profile.templates.values():
+        groups[purposes.get(template.name, "other purposes")].append(template)
+    return {purpose: templates for purpose, templates in groups.items() if templates}
+
+
+def count_lines(text: str) -> int:
+    """Return the number of lines of a text; a line end at its end begins no further one."""
+    return text.count("\n") + (text[-1:] not in {"", "\n"})
+
+
+def is_shell(value: str | None) -> bool:
+    """Return whether a field's value is so long that it is folded to one line."""
+    return value is not None and count_lines(value) > MAX_SHORT_LINES
+
+
+def _is_before_commands(line: str) -> bool:
+    return not line or line.startswith(("#", "<"))
+
+
+def _format_directive(line: str, body: SourceText) -> str:
+    segments = parse_body(SourceText(line, body.source, ())).segments
+    return "".join(s if isinstance(s, str) else _format_replacement(s, line) for s in segments)
+
+
+def _format_replacement(replacement: Replacement, line: str) -> str:
+    """Return a replacement as people read it, if it is of a form that the profiles use for directives."""
+    name, result = f"<{replacement.name}>", replacement.replacement or ""
+    if replacement.pattern == _UNLESS_EMPTY:
+        return _GROUP_OR_ESCAPE.sub(lambda match: match[1] or name, result)
+    if replacement.pattern == _IF_EMPTY and not {"$", "\\"} & {*result}:
+        return f"<{replacement.name} or {result}>"
+    return line[replacement.start : replacement.end]

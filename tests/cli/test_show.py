@@ -1,0 +1,120 @@
+"""`incarnate show`: directives and fields come first, and shell is folded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.profile.data_directories import get_bundled_directory
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Ended
+
+    Incarnate = Callable[..., Ended]
+
+BUNDLED = [path.parent.name for path in sorted(Path(get_bundled_directory()).glob("*/profile.xml"))]
+PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+ xmlns:ext="urn:osprofile:extension" name="p" extends="linux">
+<osp:UspaceRoot>/w</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+<idb:Template>
+<idb:Field name="LICENSES" ext:pattern="[a-z]*"><idb:Description>What to buy. Or not.</idb:Description><idb:Default/></idb:Field>
+<idb:Field name="EXTRA" isSettable="false"><idb:Value/></idb:Field>
+<idb:Field name="ACCOUNT" isSettable="false"><idb:Value>phys</idb:Value></idb:Field>
+<idb:Field name="SH_LONG" isSettable="false"><idb:Value>one
+two
+three
+four</idb:Value></idb:Field>
+</idb:Template>
+<idb:Template name="JOB_PROLOGUE"><idb:Description>The beginning. And more.</idb:Description>
+<idb:Invocation><idb:Body><![CDATA[#!/bin/sh
+#TOY -A <ACCOUNT>
+<LICENSES/(?s)^(.+)\z/#TOY -L $1>
+<EXTRA>
+<SH_LONG>
+@]]></idb:Body></idb:Invocation>
+<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>#TOY</idb:Value></idb:Field>
+<idb:Field name="NUMBER"><idb:Min>1</idb:Min><idb:Default>3</idb:Default></idb:Field>
+</idb:Template>
+</osp:Profile>
+""".replace("@", "".join(f"echo {n}\n" for n in range(30)))
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("p.xml").write_text(PROFILE)
+    return "p.xml"
+
+
+def read_sections(out: str) -> dict[str, list[str]]:
+    """Return the lines of each section, by its title."""
+    return {lines[0]: lines[1:] for lines in (block.split("\n") for block in out.rstrip("\n").split("\n\n"))}
+
+
+def test_overview(incarnate: Incarnate, toy: str) -> None:
+    sections = read_sections(incarnate("show", "-p", toy).out)
+    assert [*sections][1:] == [
+        "directives",
+        "fields that a request may set",
+        "fields that only a profile sets",
+        "templates for jobs",
+        "templates for files",
+        "templates for the machine",
+        "shell that templates share",
+        "applications and storages",
+    ]
+    assert sections["directives"] == [
+        "  #TOY -A <ACCOUNT>  p.xml:15:1",
+        "  #TOY -L <LICENSES>  p.xml:16:1",
+        "  <EXTRA>  p.xml:17:1",
+    ]
+    assert (
+        "  field LICENSES default '', pattern [a-z]*  p.xml:5:1" in sections["fields that a request may set"]
+    )
+    assert "      What to buy." in sections["fields that a request may set"]
+    assert "  field ACCOUNT (not settable) = 'phys'  p.xml:7:1" in sections["fields that only a profile sets"]
+    assert "  field SH_LONG (not settable): 4 lines  p.xml:8:57" in sections["shell that templates share"]
+    full = incarnate("show", "-p", toy, "--full").out
+    assert "  field SH_LONG (not settable): 4 lines  p.xml:8:57\n      | one\n      | two\n" in full
+    assert "      What to buy. Or not.\n" in full
+
+
+def test_template(incarnate: Incarnate, toy: str) -> None:
+    out = incarnate("show", "JOB_PROLOGUE", "-p", toy).out
+    head, fields, directives, body = out.rstrip("\n").split("\n\n")
+    assert head.split("\n")[1] == "    The beginning. And more."
+    assert fields.split("\n") == [
+        "fields",
+        "  field NUMBER default '3', at least 1  p.xml:51:1",
+        "  field LICENSES default '', pattern [a-z]*  p.xml:5:1",
+        "      What to buy.",
+        "  field DIRECTIVE_PREFIX (not settable) = '#TOY'  p.xml:50:1",
+        "  field ACCOUNT (not settable) = 'phys'  p.xml:7:1",
+        "  field EXTRA (not settable) = ''  p.xml:6:1",
+        "  field SH_LONG (not settable): 4 lines  p.xml:8:57",
+    ]
+    assert directives.split("\n")[0] == "directives"
+    title, *lines = body.split("\n")
+    assert title == "variation ''  body  p.xml:14:36"
+    assert lines[0] == "    | #!/bin/sh"
+    assert lines[-1] == "    ... 15 more lines (--full shows them)"
+    assert len(lines) == 21
+    full = incarnate("show", "JOB_PROLOGUE", "-p", toy, "--full").out
+    assert full.endswith("    | echo 28\n    | echo 29\n")
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_bundled_profiles_shell_is_folded(incarnate: Incarnate, name: str) -> None:
+    """Each field is on one line, and no line of a long value is in the overview."""
+    lines = incarnate("show", "-p", name).out.splitlines()
+    fields = Repository([]).load(name).global_fields
+    assert sorted(line.split()[1] for line in lines if line.startswith("  field ")) == sorted(fields)
+    shown = [line.strip().removeprefix("| ") for line in lines]
+    for field in fields.values():
+        for text in (field.value or "").split("\n")[3:]:
+            assert text.strip() not in shown or len(text) < 5

@@ -1,0 +1,91 @@
+"""The outline of a profile: how directives read, what each template is for, what counts as shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.incarnation.outline import (
+    count_lines,
+    group_templates,
+    is_shell,
+    list_directives,
+    list_own_directives,
+)
+from osprofile.profile.data_directories import get_bundled_directory
+from osprofile.profile.repository import Repository
+
+if TYPE_CHECKING:
+    from osprofile import Profile
+
+HEAD = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+ xmlns:ext="urn:osprofile:extension" name="p" extends="linux">
+<osp:UspaceRoot>/w</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>{}</osp:Profile>"""
+PREFIX = '<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>{}</idb:Value></idb:Field>'
+BUNDLED = [path.parent.name for path in sorted(Path(get_bundled_directory()).glob("*/profile.xml"))]
+
+
+def load(body: str, prefix: str = "#$") -> Profile:
+    """Load a profile whose job script begins with `body`."""
+    invocation = f"<idb:Invocation><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>"
+    template = f'<idb:Template name="JOB_PROLOGUE">{invocation}{PREFIX.format(prefix)}</idb:Template>'
+    return Repository([]).load_bytes(HEAD.format(template).encode(), "p.xml")
+
+
+def read(profile: Profile) -> list[str]:
+    return [directive.text for directive in list_directives(profile)]
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        ("#$ -S /bin/sh", "#$ -S /bin/sh"),
+        ("#$ -N <JOB_NAME>", "#$ -N <JOB_NAME>"),
+        (r"#$ -N <JOB_NAME/^\z/job>", "#$ -N <JOB_NAME or job>"),
+        (r"<QUEUE/(?s)^(.+)\z/#\$ -q $1>", "#$ -q <QUEUE>"),
+        (r"<MEMORY/(?s)^(.+)\z/#\$ -l mem=$1M>", "#$ -l mem=<MEMORY>M"),
+        (r"<WALLTIME:HMS/(?s)^(.+)\z/#\$ -l h_rt=$1>", "#$ -l h_rt=<WALLTIME:HMS>"),
+        ("<QUEUE>", "<QUEUE>"),
+        # anything else is shown as it is written
+        (r"<QUEUE/^([a-z]).*/#\$ -q $1>", r"<QUEUE/^([a-z]).*/#\$ -q $1>"),
+        (r"#$ -N <JOB_NAME/^\z/a$0>", r"#$ -N <JOB_NAME/^\z/a$0>"),
+    ],
+)
+def test_how_a_directive_reads(line: str, text: str) -> None:
+    assert read(load(f"#!/bin/sh\n{line}\n")) == [text]
+
+
+def test_directives_end_at_the_first_command() -> None:
+    profile = load("#!/bin/sh\n# a comment\n\n#$ -q a\n#$ -P b\numask 077\n#$ -l c\n<QUEUE>\n")
+    assert read(profile) == ["#$ -q a", "#$ -P b"]
+    directives = [*list_own_directives(profile, profile.get_template("JOB_PROLOGUE"))]
+    assert [d.location.source.get_line_text(d.location.line) for d in directives] == ["#$ -q a", "#$ -P b"]
+
+
+def test_no_prefix_no_directives() -> None:
+    assert read(load("#!/bin/sh\n#$ -q a\n", prefix="")) == []
+    assert read(Repository([]).load("linux")) == []
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_each_template_of_a_bundled_profile_has_a_purpose(name: str) -> None:
+    profile = Repository([]).load(name)
+    groups = group_templates(profile)
+    assert list(groups) == ["jobs", "files", "the machine"]
+    assert sorted(t.name for ts in groups.values() for t in ts) == sorted(profile.templates)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("", 0), ("a", 1), ("a\n", 1), ("a\nb", 2), ("\n", 1), ("\n\n", 2)]
+)
+def test_count_lines(text: str, number: int) -> None:
+    assert count_lines(text) == number
+
+
+@pytest.mark.parametrize(
+    ("value", "folded"), [(None, False), ("", False), ("a\n" * 3, False), ("a\n" * 4, True)]
+)
+def test_what_is_folded(value: str | None, folded: bool) -> None:
+    assert is_shell(value) is folded
