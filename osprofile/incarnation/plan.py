@@ -111,9 +111,8 @@ def get_plan(profile: Profile, template: str, variation: str, application: str |
     plan = plans.get(key)
     if plan is None:
         if application:
-            find_application(
-                profile, application
-            )  # a wrong name is an error even if the template does not use JOB_SCRIPT
+            # A wrong name is an error even if the template does not use JOB_SCRIPT.
+            find_application(profile, application)
         plan = _PlanCompiler(profile, application).compile_plan(profile.get_template(template), variation)
         plans[key] = plan
     return plan
