@@ -247,7 +247,7 @@ def test_an_answer_that_cannot_be_read_leaves_the_submission(toy: Toy, answer: s
         context = {"SSH:HOST": "toy"}
         async with TargetSystem(toy.profile, context, timing=QUICK) as target:
             (toy.path / "odd").write_text(
-                f"for f in {toy.path.parent}/work/*/*/.gpe_job_id; do\n"
+                f"for f in {toy.path.parent / 'work'}/*/*/.gpe_job_id; do\n"
                 f'  [ ! -e "$f" ] || {{ mv "$f" "$f.away"; {text}; }}\ndone\n'
             )
             with pytest.raises(ScriptCutError, match=words) as caught:
