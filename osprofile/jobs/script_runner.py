@@ -14,7 +14,7 @@ from osprofile.errors import (
     ScriptError,
     ScriptFailedError,
 )
-from osprofile.incarnation.context import generate_unique_name, get_user_name, working_directory
+from osprofile.incarnation.context import generate_unique_name, working_directory
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.jobs import file_transfer, script_output
@@ -71,7 +71,7 @@ class PreparedSubmission(NamedTuple):
 class ScriptRunner:
     """Runs the scripts of one profile on one host, for one user.
 
-    `context` is the context of every job (USER_NAME, SSH:HOST, SSH:PORT, the user profile's fields).
+    `context` is that of every job: USER_NAME; if given, SSH:HOST, SSH:PORT and the user profile's fields.
     `time_limit` (s) is for a script whose template has no TIME_LIMIT. At most `max_parallel_scripts`
     scripts run at the same time. All methods that run scripts raise what `incarnate` raises,
     `ScriptError`, `ScriptFailedError` and `OutputError`.
@@ -98,7 +98,7 @@ class ScriptRunner:
     def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
         """Incarnate START for a job, without running it."""
         directory = description.directory or self.new_job_directory()
-        context = {"USER_NAME": get_user_name(), **self.context, "WORKING_DIRECTORY": directory}
+        context = {**self.context, "WORKING_DIRECTORY": directory}
         start = incarnate(
             self.profile,
             START_TEMPLATE,
@@ -111,9 +111,8 @@ class ScriptRunner:
 
     def new_job_directory(self) -> str:
         """Return a path for the working directory of a new job."""
-        user = self.context.get("USER_NAME") or get_user_name()
         return self.context.get("WORKING_DIRECTORY") or working_directory(
-            self.profile, user, generate_unique_name()
+            self.profile, self.context["USER_NAME"], generate_unique_name()
         )
 
     async def run_start_script(self, script: str) -> str:

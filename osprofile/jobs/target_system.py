@@ -59,11 +59,10 @@ class TargetSystem:
         clock: Clock | None = None,
     ) -> None:
         context = dict(context or {})
-        user, at, _ = context.get("SSH:HOST", "").rpartition("@")
-        if at and user:
-            context.setdefault("USER_NAME", user)
-        self.user_name = context.get("USER_NAME") or get_user_name()
+        remote_user = context.get("SSH:HOST", "").rpartition("@")[0]
+        self.user_name = context.get("USER_NAME") or remote_user or get_user_name()
         """The name of the jobs' user on the target system."""
+        context["USER_NAME"] = self.user_name
         self.profile = profile
         self.name = format_target_name(profile, context)
         self.timing = timing or Timing()
