@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.state import JobStatus
     from osprofile.profile.model import Profile
 
+FIND_TEMPLATE: Final = "FIND_JOB"
 STATUS_BATCH_SIZE: Final = 25
 """How many queries for single jobs go into one script."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
@@ -85,6 +86,8 @@ class ScriptRunner:
         self._time_limit = time_limit
         self._free_slots = asyncio.Semaphore(max_parallel_scripts)
         self._shell_command = get_shell_command(profile, self.context)
+        self.has_find_template = FIND_TEMPLATE in profile.templates
+        """Whether `find_submitted_job` is certain that there is no job if it finds none."""
         # Two readers: each reuses the last output that it has read.
         self._all_jobs_reader = script_output.StatusOutputReader(profile)
         self._single_job_reader = script_output.StatusOutputReader(profile)
@@ -117,17 +120,32 @@ class ScriptRunner:
 
     async def run_start_script(self, script: str) -> str:
         """Run START's script and return the job's id."""
-        text = await self._run_script(START_TEMPLATE, script)
-        job_id = script_output.parse_job_id(self._job_id_pattern, text)
-        if job_id is None:
-            raise script_output.build_output_error(START_TEMPLATE, "JOB_ID_PATTERN", text)
-        return job_id
+        return self._parse_job_id(START_TEMPLATE, await self._run_script(START_TEMPLATE, script))
 
-    async def find_submitted_job(self, directory: str) -> str | None:
-        """Return the id of the job that was submitted in a working directory; None if there is none."""
+    async def find_submitted_job(self, directory: str, start_script: str) -> str | None:
+        """Return the id of the job that was submitted in a working directory; None if there is none.
+
+        FIND_JOB prints it. A profile without FIND_JOB has only the file that START writes: if the id
+        is there, START runs again, which submits nothing but creates what is missing.
+        """
+        if self.has_find_template:
+            context = {**self.context, "WORKING_DIRECTORY": directory}
+            script = build_script(incarnate(self.profile, FIND_TEMPLATE, context=context))
+            text = await self._run_script(FIND_TEMPLATE, script)
+            return self._parse_job_id(FIND_TEMPLATE, text) if text.strip() else None
         path = quote_shell_word(directory.rstrip("/") + "/" + _JOB_ID_FILE)
         text = await self._run_script(START_TEMPLATE, f"f={path}\n{_PRINT_FILE_SCRIPT}")
-        return script_output.parse_job_id(self._job_id_pattern, text)
+        job_id = script_output.parse_job_id(self._job_id_pattern, text)
+        if job_id is not None:
+            with contextlib.suppress(OSProfileError):
+                await self.run_start_script(start_script)
+        return job_id
+
+    def _parse_job_id(self, template: str, text: str) -> str:
+        job_id = script_output.parse_job_id(self._job_id_pattern, text)
+        if job_id is None:
+            raise script_output.build_output_error(template, "JOB_ID_PATTERN", text)
+        return job_id
 
     # Queries
 

@@ -1,13 +1,12 @@
 """Submit each job once: it is recorded first, and found again if the submission is interrupted.
 
-START submits at most once for a working directory and can be repeated there. So a submission whose
-outcome is not known stays in the record, and is completed by running START again.
+What an interrupted submission leaves is START's and FIND_JOB's business; see docs/language.md, START and
+FIND_JOB.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
@@ -33,7 +32,8 @@ RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
 """START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
-_REPEAT_HINT: Final = "START can be repeated for the same directory: it submits once"
+_OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
+_CUT_HINT: Final = "the submission can be completed, without a second job"
 
 
 @final
@@ -47,7 +47,11 @@ class RecoveredSubmission(NamedTuple):
 
 @final
 class JobSubmitter:
-    """Submits the jobs of one target; `on_submitted(record, job_id)` is called for each."""
+    """Submits the jobs of one target; `on_submitted(record, job_id)` is called for each.
+
+    A job is recorded before START runs, and START submits at most once for its directory. The record is
+    deleted only when it is certain that there is no job: if START failed and FIND_JOB finds none.
+    """
 
     def __init__(
         self, target: str, scripts: ScriptRunner, store: Store, on_submitted: Callable[[JobRecord, str], None]
@@ -90,12 +94,16 @@ class JobSubmitter:
 
     async def _recover_submission(self, record: JobRecord, resubmit: bool) -> RecoveredSubmission:
         try:
-            job_id = await (
-                self._complete_submission(record) if resubmit else self._complete_if_submitted(record)
-            )
+            job_id = await (self._complete_submission(record) if resubmit else self._find_submission(record))
         except OSProfileError as error:
             return RecoveredSubmission(record, None, error)
         return RecoveredSubmission(record, job_id)
+
+    async def _find_submission(self, record: JobRecord) -> str | None:
+        job_id = await self._scripts.find_submitted_job(record.directory, record.script or "")
+        if job_id is not None and self._store.claim_submission(record.number):
+            self._record_job_id(record, job_id)
+        return job_id  # if another process has the submission, that one records it
 
     async def _complete_submission(self, record: JobRecord) -> str:
         if record.number in self._unrecorded_ids:
@@ -108,29 +116,23 @@ class JobSubmitter:
         message = f"the job in {record.directory} is being submitted by another process"
         raise SubmissionBusyError(message, hint="try again when that has ended")
 
-    async def _complete_if_submitted(self, record: JobRecord) -> str | None:
-        if await self._scripts.find_submitted_job(record.directory) is None:
-            return None
-        # START does not submit again, but creates what is missing, such as the job's link.
-        return await self._complete_submission(record)
-
     async def _run_submission(self, record: JobRecord, *, is_repeated: bool = False) -> str:
-        """Run START for a record that this process owns, and return the job's id.
+        """Submit the job of a record that this process owns, and return its id.
 
-        `is_repeated`: an earlier START may have submitted the job. The record is deleted only if it is
-        certain that no START has; until then any process may complete the submission.
+        `is_repeated`: an earlier START may have submitted the job.
         """
         is_outcome_known = False
         try:
-            job_id = await self._run_start_script(record)
+            job_id = await self._start_job(record, may_repeat=self._scripts.has_find_template)
             is_outcome_known = True
         except ScriptCutError:
             raise  # it may have been submitted
-        except OSProfileError:
-            if is_repeated:
-                raise  # this START failed, an earlier one may have submitted it
-            is_outcome_known = True
-            self._update_record(self._store.delete_record, record)
+        except OSProfileError as error:
+            # If START could not run at all, or there is no FIND_JOB, an earlier START is still to be found.
+            was_searched = isinstance(error, ScriptFailedError) and self._scripts.has_find_template
+            is_outcome_known = was_searched or not is_repeated
+            if is_outcome_known:
+                self._update_record(self._store.delete_record, record)
             raise
         finally:
             if not is_outcome_known:
@@ -145,27 +147,32 @@ class JobSubmitter:
         except StoreError as error:
             log.error("the submission in %s is not recorded: %s", record.directory, error)  # noqa: TRY400
 
-    async def _run_start_script(self, record: JobRecord) -> str:
+    async def _start_job(self, record: JobRecord, *, may_repeat: bool) -> str:
+        """Run START, and FIND_JOB if it fails; return the job's id.
+
+        With `may_repeat`, START runs again if it did not tell whether it submitted, and FIND_JOB finds
+        no job. Raises `ScriptCutError` if that is still not known, else the error of START.
+        """
         script = record.script or ""
         try:
             return await self._scripts.run_start_script(script)
-        except (ScriptFailedError, OutputError) as error:
-            # It may have failed after the batch system had accepted the job.
-            message = f"{error.message}; whether the job was submitted is not known"
+        except (ScriptCutError, ScriptFailedError, OutputError) as error:
             try:
-                job_id = await self._scripts.find_submitted_job(record.directory)
-            except OSProfileError as query_error:
-                raise ScriptCutError(f"{message}: {query_error}", hint=_REPEAT_HINT) from error
-            if job_id is None:
-                if isinstance(error, OutputError):
-                    raise ScriptCutError(message, hint=_REPEAT_HINT) from error
-                if error.exit_status == _OUTCOME_UNKNOWN_STATUS:
-                    raise ScriptCutError(error.message, hint=_REPEAT_HINT) from error
+                job_id = await self._scripts.find_submitted_job(record.directory, script)
+            except OSProfileError as find_error:
+                message = f"{error.message}; {_OUTCOME_UNKNOWN}: {find_error.message}"
+                raise ScriptCutError(message, hint=_CUT_HINT) from error
+            if job_id is not None:
+                log.warning("job %s was submitted, but: %s", job_id, error)
+                return job_id
+            if isinstance(error, ScriptFailedError) and error.exit_status != _OUTCOME_UNKNOWN_STATUS:
                 raise
-            log.warning("job %s was submitted, but: %s", job_id, error)
-            with contextlib.suppress(OSProfileError):
-                await self._scripts.run_start_script(script)  # creates what is missing
-            return job_id
+            if not may_repeat:
+                if isinstance(error, ScriptCutError):
+                    raise
+                unknown = f"; {_OUTCOME_UNKNOWN}" if isinstance(error, OutputError) else ""
+                raise ScriptCutError(f"{error.message}{unknown}", hint=_CUT_HINT) from error
+        return await self._start_job(record, may_repeat=False)
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
         """Record a job's id; if that fails, the job is watched nevertheless."""

@@ -105,10 +105,9 @@ class TargetSystem:
         """Submit a job, watch it from then on, and return its id.
 
         `key` is the caller's name for the submission: with the same key, no job is submitted twice, and
-        an interrupted submission is completed. After a `ScriptCutError` (a time limit, a lost
-        connection, a killed shell) the job may have been submitted: another call with the same key, or
-        `recover_submissions`, finds out. After any other error, this call has not submitted it; a
-        submission that was interrupted earlier stays in the record.
+        an interrupted submission is completed. If START fails, FIND_JOB finds out whether the job was
+        submitted. A `ScriptCutError` means that this is not known: another call with the same key, or
+        `recover_submissions`, finds out. After any other error, this call has not submitted the job.
         """
         job_id = await self._submitter.submit_job(description, key=key, strict=strict)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
@@ -117,8 +116,8 @@ class TargetSystem:
     async def recover_submissions(self, *, resubmit: bool = True) -> list[RecoveredSubmission]:
         """Complete the submissions that were interrupted, for instance by the end of a process.
 
-        START is run again, which submits a job only if it was not submitted. Without `resubmit`, jobs
-        that were submitted are found by their working directories, and the others stay in the record.
+        START is run again, which submits a job only if it was not submitted. Without `resubmit`, only
+        FIND_JOB is run: jobs that were submitted get their ids, and the others stay in the record.
         """
         return await self._submitter.recover_submissions(resubmit=resubmit)
 

@@ -227,6 +227,35 @@ def test_run_passes_on_output_and_exit_code(incarnate: Incarnate, site: Path) ->
     assert (parsed["exit_code"], parsed["stdout"], parsed["stderr"]) == (7, "", "HELLO\n")
 
 
+CUT = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+    xmlns:idb="http://gpe.intel.com/idb" name="cut" extends="linux">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+  <idb:Template name="START"><idb:Invocation><idb:Body>
+echo "START: &lt;WORKING_DIRECTORY&gt;: not known" &gt;&amp;2; exit 75 # &lt;JOB_SCRIPT&gt;
+</idb:Body></idb:Invocation></idb:Template>
+  <idb:Template name="FIND_JOB"><idb:Invocation><idb:Body>
+echo "FIND_JOB: &lt;WORKING_DIRECTORY&gt;: not known" &gt;&amp;2; exit 75
+</idb:Body></idb:Invocation></idb:Template>
+  <idb:Template name="SHELL">
+    <idb:Invocation><idb:Body>sh -s</idb:Body></idb:Invocation>
+    <idb:Invocation name="SSH"><idb:Body>sh -c 'exec sh -s'</idb:Body></idb:Invocation>
+  </idb:Template>
+</osp:Profile>
+"""
+
+
+@pytest.mark.parametrize("host", [(), ("--context", "SSH:HOST=h")])
+@pytest.mark.parametrize("template", ["START", "FIND_JOB"])
+def test_run_tells_that_the_outcome_is_not_known(
+    incarnate: Incarnate, tmp_path: Path, template: str, host: tuple[str, ...]
+) -> None:
+    (tmp_path / "cut.xml").write_text(CUT)
+    words = (template, "-p", str(tmp_path / "cut.xml"), "--context", "WORKING_DIRECTORY=/d", *host, "--run")
+    ended = incarnate(*words)
+    assert (ended.code, ended.out, ended.err) == (75, "", f"{template}: /d: not known\n")
+    assert json.loads(incarnate(*words, "--json").out)["exit_code"] == 75
+
+
 HANGS = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="hangs" extends="linux">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>

@@ -1,12 +1,13 @@
 """A batch system of three shell scripts, and the profile that a site would write for it.
 
-`toysub FILE` queues a job, `toystat` lists all jobs, `toyctl hold|release|kill ID` changes one. It
-runs a job as soon as it is queued, unless the file `stopped` is there. `toyssh` stands in for ssh.
-Nothing of it is in Python.
+`toysub FILE` queues a job, `toystat` lists all jobs, `toyfind DIRECTORY` prints the id of the one that
+was submitted there, `toyctl hold|release|kill ID` changes one. It runs a job as soon as it is queued,
+unless the file `stopped` is there. `toyssh` stands in for ssh. Nothing of it is in Python.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -29,6 +30,7 @@ TOYSUB = r"""#!/bin/sh
 n=1
 until mkdir "$TOY/jobs/$n" 2> /dev/null; do n=$((n + 1)); done
 cp -- "$1" "$TOY/jobs/$n/script" || exit
+pwd > "$TOY/jobs/$n/directory"
 pwd >> "$TOY/submissions"
 echo WAIT > "$TOY/jobs/$n/state"
 if [ -e "$TOY/stopped" ]; then echo "queued as $n"; exit; fi
@@ -38,7 +40,7 @@ echo GO > "$1/state"; echo $$ > "$1/pid"
 sh "$1/script" > /dev/null 2>&1
 rc=$?
 [ -e "$1/killed" ] || echo "END $rc" > "$1/state.new" && mv "$1/state.new" "$1/state"
-' sh "$d" < /dev/null > /dev/null 2>&1 &
+' sh "$d" < /dev/null > /dev/null 2>&1 3>&- &
 echo "queued as $n"
 """
 TOYSTAT = r"""#!/bin/sh
@@ -47,6 +49,13 @@ if [ -e "$TOY/broken" ]; then cat "$TOY/broken" >&2; exit 3; fi
 echo "NUMBER STATE"
 for d in "$TOY"/jobs/*; do
   [ -e "$d/state" ] && read -r state < "$d/state" && echo "job ${d##*/} is $state"
+done
+exit 0
+"""
+TOYFIND = r"""#!/bin/sh
+if [ -e "$TOY/broken" ]; then cat "$TOY/broken" >&2; exit 3; fi
+for d in "$TOY"/jobs/*; do
+  [ -e "$d/directory" ] && read -r directory < "$d/directory" && [ "$directory" = "$1" ] && echo "${d##*/}" && exit
 done
 exit 0
 """
@@ -74,28 +83,42 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <osp:UspaceRoot>{root}</osp:UspaceRoot>
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template name="START">
-    <idb:Invocation name=""><idb:Body><![CDATA[gpe_d='<WORKING_DIRECTORY/'/'\\''>'
-gpe_jobs="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
-<SH_ENTER>
-[ -s .gpe_job_id ] || printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe_job.$$" || exit 1
-set -- sh -c 'answer=$(toysub "$1") && printf "%s\n" "${{answer##* }}"' sh
-gpe_find='[ ! -e "$TOY"/submissions ] || grep -nxF -- "$gpe_d" "$TOY"/submissions | {{ ! IFS=: read -r n _ || echo "$n"; }}'
-<SH_SUBMIT>
+    <idb:Invocation name=""><idb:Body><![CDATA[d='<WORKING_DIRECTORY/'/'\\''>' links="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+umask 077
+mkdir -p -- "$d" "$links" && cd -- "$d" || exit 1
+[ -s .gpe_job ] || {{ printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe_job.$$" && mv ".gpe_job.$$" .gpe_job; }} || exit 1
+flock .gpe_lock setsid sh -c '
+[ ! -s .gpe_job_id ] || exit 0
+{look}
+: > .gpe_submitting && rm -f .gpe_refused || exit 1
+answer=$(toysub .gpe_job) || {{ rc=$?; printf "%s\n" "$answer" > .gpe_refused; exit "$((rc == 75 ? 1 : rc))"; }}
+id=${{answer##* }}
+case $id in
+"" | *[!0-9]*) printf "%s\n" "${{answer:-nothing}}" | tee .gpe_submitting >&2; exit 75 ;;
+esac
+printf "%s\n" "$id" > .gpe_started && mv .gpe_started .gpe_job_id && rm .gpe_submitting
+' sh "$d" < /dev/null 3>&-
+rc=$?
+[ "$rc" -eq 0 ] || {{ [ -e .gpe_refused ] && cat .gpe_refused >&2; }} || rc=75 # or it was cut off
+[ "$rc" -ne 75 ] || echo "START: whether the job was submitted is not known" >&2
+[ "$rc" -eq 0 ] || exit "$rc"
+read -r id < .gpe_job_id && ln -sfn -- "$d" "$links/$id" && printf '%s\n' "$id"
 ]]></idb:Body></idb:Invocation>
     <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)\n*\z</idb:Value></idb:Field>
   </idb:Template>
+{find_template}
   <idb:Template name="JOB_PROLOGUE">
     <idb:Invocation name=""><idb:Body><![CDATA[#!/bin/sh
-gpe_d='<WORKING_DIRECTORY/'/'\\''>'
-gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>'
-gpe_stdin=${{gpe_stdin:-/dev/null}} gpe_stdout=${{gpe_stdout:-stdout}} gpe_stderr=${{gpe_stderr:-stderr}}
-GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_QUEUE='' GPE_PROJECT='' GPE_NODES='' GPE_PROCESSES=''
-GPE_CPUS='' GPE_MEMORY='' GPE_WALLTIME='' GPE_CPUTIME='' gpe_cputime=''
-gpe_id=$TOYJOB
-<SH_JOB>
+cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$"
+stdin='<STDIN/'/'\\''>' stdout='<STDOUT/'/'\\''>' stderr='<STDERR/'/'\\''>'
+export GPE_JOB_ID="$TOYJOB" GPE_JOB_NAME='<JOB_NAME/'/'\\''>'
 (
-<SH_PAYLOAD>
+exec < "${{stdin:-/dev/null}}" > "${{stdout:-stdout}}" || exit 125
+if [ "${{stdout:-stdout}}" = "${{stderr:-stderr}}" ]; then exec 2>&1; else exec 2> "${{stderr:-stderr}}"; fi || exit 125
 ]]></idb:Body></idb:Invocation>
+  </idb:Template>
+  <idb:Template name="JOB_EPILOGUE">
+    <idb:Invocation name=""><idb:Body>)</idb:Body></idb:Invocation>
   </idb:Template>
   <idb:Template name="GET_JOB_STATUS">
     <idb:Invocation name=""><idb:Body><![CDATA[id='<JOB_ID/'/'\\''>'
@@ -135,6 +158,40 @@ printf '%s\n' "$jobs" | grep '^job ' || :
   </idb:Template>
 </osp:Profile>
 """
+FIND_TEMPLATE = r"""  <idb:Template name="FIND_JOB">
+    <idb:Invocation name=""><idb:Body><![CDATA[d='<WORKING_DIRECTORY/'/'\\''>' links="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+umask 077
+[ -d "$d" ] || exit 0
+cd -- "$d" && exec 3> .gpe_lock && flock 3 || exit 1
+if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
+  id=$(toyfind "$d") || exit
+  if [ -n "$id" ]; then
+    printf '%s\n' "$id" > .gpe_found && mv .gpe_found .gpe_job_id || exit 1
+  elif [ -s .gpe_submitting ]; then
+    printf 'FIND_JOB: toysub has answered: %s\n' "$(cat .gpe_submitting)" >&2
+    exit 1
+  fi
+  rm -f .gpe_submitting .gpe_refused
+fi
+[ ! -s .gpe_job_id ] || { read -r id < .gpe_job_id && ln -sfn -- "$d" "$links/$id"; printf '%s\n' "$id"; }
+]]></idb:Body></idb:Invocation>
+  </idb:Template>"""
+LOOK = {
+    True: "[ ! -e .gpe_submitting ] || exit 75",
+    False: """\
+if [ -e .gpe_submitting ]; then
+  id=$(toyfind "$1") || exit 75
+  if [ -n "$id" ]; then printf "%s\\n" "$id" > .gpe_job_id; rm .gpe_submitting; exit; fi
+fi""",
+}
+"""What START does about an earlier submission: with FIND_JOB nothing, without it looks for the job itself."""
+COMMANDS = {
+    "toysub": TOYSUB,
+    "toystat": TOYSTAT,
+    "toyfind": TOYFIND,
+    "toyctl": TOYCTL,
+    "toyssh": TOYSSH,
+}
 QUICK = Timing(
     min_poll_interval=0.05, max_poll_interval=0.2, max_retry_interval=0.4, grace_period=0.5, script_timeout=30
 )
@@ -170,16 +227,25 @@ class Toy:
         return len(file.read_text().splitlines()) if file.exists() else 0
 
 
-@pytest.fixture
-def toy(tmp_path: Path) -> Iterator[Toy]:
+@contextlib.contextmanager
+def make_toy(tmp_path: Path, *, has_find_template: bool) -> Iterator[Toy]:
+    """Make the batch system, and a profile with or without FIND_JOB."""
     path, home = tmp_path / "toy", tmp_path / "home"
     for directory in (path / "bin", path / "jobs", home, tmp_path / "profiles/toy"):
         directory.mkdir(parents=True)
-    for name, text in {"toysub": TOYSUB, "toystat": TOYSTAT, "toyctl": TOYCTL, "toyssh": TOYSSH}.items():
+    for name, text in COMMANDS.items():
         (path / "bin" / name).write_text(text)
         (path / "bin" / name).chmod(0o755)
     file = tmp_path / "profiles/toy/profile.xml"
-    file.write_text(PROFILE.format(toy=path, home=home, root=tmp_path / "work"))
+    file.write_text(
+        PROFILE.format(
+            toy=path,
+            home=home,
+            root=tmp_path / "work",
+            look=LOOK[has_find_template],
+            find_template=FIND_TEMPLATE if has_find_template else "",
+        )
+    )
     yield Toy(path, Repository([str(tmp_path / "profiles")]).load("toy"))
     for pid in path.glob("jobs/*/pid"):
         try:
@@ -187,6 +253,19 @@ def toy(tmp_path: Path) -> Iterator[Toy]:
         except (ProcessLookupError, ValueError):
             continue
     shutil.rmtree(tmp_path, ignore_errors=True)
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Iterator[Toy]:
+    with make_toy(tmp_path, has_find_template=True) as made:
+        yield made
+
+
+@pytest.fixture
+def toy_without_find(tmp_path: Path) -> Iterator[Toy]:
+    """Return a batch system whose profile has no FIND_JOB, as those for earlier versions of osprofile."""
+    with make_toy(tmp_path, has_find_template=False) as made:
+        yield made
 
 
 def shell(text: str, **attributes: object) -> JobDescription:

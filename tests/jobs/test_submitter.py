@@ -1,0 +1,348 @@
+"""START fails at any point, and FIND_JOB finds out: each key has one job, and none is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import ScriptCutError, ScriptError, ScriptFailedError, StoreError
+from osprofile.jobs.store import Store
+from osprofile.jobs.target_system import TargetSystem
+from tests.jobs.conftest import QUICK, TOYSSH, TOYSUB, shell
+
+if TYPE_CHECKING:
+    from tests.jobs.conftest import Toy
+
+JOB = shell("true")
+TAKES = TOYSUB.replace('echo "queued as $n"', "{then}")
+"""The command that takes a job, and then does something else than print its id."""
+
+
+def replace_command(toy: Toy, name: str, text: str) -> None:
+    (toy.path / "bin" / name).write_text(text)
+    (toy.path / "bin" / name).chmod(0o755)
+
+
+def strike_once(toy: Toy, name: str, text: str, after: str) -> None:
+    """Let a command's first call run other text; all later calls run `after`."""
+    replace_command(
+        toy, name, f'#!/bin/sh\nif mkdir "$TOY/struck.{name}" 2> /dev/null; then\n{text}\nfi\n{after}\n'
+    )
+
+
+def list_cut_keys(target: TargetSystem) -> list[str | None]:
+    """Return the keys of the interrupted submissions."""
+    return [record.key for record in target.store.list_interrupted_submissions(target.name)]
+
+
+async def check_key(toy: Toy, target: TargetSystem) -> None:
+    """Check that the key stands for the one job, however often it is submitted."""
+    for _ in range(2):
+        assert await target.submit(JOB, key="k") == "1"
+    assert list_cut_keys(target) == []
+    (record,) = target.store.list_all_jobs()
+    assert await target.find_job_directory("1") == record.directory
+    assert await target._scripts.find_job_directory("1") == record.directory
+    assert toy.submissions == [record.directory]
+
+
+@pytest.fixture(params=["here", "ssh"])
+def context(toy: Toy, request: pytest.FixtureRequest) -> dict[str, str]:
+    """Return the context of this host, and that of another one: ssh tells a killed shell by 255."""
+    (toy.path / "stopped").touch()
+    replace_command(toy, "toyssh", TOYSSH.replace("rc=$?", "rc=$?; [ $rc -ne 137 ] || rc=255"))
+    return {"SSH:HOST": "toy"} if request.param == "ssh" else {}
+
+
+FLOCK = 'exec /usr/bin/flock "$@"'
+FOUND = {
+    "START killed before the mark": ("flock", "kill -s KILL $PPID; exit 1", FLOCK),
+    "START killed, the submission goes on": ("flock", "sleep 0.2 & kill -s KILL $PPID", FLOCK),
+    "the submission killed before the batch system has the job": ("toysub", "kill -s KILL 0", TOYSUB),
+    "the submission killed when the batch system has the job": (
+        "toysub",
+        TAKES.replace("{then}", "kill -s KILL 0"),
+        "exit 9",
+    ),
+    "refused, but taken": (
+        "toysub",
+        TAKES.replace("{then}", "echo timeout >&2; exit 3"),
+        "exit 9",
+    ),
+    "refused with 75, but taken": ("toysub", TAKES.replace("{then}", "exit 75"), "exit 9"),
+    "taken, and the answer has no id": ("toysub", TAKES.replace("{then}", "echo thank you"), "exit 9"),
+    "taken, and no answer": ("toysub", TAKES.replace("{then}", ":"), "exit 9"),
+}
+
+
+@pytest.mark.parametrize("fault", FOUND)
+def test_a_job_is_submitted_once(toy: Toy, context: dict[str, str], fault: str) -> None:
+    strike_once(toy, *FOUND[fault])
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            await check_key(toy, target)
+
+    asyncio.run(main())
+    assert (toy.path / f"struck.{FOUND[fault][0]}").exists()
+
+
+@pytest.mark.parametrize("status", [1, 75, 170])
+def test_a_refused_job_leaves_no_record(toy: Toy, context: dict[str, str], status: int) -> None:
+    strike_once(toy, "toysub", f"echo 'the queue is closed' >&2; exit {status}", TOYSUB)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            with pytest.raises(ScriptFailedError, match="the queue is closed") as caught:
+                await target.submit(JOB, key="k")
+            assert caught.value.exit_status == (1 if status == 75 else status)
+            assert target.store.list_all_jobs() == []
+            await check_key(toy, target)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("then", ["echo timeout >&2; exit 3", "kill -s KILL 0", "echo thank you", ":"])
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_a_submission_stays_while_the_batch_system_is_away(
+    toy: Toy, context: dict[str, str], then: str, is_taken: bool
+) -> None:
+    strike_once(toy, "toysub", TAKES.replace("{then}", then) if is_taken else f"{then}\nexit", "exit 9")
+    (toy.path / "broken").write_text("toyfind: the server is away\n")
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            for _ in range(2):
+                with pytest.raises(
+                    ScriptCutError, match=r"(?s)START failed .*: FIND_JOB failed .* is away"
+                ) as e:
+                    await target.submit(JOB, key="k")
+                assert "whether the job was submitted is not known" in e.value.message
+                assert list_cut_keys(target) == ["k"]
+            (answer,) = await target.recover_submissions(resubmit=False)
+            assert isinstance(answer.error, ScriptFailedError)
+            (toy.path / "broken").unlink()
+            replace_command(toy, "toysub", TOYSUB)
+            if not is_taken and then in {"echo thank you", ":"}:  # which the batch system said
+                with pytest.raises(ScriptCutError, match="toysub has answered"):
+                    await target.submit(JOB, key="k")
+                assert list_cut_keys(target) == ["k"]
+                (mark,) = toy.path.parent.glob("work/*/*/.gpe_submitting")
+                mark.unlink()
+            await check_key(toy, target)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_finding_submits_nothing(toy: Toy, context: dict[str, str], is_taken: bool) -> None:
+    then = "kill -s KILL 0"
+    strike_once(toy, "toysub", TAKES.replace("{then}", then) if is_taken else then, TOYSUB)
+    (toy.path / "broken").write_text("toyfind: the server is away\n")
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            with pytest.raises(ScriptCutError):
+                await target.submit(JOB, key="k")
+            (toy.path / "broken").unlink()
+            for answer in await target.recover_submissions(resubmit=False):
+                assert (answer.job_id, answer.error) == ("1" if is_taken else None, None)
+            assert len(toy.submissions) == is_taken
+            assert list_cut_keys(target) == ([] if is_taken else ["k"])
+            await check_key(toy, target)
+
+    asyncio.run(main())
+
+
+def test_start_is_repeated_once(toy: Toy, context: dict[str, str]) -> None:
+    replace_command(toy, "toysub", '#!/bin/sh\necho x >> "$TOY/calls"\nkill -s KILL 0\n')
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            for calls in (2, 4):
+                with pytest.raises(ScriptCutError, match="exit status 75"):
+                    await target.submit(JOB, key="k")
+                assert (toy.path / "calls").read_text().count("x") == calls
+                assert list_cut_keys(target) == ["k"]
+            replace_command(toy, "toysub", TOYSUB)
+            await check_key(toy, target)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_what_find_job_prints_is_no_id(toy: Toy, is_refused: bool) -> None:
+    """There may be a job, and there may be none: the submission stays."""
+    (toy.path / "stopped").touch()
+    replace_command(toy, "toyssh", '#!/bin/sh\nsh -s || exit\n[ ! -e "$TOY/noise" ] || echo "what is this"\n')
+    (toy.path / "noise").touch()
+    if is_refused:
+        strike_once(toy, "toysub", "echo closed >&2; exit 170", TOYSUB)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, {"SSH:HOST": "toy"}, timing=QUICK) as target:
+            for _ in range(2):
+                with pytest.raises(ScriptCutError, match=r"FIND_JOB printed '.*, in which JOB_ID_PATTERN of"):
+                    await target.submit(JOB, key="k")
+                assert list_cut_keys(target) == ["k"]
+            (toy.path / "noise").unlink()
+            await check_key(toy, target)
+
+    asyncio.run(main())
+
+
+def test_a_shell_that_cannot_be_started(
+    toy: Toy, context: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """START did not run: a first submission leaves no record, an earlier one stays."""
+    (toy.path / "broken").write_text("toyfind: the server is away\n")
+    strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            for before in ([], ["k"]):
+                with monkeypatch.context() as patch:
+                    patch.setenv("PATH", "/nonexistent")
+                    with pytest.raises(ScriptError, match="cannot start 'env'"):
+                        await target.submit(JOB, key="k")
+                assert list_cut_keys(target) == before
+                with pytest.raises(ScriptCutError):
+                    await target.submit(JOB, key="k")
+            (toy.path / "broken").unlink()
+            await check_key(toy, target)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("resubmit", [True, False])
+@pytest.mark.parametrize("is_taken", [True, False])
+def test_processes_that_recover_at_the_same_time(toy: Toy, resubmit: bool, is_taken: bool) -> None:
+    (toy.path / "stopped").touch()
+    (toy.path / "broken").write_text("toyfind: the server is away\n")
+    then = "kill -s KILL 0"
+    strike_once(toy, "toysub", TAKES.replace("{then}", then) if is_taken else then, TOYSUB)
+    path = str(toy.path / "jobs.db")
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
+            with pytest.raises(ScriptCutError):
+                await target.submit(JOB, key="k")
+
+    async def recover() -> None:
+        async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
+            for answer in await target.recover_submissions(resubmit=resubmit):
+                assert answer.error is None or isinstance(answer.error, StoreError), answer
+                assert answer.job_id in (["1"] if is_taken and not resubmit else ["1", None]), answer
+
+    async def check() -> None:
+        async with TargetSystem(toy.profile, store=Store(path), timing=QUICK) as target:
+            assert list_cut_keys(target) == ([] if is_taken or resubmit else ["k"])
+            await check_key(toy, target)
+
+    asyncio.run(main())
+    (toy.path / "broken").unlink()
+    children = []
+    begin = time.time() + 0.3  # together, as far as that is possible
+    for _ in range(4):
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                time.sleep(max(0.0, begin - time.time()))
+                asyncio.run(recover())
+                code = 0
+            finally:
+                os._exit(code)
+        children.append(pid)
+    assert [os.waitpid(pid, 0)[1] for pid in children] == [0] * len(children)
+    asyncio.run(check())
+
+
+def test_a_record_that_is_gone(toy: Toy, context: dict[str, str]) -> None:
+    """The directory is enough to find its job, or to submit one: it is never two."""
+    (toy.path / "broken").write_text("toyfind: the server is away\n")
+    strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
+    job = replace(JOB, directory=str(toy.path.parent / "given"))
+
+    async def main() -> None:
+        for words in ("server is away", "server is away"):
+            async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+                with pytest.raises(ScriptCutError, match=words):
+                    await target.submit(job)
+        (toy.path / "broken").unlink()
+        for _ in range(2):
+            async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+                assert await target.submit(job) == "1"
+        assert toy.submissions == [job.directory]
+
+    asyncio.run(main())
+
+
+def test_a_record_that_cannot_be_written(
+    toy: Toy, context: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """FIND_JOB's id comes back all the same, and an error is the first one."""
+    strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=QUICK) as target:
+            run = target._scripts.run_start_script
+
+            async def lose_record(script: str) -> str:
+                target.store._db.execute("ALTER TABLE job RENAME TO away")
+                return await run(script)
+
+            target._scripts.run_start_script = lose_record  # type: ignore[method-assign]
+            assert await target.submit(JOB, key="k") == "1"
+            target.store._db.execute("ALTER TABLE away RENAME TO job")
+            await check_key(toy, target)
+
+    asyncio.run(main())
+    assert "job 1 in" in caplog.text
+    assert "is not recorded" in caplog.text
+
+
+def test_find_job_has_its_own_time_limit(toy: Toy, context: dict[str, str]) -> None:
+    """It waits for a submission that is under way, which is not cut off."""
+    go = toy.path / "go"
+    replace_command(toy, "toysub", TOYSUB.replace("n=1", f"until [ -e {go} ]; do sleep 0.02; done; n=1", 1))
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, context, timing=replace(QUICK, script_timeout=0.5)) as target:
+            words = r"START: did not end within 0\.5 s.*: FIND_JOB: did not end within 0\.5 s"
+            for _ in range(2):
+                with pytest.raises(ScriptCutError, match=words):
+                    await target.submit(JOB, key="k")
+                assert list_cut_keys(target) == ["k"]
+            go.touch()
+            target._scripts._time_limit = 30
+            await check_key(toy, target)
+
+    asyncio.run(main())
+
+
+def test_a_profile_without_find_job(toy_without_find: Toy) -> None:
+    """The file with the id tells of a job; without it, START is repeated only when that is asked for."""
+    toy = toy_without_find
+    (toy.path / "stopped").touch()
+    strike_once(toy, "toysub", "kill -s KILL 0", 'echo x >> "$TOY/calls"; echo closed >&2; exit 9')
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            with pytest.raises(ScriptCutError, match="exit status 75"):
+                await target.submit(JOB, key="k")
+            (answer,) = await target.recover_submissions(resubmit=False)
+            assert (answer.job_id, answer.error) == (None, None)
+            assert not (toy.path / "calls").exists()
+            with pytest.raises(ScriptFailedError, match="closed"):
+                await target.submit(JOB, key="k")
+            assert list_cut_keys(target) == ["k"]  # the first START may have submitted it
+            replace_command(toy, "toysub", TOYSUB)
+            await check_key(toy, target)
+
+    asyncio.run(main())
