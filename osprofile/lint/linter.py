@@ -162,7 +162,7 @@ def _sort_problems(problems: Iterable[Problem], documents: Sequence[Document]) -
 
 def _check_line_ends(document: Document) -> Iterator[Problem]:
     """Report CR LF once per file."""
-    for source in (document.element.source, *document.files):
+    for source in document.sources:
         offset = source.data.find(b"\r")
         if offset < 0:
             continue

@@ -197,6 +197,11 @@ class ProfileView:
         if fixed_text is None:
             script.append_placeholder(Placeholder(text, replacement))
             return
+        declared = self.profile.find_field(text.template, replacement.name)
+        value = declared.find_child("Value") if declared is not None else None
+        if value is not None and value.text == fixed_text:
+            script.append_literal(fixed_text, value.source_text, 0)
+            return
         for char in fixed_text:  # each has the location of the replacement
             script.append_literal(char, text.body.source, replacement.start)
 

@@ -22,6 +22,7 @@ class DocumentLabels:
         self.names: list[str] = []
         self.files: list[str] = []
         self._by_file: dict[str, int] = {}
+        self._label_by_file: dict[str, str] = {}
         for index, document in enumerate(documents):
             before = sum(name.partition(" ")[0] == document.name for name in self.names)
             name = f"{document.name} ({before + 1})" if before else document.name
@@ -29,6 +30,9 @@ class DocumentLabels:
             self.names.append(name)
             self.files.append(f"{name}/{path.basename(file)}")
             self._by_file.setdefault(file, index)
+            for source in document.sources:
+                relative_file = path.relpath(source.name, path.dirname(file) or path.curdir)
+                self._label_by_file.setdefault(source.name, f"{name}/{relative_file}")
 
     def document_index(self, location: Location) -> int:
         """Return the index in the chain of the document of a location."""
@@ -36,8 +40,7 @@ class DocumentLabels:
 
     def format_location(self, location: Location) -> str:
         """Return `PROFILE/FILE:LINE`."""
-        index = self._by_file.get(location.file)
-        file = path.basename(location.file) if index is None else self.files[index]
+        file = self._label_by_file.get(location.file) or path.basename(location.file)
         return f"{file}:{location.line}"
 
     def build_origin(self, location: Location, replaced: Iterable[Location] = ()) -> Origin:
@@ -48,9 +51,9 @@ class DocumentLabels:
         )
 
     def replace_paths(self, text: str) -> str:
-        """Return a message with each document's path replaced by its label."""
-        for file in sorted(self._by_file, key=len, reverse=True):
-            text = text.replace(file, self.files[self._by_file[file]])
+        """Return a message with the path of each document and of its files replaced by its label."""
+        for file in sorted(self._label_by_file, key=len, reverse=True):
+            text = text.replace(file, self._label_by_file[file])
         return text
 
 

@@ -71,7 +71,8 @@ class LivePage:
         """A hash of the profile's files."""
         digest = hashlib.sha256()
         for document in self._profile.documents:
-            digest.update(document.element.source.data)
+            for source in document.sources:
+                digest.update(source.data)
         return digest.hexdigest()[:16]
 
     def get_page(self) -> tuple[int, str]:
@@ -93,17 +94,17 @@ class LivePage:
         return encode_script_response(response, self.version)
 
     def _reload_if_changed(self) -> None:
-        stamps = self._read_stamps()
-        if stamps == self._file_stamps:
+        # A profile that does not load may need a file that is not known here: each request tries again.
+        if self._load_error is None and self._read_stamps() == self._file_stamps:
             return
-        self._file_stamps = stamps  # kept if loading fails, so that not each request tries again
         try:
             self._profile = self._load()
-            self._file_stamps = self._read_stamps()  # the chain may have changed
+            self._file_stamps = self._read_stamps()
             self._html = self._render_page()
             self._load_error = None
         except OSProfileError as error:
-            log.warning("the profile does not load:\n%s", error)
+            if str(error) != str(self._load_error):
+                log.warning("the profile does not load:\n%s", error)
             self._load_error = error
 
     def _render_page(self) -> str:
@@ -111,8 +112,7 @@ class LivePage:
 
     def _read_stamps(self) -> FileStamps:
         stamps = []
-        for document in self._profile.documents:
-            file = document.element.source.name
+        for file in [source.name for d in self._profile.documents for source in d.sources]:
             try:
                 now = os.stat(file)
                 stamps.append((file, now.st_ino, now.st_size, now.st_mtime_ns))

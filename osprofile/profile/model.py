@@ -114,8 +114,12 @@ class Field(NamedTuple):
 
     def locate_child(self, name: str) -> Location:
         """Return the location of a child element (`Min`, `Value`, ...); without it, the field's."""
-        child = self.find_declaration(_ATTRIBUTE_BY_ELEMENT[name]).element.find_child(name)
+        child = self.find_child(name)
         return child.source_text.get_location() if child is not None else self.location
+
+    def find_child(self, name: str) -> Element | None:
+        """Return a child element (`Min`, `Value`, ...), or None."""
+        return self.find_declaration(_ATTRIBUTE_BY_ELEMENT[name]).element.find_child(name)
 
     def find_declaration(self, attribute: str) -> Field:
         """Return the merged declaration from which an attribute (`minimum`, `type`, ...) has its value."""
@@ -299,6 +303,11 @@ class Document(NamedTuple):
     def location(self) -> Location:
         """The location of the root element."""
         return self.element.location
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The document and its files."""
+        return (self.element.source, *self.files)
 
 
 Entity = TypeVar("Entity", Template, Storage, Application, Field)

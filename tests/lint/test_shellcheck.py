@@ -55,7 +55,15 @@ CASES = {
     ),
     "in a value": (
         format_template("<CD>\nhold", format_fixed_field("CD", "true; cd /x")),
-        [("SC2164", "<CD>")],
+        [("SC2164", "cd /x")],
+    ),
+    "in a value that is replaced": (
+        format_template("<CD/u/u>\nhold", format_fixed_field("CD", "true; cd /x")),
+        [("SC2164", "cd /x")],
+    ),
+    "in a value that is changed": (
+        format_template("<CD/x/y>\nhold", format_fixed_field("CD", "true; cd /x")),
+        [("SC2164", "<CD/x/y>")],
     ),
     "behind entities and a letter of two bytes": (
         format_template("BODY").replace("<![CDATA[BODY]]>", "true &amp;&amp; : é; unused=1; cd /x"),
