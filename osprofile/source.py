@@ -1,7 +1,7 @@
 """Locations in a document: `Source`, `Location`, `SourceText`.
 
-Each part of a profile keeps its byte offset in the document, or in the file that has its text (`ext:src`). Line, column and the text of the line
-are computed on demand: only messages need them.
+Each part of a profile keeps its byte offset in the document, or in the file with its text (`ext:src`).
+Line, column and the text of the line are computed on demand: only messages need them.
 """
 
 from __future__ import annotations

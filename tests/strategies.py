@@ -13,6 +13,7 @@ from osprofile import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from osprofile import Profile
 
@@ -55,6 +56,20 @@ def document(
         f"<osp:Delimiter>{escape(delimiter)}</osp:Delimiter>\n"
         f"{content}\n</osp:Profile>\n"
     )
+
+
+def read_with_texts(path: Path) -> str:
+    """Return a profile's document with the texts of its files in it, as the files are written."""
+
+    def include(match: re.Match[str]) -> str:
+        name, before, file, after = match.groups()
+        text = (path.parent / file).read_text(encoding="utf-8")
+        text = text.removesuffix("\n") if name == "idb:Value" else text
+        return f"<{name}{before}{after}>{cdata(text)}</{name}>"
+
+    attributes = r'(?:[^">]|"[^"]*")*?'
+    pattern = rf'<(idb:\w+)({attributes})\s+ext:src="([^"]*)"({attributes})(?:/>|></\1>)'
+    return re.sub(pattern, include, path.read_text(encoding="utf-8"))
 
 
 def cdata(text: str) -> str:

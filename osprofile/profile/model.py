@@ -430,6 +430,7 @@ def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:
 
     A pre-release (`1.0-rc1`, `beta`) sorts before the version itself.
     """
+
     # Ranks: 0 a pre-release, 1 the end of the version, 2 other text, 3 a number. Of two numbers without
     # leading zeros the longer one is greater; `int` refuses more than 4,300 digits.
     def get_part_key(part: str) -> tuple[int, int, str]:

@@ -50,7 +50,9 @@ class TextFileReader:
             _raise_problem(element, message, f"as in submit.sh or scripts/submit.sh: {FILE_SAFE_NAME_HINT}")
         if element.text.strip(_XML_WHITE_SPACE):
             message = f"<{element.name}> has a text of its own beside the one in {name}"
-            _raise_problem(element, message, f"remove one of them: <{element.name} ... ext:src={quote_value(name)}/>")
+            _raise_problem(
+                element, message, f"remove one of them: <{element.name} ... ext:src={quote_value(name)}/>"
+            )
         if self._folder is None:
             hint = "load the profile from its file, or write the text into the element"
             _raise_problem(element, "this document is in memory: it has no folder with files", hint)
@@ -106,7 +108,11 @@ def _suggest_file(path: str, error: OSError) -> str:
     except OSError:
         names = []
     similar = suggest_names(name, names)
-    return similar if similar.startswith("did you mean") else "a text's file is beside the profile's XML file, or below"
+    return (
+        similar
+        if similar.startswith("did you mean")
+        else "a text's file is beside the profile's XML file, or below"
+    )
 
 
 def _refuse_characters(source: Source) -> None:

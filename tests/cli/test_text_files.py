@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ from tests.strategies import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.cli.conftest import Ended
 
@@ -70,7 +70,14 @@ def test_errors_of_a_body_are_in_the_file(incarnate: Incarnate, site: Path) -> N
 
 def test_a_missing_file_is_reported_by_each_command(incarnate: Incarnate, site: Path) -> None:
     (site / "place.txt").unlink()
-    for words in (["GREET", "-p"], ["show", "-p"], ["trace", "GREET", "-p"], ["lint"], ["check"], ["page", "-p"]):
+    for words in (
+        ["GREET", "-p"],
+        ["show", "-p"],
+        ["trace", "GREET", "-p"],
+        ["lint"],
+        ["check"],
+        ["page", "-p"],
+    ):
         ended = incarnate(*words, "site/")
         assert "site/profile.xml:4:59: error OSP111 site/place.txt cannot be read" in ended.out + ended.err
         assert ended.code != 0

@@ -7,7 +7,7 @@ fenced block begins with a word:
   expected output (stdout and stderr; two or more blanks match any number of them, or a line end with
   blanks; trailing blanks are ignored). A line ``...`` matches any lines; ``...`` in a line matches any
   text; a location in a bundled profile, ``.../profiles/slurm/profile.xml:52:42``, matches any location
-  in that file. A command must exit with 0; ``<!-- exit: 3 -->`` before the block sets another exit
+  in that file of it. A command must exit with 0; ``<!-- exit: 3 -->`` before the block sets another exit
   code for its last command, or ``$ echo $?`` shows it. The commands of a page run in order in one bash,
   in an empty home, which is the working directory. It is printed as ``/home/alice``, and the user in
   the path of a job as alice. The commands of this environment are on PATH; no OSPROFILE_* variable is
@@ -49,7 +49,7 @@ ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"(?P<indent> *)(?P<ticks>`{3,}|~{3,}) *(?P<word>[a-z]*)(?P<rest>[^`]*)(?: *)$")
 TITLE = re.compile(r'\btitle="([^"]*)"')
 COMMENT = re.compile(r" *<!-- *((?:run|lint|exit|vary): .*?) *-->$")
-BUNDLED = re.compile(r"\.\.\.(/profiles/[a-z]+/profile\.xml):\d+:\d+")
+BUNDLED = re.compile(r"\.\.\.(/profiles/[a-z]+/[\w./-]+):\d+:\d+")
 MARKS = {"run": r"lab|by \S+|no: .+", "lint": r"OSP\d+( OSP\d+)*", "exit": r"\d+", "vary": r".+"}
 WORDS = {"console", "sh", "python", "xml", "json", "toml", "yaml", "text", "ini", "html", "diff"}
 

@@ -270,7 +270,7 @@ def _parse(word: str, text: str) -> None:
 
 
 def _lint(block: Block, directory: Path) -> None:
-    """Lint a profile next to those that are earlier on the page."""
+    """Lint a profile next to the files that are earlier on the page, in which it may have texts."""
     path = directory
     for other in read(block.page):
         if other.is_profile and other.line <= block.line:
@@ -278,6 +278,10 @@ def _lint(block: Block, directory: Path) -> None:
             path = directory / (name[1] if name else "unnamed") / "profile.xml"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(other.text)
+        elif other.line < block.line and other.title and not other.title.startswith("~/"):
+            file = directory / other.title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(other.text)
     repository = Repository([str(directory), str(ROOT / "profiles")])
     problems = lint_file(path, repository)
     expected = block.marks.get("lint", "").split()

@@ -66,7 +66,9 @@ def test_shellcheck_reports_in_the_file(tmp_path: Path) -> None:
     found = places(examine(tmp_path, STATIC, text, run_shellcheck=True))
     assert ("SC2164", "a.sh:4:2") in found
     (tmp_path / "b.sh").write_text("hold\n  cd /y\n<WHY>\n")
-    found = places(examine(tmp_path, BODY.format("", "", "b.sh", VALUE), "true;\tcd /x\n", run_shellcheck=True))
+    found = places(
+        examine(tmp_path, BODY.format("", "", "b.sh", VALUE), "true;\tcd /x\n", run_shellcheck=True)
+    )
     assert found == [("SC2164", "b.sh:2:3"), ("SC2164", "a.sh:1:7")]
 
 
@@ -95,14 +97,20 @@ def test_a_waiver_covers_the_file_of_no_other_element(tmp_path: Path) -> None:
     other = BODY.format("", "", "b.sh", FIELD).replace('"HOLD"', '"RESUME"')
     content = BODY.format("", WAIVER.format("OSP601"), "a.sh", FIELD) + other
     assert places(examine(tmp_path, content, text)) == [("OSP601", "b.sh:1:710")]
-    content = WAIVER.format("OSP601") + '<idb:Template name="X"><idb:Invocation><idb:Body/></idb:Invocation></idb:Template>'
+    content = (
+        WAIVER.format("OSP601")
+        + '<idb:Template name="X"><idb:Invocation><idb:Body/></idb:Invocation></idb:Template>'
+    )
     assert {c for c, _ in places(examine(tmp_path, content + other, text))} == {"OSP601", "OSP701"}
 
 
 def test_findings_are_in_the_order_of_the_document(tmp_path: Path) -> None:
     (tmp_path / "b.sh").write_text(" " * 700 + "qhold -- <WHY> <WHY>\n")
     first = BODY.format("", "", "b.sh", FIELD)
-    inline = '<idb:Template name="RESUME"><idb:Invocation><idb:Body>qrls &lt;WHY></idb:Body></idb:Invocation>' + FIELD
+    inline = (
+        '<idb:Template name="RESUME"><idb:Invocation><idb:Body>qrls &lt;WHY></idb:Body></idb:Invocation>'
+        + FIELD
+    )
     last = BODY.format("", "", "a.sh", FIELD).replace('"HOLD"', '"ABORT"')
     found = examine(tmp_path, f"{first}\n{inline}</idb:Template>\n{last}", "qdel -- <WHY>\n")
     assert [place for _, place in places(found)] == [
@@ -114,7 +122,9 @@ def test_findings_are_in_the_order_of_the_document(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_used_is_the_only_problem(tmp_path: Path) -> None:
-    assert places(examine(tmp_path, BODY.format("", "", "gone.sh", FIELD))) == [("OSP111", "example.xml:8:20")]
+    assert places(examine(tmp_path, BODY.format("", "", "gone.sh", FIELD))) == [
+        ("OSP111", "example.xml:8:20")
+    ]
     waived = WAIVER.format("OSP111") + BODY.format("", "", "gone.sh", FIELD)
     assert [c for c, _ in places(examine(tmp_path, waived))] == ["OSP702", "OSP111"]
 
@@ -123,7 +133,9 @@ def test_a_child_is_not_told_of_its_parents_files(tmp_path: Path) -> None:
     examine(tmp_path, BODY.format("", "", "a.sh", FIELD), "qhold -- <WHY>\n")
     (tmp_path / "child").mkdir()
     child = tmp_path / "child" / "profile.xml"
-    child.write_text(complete_example("").replace('name="example" extends="base"', 'name="child" extends="example"'))
+    child.write_text(
+        complete_example("").replace('name="example" extends="base"', 'name="child" extends="example"')
+    )
     found = examine_file(child, Repository([tmp_path, PARENTS], use_standard_path=False))
     assert places(found) == []
 

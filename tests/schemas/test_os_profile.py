@@ -162,7 +162,8 @@ EXTENDED = (
     .replace("osp:Description", "jsdl:Description")
     .replace('name="G"', 'name="G" ext:type="text" ext:pattern=".*"')
     .replace('fileName="f"', 'fileName="f" ext:src="s.sh"')
-    .replace("<idb:Value>", '<idb:Value ext:src="v">').replace("<idb:Body>", '<idb:Body ext:src="scripts/b.sh">')
+    .replace("<idb:Value>", '<idb:Value ext:src="v">')
+    .replace("<idb:Body>", '<idb:Body ext:src="scripts/b.sh">')
 )
 EXAMPLES = {
     "my-linux": MY_LINUX,
@@ -248,7 +249,9 @@ def test_a_fragment_is_reproduced(stem: str, name: str, schemas: Path) -> None:
 def test_every_complex_type_is_of_os_profile(schemas: Path) -> None:
     for stem in ("idb", "osprofile"):
         types = etree.parse(schemas / f"{stem}.xsd").getroot().findall(f"{{{XS}}}complexType")
-        assert {(stem, our_type.attrib["name"]) for our_type in types} <= FRAGMENTS.keys() | {("idb", "TextType")}
+        assert {(stem, our_type.attrib["name"]) for our_type in types} <= FRAGMENTS.keys() | {
+            ("idb", "TextType")
+        }
 
 
 # -- what the schema of OS Profile 0.3 accepts -------------------------------------------------------------

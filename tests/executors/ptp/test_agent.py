@@ -23,6 +23,7 @@ from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.profile.repository import Repository
 from tests.executors.ptp.client import FILTER, JOB, MACHINE, NODE, QUEUE, RESUME, SUBMIT, SUSPEND
+from tests.strategies import read_with_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +176,7 @@ def test_as_many_processes_run_as_are_told(place: Place) -> None:
 
 def test_where_the_program_runs(place: Place) -> None:
     """workingDir: the field DIRECTORY; with a site's older templates the wrapper. Both say `pwd`."""
-    text = (Path(__file__).parents[3] / "profiles/linux/profile.xml").read_text()
+    text = read_with_texts(Path(__file__).parents[3] / "profiles/linux/profile.xml")
     text, fields = re.subn(r'<idb:Field name="DIRECTORY".*?</idb:Field>', "", text, flags=re.DOTALL)
     text, values = re.subn(r"gpe_directory='<DIRECTORY/[^>]*>'", "gpe_directory=''", text)
     assert (fields, values) == (1, 1)
@@ -495,7 +496,7 @@ def test_the_machine_changes_live(place: Place) -> None:
 
 def test_a_profile_of_old_templates_only(place: Place) -> None:
     """docs/ptp.md, What a profile says: one node, the machine, and a default queue."""
-    text = (Path(__file__).parents[3] / "profiles/linux/profile.xml").read_text()
+    text = read_with_texts(Path(__file__).parents[3] / "profiles/linux/profile.xml")
     text, count = re.subn(r'<idb:Template name="LIST_[NQ].*?</idb:Template>', "", text, flags=re.DOTALL)
     assert count == 2
     path = place.root / "profiles/linux.xml"
