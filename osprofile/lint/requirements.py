@@ -75,6 +75,9 @@ def _check_templates(view: ProfileView) -> Iterator[Problem]:
     hint = "write them, or inherit them: extends=... in the root element"
     if view.own_document.extends:
         hint = f"write them; no profile that {view.own_document.name} extends has them"
+    removed = [t for d in view.profile.documents for n, t in d.templates.items() if n in missing]
+    if removed:
+        hint = f"the inherited {removed[0].name} is removed at {removed[0].location}; write what replaces it"
     yield make_problem("OSP204", message, view.own_document.location, hint)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.page.model import Count, Level
+from osprofile.profile.model import is_removal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from osprofile.page.labels import DocumentLabels
-    from osprofile.profile.model import Document, Field, Profile
+    from osprofile.profile.model import Application, Document, Field, Profile, Storage, Template
     from osprofile.source import Source
 
 Item = tuple[str, ...]
@@ -25,7 +26,7 @@ def build_levels(profile: Profile, labels: DocumentLabels) -> tuple[Level, ...]:
     for index in range(len(profile.documents)):
         counts = []
         for kind in KINDS:
-            own = declared[index][kind]
+            own = declared[index][kind] - set(_list_removed(profile.documents[index], kind))
             inherited = set[Item]().union(*(d[kind] for d in declared[index + 1 :]))
             hidden = set[Item]().union(*(d[kind] for d in declared[:index]))
             if kind == "field":  # a template is replaced with all its fields
@@ -38,16 +39,31 @@ def build_levels(profile: Profile, labels: DocumentLabels) -> tuple[Level, ...]:
 
 def _list_items(document: Document, kind: str) -> Iterator[Item]:
     if kind == "field":
-        yield from (("", name) for name in document.global_fields)
-        for template in document.templates.values():
-            yield from ((template.name, name) for name in template.fields)
+        yield from (
+            (template, name) for template, fields in _list_declared_fields(document) for name in fields
+        )
         return
-    entities = {
+    yield from ((name,) for name in _get_entities(document, kind))
+
+
+def _list_removed(document: Document, kind: str) -> Iterator[Item]:
+    """Yield the items that a document only removes (`ext:absent`)."""
+    yield from ((name,) for name, e in _get_entities(document, kind).items() if is_removal(e.element))
+
+
+def _get_entities(document: Document, kind: str) -> Mapping[str, Template | Application | Storage]:
+    entities: dict[str, Mapping[str, Template | Application | Storage]] = {
         "template": document.templates,
         "application": document.applications,
         "storage": document.storages,
     }
-    yield from ((name,) for name in entities[kind])
+    return entities.get(kind, {})
+
+
+def _list_declared_fields(document: Document) -> Iterator[tuple[str, Mapping[str, Field]]]:
+    """Yield the fields of each template by its name, the global ones by the empty name."""
+    yield "", document.global_fields
+    yield from ((name, template.fields) for name, template in document.templates.items())
 
 
 def find_replaced_fields(profile: Profile, field: Field) -> Iterator[Field]:
@@ -66,9 +82,9 @@ def find_replaced_fields(profile: Profile, field: Field) -> Iterator[Field]:
 def _find_owner(profile: Profile, field: Field) -> str:
     """Return the name of the template that declares a field, empty for a global field."""
     for document in profile.documents:
-        if document.global_fields.get(field.name) is field:
-            return ""
-        for template in document.templates.values():
-            if template.fields.get(field.name) is field:
-                return template.name
+        for template_name, fields in _list_declared_fields(document):
+            declared = fields.get(field.name)
+            # The profile's field may have another pattern than the document's: `ext:patternField`.
+            if declared is not None and declared.element is field.element:
+                return template_name
     return ""

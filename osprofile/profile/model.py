@@ -7,6 +7,7 @@ from, so that each part of it has a location (file:line:column).
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeVar, final
 
 from osprofile.errors import (
@@ -29,6 +30,7 @@ JSDL_NAMESPACE = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
 EXTENSION_NAMESPACE = "urn:osprofile:extension"
 PATTERN_ATTRIBUTE = EXTENSION_NAMESPACE + "}pattern"
 PATTERN_FIELD_ATTRIBUTE = EXTENSION_NAMESPACE + "}patternField"
+ABSENT_ATTRIBUTE = EXTENSION_NAMESPACE + "}absent"
 TYPE_ATTRIBUTE = EXTENSION_NAMESPACE + "}type"
 SOURCE_FILE_ATTRIBUTE = EXTENSION_NAMESPACE + "}src"
 
@@ -310,7 +312,17 @@ class Document(NamedTuple):
         return (self.element.source, *self.files)
 
 
-Entity = TypeVar("Entity", Template, Storage, Application, Field)
+def is_removal(element: Element) -> bool:
+    """Return whether a template, storage or application removes the inherited one (`ext:absent`)."""
+    return parse_boolean(element.attributes.get(ABSENT_ATTRIBUTE, "false"))
+
+
+def parse_boolean(text: str) -> bool:
+    """Return an xs:boolean; what is none is false."""
+    return text.strip() in {"true", "1"}
+
+
+Entity = TypeVar("Entity", Template, Storage, Application)
 
 
 @final
@@ -318,7 +330,7 @@ class Profile:
     """A resolved profile: a document with everything inherited through `extends` (OS Profile 0.3, 1).
 
     `documents` is the chain, the profile's own document first. An entity replaces the
-    inherited one of the same name as a whole; so does a global field.
+    inherited one of the same name as a whole, or removes it; so does a global field replace another.
     """
 
     __slots__ = (
@@ -340,7 +352,7 @@ class Profile:
         self.uspace_root = own.uspace_root
         self.delimiter = own.delimiter
         chain = self.documents[::-1]
-        global_fields = _merge_entities([d.global_fields for d in chain])
+        global_fields = {name: field for d in chain for name, field in d.global_fields.items()}
         self.global_fields: Mapping[str, Field] = _resolve_patterns(global_fields, global_fields)
         templates = _merge_entities([d.templates for d in chain])
         for name, template in templates.items():
@@ -359,8 +371,15 @@ class Profile:
         template = self.templates.get(name)
         if template is None:
             message = f"profile {self.name} has no template {quote_value(name)}"
-            raise TemplateNotFoundError(message, hint=suggest_names(name, self.templates))
+            raise TemplateNotFoundError(message, hint=self.explain_missing_template(name))
         return template
+
+    def explain_missing_template(self, name: str) -> str:
+        """Return the hint for a template that the profile lacks: where it was removed, or similar names."""
+        removed = next((d.templates[name] for d in self.documents if name in d.templates), None)
+        if removed is not None:
+            return f"the inherited one is removed at {removed.location}"
+        return suggest_names(name, self.templates)
 
     def find_field(self, template: Template, name: str) -> Field | None:
         """Return the declaration of a field in a template: its own, else the global one."""
@@ -401,7 +420,8 @@ class Profile:
         """Return the entities of inherited documents that this one overrides, nearest first."""
         attribute = {Template: "templates", Storage: "storages", Application: "applications"}[type(entity)]
         same_name = [getattr(d, attribute).get(entity.name) for d in self.documents]
-        return [e for e in same_name if e is not None and e.element is not entity.element]
+        inherited = takewhile(lambda e: not is_removal(e.element), filter(None, same_name))
+        return [e for e in inherited if e.element is not entity.element]
 
 
 def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
@@ -409,6 +429,8 @@ def _merge_entities(chain: Sequence[Mapping[str, Entity]]) -> dict[str, Entity]:
     merged: dict[str, Entity] = {}
     for entities in chain:
         merged.update(entities)
+        for name in [name for name, entity in entities.items() if is_removal(entity.element)]:
+            del merged[name]
     return merged
 
 

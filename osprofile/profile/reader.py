@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import InvalidProfileError, Problem, quote_value
 from osprofile.profile import schema, tree
 from osprofile.profile.model import (
+    ABSENT_ATTRIBUTE,
     FIELD_NAME_PATTERN,
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
@@ -28,6 +29,8 @@ from osprofile.profile.model import (
     Storage,
     Tag,
     Template,
+    is_removal,
+    parse_boolean,
 )
 from osprofile.profile.text_files import TextFileReader
 
@@ -84,6 +87,9 @@ class _DocumentReader:
         if "name" in root.attributes and not FILE_SAFE_NAME_PATTERN.fullmatch(name):
             message = f"profile name {quote_value(name)} is not allowed"
             self.report_invalid_attribute(root, "name", "OSP108", message, FILE_SAFE_NAME_HINT)
+        for element in root.children:
+            if element.name in {"Template", "Storage", "Application"}:
+                self.check_entity(element)
         templates = [self.read_template(e) for e in root.children if e.name == "Template"]
         unnamed = [t for t in templates if not t.name]
         for template in unnamed:
@@ -134,6 +140,26 @@ class _DocumentReader:
             fields=self.index_by_name("field", map(self.read_field, _list_children(element, "Field"))),
             element=element,
         )
+
+    def check_entity(self, element: Element) -> None:
+        """Report what is too much in an element that removes an inherited entity, or missing in another."""
+        if is_removal(element):
+            hint = "an element with ext:absent has a name, and at most a Description"
+            message = f"this {element.name} removes the inherited one, but has "
+            if not element.attributes.get("name"):
+                self.report_invalid_attribute(element, ABSENT_ATTRIBUTE, "OSP210", message + "no name", hint)
+            if "template" in element.attributes:
+                self.report_invalid_attribute(element, "template", "OSP210", message + "a template", hint)
+            extra = next((child for child in element.children if child.name != "Description"), None)
+            if extra is not None:
+                self.problems.append(Problem("OSP210", f"{message}<{extra.name}>", extra.location, hint))
+        elif element.name != "Template" and "template" not in element.attributes:
+            message = f"in <{element.name}>: missing required attribute 'template'"
+            self.problems.append(Problem(schema.SCHEMA_CODE, message, element.location))
+        elif element.name == "Application" and all(c.name == "Description" for c in element.children):
+            hint = "it needs ApplicationName and ApplicationVersion"
+            message = f"<{element.name}> ends too early"
+            self.problems.append(Problem(schema.SCHEMA_CODE, message, element.location, hint))
 
     def report_invocations(self, template: Template) -> None:
         for invocation in template.invocations.values():
@@ -188,7 +214,7 @@ class _DocumentReader:
             ),
             default=None if default is None else default.text,
             value=None if value is None else self.read_text(value).text,
-            settable=attributes.get("isSettable", "true").strip() in {"true", "1"},
+            settable=parse_boolean(attributes.get("isSettable", "true")),
             pattern_text=attributes.get(PATTERN_ATTRIBUTE),
             type=_parse_field_type(attributes.get(TYPE_ATTRIBUTE)),
             element=element,

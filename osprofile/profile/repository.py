@@ -22,6 +22,7 @@ from osprofile.profile.model import (
     PATTERN_FIELD_ATTRIBUTE,
     Document,
     Profile,
+    is_removal,
 )
 from osprofile.profile.reader import load_document
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
-    from osprofile.profile.model import Application, Storage
+    from osprofile.profile.model import Application, Storage, Template
 
 ENTRY_POINT_GROUP: Final = "osprofile.profiles"
 """Each entry point names a package whose directory has profiles (`mine = "site_profiles"`)."""
@@ -283,8 +284,30 @@ def read_profile_bytes(path: str) -> bytes:
 
 
 def find_reference_problems(profile: Profile) -> list[Problem]:
-    """Return the problems with what entities of a resolved profile name: templates, and fields for patterns."""
-    return [*_find_missing_templates(profile), *_find_missing_patterns(profile)]
+    """Return the problems with what a resolved profile refers to: templates, patterns, what it removes."""
+    return [
+        *_find_missing_templates(profile),
+        *_find_missing_patterns(profile),
+        *_find_needless_removals(profile),
+    ]
+
+
+def _find_needless_removals(profile: Profile) -> Iterator[Problem]:
+    """Yield a problem for each entity that removes what its document does not inherit."""
+    for kind in ("templates", "storages", "applications"):
+        inherited = dict[str, object]()
+        for document in reversed(profile.documents):
+            entities: Mapping[str, Template | Storage | Application] = getattr(document, kind)
+            absent = [entity for entity in entities.values() if is_removal(entity.element)]
+            for entity in absent:
+                if entity.name not in inherited:
+                    what = f"{type(entity).__name__.lower()} {quote_value(entity.name)}"
+                    message = f"profile {document.name} removes {what}, which it does not inherit"
+                    location = entity.element.locate_attribute("name")
+                    yield Problem("OSP210", message, location, suggest_names(entity.name, inherited))
+            inherited.update(entities)
+            for entity in absent:
+                del inherited[entity.name]
 
 
 def _find_missing_patterns(profile: Profile) -> Iterator[Problem]:
@@ -317,7 +340,7 @@ def _find_missing_templates(profile: Profile) -> list[Problem]:
             "OSP203",
             f"{type(e).__name__} {e.name} names template {e.template!r}, which profile {chain} does not have",
             e.element.locate_attribute("template"),
-            suggest_names(e.template, profile.templates),
+            profile.explain_missing_template(e.template),
         )
         for e in entities
         if e.template not in profile.templates

@@ -38,15 +38,15 @@ _NAMESPACE_PREFIXES: Final = {
 }
 _ALLOWED_ATTRIBUTES: Final = {
     "Profile": ("name", "extends"),
-    "Template": ("name",),
+    "Template": ("name", "ext:absent"),
     "Invocation": ("name",),
     "Body": ("ext:src",),
     "StaticScript": ("fileName", "arguments", "ext:src"),
     "Field": ("name", "isSettable", "ext:pattern", "ext:patternField", "ext:type"),
     "Tag": ("name",),
     "Value": ("ext:src",),
-    "Storage": ("name", "template"),
-    "Application": ("name", "template"),
+    "Storage": ("name", "template", "ext:absent"),
+    "Application": ("name", "template", "ext:absent"),
 }
 _CLARK_NAMESPACE: Final = r"\{([^}]*)\}"
 _EXPECTED_ELEMENTS: Final = r"Expected is (?:one of )?\( (.*) \)"

@@ -76,6 +76,10 @@ VALID = {
     ),
     "application of both": application("<osp:ApplicationName/><jsdl:ApplicationVersion/><osp:Description/>"),
     "hint for an editor": in_profile("", 'name="p" xsi:schemaLocation="urn:none nowhere.xsd"'),
+    "removals": in_profile(
+        '<idb:Template name="T" ext:absent="true"/><osp:Storage name="s" ext:absent="1"/>'
+        '<osp:Application name="a" ext:absent="true"><osp:Description/></osp:Application>'
+    ),
     "bare template": '<Template xmlns="http://gpe.intel.com/idb"/>',
 }
 
@@ -93,7 +97,6 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     "field without name": (field(""), NAMELESS),
     "tag without name": (in_field("<idb:Tag/>"), NAMELESS),
     "storage without name": (in_profile('<osp:Storage template="T"/>'), NAMELESS),
-    "storage without template": (in_profile('<osp:Storage name="s"/>'), ("required", "template")),
     "application without name": (
         application("<osp:ApplicationName/><osp:ApplicationVersion/>", 'template="T"'),
         NAMELESS,
@@ -167,6 +170,12 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
             ),
         }.items()
     },
+    "ext:absent on Field": (field('name="F" ext:absent="true"'), ("absent", "not allowed")),
+    "ext:absent yes": (in_profile('<idb:Template name="T" ext:absent="yes"/>'), ("absent", "yes")),
+    "ext:patternField on Tag": (
+        in_field('<idb:Tag name="a" ext:patternField="F"/>'),
+        ("patternField", "not allowed"),
+    ),
     "ext:type on Body": (in_invocation('<idb:Body ext:type="text"/>'), ("Body", "type")),
     # Values.
     "ext:type float": (field('name="F" ext:type="float"'), ("type", "float")),

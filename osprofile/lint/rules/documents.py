@@ -168,4 +168,11 @@ RULES: Final = (
         + "\n"
         + format_template("hold -n'<N/'/'\\\\''>'", format_field("N", "", ' ext:patternField="NUMBER"')),
     ),
+    Rule(
+        "OSP210", "error", "an ext:absent that removes nothing, or has more than a name",
+        "A template, storage or application with ext:absent removes the inherited one of its name, "
+        "and says nothing else but a Description.",
+        '<idb:Template name="LIST_NOODLES" ext:absent="true"/>',
+        '<idb:Template name="SIGNAL" ext:absent="true"><idb:Description>Not here.</idb:Description></idb:Template>',
+    ),
 )  # fmt: skip
