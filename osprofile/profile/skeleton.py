@@ -49,8 +49,8 @@ _EXAMPLE_APPLICATION: Final = """\
 def render_skeleton(name: str, parent: Profile) -> str:
     """Return the document of a new profile that extends another without changing anything.
 
-    Each settable global field of the parent is in a comment; the document stays valid if any of them
-    is uncommented. Raises `NotFoundError` for a name that is not allowed.
+    The global fields of the parent that a site may want to change are in comments; the document stays
+    valid if any of them is uncommented. Raises `NotFoundError` for a name that is not allowed.
     """
     if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
         message = f"profile name {quote_value(name)} is not allowed"
@@ -66,11 +66,16 @@ def _document_lines(name: str, parent: Profile) -> Iterator[str]:
     yield f"  <osp:UspaceRoot>{escape_text(parent.uspace_root)}</osp:UspaceRoot>"
     yield "  <!-- What joins the parts of a path. -->"
     yield f"  <osp:Delimiter>{escape_text(parent.delimiter)}</osp:Delimiter>"
-    fields = [f for f in parent.global_fields.values() if f.settable]
+    fields = [f for f in parent.global_fields.values() if _is_for_sites(f)]
     if fields:
         yield from _global_field_lines(fields)
     yield from _application_lines()
     yield "</osp:Profile>"
+
+
+def _is_for_sites(field: Field) -> bool:
+    """Return whether a site may want to change a field: a request may omit it, or it is empty."""
+    return field.default is not None if field.settable else "" in {field.default, field.value}
 
 
 def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
@@ -95,7 +100,7 @@ def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
 
 def _global_field_lines(fields: list[Field]) -> Iterator[str]:
     yield ""
-    yield "  <!-- The fields of all templates, as they are inherited: what a request may set. -->"
+    yield "  <!-- The fields of all templates, as they are inherited: what a request may set, and the site itself. -->"
     yield "  <idb:Template>"
     for field in fields:
         lines = [*format_fields([field])]
