@@ -12,18 +12,23 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError, quote_value, suggest_names
+from osprofile.javaregex.charset import CharSet
 from osprofile.jobs.script_output import find_id_form
 from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
 from osprofile.lint.declarations import find_regex_problem, list_declared_fields
+from osprofile.lint.id_forms import find_difference
 from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
+from osprofile.lint.value_sets import get_pattern_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from osprofile.errors import Problem
+    from osprofile.javaregex import Pattern
     from osprofile.lint.profile_view import ProfileView
     from osprofile.profile.model import Field, Template
+    from osprofile.source import SourceText
 
 
 @final
@@ -45,6 +50,8 @@ class EngineField:
         """Whether the field holds a regular expression."""
         return bool(self.required_groups or self.optional_groups)
 
+
+_NO_ID_CHARS: Final = CharSet.from_ranges((0, 0x20), (0x7F, 0x7F))
 
 ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "START": {"JOB_ID_PATTERN": EngineField(optional_groups=("id",))},
@@ -88,6 +95,35 @@ def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
                 yield from _check_field(field, expected)
             elif expected.must_exist and not (field_name == "STATUS_PATTERN" and _has_id_form(view)):
                 yield _make_missing_problem(template, field_name, expected)
+
+
+def check_id_forms(view: ProfileView) -> Iterator[Problem]:
+    """Check a JOB_ID_PATTERN that is the form of an id alone: scripts give it to grep."""
+    fields = view.profile.global_fields
+    start = view.profile.templates.get("START")
+    own = start.fields.get("JOB_ID_PATTERN") if start is not None else None
+    is_named = any(f.pattern_field == "JOB_ID_PATTERN" for _, f in list_declared_fields(view))
+    for field, is_form in ((own, False), (fields.get("JOB_ID_PATTERN"), is_named)):
+        source = field.value_source if field is not None else None
+        if source is None or find_regex_problem("", source):
+            continue
+        pattern = javaregex.compile(source.text)
+        if is_form or "id" not in pattern.group_names:
+            yield from _check_id_form(source, pattern)
+
+
+def _check_id_form(source: SourceText, pattern: Pattern) -> Iterator[Problem]:
+    hint = (
+        r"use characters, \ before special ones, [...] without \, (...), |, *, +, ? and {n,m}: [0-9] for \d"
+    )
+    offset = find_difference(source.text)
+    if offset is not None:
+        message = f"JOB_ID_PATTERN has {quote_value(source.text[offset : offset + 8])}, which grep -E reads differently"
+        yield make_problem("OSP407", message, source.get_location(offset), hint)
+    elif pattern.min_length == 0 or get_pattern_values(source.text).chars.intersects(_NO_ID_CHARS):
+        message = "JOB_ID_PATTERN allows an id that is empty, or has a blank or a line end"
+        hint = "an id is one word: list its characters, as in [A-Za-z0-9._-]+"
+        yield make_problem("OSP407", message, source.get_location(), hint)
 
 
 def _has_id_form(view: ProfileView) -> bool:

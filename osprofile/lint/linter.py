@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import InvalidProfileError, Problem, ProfileNotFoundError
 from osprofile.lint.declarations import check_declarations
-from osprofile.lint.engine_fields import check_engine_fields
+from osprofile.lint.engine_fields import check_engine_fields, check_id_forms
+from osprofile.lint.inheritance import check_inheritance
 from osprofile.lint.profile_view import ProfileView
 from osprofile.lint.replacements import check_replacements, find_unused_fields
 from osprofile.lint.requirements import check_requirements, check_static_scripts
@@ -41,7 +42,8 @@ _DOCUMENT_RULES: Final = (check_declarations, check_characters)
 
 _PROFILE_RULES: Final = (
     *_DOCUMENT_RULES, check_replacements, find_unused_fields, check_requirements,
-    check_static_scripts, check_shared_fields, check_engine_fields, check_scripts,
+    check_static_scripts, check_shared_fields, check_engine_fields, check_id_forms,
+    check_inheritance, check_scripts,
 )  # fmt: skip
 
 

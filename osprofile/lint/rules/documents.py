@@ -25,6 +25,11 @@ _STATE_FIELD: Final = (
     '<idb:Field name="STATE" isSettable="false"><idb:Tag name="R">RUNNING</idb:Tag></idb:Field>'
 )
 _STATUS_FIELDS: Final = (format_fixed_field("STATUS_PATTERN", r"(?<id>\d+) (?<state>\w)"), _STATE_FIELD)
+_OWN_IDS: Final = format_global_fields(format_fixed_field("JOB_ID_PATTERN", "[1-9][0-9]*"))
+_JOB_TEMPLATES: Final = (
+    format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, _STATE_FIELD),
+    *(format_template(f"q{name.lower()}", name=name) for name in ("HOLD", "RESUME", "ABORT")),
+)
 
 RULES: Final = (
     Rule(
@@ -174,5 +179,13 @@ RULES: Final = (
         "and says nothing else but a Description.",
         '<idb:Template name="LIST_NOODLES" ext:absent="true"/>',
         '<idb:Template name="SIGNAL" ext:absent="true"><idb:Description>Not here.</idb:Description></idb:Template>',
+    ),
+    Rule(
+        "OSP211", "warning", "an inherited script of another batch system",
+        "A profile that declares the global field JOB_ID_PATTERN describes a batch system. The "
+        "scripts about jobs and the machine that it inherits from a profile beyond it (HOLD, SIGNAL, "
+        "LIST_NODES, ...) are for another batch system: define them, or remove them by ext:absent.",
+        "\n".join([_OWN_IDS, *_JOB_TEMPLATES]),
+        "\n".join([_OWN_IDS, *_JOB_TEMPLATES, '<idb:Template name="SIGNAL" ext:absent="true"/>']),
     ),
 )  # fmt: skip

@@ -47,6 +47,11 @@ _ENTRY_PATTERN: Final = r"(?<type>.)(?<mode>\S+) (?<size>\d+) (?<mtime>\d+) (?<n
 
 _SSH_BODY = "ssh -- '<SSH:HOST/'/'\\\\''>' sh -s"
 
+
+def _format_start_template(id_pattern: str) -> str:
+    return format_template("submit", format_fixed_field("JOB_ID_PATTERN", id_pattern), name="START")
+
+
 RULES: Final = (
     Rule(
         "OSP301", "error", "a replacement of an undeclared field",
@@ -162,16 +167,17 @@ RULES: Final = (
     ),
     Rule(
         "OSP402", "error", "a pattern without a group that the engine reads",
-        "JOB_ID_PATTERN needs the group id; STATUS_PATTERN id and state; NODE_PATTERN and "
-        "QUEUE_PATTERN name and state; ENTRY_PATTERN type, mode, size, mtime and name.",
+        "STATUS_PATTERN needs the groups id and state; NODE_PATTERN and QUEUE_PATTERN name and state; "
+        "ENTRY_PATTERN type, mode, size, mtime and name; EVENT_ID_PATTERN id.",
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN.replace("(?<mode>", "("))),
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN)),
     ),
     Rule(
         "OSP403", "error", "a field that the engine reads is missing",
-        "The engine reads what the scripts print by JOB_ID_PATTERN of START, STATUS_PATTERN and STATE "
-        "of GET_JOB_STATUS, ENTRY_PATTERN of LIST, NODE_PATTERN and NODE_STATE of LIST_NODES, "
-        "QUEUE_PATTERN and QUEUE_STATE of LIST_QUEUES. Patterns have fixed Values, states have tags.",
+        "The engine reads what the scripts print by JOB_ID_PATTERN, STATUS_PATTERN and STATE of "
+        "GET_JOB_STATUS, ENTRY_PATTERN of LIST, NODE_PATTERN and NODE_STATE of LIST_NODES, "
+        "QUEUE_PATTERN and QUEUE_STATE of LIST_QUEUES. Patterns have fixed Values, states have tags. "
+        "STATUS_PATTERN is not needed if JOB_ID_PATTERN is the form of an id alone.",
         _format_list_template(),
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN)),
     ),
@@ -196,6 +202,13 @@ RULES: Final = (
         "TIME_LIMIT is a fixed field of a template, or a global one: a script that takes longer is killed.",
         format_template("hold", format_fixed_field("TIME_LIMIT", "1m")),
         format_template("hold", format_fixed_field("TIME_LIMIT", "60")),
+    ),
+    Rule(
+        "OSP407", "error", "the form of an id that grep reads differently from Java",
+        "JOB_ID_PATTERN without a group id is the form of an id alone. The engine uses it as a Java "
+        "regular expression, and scripts in grep -Ex: write what both read alike. An id is one word.",
+        _format_start_template(r"\d+"),
+        _format_start_template("[0-9]+"),
     ),
     Rule(
         "OSP501", "error", "a static script without the template BIN",

@@ -9,6 +9,7 @@ from osprofile.lint.rules.rule import (
     format_bin_template,
     format_field,
     format_fixed_field,
+    format_profile,
     format_template,
 )
 
@@ -186,5 +187,14 @@ RULES: Final = (
         "FROM that matches every value: (?s)^(.+)\\z.",
         _format_prologue("#!/bin/sh\n<QUEUE/^([a-z]+)$/#PBS -q $1>\n{\n", _format_queue_field(_SAFE_PATTERN)),
         _format_prologue("#!/bin/sh\n<QUEUE/(?s)^(.+)\\z/#PBS -q $1>\n{\n", _format_queue_field(_SAFE_PATTERN)),
+    ),
+    Rule(
+        "OSP627", "warning", "a copied JOB_PROLOGUE where JOB_DIRECTIVES is inherited",
+        "In a profile with JOB_DIRECTIVES, JOB_PROLOGUE only prepares the job. A copy of it misses later "
+        "changes: write directives in JOB_DIRECTIVES and shell lines in SITE_SETUP, and delete the copy.",
+        format_profile(format_template("{\n", name="JOB_PROLOGUE"), 'name="example" extends="directives"'),
+        format_profile(
+            format_template("#!/bin/sh\n#PBS -V\n", name="JOB_DIRECTIVES"), 'name="example" extends="directives"'
+        ),
     ),
 )  # fmt: skip
