@@ -15,4 +15,6 @@ if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
   rm -f .gpe_submitting .gpe_found
 fi
 [ -s .gpe_job_id ] || exit 0
-read -r gpe_id < .gpe_job_id && mkdir -p -- "$gpe_jobs" && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id" && printf '%s\n' "$gpe_id"
+read -r gpe_id < .gpe_job_id || exit 1
+mkdir -p -- "$gpe_jobs" && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id"
+printf '%s\n' "$gpe_id"

@@ -1,4 +1,6 @@
 #!/bin/sh
+<OPTIONS/(?s)^(.+)\z/# $1>
+<EXTRA_DIRECTIVES>
 <SH_PROCESSES>
 gpe_stat "$$"
 gpe_boot=00000000
