@@ -21,6 +21,8 @@ MAX_LINKS: Final = 12
 """Links to fields in one cell, so that a table stays readable."""
 MAX_INLINE_LENGTH: Final = 80
 """Characters of a fixed value that is shown in its row; longer values and lines are folded."""
+MAX_INLINE_TAGS: Final = 6
+"""Tags of a fixed field that are shown in its row; a longer list is folded."""
 
 
 def render_page(page: Page, *, version: str = "") -> str:
@@ -183,7 +185,7 @@ def _build_directives(directives: Sequence[Directive]) -> Iterable[Node]:
         "p",
         "The lines of the job script that the batch system reads. ",
         make_node("code", "<NAME>"),
-        " is the value of that field; without one, the line is empty.",
+        " is the value of that field; without a value, there is no such line.",
     )
     rows = [
         (
@@ -307,7 +309,10 @@ def _build_supplied_cells(supplied: Supplied) -> list[Node]:
 
 def _build_value(supplied: Supplied) -> list[Node | str]:
     if supplied.tags and supplied.value is None:
-        return [fields.build_tag_list(supplied.tags)]
+        tags = fields.build_tag_list(supplied.tags)
+        if len(supplied.tags) <= MAX_INLINE_TAGS:
+            return [tags]
+        return [make_node("details", make_node("summary", pluralize(len(supplied.tags), "word")), tags)]
     if supplied.value is None:
         return ["by the context" if supplied.source == "context" else "by the engine"]
     if "\n" not in supplied.value and len(supplied.value) <= MAX_INLINE_LENGTH:
