@@ -36,7 +36,7 @@ class TextFileReader:
     def __init__(self, folder: str | None) -> None:
         self.sources: list[Source] = []
         self._folder = folder
-        self._real_folder: str | None = None
+        self._real_folders: dict[str, str] = {}
         self._remaining_size = tree.MAX_BYTES
 
     def load_text(self, element: Element) -> None:
@@ -82,13 +82,20 @@ class TextFileReader:
 
     def _resolve_path(self, element: Element, path: str) -> str:
         """Return the path of a file without links; refuse one that is not in the document's folder."""
-        if self._real_folder is None:
-            self._real_folder = paths.realpath(self._folder or paths.curdir)
-        real_path = paths.realpath(path)
-        if paths.commonpath([self._real_folder, real_path]) != self._real_folder:
+        if paths.islink(path):
+            real_path = paths.realpath(path)
+        else:
+            real_path = paths.join(self._resolve_folder(paths.dirname(path)), paths.basename(path))
+        if not real_path.startswith(paths.join(self._resolve_folder(self._folder or ""), "")):
             message = f"{path} is a link out of the profile's folder, to {real_path}"
             _raise_problem(element, message, "put the file itself there, or link the whole folder")
         return real_path
+
+    def _resolve_folder(self, folder: str) -> str:
+        """Return a folder's path without links: once for all files in it, since it takes long."""
+        if folder not in self._real_folders:
+            self._real_folders[folder] = paths.realpath(folder)
+        return self._real_folders[folder]
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
