@@ -67,8 +67,12 @@ def _load_plan(params: Mapping[str, Any]) -> Plan:
 
 
 def suggest_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
-    """Return the ids of the recorded jobs that have not ended."""
+    """Return the ids of the recorded jobs that have not ended.
+
+    The shell inserts them as they are: an id with a `;` would be two commands, and is left out.
+    """
     import os.path
+    import re
 
     from osprofile.jobs.store import Store, default_store_path
 
@@ -76,6 +80,7 @@ def suggest_jobs(params: Mapping[str, Any]) -> list[Suggestion]:
     if not os.path.exists(path):
         return []
     records = [r for r in Store(path).list_all_jobs() if r.is_submitted and not r.status.state.is_terminal]
+    records = [r for r in records if re.fullmatch(r"[A-Za-z0-9\[\]_.:+=,@%/-]+", r.status.job_id)]
     return [(r.status.job_id, " ".join(filter(None, (r.name, r.target)))) for r in records]
 
 

@@ -69,7 +69,7 @@ CASES = [
         "unused global",
         "<idb:Template>"
         + format_field("N", "", INT)
-        + format_fixed_field("JOB_ID_PATTERN", "(?<id>.)")
+        + format_fixed_field("STATUS_PATTERN", "(?<id>.)(?<state>.)")
         + "</idb:Template>",
         [("OSP302", 1, 32)],
     ),

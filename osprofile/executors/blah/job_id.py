@@ -19,7 +19,7 @@ PROFILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 
 _JOB_ID: Final = re.compile(
     r"(?P<grid_type>[A-Za-z0-9][A-Za-z0-9_.-]*)/(?P<date>[0-9]{8})/"
-    r"(?P<native_id>[A-Za-z0-9][A-Za-z0-9\[\]_.:+=,~#-]*)"
+    r"(?P<native_id>[A-Za-z0-9][A-Za-z0-9\[\]_.:;+=,~#-]*)"
     r"(?:@(?P<cluster>[A-Za-z0-9][A-Za-z0-9_.-]*))?\Z"
 )
 
