@@ -132,3 +132,53 @@ def test_a_resolved_profile_in_memory(site: ProfileDirectory) -> None:
     repository = Repository([site.directory], use_standard_path=False)
     resolved = repository.load("parent")
     assert [p.code for p in lint_profile(resolved)] == ["OSP204", "OSP207", "OSP301"]
+
+
+def test_scripts_of_another_batch_system(site: ProfileDirectory) -> None:
+    ids = "<idb:Template>" + format_fixed_field("JOB_ID_PATTERN", "[0-9]+") + "</idb:Template>"
+    site.write(
+        "linux", ids + format_template("nodes", name="LIST_NODES") + format_template("sig", name="SIGNAL")
+    )
+    site.write("pbs", ids + format_template("qsig", name="SIGNAL"), "linux")
+    site.write("torque", format_template("pbsnodes", name="LIST_QUEUES"), "pbs")
+    site.write("site", '<idb:Template name="LIST_NODES" ext:absent="true"/>', "torque")
+    site.write("other", ids + '<idb:Template name="LIST_NODES" ext:absent="true"/>', "torque")
+    assert site.lint("linux") == []
+    assert site.lint("pbs") == ["OSP211 pbs:1"]  # LIST_NODES
+    assert site.lint("torque") == []  # told of pbs
+    assert site.lint("site") == []
+    assert site.lint("other") == ["OSP211 other:1", "OSP211 other:1"]  # SIGNAL and LIST_QUEUES
+
+
+def test_a_copied_prologue(site: ProfileDirectory) -> None:
+    prologue = format_template("{\n", name="JOB_PROLOGUE")
+    site.write("linux", format_template("#!/bin/sh\n", name="JOB_DIRECTIVES") + prologue)
+    site.write("pbs", format_template("#!/bin/sh\n#PBS -V\n", name="JOB_DIRECTIVES"), "linux")
+    site.write("site", prologue, "pbs")
+    site.write("user", "", "site")
+    site.write("old", '<idb:Template name="JOB_DIRECTIVES" ext:absent="true"/>', "pbs")
+    site.write("copy", prologue, "old")
+    assert [site.lint(name) for name in ("linux", "pbs", "user", "old", "copy")] == [[], [], [], [], []]
+    assert site.lint("site") == ["OSP627 site:1"]
+
+
+def test_directives_have_their_prefix(site: ProfileDirectory) -> None:
+    prefix, other = (
+        format_fixed_field("DIRECTIVE_PREFIX", "#PBS"),
+        format_fixed_field("DIRECTIVE_PREFIX", "#Q"),
+    )
+    directives = format_template("#!/bin/sh\nx\n#PBS -V\n", prefix, name="JOB_DIRECTIVES")
+    site.write("both", directives + format_template("{\n#Q a\n", other, name="JOB_PROLOGUE"))
+    site.write(
+        "late",
+        format_template("#!/bin/sh\nx\n", name="JOB_DIRECTIVES")
+        + format_template("#Q a\n", other, name="JOB_PROLOGUE"),
+    )
+    site.write(
+        "shebang",
+        format_template("\n#!/bin/sh\n", name="JOB_DIRECTIVES")
+        + format_template("\n#!/bin/sh\n", name="JOB_PROLOGUE"),
+    )
+    assert site.lint("both") == ["OSP623 both:4", "OSP304 both:11"]  # one prefix, that of JOB_DIRECTIVES
+    assert site.lint("late") == ["OSP623 late:6"]
+    assert site.lint("shebang") == ["OSP625 shebang:3"]
