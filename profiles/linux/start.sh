@@ -5,7 +5,7 @@ mkdir -p -- "$gpe_d" "$gpe_jobs" && cd -- "$gpe_d" || exit 1
 # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its path leads through.
 gpe_unsafe=$(LC_ALL=C namei -mo -- "$gpe_d" | awk -v me="$(id -un)" '
 NR > 1 { line = $0; owner = $2; open = $1 ~ /^[^l]....w|^[^l].......w/; bad = $2 != me && $2 != "root" || open && $1 !~ /[tT]$/; if (bad) print }
-END { if (NR < 2 || !bad && (open || owner != me)) print line }')
+END { if (NR < 2) print "(unknown: namei failed)"; else if (!bad && (open || owner != me)) print line }')
 [ -z "$gpe_unsafe" ] || { printf 'START: %s is not a safe directory for a job, because others can change this: %s\n' "$gpe_d" "$gpe_unsafe" >&2; exit 1; }
 if [ ! -s .gpe_job_id ]; then
   printf '%s\n' "$gpe_job" > ".gpe_job.$$" || exit 1
@@ -22,7 +22,7 @@ tail -n 1 .gpe_answer | LC_ALL=C grep -Ex -e "$gpe_pattern" > .gpe_started ||
 # The first to write the id decides: this, or the job itself.
 ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_started .gpe_job_id || exit 75
 rm -f .gpe_submitting .gpe_started .gpe_answer
-' sh ".gpe_job.$$" "$gpe_umask" "$gpe_id_pattern" "$@" < /dev/null
+' sh ".gpe_job.$$" "$gpe_umask" "$gpe_id_pattern" "$@" < /dev/null 3>&- # flock opens 3, as linux expects
   gpe_rc=$?
   [ ! -s .gpe_error ] || cat .gpe_error >&2
   if [ ! -s .gpe_job_id ]; then

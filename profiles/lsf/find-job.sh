@@ -1,6 +1,6 @@
 gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>'
 gpe_find() {
-  gpe_text=$(LC_ALL=C bjobs -a -noheader -o "jobid sub_cwd delimiter='|'" 2>&1) || case $gpe_text in *'job found'*) ;; *) printf '%s\n' "$gpe_text" >&2; return 1 ;; esac
+  gpe_text=$(LC_ALL=C bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1) || case $gpe_text in *'job found'*) ;; *) printf '%s\n' "$gpe_text" >&2; return 1 ;; esac
   printf '%s\n' "$gpe_text" | GPE_D=$PWD GPE_P=$(pwd -P) awk '
 { at = index($0, "|"); id = substr($0, 1, at - 1); d = substr($0, at + 1) }
 sub(/^\$HOME/, "", d) { d = ENVIRON["HOME"] d }

@@ -1,7 +1,7 @@
 gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>'
 gpe_find() {
   unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
-  gpe_jobs=$(squeue -h -t all -u "$(id -u)" -o '%A|%Z') || return
+  gpe_jobs=$(squeue -h -u "$(id -u)" -o '%A|%Z') || return
   printf '%s\n' "$gpe_jobs" | while IFS='|' read -r gpe_id gpe_workdir; do
     case $gpe_workdir in "$PWD" | "$(pwd -P)") printf '%s\n' "$gpe_id"; break ;; esac
   done

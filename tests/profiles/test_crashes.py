@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from tests.profiles.conftest import Target
 
-PROGRAMS = ["cat", "find", "flock", "grep", "id", "ln", "mkdir", "mv", "rm", "setsid", "sleep"]
+PROGRAMS = [
+    *("awk", "cat", "flock", "grep", "id", "ln", "mkdir", "mv", "namei", "rm", "sed", "setsid"),
+    *("tail", "tee", "xargs"),
+]
 SHIM = """#!/bin/sh
 echo x >> "$SHIMS/count"
 n=$(/usr/bin/wc -l < "$SHIMS/count")
@@ -84,7 +87,7 @@ def test_linux(target_of: Callable[..., Target], shims: Path, when: str) -> None
         directory = cut_off(linux, shims, step, when)
         if directory is None:
             break
-        job = linux.start(directory, **FIELDS)
+        job = linux.start_found(directory, **FIELDS)
         status = job.wait()
         log = directory / "log"
         runs = log.read_text() if log.exists() else ""
@@ -118,15 +121,17 @@ def commands(tmp_path: Path) -> Path:
     return directory
 
 
-def cut_before(target: Target, commands: Path, step: int) -> tuple[Path, int]:
-    """Run START, killed before that command; give its directory, and the commands it came to."""
-    directory = target.directory()
+def cut_before(
+    target: Target, commands: Path, step: int, template: str = "START", directory: Path | None = None
+) -> tuple[Path, int]:
+    """Run START or FIND_JOB, killed before that command; give the directory, and the commands it came to."""
+    directory = directory or target.directory()
     count = commands / "count"
     count.write_text("")
     target.path.insert(0, commands)
     before = dict(target.environment)
     target.environment |= {"SHIMS": str(commands), "KILL_AT": str(step), "BASH_ENV": str(commands / "steps")}
-    target.run("START", directory=directory, **FIELDS)
+    target.run(template, directory=directory, **(FIELDS if template == "START" else {}))
     target.path.remove(commands)
     target.environment.clear()
     target.environment.update(before)
@@ -139,11 +144,11 @@ def test_linux_before_each_command(target_of: Callable[..., Target], commands: P
     linux = target_of("linux")
     for step in range(first, LAST_COMMAND, EVERY):
         directory, came = cut_before(linux, commands, step)
-        job = linux.start(directory, **FIELDS)
+        job = linux.start_found(directory, **FIELDS)
         assert (job.wait().word, job.read("log")) == ("exited", "run\n"), step
         if came < step:
             break
-    assert 50 < step < LAST_COMMAND - EVERY
+    assert 30 < step < LAST_COMMAND - EVERY
 
 
 @pytest.mark.parametrize("first", range(1, EVERY + 1))
@@ -158,11 +163,32 @@ def test_pbs_before_each_command(
         check(pbs, server, directory)
         if came < step:
             break
-    assert 50 < step < LAST_COMMAND - EVERY
+    assert 30 < step < LAST_COMMAND - EVERY
+
+
+@pytest.mark.parametrize("taken", [False, True])
+@pytest.mark.parametrize("shell", ["bash"], indirect=True)
+def test_find_job_before_each_command(
+    target_of: Callable[..., Target], commands: Path, tmp_path: Path, taken: bool
+) -> None:
+    """A submission was cut off, after or before PBS had the job; then FIND_JOB is cut off, too."""
+    pbs = target_of("pbs", OPENPBS)
+    server = Server(tmp_path / "server", pbs)
+    for step in range(1, LAST_COMMAND):
+        job = pbs.start(**FIELDS)
+        (job.directory / ".gpe_job_id").unlink()
+        (job.directory / ".gpe_submitting").touch()
+        if not taken:
+            shutil.rmtree(server.job(job))
+        _, came = cut_before(pbs, commands, step, "FIND_JOB", job.directory)
+        check(pbs, server, job.directory)
+        if came < step:
+            break
+    assert 10 < step < LAST_COMMAND - 1
 
 
 def check(pbs: Target, server: Server, directory: Path) -> None:
-    job = pbs.start(directory, **FIELDS)
+    job = pbs.start_found(directory, **FIELDS)
     assert [*(server.directory / "jobs").iterdir()] == [server.job(job)]
     assert server.run(job) == 0
     assert job.read("log") == "run\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import exports, quoted
+from tests.profiles.conftest import CUT, exports, quoted
 from tests.profiles.test_words import Commands, leave, user, words
 
 if TYPE_CHECKING:
@@ -148,7 +148,10 @@ def test_a_failed_submission_keeps_bsubs_words_and_exit_code(
     done = lsf.run("START", directory=directory)
     assert (done.returncode, done.stdout) == (255, "")
     assert stderr in done.stderr
+    assert stdout in done.stderr
     commands.bsub(SUBMITTED)
+    assert lsf.run("START", directory=directory).returncode == CUT
+    assert lsf.find(directory) == ""
     assert lsf.start(directory).id == "7"
 
 
@@ -156,7 +159,7 @@ def test_a_failed_submission_keeps_bsubs_words_and_exit_code(
 def test_an_answer_without_an_id_may_be_a_job(lsf: Target, commands: Lsf, answer: str) -> None:
     commands.bsub(answer)
     done = lsf.run("START")
-    assert (done.returncode, done.stdout) == (75, "")
+    assert (done.returncode, done.stdout) == (CUT, "")
     assert "without a job id" in done.stderr
 
 
@@ -165,12 +168,23 @@ def test_a_job_whose_answer_was_lost_is_found_again(lsf: Target, commands: Lsf) 
     directory.mkdir(mode=0o700)
     (directory / ".gpe_submitting").touch()
     commands.set("bjobs", f"5|/else/where\n6|{directory}x\n8|$HOME/it's $(id) |\n9|{directory}\n")
+    assert lsf.find(directory) == "8"
     assert lsf.start(directory).id == "8"
     assert not (commands.directory / "bsub.script").exists()
 
 
+def test_a_refused_submission_is_no_older_job_of_that_directory(lsf: Target, commands: Lsf) -> None:
+    directory = lsf.directory()
+    commands.bsub("", "normal: No such queue. Job not submitted.\n", 255)
+    (commands.directory / "bjobs").write_text(
+        f"#!/bin/sh\ncase $* in *-a*) echo '7|{directory}' ;; *) echo 'No unfinished job found' >&2; exit 255 ;; esac\n"
+    )
+    assert lsf.run("START", directory=directory).returncode == 255
+    assert lsf.find(directory) == ""
+
+
 def test_a_value_is_no_directive(lsf: Target, commands: Lsf) -> None:
-    value = "a\n#BSUB -q x\n#BSUB\n#$ -q x\r\n"
+    value = "a\n #BSUB -q x\n#bsub\n#\n"
     job = lsf.start(
         EXECUTABLE="/bin/sh",
         ARGUMENTS=quoted("-c", 'printf "%s|" "$1" "$X" > got', "sh", value),
@@ -190,9 +204,9 @@ BJOBS = {
     "4|-|DONE|-|hostA|-": ("DONE", "DONE", 0, None),
     "5|-|EXIT|3|hostA|-": ("EXIT/exit", "DONE", 3, None),
     "6|-|EXIT|127|hostA|-": ("EXIT/exit", "DONE", 127, None),
-    "7|-|EXIT|137|hostA|-": ("EXIT", "FAILED", 137, 9),
+    "7|-|EXIT|137|hostA|-": ("EXIT", "FAILED", None, 9),
     "8|-|EXIT|137|hostA|TERM_EXTERNAL_SIGNAL: job killed by a signal external to LSF":
-        ("EXIT", "FAILED", 137, 9),
+        ("EXIT", "FAILED", None, 9),
     "9|-|EXIT|140|hostA|TERM_RUNLIMIT: job killed after reaching LSF run time limit":
         ("EXIT/TERM_RUNLIMIT", "FAILED/LIMIT", None, None),
     "10|-|EXIT|1|hostA|TERM_MEMLIMIT: job killed after reaching LSF memory usage limit":
@@ -298,9 +312,9 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
     [
         (DONE, {}, ("DONE", "DONE", 0, None)),
         (EXITED.format(3), {}, ("EXIT/exit", "DONE", 3, None)),
-        (EXITED.format(143), {}, ("EXIT", "FAILED", 143, 15)),
-        (SIGNAL, {}, ("EXIT", "FAILED", 137, 9)),
-        (SIGNAL.replace("by signal", "by LSF signal"), {}, ("EXIT", "FAILED", 137, 9)),
+        (EXITED.format(143), {}, ("EXIT", "FAILED", None, 15)),
+        (SIGNAL, {}, ("EXIT", "FAILED", None, 9)),
+        (SIGNAL.replace("by signal", "by LSF signal"), {}, ("EXIT", "FAILED", None, 9)),
         (EXITED.format(1) + "\n" + MEMLIMIT, {}, ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None)),
         (
             SIGNAL + f"Thu Mar 13 17:32:06: Completed <exit>; {OWNER}.\n",
@@ -313,7 +327,7 @@ SIGNAL = "Thu Mar 13 17:32:06: Exited by signal 9. The CPU time used is 0.1 seco
         # what the job left counts, but for a signal that may have been a limit
         (EXITED.format(3), {"exit_status": "7\n"}, ("exited", "DONE", 7, None)),
         (SIGNAL + MEMLIMIT, {"exit_status": "137\n"}, ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None)),
-        ("", {"exit_status": "143\n"}, ("killed", "FAILED", 143, 15)),
+        ("", {"exit_status": "143\n"}, ("exited", "FAILED", None, 15)),
         ("", {"removed": "\n"}, ("removed", "REMOVED", None, None)),
     ],
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.profiles.conftest import exports, quoted
+from tests.profiles.conftest import CUT, exports, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +119,8 @@ def test_a_job_from_start_to_end(pbs: Target, server: Server) -> None:
     assert job.id == "1.pbs0"
     options = ["-N", "gpe_job", "-f", "-j", "oe", "-o", "/dev/null", "-W", server.options(job)[-1]]
     assert server.options(job) == options
-    assert server.args(job)[-2:] == [str(job.directory), ".gpe_job"]
+    assert server.args(job)[len(options)] == "--"
+    assert server.args(job)[-1] == str(job.directory)
     assert job.status().state == "QUEUED"
     assert server.run(job) == 7
     assert job.read("stdout") == "1.pbs0\n"
@@ -146,7 +147,7 @@ def test_directives_of_a_site_are_read_as_pbs_reads_them(pbs: Target, server: Se
     ]
     server.set(pbs.start(directory), state=None)
     odd = pbs.sh(script.replace("#PBS -N gpe_job", '#PBS -N "a').replace("/job1", "/job2"))
-    assert "directives" in odd.stderr
+    assert "unmatched double quote" in odd.stderr
     assert (odd.returncode, odd.stdout) == (1, "")
     assert len([*(server.directory / "jobs").iterdir()]) == 1
 
@@ -180,7 +181,7 @@ def test_a_job_whose_directory_is_not_there_ends_by_a_signal(pbs: Target, server
         job = pbs.start()
         (job.directory / gone).resolve().rename(pbs.home / f"{job.id}-moved")
         assert server.run(job) == 256 + 9
-        assert outcome(job.status()) == ("F", "FAILED", None, 9)
+        assert outcome(job.status()) == ("F/93", "FAILED", None, 9)
 
 
 def test_all_nodes_of_a_job_are_told_once(pbs: Target, server: Server) -> None:
@@ -221,6 +222,7 @@ def test_a_failed_submission_says_what_pbs_says_and_can_be_repeated(pbs: Target,
     done = pbs.run("START", directory=directory)
     assert (done.returncode, done.stdout, done.stderr) == (170, "", "qsub: Unknown queue\n")
     (server.directory / "qsub.says").unlink()
+    assert pbs.find(directory) == ""
     job = pbs.start(directory)
     assert pbs.start(directory) == job
 
@@ -229,7 +231,7 @@ def test_an_answer_without_an_id_may_be_a_job(pbs: Target, server: Server) -> No
     server.write("qsub.says", "a message of the day")
     server.write("qsub.exits", 0)
     done = pbs.run("START")
-    assert (done.returncode, done.stdout) == (75, "")
+    assert (done.returncode, done.stdout) == (CUT, "")
     assert "without a job id" in done.stderr
 
 
@@ -256,8 +258,8 @@ def test_starts_at_the_same_time_submit_one_job(pbs: Target, server: Server) -> 
         ({"state": "M"}, ("M", "UNKNOWN", None, None)),
         ({"state": "F", "substate": 92, "exit": 0}, ("F/92", "DONE", 0, None)),
         ({"state": "F", "substate": 93, "exit": 255}, ("F/93", "DONE", 255, None)),
-        ({"state": "F", "substate": 93, "exit": 137}, ("F", "FAILED", 137, 9)),
-        ({"state": "F", "substate": 93, "exit": 271}, ("F", "FAILED", None, 15)),
+        ({"state": "F", "substate": 93, "exit": 137}, ("F/93", "FAILED", None, 9)),
+        ({"state": "F", "substate": 93, "exit": 271}, ("F/93", "FAILED", None, 15)),
         ({"state": "F", "substate": 93, "exit": -29}, ("F/-29", "FAILED/LIMIT", None, None)),
         ({"state": "F", "substate": 91, "exit": 271}, ("F/91", "REMOVED", None, None)),
         ({"state": "F", "substate": 91}, ("F/91", "REMOVED", None, None)),
@@ -307,6 +309,8 @@ def test_a_start_whose_answer_was_lost_finds_its_job(pbs: Target, server: Server
     (directory / ".gpe_job_id").unlink()
     (directory / ".gpe_submitting").touch()
     server.qstats()
+    assert pbs.run("START", directory=directory).returncode == CUT
+    assert pbs.find(directory) == job.id
     assert pbs.start(directory) == job
     assert all(call.endswith(f" {job.id}") for call in server.qstats())
     assert len([*(server.directory / "jobs").iterdir()]) == 3
@@ -319,6 +323,7 @@ def test_a_refused_start_is_no_older_job_of_that_directory(pbs: Target, server: 
     server.write("qsub.says", "qsub: Unknown queue")
     server.write("qsub.exits", 170)
     assert pbs.run("START", directory=job.directory).returncode == 170
+    assert pbs.find(job.directory) == ""
 
 
 def test_no_jobs_are_an_empty_list(pbs: Target, server: Server) -> None:
@@ -435,14 +440,18 @@ def test_a_job_that_pbs_has_forgotten_tells_by_its_directory(
     assert "Unknown Job Id" in pbs.fails("GET_JOB_STATUS", JOB_ID=vanished.id)
 
 
-def test_a_start_that_cannot_ask_for_its_job_submits_none(pbs: Target, server: Server) -> None:
+def test_while_pbs_cannot_be_asked_for_a_job_none_is_submitted(pbs: Target, server: Server) -> None:
     job = pbs.start()
     (job.directory / ".gpe_job_id").unlink()
     (job.directory / ".gpe_submitting").touch()
     server.write("down", "")
-    done = pbs.run("START", directory=job.directory)
-    assert (done.returncode, done.stdout) == (75, "")
+    done = pbs.run("FIND_JOB", directory=job.directory)
+    assert (done.returncode, done.stdout) == (CUT, "")
     assert "cannot connect to server" in done.stderr
+    done = pbs.run("START", directory=job.directory)
+    assert (done.returncode, done.stdout) == (CUT, "")
+    assert "FIND_JOB finds out" in done.stderr
+    assert len([*(server.directory / "jobs").iterdir()]) == 1
 
 
 def test_a_second_job_of_a_directory_runs_nothing(pbs: Target, server: Server) -> None:
@@ -457,14 +466,13 @@ def test_a_second_job_of_a_directory_runs_nothing(pbs: Target, server: Server) -
     assert first.read("log") == "run\n"
 
 
-def test_a_value_is_no_directive_and_no_line_of_dos(pbs: Target, server: Server) -> None:
-    value = "a\n#PBS -q x\n#SBATCH -p x\r\n#BSUB -q x\r\n#!/bin/false"
+def test_a_value_is_no_directive(pbs: Target, server: Server) -> None:
+    value = "a\n #PBS -q x\n#pbs\n#!/bin/false"
     text = 'printf "%s|" "$1" "$X" > got'
     job = pbs.start(
         EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text, "sh", value), ENVIRONMENT=exports(X=value)
     )
     script = (job.directory / ".gpe_job").read_bytes()
-    assert b"\r\n" not in script
     directives = [line for line in script.split(b"\n") if line.startswith((b"#PBS", b"#SB", b"#BS"))]
     assert directives == [b"#PBS -N gpe_job"]
     assert server.options(job)[:3] == ["-N", "gpe_job", "-f"]

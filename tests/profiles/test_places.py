@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
+import stat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +30,20 @@ def start(target: Target, directory: Path) -> str:
     done = target.sh(target.script("START", "", directory, EXECUTABLE="true"))
     assert done.returncode == 1, done
     assert not (directory / ".gpe_job").exists()
+    assert (
+        f"START: {directory} is not a safe directory for a job, because others can change this: "
+        in done.stderr
+    )
     return done.stderr
+
+
+def line(place: Path) -> str:
+    """Give a place as START shows it, after namei."""
+    status = place.lstat()
+    owner = "12345" if status.st_uid == 12345 else pwd.getpwuid(status.st_uid).pw_name
+    group = grp.getgrgid(status.st_gid).gr_name
+    target = f" -> {place.readlink()}" if place.is_symlink() else ""
+    return f" {stat.filemode(status.st_mode)} {owner} {group} {place.name}{target}\n"
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
@@ -35,7 +51,7 @@ def test_a_directory_that_others_may_write(linux: Target, mode: int) -> None:
     directory = linux.directory()
     directory.mkdir(parents=True)
     directory.chmod(mode)
-    assert f"others can write to {directory}: run chmod go-w on it first" in start(linux, directory)
+    assert line(directory) in start(linux, directory)
 
 
 def test_a_directory_that_was_there_keeps_its_mode(linux: Target) -> None:
@@ -53,7 +69,7 @@ def test_others_may_write_above(linux: Target, above: int, mode: int) -> None:
     (linux.root / "a/b").mkdir(parents=True)
     place = directory.parents[above - 1]
     place.chmod(mode)
-    assert f"others can write to {place}" in start(linux, directory)
+    assert line(place) in start(linux, directory)
     place.chmod(mode | 0o1000)  # sticky: what is there cannot be replaced
     assert linux.start(directory, EXECUTABLE="true").wait().exit == 0
 
@@ -65,7 +81,7 @@ def test_a_directory_of_somebody_else(linux: Target, above: int) -> None:
     directory.mkdir(parents=True)
     place = [directory, *directory.parents][above]
     os.chown(place, 12345, -1)
-    assert f"{place} belongs to another user" in start(linux, directory)
+    assert line(place) in start(linux, directory)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a link away")
@@ -80,7 +96,7 @@ def test_a_link_of_somebody_else(linux: Target, tmp_path: Path, known: bool) -> 
     if known:
         (tmp_path / "ours/job").mkdir()
     os.lchown(link, 12345, -1)
-    assert f"{link} belongs to another user" in start(linux, link / "job")
+    assert line(link) in start(linux, link / "job")
     os.lchown(link, os.geteuid(), -1)
     job = linux.start(link / "job", EXECUTABLE="pwd", ARGUMENTS="-P")
     assert job.wait().exit == 0
@@ -97,7 +113,7 @@ def test_a_link_of_ours_through_one_of_somebody_else(linux: Target, tmp_path: Pa
     (linux.root / "mine").symlink_to("his" if relative else linux.root / "his")
     assert linux.start(linux.root / "mine/a", EXECUTABLE="true").wait().exit == 0
     os.lchown(linux.root / "his", 12345, -1)
-    assert f"{linux.root}/his belongs to another user" in start(linux, linux.root / "mine/job")
+    assert line(linux.root / "his") in start(linux, linux.root / "mine/job")
 
 
 def test_where_a_link_of_ours_leads(linux: Target, tmp_path: Path) -> None:
@@ -105,7 +121,15 @@ def test_where_a_link_of_ours_leads(linux: Target, tmp_path: Path) -> None:
     (tmp_path / "open").chmod(0o777)
     linux.root.mkdir()
     (linux.root / "me").symlink_to(tmp_path / "open/ours")
-    assert f"others can write to {tmp_path}/open\n" in start(linux, linux.root / "me/job")
+    assert line(tmp_path / "open") in start(linux, linux.root / "me/job")
+
+
+def test_a_directory_that_cannot_be_judged(linux: Target, tmp_path: Path) -> None:
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none/namei").write_text("#!/bin/sh\nexit 127\n")
+    (tmp_path / "none/namei").chmod(0o700)
+    linux.path.insert(0, tmp_path / "none")
+    assert "namei failed" in start(linux, linux.directory())
 
 
 def test_the_program_runs_elsewhere(linux: Target, tmp_path: Path) -> None:

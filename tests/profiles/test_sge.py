@@ -190,8 +190,8 @@ def words_of(job: Job) -> tuple[object, ...]:
     ("limit", "text", "expected"),
     [
         ("1", "ulimit -t 1; while :; do :; done", ("limit", "FAILED/LIMIT", None, None)),
-        ("1", "kill -s KILL $$", ("killed", "FAILED", 137, 9)),
-        ("", "kill -s KILL $$", ("killed", "FAILED", 137, 9)),
+        ("1", "kill -s KILL $$", ("exited", "FAILED", None, 9)),
+        ("", "kill -s KILL $$", ("exited", "FAILED", None, 9)),
     ],
 )
 def test_the_job_tells_that_its_processor_time_is_used_up(
@@ -203,7 +203,7 @@ def test_the_job_tells_that_its_processor_time_is_used_up(
 
 
 def test_a_value_is_no_directive(sge: Target) -> None:
-    value = "a\n#$ -q x\n#$-N y\n#PBS -q x\r\n#$"
+    value = "a\n #$ -q x\n#-N y\n#!/bin/false\n#"
     job = sge.start(
         EXECUTABLE="/bin/sh",
         ARGUMENTS=quoted("-c", 'printf "%s|" "$1" "$X" > got', "sh", value),
@@ -279,19 +279,19 @@ LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
     [
         ({}, ("ended/0", "DONE", 0, None)),
         ({"code": "7 "}, ("ended/0", "DONE", 7, None)),
-        ({"code": "137 (Killed)"}, ("ended/signal", "FAILED", 137, 9)),
-        (KILLED, ("ended/signal", "FAILED", 137, 9)),
+        ({"code": "137 (Killed)"}, ("ended/0", "FAILED", None, 9)),
+        (KILLED, ("ended/100", "FAILED", None, 9)),
         ({**KILLED, "failed": LIMIT}, ("ended/37", "FAILED/LIMIT", None, None)),
         ({**KILLED, "category": "-l h_rt=4"}, ("ended/limit", "FAILED/LIMIT", None, None)),
-        ({**KILLED, "category": "-l h_rt=5"}, ("ended/signal", "FAILED", 137, 9)),
-        ({**KILLED, "category": "-l s_h_rt=4"}, ("ended/signal", "FAILED", 137, 9)),
+        ({**KILLED, "category": "-l h_rt=5"}, ("ended/100", "FAILED", None, 9)),
+        ({**KILLED, "category": "-l s_h_rt=4"}, ("ended/100", "FAILED", None, 9)),
         (
             {**KILLED, "category": "-l h_cpu=0:1:0,h_rt=90 -q x", "cpu": "59.99"},
             ("ended/limit", "FAILED/LIMIT", None, None),
         ),
         (
             {**KILLED, "category": "-l h_cpu=60 -pe smp 2", "cpu": "61", "slots": "2"},
-            ("ended/signal", "FAILED", 137, 9),
+            ("ended/100", "FAILED", None, 9),
         ),
         ({"code": "152 (CPU)"}, ("ended/limit", "FAILED/LIMIT", None, None)),
         ({"failed": "28  : changing into working directory"}, ("ended/28", "FAILED", None, None)),
@@ -333,7 +333,7 @@ def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands
         ({"exit_status": "7\n"}, "", ("exited", "DONE", 7, None)),
         # the job knows better than the accounting what its program's status was
         ({"exit_status": "99\n"}, record(code="1"), ("exited", "DONE", 99, None)),
-        ({"exit_status": "143\n"}, "", ("killed", "FAILED", 143, 15)),
+        ({"exit_status": "143\n"}, "", ("exited", "FAILED", None, 15)),
         (
             {"exit_status": "137\n"},
             record(**{**KILLED, "failed": LIMIT}),

@@ -177,7 +177,7 @@ def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
         "2": ("Q/held", "HELD", None, None),
         "3": ("Q", "QUEUED", None, None),
         "4": ("C", "FAILED", None, None),
-        "5": ("unknown", "UNKNOWN", 137, 9),
+        "5": ("unknown/exit", "UNKNOWN", None, None),
         "6": ("C/removed", "REMOVED", None, None),
         "7": ("unknown", "UNKNOWN", None, None),
     }
@@ -217,7 +217,7 @@ SQUEUE = {
     "5|COMPLETING|15|n1|None|": ("COMPLETING", "RUNNING", None, None),
     "6|COMPLETED|0|n1|None|": ("COMPLETED", "DONE", 0, None),
     "7|FAILED|1792|n1|NonZeroExitCode|": ("FAILED/exit", "DONE", 7, None),
-    "8|FAILED|35072|n1|NonZeroExitCode|": ("FAILED", "FAILED", 137, 9),
+    "8|FAILED|35072|n1|NonZeroExitCode|": ("FAILED", "FAILED", None, 9),
     "9|FAILED|9|n1|JobLaunchFailure|": ("FAILED", "FAILED", None, 9),
     "10|FAILED|4021|n1|JobLaunchFailure|": ("FAILED", "FAILED", None, None),
     "11|FAILED|7:0|n1|NonZeroExitCode|": ("FAILED/exit", "DONE", 7, None),
@@ -250,7 +250,7 @@ INVALID = "slurm_load_jobs error: Invalid job id specified\n"
         ({}, "", None),
         ({}, "5|CANCELLED by 1001|0:15|n1|None\n", ("CANCELLED", "REMOVED", None, None)),
         ({"exit_status": "7\n"}, "", ("exited", "DONE", 7, None)),
-        ({"exit_status": "143\n"}, "", ("killed", "FAILED", 143, 15)),
+        ({"exit_status": "143\n"}, "", ("exited", "FAILED", None, 15)),
         ({"exit_status": "143\n"}, "5|TIMEOUT|0:0|n1|\n", ("TIMEOUT", "FAILED/LIMIT", None, None)),
         ({"exit_status": "143\n", "removed": "\n"}, "", ("removed", "REMOVED", None, None)),
         ({}, "15|COMPLETED|0:0|n1|None\n", None),
@@ -284,7 +284,7 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
     assert job.id == "12"
     assert commands.args("sbatch") == ["--parsable --ignore-pbs .gpe_job"]
     lines = job.read(".gpe_job").splitlines()
-    assert lines[: lines.index(f"gpe_d='{job.directory}'")] == [
+    assert lines[: lines.index("gpe_id=${SLURM_JOB_ID:-} gpe_cputime=''")] == [
         "#!/bin/sh",
         "#SBATCH --output=/dev/null",
         "#SBATCH --job-name=gpe_job",

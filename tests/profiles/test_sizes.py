@@ -1,0 +1,67 @@
+"""How much an engineer of a batch system has to read: `pytest -rP tests/profiles/test_sizes.py` prints it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.incarnation.incarnate import incarnate
+from tests.profiles.conftest import PROFILES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from osprofile.profile.repository import Repository
+
+NAMES = sorted(path.parent.name for path in PROFILES.glob("*/profile.xml"))
+CONTEXT = {"USER_NAME": "me", "WORKING_DIRECTORY": "/var/tmp/me/1"}
+XML_LIMITS = {"linux": 450, "pbs": 250, "slurm": 250}
+TEXT = re.compile(r"<idb:(?:Body|Value)[^>]*>\s*<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+
+
+def read_job_script(start: str) -> str:
+    """Return the job script that stands in a rendered START, in single quotes."""
+    quoted = start.partition("\ngpe_job='")[2].replace("'\\''", "\0")
+    return quoted.partition("'")[0].replace("\0", "'")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_start(repository: Repository, record_property: Callable[[str, object], None], name: str) -> None:
+    start = incarnate(repository.load(name), "START", context=CONTEXT).text
+    script = read_job_script(start)
+    assert script.startswith("#!/bin/sh\n")
+    assert script.endswith('exit "${gpe_exit:-$gpe_status}"')
+    lines, script_lines = len(start.splitlines()), len(script.splitlines())
+    record_property("lines of START", lines)
+    record_property("lines of the job script", script_lines)
+    print(f"{name}: START has {lines} lines, {script_lines} of them the job script")  # noqa: T201
+    if name in {"pbs", "slurm"}:
+        assert lines <= 90
+        assert script_lines <= 40
+
+
+@pytest.mark.parametrize(
+    ("name", "command", "prefix"), [("pbs", "qsub", "#PBS"), ("slurm", "sbatch", "#SBATCH")]
+)
+def test_start_begins_with_what_matters(repository: Repository, name: str, command: str, prefix: str) -> None:
+    """A submission and its directives are on the first screen."""
+    lines = incarnate(repository.load(name), "START", context=CONTEXT).text.splitlines()
+    commands = [number for number, line in enumerate(lines, 1) if re.search(rf"^[^#]*\b{command} ", line)]
+    directives = [number for number, line in enumerate(lines, 1) if line.startswith(prefix)]
+    assert commands
+    assert directives
+    assert max(commands + directives) <= 24
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_profile(record_property: Callable[[str, object], None], name: str) -> None:
+    xml = (PROFILES / name / "profile.xml").read_text()
+    lines = len(xml.splitlines())
+    shell = sum(len(text.splitlines()) for text in TEXT.findall(xml))
+    record_property("lines of profile.xml", lines)
+    record_property("lines of shell in profile.xml", shell)
+    print(f"{name}: profile.xml has {lines} lines, {shell} of them ({shell / lines:.0%}) shell")  # noqa: T201
+    assert lines < XML_LIMITS.get(name, 450)
+    assert shell / lines < (0.2 if name in XML_LIMITS else 0.5)
