@@ -190,7 +190,7 @@ def test_what_is_told_about_special_fields() -> None:
         hints[name] = caught.value.hint
     assert hints == {
         "USER_NAME": "leave it out, or give it as context (USER_NAME=...)",
-        "JOB_SCRIPT": "it consists of JOB_PROLOGUE, the application's template and JOB_EPILOGUE",
+        "JOB_SCRIPT": "it consists of JOB_DIRECTIVES, JOB_PROLOGUE, the application's template and JOB_EPILOGUE",
     }
 
 
