@@ -318,10 +318,13 @@ class _PlanCompiler:
 
     def add_line(self, keys: tuple[str, ...]) -> str:
         """Add the computation of the last value of a line with its line end, which an empty line lacks."""
-        last, line_key = keys[-1], "".join(keys) + LINE_END
+        others, last, line_key = keys[:-1], keys[-1], "".join(keys) + LINE_END
 
         def compute_value(values: Values) -> str:
-            return values[last] + LINE_END if any(values[key] for key in keys) else ""
+            value = values[last]
+            if value or (others and any([values[key] for key in others])):  # noqa: C419  # a list is faster
+                return value + LINE_END
+            return ""
 
         self.steps.setdefault(line_key, ValueStep(line_key, compute_value))
         return line_key
