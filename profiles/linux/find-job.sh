@@ -8,11 +8,12 @@ if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
   if [ -n "$gpe_id" ]; then
     printf '%s\n' "$gpe_id" > .gpe_found || exit 1
     ln .gpe_found .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_found .gpe_job_id || exit 1
+    rm -f .gpe_found
   elif [ -s .gpe_submitting ]; then
     gpe_fail "no job of $gpe_d is found, but $(cat .gpe_submitting) (if there is none, remove $gpe_d/.gpe_submitting)"
+  else
+    rm .gpe_submitting || exit 1 # given up: a job of this directory that begins from now on runs nothing
   fi
-  # Without this mark, a job of $gpe_d that is not found, and begins after all, runs nothing.
-  rm -f .gpe_submitting .gpe_found
 fi
 [ -s .gpe_job_id ] || exit 0
 read -r gpe_id < .gpe_job_id || exit 1

@@ -1,10 +1,9 @@
 cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$" # a signal: an exit status would be taken for the program's
-if [ -n "$gpe_id" ]; then
-  # The first job that writes its id is the job of this directory. One that START and FIND_JOB have given up runs nothing.
-  printf '%s\n' "$gpe_id" > ".gpe_job_id.$gpe_id" || kill -s KILL "$$"
-  [ ! -e .gpe_submitting ] || ln ".gpe_job_id.$gpe_id" .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv -f ".gpe_job_id.$gpe_id" .gpe_job_id
-  gpe_first='' && [ ! -s .gpe_job_id ] || read -r gpe_first < .gpe_job_id
-  [ "${gpe_first%%.*}" = "${gpe_id%%.*}" ] || { echo "job $gpe_id runs nothing: the job of $PWD is ${gpe_first:-none}" >&2; exit 1; }
+if [ -n "$gpe_id" ]; then # the first job that writes its id is the job of this directory
+  printf '%s\n' "$gpe_id" > ".gpe_job_id.$gpe_id" && { ln ".gpe_job_id.$gpe_id" .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv -f ".gpe_job_id.$gpe_id" .gpe_job_id; } && read -r gpe_first < .gpe_job_id || kill -s KILL "$$"
+  # FIND_JOB removes START's mark when it gives a submission up.
+  [ -e .gpe_submitting ] || { [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe_job_id; gpe_first=none; }
+  [ "${gpe_first%%.*}" = "${gpe_id%%.*}" ] || { echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2; exit 1; }
 fi
 command exec > .gpe_job.out 2>&1 || kill -s KILL "$$"
 rm -f ".gpe_job_id.$gpe_id" .gpe_exit_status .gpe_limit

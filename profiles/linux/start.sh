@@ -9,7 +9,7 @@ END { if (NR < 2) print "(unknown: namei failed)"; else if (!bad && (open || own
 [ -z "$gpe_unsafe" ] || { printf 'START: %s is not a safe directory for a job, because others can change this: %s\n' "$gpe_d" "$gpe_unsafe" >&2; exit 1; }
 if [ ! -s .gpe_job_id ]; then
   printf '%s\n' "$gpe_job" > ".gpe_job.$$" || exit 1
-  # One submission at a time, in a session of its own: what ends this shell does not cut it off. .gpe_submitting marks it until its id is known.
+  # One submission at a time, in a session of its own: what ends this shell does not cut it off. Who finds its mark, .gpe_submitting, and no id submits nothing.
   flock .gpe_lock setsid sh -c '
 gpe_new=$1 gpe_umask=$2 gpe_pattern=$3; shift 3
 [ ! -s .gpe_job_id ] && [ ! -e .gpe_submitting ] || { rm -f "$gpe_new"; exit 75; }
@@ -21,7 +21,7 @@ tail -n 1 .gpe_answer | LC_ALL=C grep -Ex -e "$gpe_pattern" > .gpe_started ||
   { { echo "the batch system answered without a job id:"; cat .gpe_answer; } | tee .gpe_submitting >> .gpe_error; exit 75; }
 # The first to write the id decides: this, or the job itself.
 ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_started .gpe_job_id || exit 75
-rm -f .gpe_submitting .gpe_started .gpe_answer
+rm -f .gpe_started .gpe_answer
 ' sh ".gpe_job.$$" "$gpe_umask" "$gpe_id_pattern" "$@" < /dev/null 3>&- # flock opens 3, as linux expects
   gpe_rc=$?
   [ ! -s .gpe_error ] || cat .gpe_error >&2
