@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile import Repository
+from osprofile.page.labels import build_labels
 from tests.page.conftest import served
 from tests.strategies import document
 
@@ -124,6 +126,15 @@ def test_a_profile_may_extend_one_with_files(incarnate: Incarnate, site: Path, t
     assert ended.code == 0, ended.err
     assert incarnate("GREET", "-p", "mine", "--profiles", str(tmp_path)).out.endswith("echo 'you' 'here'\n")
     del site
+
+
+def test_a_page_names_a_file_by_its_profile(site: Path) -> None:
+    profile = Repository().load_file(site)
+    body = profile.templates["GREET"].invocations[""].body
+    assert body is not None
+    labels = build_labels(profile)
+    assert labels.format_location(body.get_location(10)) == "site/scripts/greet.sh:2"
+    assert labels.replace_paths(f"at {body.get_location()}") == "at site/scripts/greet.sh:1:1"
 
 
 def test_the_page_is_made_again_when_a_file_changes(site: Path, tmp_path: Path) -> None:
