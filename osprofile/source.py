@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 _TAB_STOP = 8
 
@@ -130,7 +131,7 @@ class SourceText:
     be a function, which is called when a location is first needed: that takes a second parse.
     """
 
-    __slots__ = ("_anchors", "source", "text")
+    __slots__ = ("_anchors", "_parts", "source", "text")
 
     def __init__(
         self, text: str, source: Source, anchors: OffsetAnchors | Callable[[], OffsetAnchors]
@@ -138,6 +139,7 @@ class SourceText:
         self.text = text
         self.source = source
         self._anchors = anchors
+        self._parts: Sequence[tuple[int, SourceText, int]] = ()  # offset here, text, offset there
 
     def __repr__(self) -> str:
         return f"SourceText({self.text!r}, {self.source!r})"
@@ -151,11 +153,25 @@ class SourceText:
 
     def get_location(self, offset: int = 0) -> Location:
         """Return the location of the character at `offset`; the text's length is allowed and means its end."""
+        if self._parts:
+            start, part, part_offset = self._parts[bisect_right(self._parts, offset, key=itemgetter(0)) - 1]
+            return part.get_location(part_offset + offset - start)
         index = bisect_right(self.anchors, (offset, sys.maxsize)) - 1  # the last anchor at or before `offset`
         if index < 0:
             return Location(self.source, self.anchors[0][1] if self.anchors else 0)
         anchor, byte_offset = self.anchors[index]
         return Location(self.source, byte_offset + len(self.text[anchor:offset].encode("utf-8")))
+
+    def insert_texts(self, offset: int, texts: Iterable[SourceText]) -> SourceText:
+        """Return the text with other texts in it at `offset`; each character keeps its location."""
+        parts, text = [(0, self, 0)], self.text[:offset]
+        for inserted in texts:
+            parts.append((len(text), inserted, 0))
+            text += inserted.text
+        parts.append((len(text), self, offset))
+        result = SourceText(text + self.text[offset:], self.source, ())
+        result._parts = parts
+        return result
 
     def __str__(self) -> str:
         return self.text

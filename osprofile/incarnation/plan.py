@@ -23,7 +23,7 @@ from osprofile.incarnation.compiled_text import (
     create_join_step,
 )
 from osprofile.incarnation.static_scripts import get_deployed_name
-from osprofile.profile.model import Template
+from osprofile.profile.model import JOB_DIRECTIVES, Template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,7 +40,6 @@ BIN_FIELDS = {
 }
 """The fields that only the engine supplies, by variation of BIN (OS Profile 0.3, 2.2)."""
 
-JOB_DIRECTIVES = "JOB_DIRECTIVES"
 JOB_SCRIPT_PARTS = (JOB_DIRECTIVES, "JOB_PROLOGUE", "", "JOB_EPILOGUE")
 """The templates that JOB_SCRIPT consists of; the empty name stands for the application's. A profile may
 lack JOB_DIRECTIVES: then JOB_PROLOGUE has the directives."""

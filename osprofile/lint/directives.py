@@ -10,12 +10,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
-from osprofile.incarnation.plan import JOB_DIRECTIVES
+from osprofile import javaregex
+from osprofile.errors import JavaRegexError
 from osprofile.javaregex.charset import CharSet
 from osprofile.lint import value_sets
 from osprofile.lint.quoting import classify_source, get_placeholder_values
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.position import PLACEHOLDER_MARK
+from osprofile.profile.model import DIRECTIVE_ATTRIBUTE, JOB_DIRECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,11 +25,13 @@ if TYPE_CHECKING:
     from osprofile.errors import Problem
     from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript
     from osprofile.lint.shell.lexer import LexedScript
+    from osprofile.profile.model import Field
 
 _CONTROL_CHARS: Final = CharSet.from_ranges((0, 0x1F), (0x7F, 0x7F))
 _UNSAFE_CHARS: Final = _CONTROL_CHARS | CharSet.from_chars(" \"'\\")
 _UNSAFE_QUOTED_CHARS: Final = _CONTROL_CHARS | CharSet.from_chars("\"'\\")
 _CHARACTER_NAMES: Final = {"\n": "a line end", "\r": "a carriage return", " ": "a blank", "\t": "a tab"}
+_UNLISTED_OPTIONS: Final = ("-~", "-Y", "-Y 1", "--unlisted", "--unlisted=1", "--unlisted 1")
 _PATTERN_REMEDY: Final = (
     'batch systems have no quoting there: list the allowed characters, as in ext:pattern="[A-Za-z0-9_.@:+-]*"'
 )
@@ -92,7 +96,8 @@ class DirectiveChecker:
         """Check all directives; `lexed` has the comments and commands that the shell sees."""
         for placeholder, before in self._placeholders.items():
             if classify_source(view, placeholder) != "safe":
-                yield from _check_value(view, placeholder, before)
+                is_option_list = before.rstrip() == self._prefix
+                yield from _check_value(view, placeholder, before, is_option_list=is_option_list)
         for placeholder in self._line_generators:
             if classify_source(view, placeholder) != "safe":
                 yield from self._check_generated_line(view, placeholder)
@@ -128,14 +133,53 @@ class DirectiveChecker:
         return start in lexed.comment_offsets or any(item is command for command in commands)
 
 
-def _check_value(view: ProfileView, placeholder: Placeholder, prefix: str) -> Iterator[Problem]:
-    """Check a value in a directive; `before` is the text before it on its line."""
+def check_field_directives(view: ProfileView) -> Iterator[Problem]:
+    """Report each ext:directive that the batch system would not read."""
+    prefix = find_directive_prefix(view)
+    for field in view.profile.global_fields.values():
+        if field.directive is None:
+            continue
+        message = f"the ext:directive of field {field.name} "
+        if JOB_DIRECTIVES not in view.profile.templates:
+            message += "has no effect: the profile has no template JOB_DIRECTIVES"
+            hint = "move the directives of JOB_PROLOGUE into JOB_DIRECTIVES"
+        elif not prefix:
+            message += "is no directive: the profile has no DIRECTIVE_PREFIX, because it has no batch system"
+            hint = "move it to the profile of a batch system"
+        elif not field.directive.startswith(prefix):
+            message += f"does not begin with {prefix}"
+            hint = f"a directive of this profile begins with its DIRECTIVE_PREFIX: {prefix} ..."
+        else:
+            continue
+        location = field.element.get_attribute_text(DIRECTIVE_ATTRIBUTE).get_location()
+        yield make_problem("OSP628", message, location, hint)
+
+
+def find_directive_prefix(view: ProfileView) -> str:
+    """Return the fixed value of DIRECTIVE_PREFIX; without one, the empty string."""
+    fields = (view.profile.find_field(t, "DIRECTIVE_PREFIX") for t in view.list_directive_templates())
+    return next((f.value for f in fields if f is not None and f.value), "")
+
+
+def _check_value(
+    view: ProfileView, placeholder: Placeholder, prefix: str, *, is_option_list: bool
+) -> Iterator[Problem]:
+    """Check a value in a directive; `prefix` is the text before it on its line.
+
+    A value that is the whole directive (`is_option_list`) may have blanks, if its pattern lists the options.
+    """
     name, values = placeholder.replacement.name, get_placeholder_values(view, placeholder)
     quoted = prefix.count('"') % 2 or prefix.count("'") % 2
     unsafe_chars = values.chars & (_UNSAFE_QUOTED_CHARS if quoted else _UNSAFE_CHARS)
-    if not unsafe_chars.ranges:
-        return
+    if is_option_list:
+        unsafe_chars &= ~CharSet.from_chars(" ")
     declared = view.find_field(placeholder.text, name)
+    if not unsafe_chars.ranges:
+        if is_option_list and declared is not None and _accepts_any_option(declared):
+            message = f"the pattern of settable field {name}, which is a whole directive, allows any option"
+            hint = 'list the options that a request may give: ext:pattern="--exclusive|--gres=gpu:[1-8]"'
+            yield make_problem("OSP622", message, placeholder.location, hint)
+        return
     hint = f"{_PATTERN_REMEDY}; the field is declared at {declared.location if declared else placeholder.location}"
     if classify_source(view, placeholder) != "request" or declared is None:
         message = f"the value of {name}, which the context supplies, is used in a directive"
@@ -148,6 +192,15 @@ def _check_value(view: ProfileView, placeholder: Placeholder, prefix: str) -> It
         message = f"the pattern of settable field {name}, which is used in a directive, allows "
         message += _name_character(unsafe_chars)
         yield make_problem("OSP622", message, placeholder.location, hint)
+
+
+def _accepts_any_option(field: Field) -> bool:
+    """Return whether a field's pattern accepts an option that no site can have listed."""
+    try:
+        pattern = javaregex.compile(field.pattern.text if field.pattern is not None else "(?s).*")
+        return any(pattern.accepts(option) for option in _UNLISTED_OPTIONS)
+    except JavaRegexError:  # another rule reports it
+        return False
 
 
 def _name_character(chars: CharSet) -> str:

@@ -138,6 +138,8 @@ def check_placeholder(
     values = get_placeholder_values(view, placeholder)
     is_shell_text = _is_shell_text_position(view, placeholder, position)
     fault = _find_quote_fault(placeholder, position, values, is_shell_text=is_shell_text)
+    if fault is None and _is_own_code(placeholder, position):
+        return
     if fault is None and source != "script":
         fault = _find_code_fault(position, values)
     check_options = source != "context" or _is_ssh_field(placeholder)
@@ -163,6 +165,12 @@ def _check_engine_words(
         if fault is not None:
             message = f"<{name}> of BIN, which has values of requests, is used {fault.position_text}"
             yield make_problem(fault.code, message, placeholder.location, fault.remedy)
+
+
+def _is_own_code(placeholder: Placeholder, position: Position) -> bool:
+    """Return whether a value is the user's code for the user's own job: SETUP, alone after eval."""
+    is_alone = not position.prefix and [*position.preceding_words] == ["eval"]
+    return placeholder.replacement.name == "SETUP" and is_alone
 
 
 def _is_ssh_field(placeholder: Placeholder) -> bool:

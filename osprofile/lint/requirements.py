@@ -9,8 +9,9 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from osprofile.incarnation import body as bodies
-from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, DEFAULT_APPLICATION, JOB_DIRECTIVES
+from osprofile.incarnation.plan import BIN_FIELDS, BIN_TEMPLATE, DEFAULT_APPLICATION
 from osprofile.lint.rules import make_problem
+from osprofile.profile.model import JOB_DIRECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.lint import quoting
-from osprofile.lint.directives import DirectiveChecker
+from osprofile.lint.directives import DirectiveChecker, check_field_directives, find_directive_prefix
 from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.commands import SHELLS, parse_words
@@ -28,7 +28,9 @@ _LATE_SHEBANG: Final = re.compile(r"\s+#!")
 
 def check_scripts(view: ProfileView) -> Iterator[Problem]:
     """Check every text that a shell will read."""
-    prefix = _find_directive_prefix(view)
+    directive_problems = [*check_field_directives(view)]
+    yield from directive_problems
+    prefix = "" if directive_problems else find_directive_prefix(view)  # all directives would follow a command
     for texts, is_job in view.list_script_texts():
         has_directives = is_job or texts[0].template.name in DIRECTIVE_TEMPLATES
         script = view.assemble_script(texts)
@@ -36,12 +38,6 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     for text in view.texts:
         if text.is_arguments and _is_shell_script(text.invocation):
             yield from _check_script(view, view.assemble_static_script(text), "")
-
-
-def _find_directive_prefix(view: ProfileView) -> str:
-    """Return the fixed value of DIRECTIVE_PREFIX; without one, the empty string."""
-    fields = (view.profile.find_field(t, "DIRECTIVE_PREFIX") for t in view.list_directive_templates())
-    return next((f.value for f in fields if f is not None and f.value), "")
 
 
 def _is_shell_script(invocation: Invocation) -> bool:

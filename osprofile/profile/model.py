@@ -17,12 +17,13 @@ from osprofile.errors import (
     quote_value,
     suggest_names,
 )
+from osprofile.source import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.profile.tree import Element
-    from osprofile.source import Location, Source, SourceText
+    from osprofile.source import Location, Source
 
 PROFILE_NAMESPACE = "http://gpe.intel.com/osprs/profile"
 IDB_NAMESPACE = "http://gpe.intel.com/idb"
@@ -30,9 +31,13 @@ JSDL_NAMESPACE = "http://schemas.ggf.org/jsdl/2005/06/jsdl"
 EXTENSION_NAMESPACE = "urn:osprofile:extension"
 PATTERN_ATTRIBUTE = EXTENSION_NAMESPACE + "}pattern"
 PATTERN_FIELD_ATTRIBUTE = EXTENSION_NAMESPACE + "}patternField"
+DIRECTIVE_ATTRIBUTE = EXTENSION_NAMESPACE + "}directive"
 ABSENT_ATTRIBUTE = EXTENSION_NAMESPACE + "}absent"
 TYPE_ATTRIBUTE = EXTENSION_NAMESPACE + "}type"
 SOURCE_FILE_ATTRIBUTE = EXTENSION_NAMESPACE + "}src"
+
+JOB_DIRECTIVES = "JOB_DIRECTIVES"
+"""The template with the lines of the job script that a batch system reads."""
 
 FieldType = Literal["integer", "number", "text"]
 
@@ -73,6 +78,7 @@ class Field(NamedTuple):
     - `pattern_text`: a Java regular expression that the whole value must match
     - `pattern_field`: the fixed global field whose Value is the pattern (`ext:patternField`); a resolved
       profile has that text in `pattern_text`, and `pattern_value` is the text with its locations
+    - `directive`: of a global field, the line of the job script that a value adds (`ext:directive`)
     - `declarations`: those that `merge_declaration` merged; empty for a field as a document declares it
     """
 
@@ -89,6 +95,7 @@ class Field(NamedTuple):
     element: Element
     pattern_field: str | None = None
     pattern_value: SourceText | None = None
+    directive: str | None = None
     declarations: tuple[Field, ...] = ()
 
     @property
@@ -359,6 +366,8 @@ class Profile:
             if any(f.pattern_field for f in template.fields.values()):
                 fields = _resolve_patterns(template.fields, global_fields)
                 templates[name] = template._replace(fields=fields)
+        if JOB_DIRECTIVES in templates:
+            templates[JOB_DIRECTIVES] = _add_directives(templates[JOB_DIRECTIVES], global_fields.values())
         self.templates: Mapping[str, Template] = templates
         self.storages: Mapping[str, Storage] = _merge_entities([d.storages for d in chain])
         self.applications: Mapping[str, Application] = _merge_entities([d.applications for d in chain])
@@ -445,6 +454,32 @@ def _resolve_patterns(fields: Mapping[str, Field], global_fields: Mapping[str, F
         if named is not None and (value := named.value_source) is not None:
             resolved[name] = field._replace(pattern_text=value.text, pattern_value=value)
     return resolved
+
+
+def _add_directives(template: Template, global_fields: Iterable[Field]) -> Template:
+    """Return JOB_DIRECTIVES with a line for each field with a directive, after the first line (`#!/bin/sh`).
+
+    Batch systems read no directives after a command, which the last lines may be.
+    """
+    texts = [text for field in global_fields if field.directive for text in _format_directive(field)]
+    invocation = template.invocations.get("")
+    if not texts or invocation is None or invocation.body is None:
+        return template
+    body = invocation.body
+    line_end = body.text.find("\n")
+    body = body.insert_texts(line_end if line_end >= 0 else len(body.text), texts)
+    return template._replace(invocations={**template.invocations, "": invocation._replace(body=body)})
+
+
+def _format_directive(field: Field) -> tuple[SourceText, SourceText, SourceText]:
+    """Return the parts of a line with a field's directive; all have their locations in the attribute."""
+    directive = field.element.get_attribute_text(DIRECTIVE_ATTRIBUTE)
+    start = directive.get_location()
+
+    def locate_at_start(text: str) -> SourceText:
+        return SourceText(text, start.source, tuple((i, start.offset) for i in range(len(text))))
+
+    return locate_at_start(f"\n<{field.name}/(?s)^(.+)\\z/"), directive, locate_at_start(">")
 
 
 def version_sort_key(version: str) -> tuple[tuple[int, int, str], ...]:

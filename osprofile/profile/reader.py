@@ -14,6 +14,7 @@ from osprofile.errors import InvalidProfileError, Problem, quote_value
 from osprofile.profile import schema, tree
 from osprofile.profile.model import (
     ABSENT_ATTRIBUTE,
+    DIRECTIVE_ATTRIBUTE,
     FIELD_NAME_PATTERN,
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
@@ -74,6 +75,9 @@ def _get_problem_offset(problem: Problem) -> int:
     return problem.location.in_document.offset if problem.location else 0
 
 
+_DIRECTIVE: Final = re.compile(r"(?:[^\\>\r\n]|\\[^\r\n])+")
+
+
 class _DocumentReader:
     """Builds a document and collects its problems; the tree need not be valid."""
 
@@ -94,6 +98,8 @@ class _DocumentReader:
         unnamed = [t for t in templates if not t.name]
         for template in unnamed:
             self.report_invocations(template)
+        for template in templates:
+            self.check_directives(template)
         template_by_name = self.index_by_name("template", templates)
         global_fields = template_by_name.pop("").fields if unnamed else {}
         return Document(
@@ -167,6 +173,21 @@ class _DocumentReader:
             hint = "give the template a name"
             self.problems.append(Problem("OSP108", message, invocation.location, hint))
 
+    def check_directives(self, template: Template) -> None:
+        """Report each ext:directive that is not on a global field, or not one TO of a replacement."""
+        for field in template.fields.values():
+            if field.directive is None:
+                continue
+            message = hint = ""
+            if template.name:
+                message = f"field {field.name} has an ext:directive, but belongs to template {template.name}"
+                hint = "make it a global field: declare it in the template without a name"
+            elif not _DIRECTIVE.fullmatch(field.directive):
+                message = f"the ext:directive of field {field.name} is not one line"
+                hint = "write one line with $1 for the value, and \\> for a >"
+            if message:
+                self.report_invalid_attribute(field.element, DIRECTIVE_ATTRIBUTE, "OSP212", message, hint)
+
     def read_invocation(self, element: Element) -> Invocation:
         first_child = _first_child_by_name(element)
         body, script = first_child.get("Body"), first_child.get("StaticScript")
@@ -219,6 +240,7 @@ class _DocumentReader:
             type=_parse_field_type(attributes.get(TYPE_ATTRIBUTE)),
             element=element,
             pattern_field=attributes.get(PATTERN_FIELD_ATTRIBUTE),
+            directive=attributes.get(DIRECTIVE_ATTRIBUTE),
         )
 
     def read_text(self, element: Element) -> SourceText:

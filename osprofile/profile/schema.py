@@ -42,7 +42,7 @@ _ALLOWED_ATTRIBUTES: Final = {
     "Invocation": ("name",),
     "Body": ("ext:src",),
     "StaticScript": ("fileName", "arguments", "ext:src"),
-    "Field": ("name", "isSettable", "ext:pattern", "ext:patternField", "ext:type"),
+    "Field": ("name", "isSettable", "ext:directive", "ext:pattern", "ext:patternField", "ext:type"),
     "Tag": ("name",),
     "Value": ("ext:src",),
     "Storage": ("name", "template", "ext:absent"),

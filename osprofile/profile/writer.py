@@ -44,8 +44,8 @@ def _document_lines(profile: Profile) -> Iterator[str]:
         yield "  <idb:Template>"
         yield from format_fields(profile.global_fields.values())
         yield "  </idb:Template>"
-    for template in profile.templates.values():
-        yield from _template_lines(template)
+    for name in profile.templates:  # as they are declared, without the lines of ext:directive
+        yield from _template_lines(next(d.templates[name] for d in profile.documents if name in d.templates))
     for s in profile.storages.values():
         yield f'  <osp:Storage name="{_escape_attribute(s.name)}" template="{_escape_attribute(s.template)}"/>'
     for application in profile.applications.values():
@@ -81,7 +81,12 @@ def format_fields(fields: Iterable[Field]) -> Iterator[str]:
         if not field.settable:
             attributes += ' isSettable="false"'
         pattern = field.pattern_text if field.pattern_field is None else None
-        extensions = {"type": field.type, "pattern": pattern, "patternField": field.pattern_field}
+        extensions = {
+            "type": field.type,
+            "pattern": pattern,
+            "patternField": field.pattern_field,
+            "directive": field.directive,
+        }
         for name, text in extensions.items():
             if text is not None:
                 attributes += f' ext:{name}="{_escape_attribute(text)}"'

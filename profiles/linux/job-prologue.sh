@@ -20,5 +20,5 @@ if [ "${gpe_stdout:=stdout}" = "$gpe_stderr" ]; then command exec >&2; else comm
 [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
 # shellcheck disable=SC3045  # every sh of Linux has -t
 [ -z "${gpe_cputime:-}" ] || { ulimit -H -t "$((gpe_cputime + 5))"; ulimit -S -t "$gpe_cputime"; }
-[ -z "$gpe_modules" ] || module load <MODULES> || exit 125
+for gpe_module in $gpe_modules; do module load "$gpe_module" || exit 125; done
 eval '<SETUP/'/'\\''>'

@@ -7,6 +7,7 @@ from typing import Final
 from osprofile.lint.rules.rule import (
     Rule,
     format_application,
+    format_directive_field,
     format_field,
     format_fixed_field,
     format_global_fields,
@@ -187,5 +188,12 @@ RULES: Final = (
         "LIST_NODES, ...) are for another batch system: define them, or remove them by ext:absent.",
         "\n".join([_OWN_IDS, *_JOB_TEMPLATES]),
         "\n".join([_OWN_IDS, *_JOB_TEMPLATES, '<idb:Template name="SIGNAL" ext:absent="true"/>']),
+    ),
+    Rule(
+        "OSP212", "error", "an ext:directive that is not on a global field, or not one line",
+        "A global field with ext:directive adds a line to the job script's directives. A template's own "
+        "field is known only there, and a line end or an unescaped > would end the directive early.",
+        format_template("hold -n'<N/'/'\\\\''>'", format_field("N", "", ' ext:directive="#PBS -W x=$1"')),
+        format_directive_field("#PBS -W x=$1"),
     ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 UNLOADABLE: Final = frozenset(
-    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 111, 201, 202, 203, 209, 210)
+    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 111, 201, 202, 203, 209, 210, 212)
 )
 """The codes of problems that keep a profile from loading: they can be neither waived nor ignored."""
 
@@ -78,6 +78,17 @@ def format_variations(name: str, bodies: Mapping[str, str], *fields: str) -> str
     ]
     lines += [f"  {field}" for field in fields]
     return "\n".join([f'<idb:Template name="{name}">', *lines, "</idb:Template>"])
+
+
+def format_directive_field(directive: str) -> str:
+    """Return a JOB_DIRECTIVES for PBS, and a global field with a directive."""
+    prefix = format_fixed_field("DIRECTIVE_PREFIX", "#PBS")
+    attributes = f' ext:pattern="[a-z]*" ext:directive="{directive}"'
+    return (
+        format_template("#!/bin/sh\n", prefix, name="JOB_DIRECTIVES")
+        + "\n"
+        + format_global_fields(format_field("LICENSES", "<idb:Default/>", attributes))
+    )
 
 
 def format_static_script(name: str, file: str, body: str, arguments: str = "") -> str:

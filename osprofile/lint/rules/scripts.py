@@ -7,6 +7,7 @@ from typing import Final
 from osprofile.lint.rules.rule import (
     Rule,
     format_bin_template,
+    format_directive_field,
     format_field,
     format_fixed_field,
     format_profile,
@@ -158,7 +159,8 @@ RULES: Final = (
     ),
     Rule(
         "OSP622", "error", "a pattern that is not strict enough for a directive",
-        "The pattern allows line ends, blanks or quotes.",
+        "The pattern allows line ends, blanks or quotes; or, where the value is the whole directive, any "
+        "option of the batch system.",
         _format_prologue("#!/bin/sh\n#PBS -q <QUEUE>\n{\n", _format_queue_field(' ext:pattern="[^;]*"')),
         _format_prologue("#!/bin/sh\n#PBS -q <QUEUE>\n{\n", _format_queue_field(_SAFE_PATTERN)),
     ),
@@ -196,5 +198,12 @@ RULES: Final = (
         format_profile(
             format_template("#!/bin/sh\n#PBS -V\n", name="JOB_DIRECTIVES"), 'name="example" extends="directives"'
         ),
+    ),
+    Rule(
+        "OSP628", "error", "an ext:directive that the batch system would not read",
+        "It must begin with the profile's DIRECTIVE_PREFIX, or the shell would run it as a command, and "
+        "the profile must have a template JOB_DIRECTIVES, to which it is added.",
+        format_directive_field("-W x=$1"),
+        format_directive_field("#PBS -W x=$1"),
     ),
 )  # fmt: skip
