@@ -92,7 +92,7 @@ def test_the_rest_of_the_body_keeps_its_locations() -> None:
         assert source[body.get_location(body.text.index(word)).offset :].startswith(word.encode())
 
 
-def test_a_flat_document_has_the_line_itself() -> None:
+def test_a_flat_document_has_the_same_line() -> None:
     flat = Repository(use_standard_path=False).load_bytes(profile_to_xml(batch_system(LICENSES)).encode(), "f.xml")
     assert render_directives(flat, LICENSES="a:2") == ["#!/bin/sh", "#S -l a:2", "#S -q", "id=7"]
 

@@ -172,6 +172,7 @@ INVALID: dict[str, tuple[str, tuple[str, ...]]] = {
     },
     "ext:absent on Field": (field('name="F" ext:absent="true"'), ("absent", "not allowed")),
     "ext:absent yes": (in_profile('<idb:Template name="T" ext:absent="yes"/>'), ("absent", "yes")),
+    "ext:directive on Tag": (in_field('<idb:Tag name="a" ext:directive="#"/>'), ("directive", "not allowed")),
     "ext:patternField on Tag": (
         in_field('<idb:Tag name="a" ext:patternField="F"/>'),
         ("patternField", "not allowed"),
