@@ -30,7 +30,8 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     """Check every text that a shell will read."""
     directive_problems = [*check_field_directives(view)]
     yield from directive_problems
-    prefix = "" if directive_problems else find_directive_prefix(view)  # all directives would follow a command
+    # A line that is no directive is a command, and all directives would follow it.
+    prefix = "" if directive_problems else find_directive_prefix(view)
     for texts, is_job in view.list_script_texts():
         has_directives = is_job or texts[0].template.name in DIRECTIVE_TEMPLATES
         script = view.assemble_script(texts)

@@ -25,7 +25,9 @@ LICENSES = field("LICENSES", default(""), 'ext:pattern="[a-z]+(:[0-9]+)?" ext:di
 
 
 def batch_system(*global_fields: str, directives: str = "#!/bin/sh\n#S -q\nid=7\n") -> Profile:
-    return profile(*PARTS, template("JOB_DIRECTIVES", directives), template_of("", *global_fields), APPLICATION)
+    return profile(
+        *PARTS, template("JOB_DIRECTIVES", directives), template_of("", *global_fields), APPLICATION
+    )
 
 
 def render_directives(made: Profile, **fields: str) -> list[str]:
@@ -50,7 +52,10 @@ def test_job_directives_of_one_line(directives: str) -> None:
 
 def test_several_fields_in_the_order_of_their_declarations() -> None:
     other = field("GPUS", default("1"), 'ext:type="integer" ext:directive="#S -g gpu:$1 \\&gt; \\$1"')
-    assert render_directives(batch_system(other, LICENSES), LICENSES="a")[1:3] == ["#S -g gpu:1 > $1", "#S -l a"]
+    assert render_directives(batch_system(other, LICENSES), LICENSES="a")[1:3] == [
+        "#S -g gpu:1 > $1",
+        "#S -l a",
+    ]
 
 
 def test_a_child_adds_a_directive_and_its_child_removes_it(tmp_path: Path) -> None:
@@ -68,7 +73,9 @@ def test_a_child_adds_a_directive_and_its_child_removes_it(tmp_path: Path) -> No
 
 def test_its_trace_and_its_errors_are_at_the_attribute() -> None:
     made = batch_system(LICENSES)
-    (found,) = [t for t in trace_fields(incarnate(made, "START", fields={"LICENSES": "a"})) if t.name == "LICENSES"]
+    (found,) = [
+        t for t in trace_fields(incarnate(made, "START", fields={"LICENSES": "a"})) if t.name == "LICENSES"
+    ]
     (use,) = found.uses
     attribute = made.global_fields["LICENSES"].element.locate_attribute("urn:osprofile:extension}directive")
     assert use.location == attribute
@@ -93,7 +100,9 @@ def test_the_rest_of_the_body_keeps_its_locations() -> None:
 
 
 def test_a_flat_document_has_the_same_line() -> None:
-    flat = Repository(use_standard_path=False).load_bytes(profile_to_xml(batch_system(LICENSES)).encode(), "f.xml")
+    flat = Repository(use_standard_path=False).load_bytes(
+        profile_to_xml(batch_system(LICENSES)).encode(), "f.xml"
+    )
     assert render_directives(flat, LICENSES="a:2") == ["#!/bin/sh", "#S -l a:2", "#S -q", "id=7"]
 
 

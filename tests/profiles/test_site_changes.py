@@ -16,7 +16,6 @@ from osprofile.profile.repository import Repository
 from tests.profiles.conftest import PROFILES, Target, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 FRAME = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
