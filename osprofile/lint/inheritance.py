@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from osprofile.incarnation.plan import JOB_DIRECTIVES
 from osprofile.lint.requirements import REQUIRED_TEMPLATES
 from osprofile.lint.rules import make_problem
-from osprofile.profile.model import Profile
+from osprofile.profile.model import JOB_DIRECTIVES, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
