@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 TOOLS = [
-    "awk", "cat", "date", "env", "find", "flock", "grep", "id", "ln", "ls", "mkdir", "mv",
-    "printf", "rm", "sed", "setsid", "sh", "sleep", "sort", "touch", "wc", "xargs", "yes",
+    "awk", "cat", "date", "env", "find", "flock", "grep", "id", "ln", "ls", "mkdir", "mv", "namei",
+    "printf", "rm", "sed", "setsid", "sh", "sleep", "sort", "tail", "tee", "touch", "wc", "xargs", "yes",
 ]  # fmt: skip
 SBATCH = """#!/bin/sh
 n=1
