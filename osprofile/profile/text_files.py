@@ -20,7 +20,7 @@ from osprofile.source import Source
 if TYPE_CHECKING:
     from osprofile.profile.tree import Element
 
-_CONTROL_CHARACTERS: Final = tuple(bytes([n]) for n in range(1, 32) if n not in b"\t\n\r")
+_CONTROL_CHARACTERS: Final = bytes(n for n in range(1, 32) if n not in b"\t\n\r")
 _OTHERS_NOT_IN_XML: Final = ("\ufffe".encode(), "\uffff".encode())
 _XML_WHITE_SPACE: Final = " \t\r\n"
 _CODE: Final = "OSP111"
@@ -68,15 +68,19 @@ class TextFileReader:
     def _read_file(self, element: Element, path: str) -> bytes:
         """Return a file's bytes, without a byte order mark."""
         try:
-            with open(self._resolve_path(element, path), "rb", opener=_open_without_waiting) as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            descriptor = _open_without_waiting(self._resolve_path(element, path))
+            try:
+                status = os.fstat(descriptor)
+                if not stat.S_ISREG(status.st_mode):
                     _raise_problem(element, f"{path} is not a regular file", "name a file with the text")
-                data = file.read(self._remaining_size + 1)
+                if status.st_size > self._remaining_size:
+                    message = f"with {path}, the files of this document have more than {tree.MAX_BYTES} bytes"
+                    _raise_problem(element, message, "a script has some thousand: is this the right file?")
+                data = os.read(descriptor, status.st_size)
+            finally:
+                os.close(descriptor)
         except OSError as error:
             _raise_problem(element, f"{path} cannot be read: {error.strerror}", _suggest_file(path, error))
-        if len(data) > self._remaining_size:
-            message = f"with {path}, the files of this document have more than {tree.MAX_BYTES} bytes"
-            _raise_problem(element, message, "a script has some thousand: is this the right file?")
         self._remaining_size -= len(data)
         return data.removeprefix(tree.BYTE_ORDER_MARK)
 
@@ -98,9 +102,9 @@ class TextFileReader:
         return self._real_folders[folder]
 
 
-def _open_without_waiting(path: str, flags: int) -> int:
+def _open_without_waiting(path: str) -> int:
     """Open a file: a named pipe would wait for a writer, and a link may have been put there meanwhile."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _raise_problem(element: Element, message: str, hint: str) -> NoReturn:
@@ -124,10 +128,12 @@ def _suggest_file(path: str, error: OSError) -> str:
 
 def _refuse_characters(source: Source) -> None:
     """Refuse the characters that XML cannot contain."""
-    found = [source.data.find(c) for c in (*_CONTROL_CHARACTERS, *_OTHERS_NOT_IN_XML)]
-    offset = min((o for o in found if o >= 0), default=-1)
-    if offset >= 0:
-        character = source.data[offset : offset + 3].decode("utf-8", "ignore")[:1]
+    data = source.data
+    is_allowed = len(data.translate(None, _CONTROL_CHARACTERS)) == len(data)
+    if not is_allowed or any(c in data for c in _OTHERS_NOT_IN_XML):
+        characters = (*(bytes([c]) for c in _CONTROL_CHARACTERS), *_OTHERS_NOT_IN_XML)
+        offset = min(o for o in map(data.find, characters) if o >= 0)
+        character = data[offset : offset + 3].decode("utf-8", "ignore")[:1]
         message = f"a profile cannot contain the character U+{ord(character):04X}"
         hint = "write it as an escape, as in printf '\\033'"
         tree.raise_problem(source, offset, _CODE, message, hint)

@@ -138,7 +138,7 @@ def test_a_missing_file_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
-    assert "folder cannot be read: Is a directory" in refuse_body(tmp_path, "folder")
+    assert "folder is not a regular file" in refuse_body(tmp_path, "folder")
     assert "pipe is not a regular file" in refuse_body(tmp_path, "pipe")
     (tmp_path / "loop").symlink_to("loop")
     assert "loop cannot be read: " in refuse_body(tmp_path, "loop")
