@@ -46,6 +46,7 @@ def format_profile_page(name: str) -> str:
     """Return the page of a bundled profile: its README, then all its items."""
     with open(path.join(PROFILES_ROOT, name, "README.md"), encoding="utf-8") as file:
         readme = re.sub(r"\]\(\.\./(\w+)/README\.md", r"](\1.md", file.read())
+    readme = readme.replace("](../../docs/", "](../")
     return f"{readme}\n{format_profile(load_profile(name))}"
 
 
