@@ -28,9 +28,9 @@ ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_starte
     gpe_rc=$?
   fi
   [ ! -s .gpe_error ] || cat .gpe_error >&2
-  [ -s .gpe_job_id ] || [ "$gpe_rc" -eq 75 ] || [ ! -s .gpe_error ] || exit "$gpe_rc"
+  [ -s .gpe_job_id ] || [ "$gpe_rc" -eq 75 ] || [ ! -s .gpe_error ] && [ -n "${gpe_rc#12[67]}" ] || exit "$gpe_rc"
   exec 3>&- && [ -s .gpe_job_id ] || { printf 'START: whether a job was submitted in %s is not known: FIND_JOB finds out, then START can be repeated\n' "$gpe_d" >&2; exit 75; }
 fi
-read -r gpe_id < .gpe_job_id && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id" ||
+read -r gpe_id < .gpe_job_id && case $gpe_id in */* | .*) false ;; esac && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id" ||
   { printf 'START: %s has the job %s, but the link to it cannot be created: START can be repeated\n' "$gpe_d" "$gpe_id" >&2; exit 1; }
 printf '%s\n' "$gpe_id"

@@ -243,7 +243,9 @@ def make_toy(tmp_path: Path, *, has_find_template: bool) -> Iterator[Toy]:
             home=home,
             root=tmp_path / "work",
             look=LOOK[has_find_template],
-            find_template=FIND_TEMPLATE if has_find_template else "",
+            find_template=FIND_TEMPLATE
+            if has_find_template
+            else '<idb:Template name="FIND_JOB" ext:absent="true"/>',
         )
     )
     yield Toy(path, Repository([str(tmp_path / "profiles")]).load("toy"))
