@@ -16,6 +16,6 @@ if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
   fi
 fi
 [ -s .gpe_job_id ] || exit 0
-read -r gpe_id < .gpe_job_id || exit 1
+gpe_id=$(LC_ALL=C grep -Ex -e "$gpe_id_pattern" .gpe_job_id) || gpe_fail "$gpe_d/.gpe_job_id does not contain a job id"
 mkdir -p -- "$gpe_jobs" && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id"
 printf '%s\n' "$gpe_id"

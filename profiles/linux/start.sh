@@ -30,7 +30,7 @@ ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_starte
   [ ! -s .gpe_error ] || cat .gpe_error >&2
   [ -s .gpe_job_id ] || [ "$gpe_rc" -eq 75 ] || [ ! -s .gpe_error ] && [ -n "${gpe_rc#12[67]}" ] || exit "$gpe_rc"
   exec 3>&- && [ -s .gpe_job_id ] || { printf 'START: whether a job was submitted in %s is not known: FIND_JOB finds out, then START can be repeated\n' "$gpe_d" >&2; exit 75; }
+elif ! LC_ALL=C grep -qEx -e "$gpe_id_pattern" .gpe_job_id; then echo "START: $gpe_d/.gpe_job_id does not contain a job id" >&2; exit 1
 fi
-read -r gpe_id < .gpe_job_id && case $gpe_id in */* | .*) false ;; esac && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id" ||
-  { printf 'START: %s has the job %s, but the link to it cannot be created: START can be repeated\n' "$gpe_d" "$gpe_id" >&2; exit 1; }
+read -r gpe_id < .gpe_job_id && case $gpe_id in */* | .*) false ;; esac && ln -sfn -- "$gpe_d" "$gpe_jobs/$gpe_id" || { printf 'START: %s has the job %s, but the link to it cannot be created: START can be repeated\n' "$gpe_d" "$gpe_id" >&2; exit 1; }
 printf '%s\n' "$gpe_id"

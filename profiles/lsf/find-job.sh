@@ -1,4 +1,4 @@
-gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>'
+gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
 gpe_find() {
   gpe_text=$(LC_ALL=C bjobs -noheader -o "jobid sub_cwd delimiter='|'" 2>&1) || case $gpe_text in *'job found'*) ;; *) printf '%s\n' "$gpe_text" >&2; return 1 ;; esac
   printf '%s\n' "$gpe_text" | GPE_D=$PWD GPE_P=$(pwd -P) awk '

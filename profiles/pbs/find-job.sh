@@ -1,4 +1,4 @@
-gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>'
+gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
 gpe_find() {
   case $PWD in *[!A-Za-z0-9_./@+~:-]*) echo "qstat escapes the name of $PWD" >&2; return 1 ;; esac
   gpe_ids=$(qselect -u "$(id -un)") || return

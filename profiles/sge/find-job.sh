@@ -1,4 +1,4 @@
-gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>'
+gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
 gpe_find() {
   gpe_text=$(qstat -xml -s prs -u "$(id -un)") || return
   gpe_ids=$(printf '%s\n' "$gpe_text" | sed -n 's,.*[<]JB_job_number>\([0-9]*\).*,\1,p' | sort -u | paste -s -d , -)

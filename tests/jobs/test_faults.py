@@ -487,11 +487,14 @@ def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
 
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
-            with pytest.raises(ScriptCutError, match="in which JOB_ID_PATTERN of the profile finds nothing"):
+            with pytest.raises(ScriptCutError, match="does not contain a job id"):
                 await target.submit(shell("true", directory=str(directory)))
 
     run(main())
-    assert site.jobs == []
+    assert {path.name for path in directory.iterdir()} <= {
+        ".gpe_job_id",
+        ".gpe_lock",
+    }  # nothing was submitted
 
 
 @pytest.mark.parametrize(
@@ -608,7 +611,9 @@ def test_a_failure_is_told_though_it_cannot_be_recorded(site: FaultySite, record
                 await asyncio.sleep(0.02)
             with contextlib.closing(lock_database(record)):
                 (site.here / "go").touch()
-                with pytest.raises(ScriptFailedError, match="on strike"):
+                # What runs linux's jobs also runs START's own shell: that it failed is no answer.
+                error = ScriptCutError if site.name == "linux" else ScriptFailedError
+                with pytest.raises(error, match="on strike"):
                     await going
 
     run(main())
