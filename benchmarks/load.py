@@ -48,7 +48,11 @@ def main() -> int:
                 Path(file).read_text(encoding="utf-8")
 
         size = sum(Path(file).stat().st_size for file in (*files, *texts))
-        promise = Promise(f"load and resolve three levels, {size} bytes in {len(files) + len(texts)} files", "lxml alone", 10)
+        promise = Promise(
+            f"load and resolve three levels, {size} bytes in {len(files) + len(texts)} files",
+            "lxml alone",
+            10,
+        )
         return 0 if compare(promise, timed(ours, 20), timed(theirs, 20), rounds()) else 1
 
 
