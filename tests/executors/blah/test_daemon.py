@@ -422,7 +422,7 @@ def test_all_and_some(home: Path) -> None:
     async def work(client: GridManager) -> None:
         assert await client.ask("BLAH_JOB_STATUS_ALL") == ["0", "No error", "[]"]
         one = await client.submit(job(home, "exit 1"))
-        await client.submit(job(home, "exec sleep 600"))
+        other = await client.submit(job(home, "exec sleep 600"))
         await client.ended(one)
         code, _, ads = await client.ask("BLAH_JOB_STATUS_ALL")
         assert (code, ads.count("JobStatus = ")) == ("0", 2)
@@ -434,7 +434,7 @@ def test_all_and_some(home: Path) -> None:
         for number, text in enumerate(ads.strip("[]").split(";")):  # noqa: B007
             pass
         assert number
-        for job_id in (one,):
+        for job_id in (one, other):
             assert (await client.ask("BLAH_JOB_CANCEL", job_id))[0] == "0"
 
     run(work)
