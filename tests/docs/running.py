@@ -142,7 +142,7 @@ class Home:
         for interpreter in (self._shell, self._python):
             if interpreter is not None:
                 interpreter.close()
-        for link in (self.path / ".gpe" / "jobs").glob("*"):
+        for link in (self.path / ".gpe" / "jobs").glob("*/*"):
             if link.is_symlink():
                 shutil.rmtree(link.readlink(), ignore_errors=True)
 
