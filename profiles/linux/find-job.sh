@@ -2,7 +2,7 @@ umask 077
 gpe_jobs="${HOME:?}/.gpe/jobs/$gpe_profile"
 gpe_fail() { printf 'FIND_JOB: %s\n' "$1" >&2; exit 75; }
 [ -d "$gpe_d" ] || exit 0
-cd -- "$gpe_d" && exec 3> .gpe_lock && flock 3 || exit 1 # waits for a submission that is under way
+cd -- "$gpe_d" && exec 3> .gpe_lock && flock 3 3>&3 || exit 1 # waits for a submission that is under way
 if [ ! -s .gpe_job_id ] && [ -e .gpe_submitting ]; then
   gpe_id=$(gpe_find 3>&-) || gpe_fail "the batch system cannot be asked for the job of $gpe_d"
   if [ -n "$gpe_id" ]; then

@@ -12,7 +12,7 @@ gpe_unsafe=$(LC_ALL=C namei -mo -- "$gpe_d" | {
 })
 [ -z "$gpe_unsafe" ] || { printf 'START: %s is not a safe directory for a job, because others can change this: %s\n' "$gpe_d" "$gpe_unsafe" >&2; exit 1; }
 if [ ! -s .gpe_job_id ]; then
-  exec 3> .gpe_lock && gpe_rc=75 && flock 3 || exit 1 # one submission at a time; the lock ends with all that have it open
+  exec 3> .gpe_lock && gpe_rc=75 && flock 3 3>&3 || exit 1 # one submission at a time; ksh passes only what a command names
   if [ ! -s .gpe_job_id ] && [ ! -e .gpe_submitting ]; then
     printf '%s\n' "$gpe_job" > .gpe_job && : > .gpe_submitting || exit 1 # submit in a session of its own: what ends this shell does not cut it off
     setsid sh -c '
@@ -24,7 +24,7 @@ printf "%s\n" "$gpe_last" | LC_ALL=C grep -Ex -e "$gpe_pattern" > .gpe_started |
   { { echo "the batch system answered without a job id:"; cat .gpe_answer; } | tee .gpe_submitting >> .gpe_error; exit 75; }
 # the first to write the id decides: this, or the job itself
 ln .gpe_started .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv .gpe_started .gpe_job_id || exit 75
-' sh "$gpe_umask" "$gpe_id_pattern" "$@" < /dev/null
+' sh "$gpe_umask" "$gpe_id_pattern" "$@" < /dev/null 3>&3
     gpe_rc=$?
   fi
   [ ! -s .gpe_error ] || cat .gpe_error >&2

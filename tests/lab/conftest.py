@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.jobs.script_output import StatusOutputReader
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from osprofile.profile.model import Profile
 
 USER = os.environ.get("LAB_USER", "griduser")
 PROFILES = Path(__file__).parents[2] / "profiles"
@@ -57,6 +60,7 @@ class Status:
     id: str
     state: str
     line: str
+    signal: int | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Lab:
 
     profile: str
     site: Path
-    tags: dict[str, str]
+    resolved: Profile
 
     def incarnate(
         self, template: str, *options: str, variation: str = "", **fields: str
@@ -99,9 +103,18 @@ class Lab:
 
     def status(self, line: str) -> Status:
         """Read a line of GET_JOB_STATUS."""
-        job, word = line.split(" ")[:2]
-        state = self.tags.get(word) or self.tags.get(word.partition("/")[0]) or "UNKNOWN"
-        return Status(job, state, line)
+        (status,) = StatusOutputReader(self.resolved).read_statuses(line).values()
+        state = "FAILED/LIMIT" if status.limit_exceeded else status.state.value
+        return Status(status.job_id, state, line, status.signal)
+
+    def start_found(self, *options: str, **fields: str) -> Job:
+        """Run START, which does not know whether a job was submitted; FIND_JOB; and START again."""
+        done = self.incarnate("START", *options, **fields)
+        assert done.returncode == 75, done
+        found = self.ok("FIND_JOB", *options)
+        job = self.start(*options, **fields)
+        assert found in {"", f"{job.id}\n"}
+        return job
 
 
 @dataclass(frozen=True)
@@ -169,10 +182,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def lab_of(site: Path) -> Callable[[str], Lab]:
     def make(profile: str) -> Lab:
-        resolved = Repository([PROFILES]).load(profile)
-        state = resolved.find_field(resolved.get_template("GET_JOB_STATUS"), "STATE")
-        assert state is not None
-        return Lab(profile, site, {tag.name: tag.value for tag in state.tags})
+        return Lab(profile, site, Repository([PROFILES]).load(profile))
 
     return make
 

@@ -23,7 +23,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES, USER
-from tests.profiles.test_hostile_values import PAYLOAD, VALUES
+from tests.profiles.test_hostile_values import CARRIED, PAYLOAD, VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,10 +112,10 @@ def test_values_reach_the_payload(profile: Profile, root: Path) -> None:
     async def main() -> None:
         timing = Timing(min_poll_interval=0.5, max_poll_interval=2)
         async with TargetSystem(profile, {"USER_NAME": USER}, timing=timing) as target:
-            jobs = [description(root, number, value) for number, value in enumerate(VALUES)]
+            jobs = [description(root, number, value) for number, value in enumerate(CARRIED)]
             started = await asyncio.gather(*(submitted(target, job) for job in jobs))
             ends = await asyncio.gather(*(target.wait(job_id) for _, job_id in started))
-            for value, (job, _), end in zip(VALUES, started, ends, strict=True):
+            for value, (job, _), end in zip(CARRIED, started, ends, strict=True):
                 assert (end.state, end.exit_code) == (JobState.DONE, 0), (value, end)
                 check(job, value)
 

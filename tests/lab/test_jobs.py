@@ -12,7 +12,7 @@ import pytest
 
 from tests.lab.conftest import USER
 from tests.profiles.conftest import exports, quoted
-from tests.profiles.test_hostile_values import PAYLOAD, VALUES
+from tests.profiles.test_hostile_values import CARRIED, PAYLOAD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +54,7 @@ def known(profile: str, job: str) -> bool:
 @pytest.mark.parametrize(("text", "number"), [("kill -s KILL $$", 9), ("kill -s TERM $$", 15)])
 def test_a_killed_payload_is_a_failure(lab: Lab, text: str, number: int) -> None:
     job = lab.start(**script(text))
-    assert f"signal={number}" in job.wait("FAILED").line
+    assert job.wait("FAILED").signal == number
     assert job.read(".gpe_exit_status") == f"{128 + number}\n"
 
 
@@ -117,7 +117,7 @@ def test_hostile_values_reach_the_payload(lab: Lab, directory: Path, tmp_path: P
     directory.mkdir(parents=True, mode=0o700)
     (directory / "a * 'b' %j").write_text(PAYLOAD)
     (directory / "a * 'b' %j").chmod(0o755)
-    value = "".join(VALUES)
+    value = "|".join(CARRIED)
     (directory / "in %A\n'").write_text(value)
     for path in (directory.parent, directory, *directory.iterdir()):
         os.chown(path, me.pw_uid, me.pw_gid)
@@ -125,7 +125,7 @@ def test_hostile_values_reach_the_payload(lab: Lab, directory: Path, tmp_path: P
         "--context",
         f"WORKING_DIRECTORY={directory}",
         EXECUTABLE="./a * 'b' %j",
-        ARGUMENTS=quoted(*VALUES),
+        ARGUMENTS=quoted(*CARRIED),
         ENVIRONMENT=exports(HOSTILE=value),
         STDIN="in %A\n'",
         STDOUT="%j-\u2028",
@@ -133,7 +133,7 @@ def test_hostile_values_reach_the_payload(lab: Lab, directory: Path, tmp_path: P
     )
     assert "exit=0" in job.wait("DONE").line
     got = (directory / "got.arguments").read_bytes().split(b"\0")
-    assert got == [text.encode() for text in ("./a * 'b' %j", *VALUES, "")]
+    assert got == [text.encode() for text in ("./a * 'b' %j", *CARRIED, "")]
     assert (directory / "got.environment").read_bytes() == value.encode()
     assert (directory / "got.stdin").read_bytes() == value.encode()
     assert (directory / "%j-\u2028").read_text() == "out\n"
@@ -200,7 +200,7 @@ def test_a_job_whose_answer_was_lost_is_found_again(lab_of: Callable[[str], Lab]
     # what a machine leaves that stops between sbatch and its answer
     (directory / ".gpe_job_id").unlink()
     (directory / ".gpe_submitting").touch()
-    assert slurm.start(*option, NODES="2").id == job.id
+    assert slurm.start_found(*option, NODES="2").id == job.id
     slurm.ok("ABORT", JOB_ID=job.id)
 
 
@@ -215,7 +215,7 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     shown = lab.start("--context", f"WORKING_DIRECTORY={directory}-2", **script("exec sh ../again"))
     shown.wait("DONE")
     assert first.read("log") == "run\n"
-    assert f"{first.id} is the job of" in shown.read("stderr")
+    assert f"the job of {first.directory} is {first.id}\n" in shown.read("stderr")
     (directory.parent / "again").unlink()
     for path in shown.directory.iterdir():
         path.unlink()
@@ -233,5 +233,5 @@ def test_a_running_job_gets_a_signal(lab_of: Callable[[str], Lab]) -> None:
     assert lab.ok("SIGNAL", JOB_ID=caught.id, SIGNAL="10") == ""
     assert lab.ok("SIGNAL", JOB_ID=killed.id, SIGNAL="12") == ""
     assert "exit=5" in caught.wait("DONE").line
-    assert "signal=12" in killed.wait("FAILED").line
+    assert killed.wait("FAILED").signal == 12
     assert "only running jobs can get signals" in lab.fails("SIGNAL", JOB_ID=caught.id, SIGNAL="10")
