@@ -302,7 +302,7 @@ def test_an_end_waits_for_an_abort_that_another_process_runs(
         job = await machine.submit()
         machine.toy.state(job, "GO")
         path = machine.toy.path
-        wait = ': > "$TOY/did"; until [ -e "$TOY/go" ]; do sleep 0.02; done'
+        wait = ': > "$TOY/did"; until [ -e "$TOY/go" ] || [ ! -d "$TOY" ]; do sleep 0.02; done'
         (path / "bin/toyctl").write_text(f"#!/bin/sh\n{wait}\nexit {code}\n")
         async with machine.target() as first, machine.target() as second:
             assert await query_state(first, job, how) is JobState.RUNNING

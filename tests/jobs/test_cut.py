@@ -128,7 +128,7 @@ def test_a_submission_over_its_time_limit_is_found_again(toy: Toy) -> None:
     slow = (
         (toy.path / "bin/toysub")
         .read_text()
-        .replace("n=1", f"until [ -e {go} ]; do sleep 0.02; done; n=1", 1)
+        .replace("n=1", f"until [ -e {go} ] || [ ! -d {go.parent} ]; do sleep 0.02; done; n=1", 1)
     )
     (toy.path / "bin/toysub").write_text(slow)
 

@@ -205,7 +205,7 @@ def test_over_ssh_a_killed_shell_is_no_failure_of_the_script(toy: Toy) -> None:
 def delay_removal(toy: Toy, then: str) -> None:
     """Let removals wait for the file `go`."""
     (toy.path / "bin/toyctl").write_text(
-        f'#!/bin/sh\ntouch "$TOY/asked-to-kill"\nuntil [ -e "$TOY/go" ]; do sleep 0.02; done\n{then}\n'
+        f'#!/bin/sh\ntouch "$TOY/asked-to-kill"\nuntil [ -e "$TOY/go" ] || [ ! -d "$TOY" ]; do sleep 0.02; done\n{then}\n'
     )
 
 

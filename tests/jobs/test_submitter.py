@@ -310,7 +310,11 @@ def test_a_record_that_cannot_be_written(
 def test_find_job_has_its_own_time_limit(toy: Toy, context: dict[str, str]) -> None:
     """It waits for a submission that is under way, which is not cut off."""
     go = toy.path / "go"
-    replace_command(toy, "toysub", TOYSUB.replace("n=1", f"until [ -e {go} ]; do sleep 0.02; done; n=1", 1))
+    replace_command(
+        toy,
+        "toysub",
+        TOYSUB.replace("n=1", f"until [ -e {go} ] || [ ! -d {go.parent} ]; do sleep 0.02; done; n=1", 1),
+    )
 
     async def main() -> None:
         async with TargetSystem(toy.profile, context, timing=replace(QUICK, script_timeout=0.5)) as target:

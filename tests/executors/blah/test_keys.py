@@ -39,7 +39,7 @@ class Site:
             "--config", "quick.toml", "--profiles", str(self.home / "profiles"), "--log", "log",
         )  # fmt: skip
         # it runs until the file `over` is there, and ends with what is in it
-        text = f"echo x >> {self.home}/runs; cd {self.home}; until [ -s over ]; do sleep 0.02; done"
+        text = f"echo x >> {self.home}/runs; cd {self.home}; until [ -s over ] || [ ! -d {self.home} ]; do sleep 0.02; done"
         self.ad = ad(
             Cmd="/bin/sh", Arguments=f"-c '{text}; exit $(cat over)'", In="/dev/null", Out="/dev/null",
             Err="/dev/null", StageCmd=False, gridtype="toy", JobDirectory="home_bl_1",
@@ -131,7 +131,7 @@ class Site:
 
     def block(self, name: str, *, behind: bool = False) -> None:
         """Have a command of the batch system's wait, before its work or behind, for the file `go`."""
-        wait = ': > "$TOY/began"; until [ -e "$TOY/go" ]; do sleep 0.02; done'
+        wait = ': > "$TOY/began"; until [ -e "$TOY/go" ] || [ ! -d "$TOY" ]; do sleep 0.02; done'
         path = self.toy.path / "bin" / name
         path.rename(path.with_name(f"{name}.real"))
         real = f'"$TOY/bin/{name}.real" "$@"'
