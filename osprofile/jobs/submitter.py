@@ -32,6 +32,8 @@ RECORD_RETENTION: Final = 90 * 86400.0
 """Seconds for which the ends of jobs stay in the record."""
 _OUTCOME_UNKNOWN_STATUS: Final = 75
 """START's exit status (EX_TEMPFAIL) if it does not know whether the batch system has the job."""
+_NOTHING_DONE_STATUS: Final = 73
+"""START's exit status (EX_CANTCREAT) if it did nothing, because its directory cannot be used."""
 _OUTCOME_UNKNOWN: Final = "whether the job was submitted is not known"
 _CUT_HINT: Final = "the submission can be completed, without a second job"
 
@@ -128,8 +130,9 @@ class JobSubmitter:
         except ScriptCutError:
             raise  # it may have been submitted
         except OSProfileError as error:
-            # If START could not run at all, or there is no FIND_JOB, an earlier START is still to be found.
+            # If START did nothing, or there is no FIND_JOB, an earlier START is still to be found.
             was_searched = isinstance(error, ScriptFailedError) and self._scripts.has_find_template
+            was_searched = was_searched and not _has_done_nothing(error)
             is_outcome_known = was_searched or not is_repeated
             if is_outcome_known:
                 self._update_record(self._store.delete_record, record)
@@ -157,6 +160,8 @@ class JobSubmitter:
         try:
             return await self._scripts.run_start_script(script)
         except (ScriptCutError, ScriptFailedError, OutputError) as error:
+            if _has_done_nothing(error):
+                raise
             try:
                 job_id = await self._scripts.find_submitted_job(record.directory, script)
             except OSProfileError as find_error:
@@ -184,3 +189,7 @@ class JobSubmitter:
             log.error("job %s in %s is not recorded: %s", job_id, record.directory, error)  # noqa: TRY400
         self._on_submitted(record, job_id)
         return job_id
+
+
+def _has_done_nothing(error: OSProfileError) -> bool:
+    return isinstance(error, ScriptFailedError) and error.exit_status == _NOTHING_DONE_STATUS

@@ -5,8 +5,8 @@ if [ -n "$gpe_id" ]; then # the first job that writes its id is the job of this 
   [ -e .gpe_submitting ] || { [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe_job_id; gpe_first=none; }
   [ "${gpe_first%%.*}" = "${gpe_id%%.*}" ] || { echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2; exit 1; }
 fi
-command exec > .gpe_job.out 2>&1 || kill -s KILL "$$"
-rm -f ".gpe_job_id.$gpe_id" .gpe_exit_status .gpe_limit
+command exec > .gpe_job.out 2>&1 && trap 'gpe_status=$?; [ -e .gpe_exit_status ] || echo "$gpe_status" > .gpe_exit_status' EXIT || kill -s KILL "$$"
+rm -f ".gpe_job_id.$gpe_id" & [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit
 export GPE_JOB_ID="$gpe_id" GPE_WORKING_DIRECTORY='<WORKING_DIRECTORY/'/'\\''>' GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_QUEUE='<QUEUE/'/'\\''>' GPE_PROJECT='<PROJECT/'/'\\''>'
 export GPE_NODES='<NODES/'/'\\''>' GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY='<MEMORY/'/'\\''>' GPE_WALLTIME='<WALLTIME/'/'\\''>' GPE_CPUTIME='<CPUTIME/'/'\\''>'
 [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"

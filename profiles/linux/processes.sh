@@ -16,6 +16,7 @@ gpe_status=0
 for gpe_p in $gpe_pids; do
   wait "$gpe_p"
   gpe_rc=$?
+  [ "$gpe_rc" -le 255 ] || gpe_rc=$((gpe_rc % 128 + 128)) # of ksh and yash
   [ "$gpe_status" -ne 0 ] || gpe_status=$gpe_rc
 done
 exit "$gpe_status"

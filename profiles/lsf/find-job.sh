@@ -6,4 +6,5 @@ gpe_find() {
 sub(/^\$HOME/, "", d) { d = ENVIRON["HOME"] d }
 id ~ /^[0-9]+$/ && (d == ENVIRON["GPE_D"] || d == ENVIRON["GPE_P"]) { print id; exit }'
 }
+<SH_ENTER>
 <SH_FIND_JOB>

@@ -13,4 +13,5 @@ gpe_find() {
     esac
   done
 }
+<SH_ENTER>
 <SH_FIND_JOB>
