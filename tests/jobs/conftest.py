@@ -85,7 +85,7 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <idb:Template name="START">
     <idb:Invocation name=""><idb:Body><![CDATA[d='<WORKING_DIRECTORY/'/'\\''>' links="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 umask 077
-mkdir -p -- "$d" "$links" && cd -- "$d" || exit 1
+mkdir -p -- "$d" "$links" && cd -- "$d" || exit 73
 [ -s .gpe_job ] || {{ printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe_job.$$" && mv ".gpe_job.$$" .gpe_job; }} || exit 1
 flock .gpe_lock setsid sh -c '
 [ ! -s .gpe_job_id ] || exit 0

@@ -350,3 +350,25 @@ def test_a_profile_without_find_job(toy_without_find: Toy) -> None:
             await check_key(toy, target)
 
     asyncio.run(main())
+
+
+def test_a_start_that_did_nothing_is_not_searched_for(toy: Toy) -> None:
+    """Its directory is not safe, or away: FIND_JOB is not run there. An earlier submission stays on record."""
+    start = toy.path.parent / "start"
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            replace_command(toy, "mkdir", "#!/bin/sh\nkill -s KILL $PPID\n")
+            with pytest.raises(ScriptCutError):
+                await target.submit(JOB, key="k")
+            replace_command(toy, "mkdir", f"#!/bin/sh\necho nothing >&2\necho x >> {start}\nexit 73\n")
+            for key, kept in (("k", ["k"]), ("new", ["k"])):
+                with pytest.raises(ScriptFailedError, match="nothing"):
+                    await target.submit(JOB, key=key)
+                assert [
+                    record.key for record in target.store.list_interrupted_submissions(target.name)
+                ] == kept
+            assert start.read_text() == "x\nx\n"
+
+    asyncio.run(main())
+    assert toy.submissions == []

@@ -494,7 +494,7 @@ def test_start_refuses_a_directory_that_others_can_write(linux: Target) -> None:
     directory.mkdir(parents=True)
     directory.chmod(0o777)
     done = linux.run("START", directory=directory)
-    assert done.returncode == 1
+    assert done.returncode == 73
     assert f"{directory} is not a safe directory for a job" in done.stderr
     assert " drwxrwxrwx " in done.stderr
 
@@ -506,7 +506,7 @@ def test_start_refuses_a_directory_of_somebody_else(linux: Target, level: str) -
     directory.mkdir(parents=True)
     os.chown(directory if level == "itself" else directory.parent, 65534, -1)
     done = linux.run("START", directory=directory)
-    assert done.returncode == 1
+    assert done.returncode == 73
     assert f"{directory} is not a safe directory for a job" in done.stderr
     assert [*directory.iterdir()] == []
 

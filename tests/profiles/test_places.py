@@ -28,12 +28,9 @@ def linux(target_of: Callable[[str], Target]) -> Target:
 def start(target: Target, directory: Path) -> str:
     """Run START for a working directory that it must refuse, and give its words."""
     done = target.sh(target.script("START", "", directory, EXECUTABLE="true"))
-    assert done.returncode == 1, done
+    assert done.returncode == 73, done
     assert not (directory / ".gpe_job").exists()
-    assert (
-        f"START: {directory} is not a safe directory for a job, because others can change this: "
-        in done.stderr
-    )
+    assert f"{directory} is not a safe directory for a job, because others can change this: " in done.stderr
     return done.stderr
 
 
@@ -44,6 +41,20 @@ def line(place: Path) -> str:
     group = grp.getgrgid(status.st_gid).gr_name
     target = f" -> {place.readlink()}" if place.is_symlink() else ""
     return f" {stat.filemode(status.st_mode)} {owner} {group} {place.name}{target}\n"
+
+
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_find_job_believes_and_writes_nothing_that_others_may_change(linux: Target, tmp_path: Path) -> None:
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    (directory / ".gpe_job_id").write_text("4711-1-00000000\n")
+    (tmp_path / "precious").write_text("mine\n")
+    (directory / ".gpe_lock").symlink_to(tmp_path / "precious")
+    directory.chmod(0o777)
+    done = linux.run("FIND_JOB", directory=directory)
+    assert (done.returncode, done.stdout) == (73, "")
+    assert "is not a safe directory for a job" in done.stderr
+    assert (tmp_path / "precious").read_text() == "mine\n"
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
