@@ -10,14 +10,16 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, final
 
-from osprofile.incarnation.body import parse_body
+from osprofile.errors import OSProfileError
+from osprofile.incarnation.body import compile_replacement, parse_body
+from osprofile.incarnation.field_rules import apply_tags, derive_value, get_derived_base
 from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
 from osprofile.source import SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from osprofile.incarnation.body import Replacement
+    from osprofile.incarnation.body import Replacement, TemplateBody
     from osprofile.profile.model import Profile, Template
     from osprofile.source import Location
 
@@ -45,7 +47,10 @@ _PURPOSES: Final[dict[str, Purpose]] = {
 
 @final
 class Directive(NamedTuple):
-    """A line of directives: in `text`, `<QUEUE>` is the field's value, and without one the line is empty."""
+    """A line of directives: in `text`, `<QUEUE>` is the field's value, and without one the line is empty.
+
+    A value that the profile fixes is in `text` itself.
+    """
 
     text: str
     location: Location
@@ -61,13 +66,30 @@ def list_own_directives(profile: Profile, template: Template) -> Iterator[Direct
     declared, invocation = template.fields.get(PREFIX_FIELD), template.invocations.get("")
     if declared is None or not declared.value or invocation is None or invocation.body is None:
         return
-    body, offset = invocation.body, 0
+    lines = _fill_lines(profile, template, invocation.body)
+    for directive in takewhile(lambda line: _is_before_commands(line.text), lines):
+        if directive.text.startswith((declared.value, "<")):  # such a value may become any directives
+            yield directive
+
+
+def _fill_lines(profile: Profile, template: Template, body: SourceText) -> Iterator[Directive]:
+    """Yield the lines of a body up to its first command, with the values that the profile fixes."""
+    offset = 0
     for line in takewhile(_is_before_commands, body.text.split("\n")):
-        text = _format_directive(line, body)
-        # A line that is one replacement may become any directives, unless its field is fixed.
-        field = profile.find_field(template, text[1:-1])
-        if text.startswith(declared.value if field and field.value else (declared.value, "<")):
-            yield Directive(text, body.get_location(offset))
+        field = profile.find_field(template, line[1:-1]) if line == f"<{line[1:-1]}>" else None
+        source = field.value_source if field is not None and not field.tags else None
+        if source is not None:
+            start = 0
+            for text in source.text.split("\n"):
+                yield Directive(text, source.get_location(start))
+                start += len(text) + 1
+        else:
+            parsed = parse_body(SourceText(line, body.source, ()))
+            segments = [
+                s if isinstance(s, str) else _fill_replacement(profile, template, parsed, s)
+                for s in parsed.segments
+            ]
+            yield Directive("".join(segments), body.get_location(offset))
         offset += len(line) + 1
 
 
@@ -102,9 +124,20 @@ def _is_before_commands(line: str) -> bool:
     return not line or line.startswith(("#", "<"))
 
 
-def _format_directive(line: str, body: SourceText) -> str:
-    segments = parse_body(SourceText(line, body.source, ())).segments
-    return "".join(s if isinstance(s, str) else _format_replacement(s, line) for s in segments)
+def _fill_replacement(
+    profile: Profile, template: Template, body: TemplateBody, replacement: Replacement
+) -> str:
+    """Return the value of a replacement if the profile fixes it, else a text for people."""
+    name = replacement.name
+    field = profile.find_field(template, name) or profile.find_field(template, get_derived_base(name) or "")
+    if field is not None and field.value is not None:
+        try:
+            value = apply_tags(field, field.value)
+            value = value if field.name == name else derive_value(field, name, value)
+            return compile_replacement(body, replacement)(value)
+        except OSProfileError:
+            pass  # `lint` reports it
+    return _format_replacement(replacement, body.source.text)
 
 
 def _format_replacement(replacement: Replacement, line: str) -> str:

@@ -23,7 +23,7 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:
 <osp:UspaceRoot>/w</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
 <idb:Template>
 <idb:Field name="LICENSES" ext:pattern="[a-z]*"><idb:Description>What to buy. Or not.</idb:Description><idb:Default/></idb:Field>
-<idb:Field name="EXTRA" isSettable="false"><idb:Value/></idb:Field>
+<idb:Field name="EXTRA" isSettable="false"><idb:Value>#TOY -x</idb:Value></idb:Field>
 <idb:Field name="ACCOUNT" isSettable="false"><idb:Value>phys</idb:Value></idb:Field>
 <idb:Field name="SH_LONG" isSettable="false"><idb:Value>one
 two
@@ -69,9 +69,9 @@ def test_overview(incarnate: Incarnate, toy: str) -> None:
         "applications and storages",
     ]
     assert sections["directives"] == [
-        "  #TOY -A <ACCOUNT>  p.xml:15:1",
+        "  #TOY -A phys  p.xml:15:1",
         "  #TOY -L <LICENSES>  p.xml:16:1",
-        "  <EXTRA>  p.xml:17:1",
+        "  #TOY -x  p.xml:6:55",
     ]
     assert (
         "  field LICENSES default '', pattern [a-z]*  p.xml:5:1" in sections["fields that a request may set"]
@@ -95,7 +95,7 @@ def test_template(incarnate: Incarnate, toy: str) -> None:
         "      What to buy.",
         "  field DIRECTIVE_PREFIX (not settable) = '#TOY'  p.xml:50:1",
         "  field ACCOUNT (not settable) = 'phys'  p.xml:7:1",
-        "  field EXTRA (not settable) = ''  p.xml:6:1",
+        "  field EXTRA (not settable) = '#TOY -x'  p.xml:6:1",
         "  field SH_LONG (not settable): 4 lines  p.xml:8:57",
     ]
     assert directives.split("\n")[0] == "directives"

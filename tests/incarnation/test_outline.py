@@ -64,6 +64,50 @@ def test_directives_end_at_the_first_command() -> None:
     assert [d.location.source.get_line_text(d.location.line) for d in directives] == ["#$ -q a", "#$ -P b"]
 
 
+SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+ xmlns:ext="urn:osprofile:extension" name="site" extends="slurm">
+<osp:UspaceRoot>/w</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter><idb:Template>
+<idb:Field name="PROJECT" isSettable="false"><idb:Value>phys</idb:Value></idb:Field>
+<idb:Field name="QUEUE" isSettable="false"><idb:Value/></idb:Field>
+<idb:Field name="WALLTIME" isSettable="false"><idb:Value>90</idb:Value></idb:Field>
+<idb:Field name="LICENSES" ext:pattern="[a-z]+" ext:directive="#SBATCH --licenses=$1"><idb:Default/></idb:Field>
+<idb:Field name="QOS" ext:directive="#SBATCH --qos=$1"><idb:Tag name="a">low</idb:Tag><idb:Value>a</idb:Value></idb:Field>
+<idb:Field name="EXTRA_DIRECTIVES" isSettable="false"><idb:Value>#SBATCH --mail-type=NONE
+# not a directive
+#SBATCH --exclusive{}</idb:Value></idb:Field>
+</idb:Template></osp:Profile>"""
+
+
+def test_what_the_profile_fixes_is_shown_with_its_location() -> None:
+    found = {
+        d.text: d.location
+        for d in list_directives(Repository([]).load_bytes(SITE.format("").encode(), "s.xml"))
+    }
+    assert [t for t in found if "<" not in t] == [
+        "#SBATCH --qos=low",
+        "#SBATCH --output=/dev/null",
+        "#SBATCH --account=phys",
+        "#SBATCH --time=2",
+        "#SBATCH --mail-type=NONE",
+        "#SBATCH --exclusive",
+    ]
+    assert str(found["#SBATCH --licenses=<LICENSES>"]).startswith("s.xml:7:")
+    assert str(found["#SBATCH --qos=low"]).startswith("s.xml:8:")
+    assert str(found["#SBATCH --mail-type=NONE"]) == "s.xml:9:66"
+    assert str(found["#SBATCH --exclusive"]) == "s.xml:11:1"
+    assert not {"QUEUE", "PROJECT", "EXTRA_DIRECTIVES"} & {t.strip(">").partition("<")[2] for t in found}
+
+
+def test_a_fixed_command_ends_the_directives() -> None:
+    profile = Repository([]).load_bytes(SITE.format("\numask 077\n#SBATCH --late").encode(), "s.xml")
+    assert read(profile)[-1] == "#SBATCH --exclusive"
+
+
+def test_a_fixed_value_that_cannot_be_filled_in_is_shown_as_without_it() -> None:
+    text = SITE.format("").replace(">90<", ">x<")
+    assert "#SBATCH --time=<WALLTIME:MINUTES>" in read(Repository([]).load_bytes(text.encode(), "s.xml"))
+
+
 def test_no_prefix_no_directives() -> None:
     assert read(load("#!/bin/sh\n#$ -q a\n", prefix="")) == []
     assert read(Repository([]).load("linux")) == []
