@@ -159,6 +159,9 @@ def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> No
     if use.pattern is not None:
         result = "unchanged" if use.after == value else quote_value(use.after, report.text_width - 8)
         report.add_row("", f"result: {result}")
+    if use.is_omitted:
+        report.add_row("", "no directive (empty)")
+        return
     where = _format_position(use.position)
     content = excerpt_line(
         use.position.line_text, use.position.column - 1, report.text_width - len(where) - 2

@@ -81,16 +81,28 @@ class CompiledText:
         """Return the text without its last line end: for a path or a part of a script."""
         return self.fill_slots(values).removesuffix("\n")
 
-    def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
+    def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str | None]]:
         """Yield each slot, the offset in the text at which its value begins, and that value.
 
         A key that ends with a line end has a value with the end of its line, which is not yielded.
+        The value is None if its line is omitted.
         """
-        offset = 0
+        offset, omitted = 0, self._find_omitted_slots(values)
         for index, (slot, key) in enumerate(zip(self._slots, self._keys, strict=True)):
             offset += len(self._literals[2 * index])
-            yield slot, offset, values[key].removesuffix(LINE_END) if key.endswith(LINE_END) else values[key]
+            value = values[key].removesuffix(LINE_END) if key.endswith(LINE_END) else values[key]
+            yield slot, offset, None if index in omitted else value
             offset += len(values[key])
+
+    def _find_omitted_slots(self, values: Mapping[str, str]) -> set[int]:
+        """Return the indexes of the slots on omitted lines: the value of such a line's last key is empty."""
+        omitted = set[int]()
+        for index in reversed(range(len(self._keys))):
+            is_line_end = self._keys[index].endswith(LINE_END)
+            is_before_omitted = index + 1 in omitted and not self._literals[2 * index + 2]
+            if not values[self._keys[index]] if is_line_end else is_before_omitted:
+                omitted.add(index)
+        return omitted
 
 
 @final
@@ -104,7 +116,7 @@ class ValueStep(NamedTuple):
     compute_value: Callable[[Values], str]
     parts: tuple[CompiledText, ...] = ()
 
-    def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str]]:
+    def locate_slots(self, values: Mapping[str, str]) -> Iterator[tuple[TextSlot, int, str | None]]:
         """Yield the slots of all parts like `CompiledText.locate_slots`, with offsets in the joined text."""
         start = 0
         for part in self.parts:

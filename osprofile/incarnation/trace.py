@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Field, Tag
     from osprofile.source import Location
 
-    LocatedSlots = Iterable[tuple[TextSlot, int, str]]
+    LocatedSlots = Iterable[tuple[TextSlot, int, str | None]]
     OffsetMapping = Callable[[int], int | None]
 
 SCRIPT_NAME = ""
@@ -61,7 +61,7 @@ class UseTrace(NamedTuple):
 
     `derived_value` is the value of `<X:HMS>` or `<X:MINUTES>`, else None. FROM and TO (`pattern`,
     `replacement`; None in `<X>`) turned `before` into `after`. `is_directive`: it is in a line that
-    the batch system reads.
+    the batch system reads. `is_omitted`: its line has no value and is not in the text.
     """
 
     template: str
@@ -75,6 +75,7 @@ class UseTrace(NamedTuple):
     after: str
     position: ValuePosition
     is_directive: bool
+    is_omitted: bool
 
 
 @final
@@ -185,7 +186,7 @@ class _TextWalker:
                 map_nested = _map_nested_offset(slot, step, self.values, offset, map_offset)
                 yield from self.walk_text(slot.use.name, nested_text, nested_slots, map_nested)
 
-    def trace_use(self, slot: TextSlot, after: str, position: ValuePosition) -> UseTrace:
+    def trace_use(self, slot: TextSlot, after: str | None, position: ValuePosition) -> UseTrace:
         use, before = slot.use, self.values[slot.input_key]
         replacement = use.replacement
         return UseTrace(
@@ -197,9 +198,10 @@ class _TextWalker:
             pattern=replacement.pattern,
             replacement=replacement.replacement,
             before=before,
-            after=after,
+            after=after or "",
             position=position,
-            is_directive=is_directive(use.template, position.line_text),
+            is_directive=after is not None and is_directive(use.template, position.line_text),
+            is_omitted=after is None,
         )
 
     def find_position(self, name: str, text: str, offset: int, script_offset: int | None) -> ValuePosition:

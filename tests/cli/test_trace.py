@@ -208,3 +208,9 @@ def test_a_narrow_terminal() -> None:
     out = on_a_terminal("trace", *GOLDEN["start"], COLUMNS="40", NO_COLOR="1")
     assert max(map(len, out.splitlines())) <= 40 + len(" (JOB_SCRIPT 2:1)")
     assert "......" not in out
+
+
+def test_an_empty_value_has_no_directive(incarnate: Incarnate) -> None:
+    out = incarnate("trace", "START", "-p", "slurm", *CONTEXT, "-s", "CPUS=2", "-f", "NODES").out
+    assert "            no directive (empty)\n" in out
+    assert "#SBATCH --cpus" not in out

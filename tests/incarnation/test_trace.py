@@ -388,3 +388,28 @@ def test_every_template_of_the_bundled_profiles(name: str) -> None:
             for field_name, value in made.fields.items():
                 t = fields[field_name]
                 assert (t.value, t.raw_value, t.origin, t.location) == value[1:]
+
+
+def test_a_line_that_is_omitted_has_no_directive() -> None:
+    """The line of an empty value is left out of JOB_DIRECTIVES: the next line is not its own."""
+    body = r"<A/^./#X a=$0>|#X b=1|<B/^./#X b=$0><C/^./ c=$0>|<C/^./#X c=$0><D/^./ d=$0>|#X <A>|echo|"
+    directives = template(
+        "JOB_DIRECTIVES",
+        body.replace("|", "\n"),
+        field("DIRECTIVE_PREFIX", fixed("#X"), 'isSettable="false"'),
+        *(field(name, default("")) for name in "ABCD"),
+    )
+    made = profile(directives)
+    uses = [
+        (t.name, use.is_omitted, use.is_directive)
+        for t in trace_fields(incarnate(made, "JOB_DIRECTIVES", fields={"D": "4"}))
+        for use in t.uses
+    ]
+    assert uses == [  # in the line of C and D, only D has a value
+        ("A", True, False),
+        ("A", False, True),
+        ("B", True, False),
+        ("C", True, False),
+        ("C", False, False),
+        ("D", False, False),
+    ]
