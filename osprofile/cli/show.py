@@ -15,6 +15,10 @@ MAX_BODY_LINES: Final = 20
 """Lines of a body that are shown without `--full`."""
 
 
+SHELL_PREFIX: Final = "SH_"
+"""The names of the pieces of shell that templates share begin with it."""
+
+
 def show(
     *,
     template: Annotated[
@@ -69,10 +73,11 @@ def _format_profile(profile: "Profile", *, full: bool) -> Iterator[str]:
     yield f"UspaceRoot {profile.uspace_root}   Delimiter {profile.delimiter}"
     yield from _format_section("directives", map(_format_directive, outline.list_directives(profile)))
     fields = list(profile.global_fields.values())
-    settable = [f for f in fields if f.settable]
+    used_names = {f.name for t in profile.templates.values() for f in _list_used_fields(profile, t)}
+    settable = [f for f in fields if f.settable and f.name in used_names]
     fixed = [f for f in fields if not f.settable]
-    shell = [f for f in fixed if outline.is_shell(f.value)]
-    others = [f for f in fixed if not outline.is_shell(f.value)]
+    shell = [f for f in fixed if f.name.startswith(SHELL_PREFIX)]
+    others = [f for f in fixed if not f.name.startswith(SHELL_PREFIX)]
     yield from _format_section("fields that a request may set", _format_fields(settable, full=full))
     yield from _format_section("fields that only a profile sets", _format_fields(others, full=full))
     for purpose, templates in outline.group_templates(profile).items():
@@ -113,7 +118,7 @@ def _format_template(profile: "Profile", template: "Template", *, full: bool) ->
         yield from _format_description(invocation.description, full=True)
         if script:
             yield f"  arguments {script.arguments}"
-        yield from _format_text(str(text or ""), full=full)
+        yield from _format_text(str(text or ""), max_lines=None if full else MAX_BODY_LINES)
 
 
 def _list_used_fields(profile: "Profile", template: "Template") -> "Iterator[Field]":
@@ -129,10 +134,10 @@ def _list_used_fields(profile: "Profile", template: "Template") -> "Iterator[Fie
             yield profile.global_fields[name]
 
 
-def _format_text(text: str, *, full: bool) -> Iterator[str]:
-    """Yield the lines of a text; of a long one the first, and how many more there are."""
+def _format_text(text: str, *, max_lines: int | None) -> Iterator[str]:
+    """Yield the lines of a text; of a longer one the first `max_lines`, and how many more there are."""
     lines = text.removesuffix("\n").split("\n")
-    shown = lines if full or len(lines) <= MAX_BODY_LINES + 1 else lines[:MAX_BODY_LINES]
+    shown = lines if max_lines is None or len(lines) <= max_lines + 1 else lines[:max_lines]
     yield from (f"    | {line}" for line in shown)
     if len(shown) < len(lines):
         yield f"    ... {len(lines) - len(shown)} more lines (--full shows them)"
@@ -162,8 +167,10 @@ def _format_fields(fields: "Iterable[Field]", *, full: bool) -> Iterator[str]:
     for field in fields:
         yield _format_field(field)
         yield from _format_description(field.description, full=full)
-        if field.value and "\n" in field.value and (full or not is_shell(field.value)):
-            yield from _format_text(field.value, full=True)
+        if field.value and "\n" in field.value:
+            is_folded = is_shell(field.value) and not full
+            if not (is_folded and field.name.startswith(SHELL_PREFIX)):
+                yield from _format_text(field.value, max_lines=1 if is_folded else None)
 
 
 def _format_field(field: "Field") -> str:

@@ -108,6 +108,29 @@ def test_template(incarnate: Incarnate, toy: str) -> None:
     assert full.endswith("    | echo 28\n    | echo 29\n")
 
 
+def test_a_sites_own_shell_is_folded_to_its_first_line(incarnate: Incarnate, toy: str) -> None:
+    setup = '<idb:Field name="SITE_SETUP" isSettable="false"><idb:Value>ulimit -c 0\none\ntwo\nthree</idb:Value></idb:Field>'
+    Path(toy).write_text(PROFILE.replace("<idb:Template>\n", f"<idb:Template>\n{setup}\n", 1))
+    lines = read_sections(incarnate("show", "-p", toy).out)["fields that only a profile sets"]
+    start = lines.index("  field SITE_SETUP (not settable): 4 lines  p.xml:5:60")
+    assert lines[start + 1 : start + 3] == [
+        "      | ulimit -c 0",
+        "      ... 3 more lines (--full shows them)",
+    ]
+    assert "      | three\n" in incarnate("show", "-p", toy, "--full").out
+
+
+def test_a_field_that_no_template_uses_is_left_out(incarnate: Incarnate, toy: str) -> None:
+    title = "fields that a request may set"
+    before = read_sections(incarnate("show", "-p", toy).out)[title]
+    Path(toy).write_text(
+        PROFILE.replace("</osp:Profile>", '<idb:Template name="SIGNAL" ext:absent="true"/></osp:Profile>')
+    )
+    after = read_sections(incarnate("show", "-p", toy).out)[title]
+    left_out = [line.split()[1] for line in before if line not in after and line.startswith("  field ")]
+    assert left_out == ["SIGNAL,"]
+
+
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_bundled_profiles_shell_is_folded(incarnate: Incarnate, name: str) -> None:
     """Each field is on one line, and no line of a long value is in the overview."""
