@@ -29,13 +29,18 @@ def new(
     """
     from os import path
 
-    from osprofile.profile.skeleton import render_skeleton, write_skeleton
+    from osprofile.profile.repository import iter_search_path
+    from osprofile.profile.skeleton import find_folder, render_skeleton, write_skeleton
 
-    document = render_skeleton(name, common.open_repository(profiles).load(extends))
-    file = None
+    parent = common.open_repository(profiles).load(extends)
+    folder = file = None
+    if directory is not None:
+        directory = path.expanduser(directory)
+        folder = find_folder(directory, name, iter_search_path())
+    document = render_skeleton(name, parent, folder)
     if directory is not None:
         try:
-            file = write_skeleton(path.expanduser(directory), name, document)
+            file = write_skeleton(directory, name, document)
         except FileExistsError as error:
             hint = "it was not changed: choose another name or directory"
             raise common.UsageError(f"{error.filename} exists", hint=hint) from None

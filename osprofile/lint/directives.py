@@ -7,6 +7,7 @@ that makes a directive (`<QUEUE/(?s)^(.+)\z/#PBS -q $1>`) counts as such a line.
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, final
 
@@ -146,7 +147,7 @@ def check_field_directives(view: ProfileView) -> Iterator[Problem]:
         elif not prefix:
             message += "is no directive: the profile has no DIRECTIVE_PREFIX, because it has no batch system"
             hint = "move it to the profile of a batch system"
-        elif not field.directive.startswith(prefix):
+        elif not re.sub(r"(?s)\\(.)", r"\1", field.directive).startswith(prefix):  # `#\$`: a TO escapes $
             message += f"does not begin with {prefix}"
             hint = f"a directive of this profile begins with its DIRECTIVE_PREFIX: {prefix} ..."
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from os import path
 from typing import TYPE_CHECKING, Final
 
@@ -13,12 +14,13 @@ from osprofile.profile.model import (
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
     IDB_NAMESPACE,
+    JOB_DIRECTIVES,
     PROFILE_NAMESPACE,
 )
-from osprofile.profile.writer import escape_text, format_fields
+from osprofile.profile.writer import escape_attribute, escape_text, format_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from osprofile.profile.model import Field, Profile
 
@@ -46,29 +48,39 @@ _EXAMPLE_APPLICATION: Final = """\
   </osp:Application>"""
 
 
-def render_skeleton(name: str, parent: Profile) -> str:
+_NEW_FIELD: Final = "FEATURES"
+_REMOVED_TEMPLATE: Final = "SIGNAL"
+
+
+def render_skeleton(name: str, parent: Profile, folder: str | None = None) -> str:
     """Return the document of a new profile that extends another without changing anything.
 
     The global fields of the parent that a site may want to change are in comments; the document stays
-    valid if any of them is uncommented. Raises `NotFoundError` for a name that is not allowed.
+    valid if any of them is uncommented. `folder` is where the commands in the introduction find the
+    profile, if they do not find it by its name. Raises `NotFoundError` for a name that is not allowed.
     """
     if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
         message = f"profile name {quote_value(name)} is not allowed"
         raise NotFoundError(message, hint=FILE_SAFE_NAME_HINT)
-    return "\n".join([*_document_lines(name, parent), ""])
+    return "\n".join([*_document_lines(name, parent, folder), ""])
 
 
-def _document_lines(name: str, parent: Profile) -> Iterator[str]:
+def _document_lines(name: str, parent: Profile, folder: str | None) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield from _introduction_lines(name, parent)
+    yield from _introduction_lines(name, parent, folder)
     yield f'{_ROOT_START}             name="{name}" extends="{parent.name}">'
     yield "  <!-- Each job works in a directory of its own below this one; all nodes must see it. -->"
     yield f"  <osp:UspaceRoot>{escape_text(parent.uspace_root)}</osp:UspaceRoot>"
     yield "  <!-- What joins the parts of a path. -->"
     yield f"  <osp:Delimiter>{escape_text(parent.delimiter)}</osp:Delimiter>"
     fields = [f for f in parent.global_fields.values() if _is_for_sites(f)]
-    if fields:
-        yield from _global_field_lines(fields)
+    example = [*_new_field_lines(parent)]
+    if fields or example:
+        yield from _global_field_lines(fields, example)
+    if _REMOVED_TEMPLATE in parent.templates:
+        yield ""
+        yield "  <!-- Removes what is inherited: here, nobody can send signals to jobs. -->"
+        yield from ("  <!--", f'  <idb:Template name="{_REMOVED_TEMPLATE}" ext:absent="true"/>', "  -->")
     yield from _application_lines()
     yield "</osp:Profile>"
 
@@ -78,8 +90,10 @@ def _is_for_sites(field: Field) -> bool:
     return field.default is not None if field.settable else "" in {field.default, field.value}
 
 
-def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
+def _introduction_lines(name: str, parent: Profile, folder: str | None) -> Iterator[str]:
     extends_own_name = name == parent.name
+    # To a shell, '' within a word is nothing: also where the word is in single quotes.
+    word = re.sub("-(?=-)", "-''", shlex.quote(folder if folder and folder.isprintable() else name))
     # XML comments cannot contain two adjacent hyphens.
     name, parent_name = (re.sub("-(?=-)", "- ", n) for n in (name, parent.name))
     yield f"<!-- {name}: what is particular to this site; all else is inherited from {parent_name}"
@@ -89,24 +103,41 @@ def _introduction_lines(name: str, parent: Profile) -> Iterator[str]:
      As {name}/profile.xml it belongs in ~/.config/osprofile/profiles, /etc/osprofile/profiles or a
      directory of $OSPROFILE_PATH. Then:
 
-       incarnate lint {name}       what is wrong with it
-       incarnate show -p {name}    the resolved profile, and where each part of it is defined
-       incarnate START -p {name}   the script that starts a job
-       incarnate schema{" " * len(name)}      the schemas, and the settings for editors
+       incarnate lint {word}       what is wrong with it
+       incarnate show -p {word}    the resolved profile, and where each part of it is defined
+       incarnate START -p {word}   the script that starts a job
+       incarnate schema{" " * len(word)}      the schemas, and the settings for editors
 
      An inherited item is replaced by one of the same kind and name, whole. To change a field, open
-     its comment: remove the line that begins it and the line that ends it. -->"""
+     its comment: remove the line that begins it and the line that ends it.
+
+     <Value> fixes a field: no request can change it. <Default> is its value unless a request sets
+     another one. A text may be in a file next to this one: <idb:Value ext:src="setup.sh"/>, and
+     also <idb:Body ext:src="..."/>. -->"""
 
 
-def _global_field_lines(fields: list[Field]) -> Iterator[str]:
+def _global_field_lines(fields: list[Field], example: list[str]) -> Iterator[str]:
     yield ""
     yield "  <!-- The fields of all templates, as they are inherited: what a request may set, and the site itself. -->"
     yield "  <idb:Template>"
-    for field in fields:
-        lines = [*format_fields([field])]
-        if not any("--" in line for line in lines):  # XML does not allow it in a comment
+    for lines in (*([*format_fields([field])] for field in fields), example):
+        if lines and not any("--" in line for line in lines):  # XML does not allow it in a comment
             yield from ("    <!--", *lines, "    -->")
     yield "  </idb:Template>"
+
+
+def _new_field_lines(parent: Profile) -> Iterator[str]:
+    """Yield an example of a new field with a directive, if the parent has directives."""
+    directives = parent.templates.get(JOB_DIRECTIVES)
+    declared = directives.fields.get("DIRECTIVE_PREFIX") if directives is not None else None
+    if declared is None or not declared.value or _NEW_FIELD in parent.global_fields:
+        return
+    prefix = re.sub(r"([\\$>])", r"\\\1", declared.value)
+    directive = escape_attribute(f"{prefix} -l $1")
+    yield f'    <idb:Field name="{_NEW_FIELD}" ext:pattern="[A-Za-z0-9_]+" ext:directive="{directive}">'
+    yield "      <idb:Description>The value adds a directive, in which $1 is the value. Write your option.</idb:Description>"
+    yield "      <idb:Default/>"
+    yield "    </idb:Field>"
 
 
 def _application_lines() -> Iterator[str]:
@@ -117,6 +148,13 @@ def _application_lines() -> Iterator[str]:
     yield "  <!--"
     yield _EXAMPLE_APPLICATION
     yield "  -->"
+
+
+def find_folder(directory: str, name: str, search_path: Iterable[str]) -> str | None:
+    """Return the absolute path of DIRECTORY/NAME, or None if the directory is on the search path."""
+    if path.realpath(directory) in map(path.realpath, search_path):
+        return None
+    return path.abspath(path.join(directory, name))
 
 
 def write_skeleton(directory: str, name: str, document: str) -> str:

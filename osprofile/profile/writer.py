@@ -37,7 +37,7 @@ def _document_lines(profile: Profile) -> Iterator[str]:
     namespaces = (
         f'xmlns:osp="{PROFILE_NAMESPACE}" xmlns:idb="{IDB_NAMESPACE}" xmlns:ext="{EXTENSION_NAMESPACE}"'
     )
-    yield f'<osp:Profile {namespaces} name="{_escape_attribute(profile.name)}">'
+    yield f'<osp:Profile {namespaces} name="{escape_attribute(profile.name)}">'
     yield f"  <osp:UspaceRoot>{escape_text(profile.uspace_root)}</osp:UspaceRoot>"
     yield f"  <osp:Delimiter>{escape_text(profile.delimiter)}</osp:Delimiter>"
     if profile.global_fields:
@@ -47,14 +47,14 @@ def _document_lines(profile: Profile) -> Iterator[str]:
     for name in profile.templates:  # as they are declared, without the lines of ext:directive
         yield from _template_lines(next(d.templates[name] for d in profile.documents if name in d.templates))
     for s in profile.storages.values():
-        yield f'  <osp:Storage name="{_escape_attribute(s.name)}" template="{_escape_attribute(s.template)}"/>'
+        yield f'  <osp:Storage name="{escape_attribute(s.name)}" template="{escape_attribute(s.template)}"/>'
     for application in profile.applications.values():
         yield from _application_lines(application)
     yield "</osp:Profile>"
 
 
 def _template_lines(template: Template) -> Iterator[str]:
-    yield f'  <idb:Template name="{_escape_attribute(template.name)}">'
+    yield f'  <idb:Template name="{escape_attribute(template.name)}">'
     yield from _description_lines(template.description, "    ")
     for invocation in template.invocations.values():
         yield from _invocation_lines(invocation)
@@ -63,13 +63,13 @@ def _template_lines(template: Template) -> Iterator[str]:
 
 
 def _invocation_lines(invocation: Invocation) -> Iterator[str]:
-    yield f'    <idb:Invocation name="{_escape_attribute(invocation.name)}">'
+    yield f'    <idb:Invocation name="{escape_attribute(invocation.name)}">'
     yield from _description_lines(invocation.description, "      ")
     if invocation.body is not None:
         yield f"      <idb:Body>{escape_text(invocation.body.text)}</idb:Body>"
     if invocation.static_script is not None:
         script = invocation.static_script
-        names = f'fileName="{_escape_attribute(script.file_name)}" arguments="{_escape_attribute(script.arguments.text)}"'
+        names = f'fileName="{escape_attribute(script.file_name)}" arguments="{escape_attribute(script.arguments.text)}"'
         yield f"      <idb:StaticScript {names}>{escape_text(script.body.text)}</idb:StaticScript>"
     yield "    </idb:Invocation>"
 
@@ -77,7 +77,7 @@ def _invocation_lines(invocation: Invocation) -> Iterator[str]:
 def format_fields(fields: Iterable[Field]) -> Iterator[str]:
     """Yield the lines of fields in a template."""
     for field in fields:
-        attributes = f'name="{_escape_attribute(field.name)}"'
+        attributes = f'name="{escape_attribute(field.name)}"'
         if not field.settable:
             attributes += ' isSettable="false"'
         pattern = field.pattern_text if field.pattern_field is None else None
@@ -89,14 +89,14 @@ def format_fields(fields: Iterable[Field]) -> Iterator[str]:
         }
         for name, text in extensions.items():
             if text is not None:
-                attributes += f' ext:{name}="{_escape_attribute(text)}"'
+                attributes += f' ext:{name}="{escape_attribute(text)}"'
         yield f"    <idb:Field {attributes}>"
         yield from _description_lines(field.description, "      ")
         for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
             if limit is not None:
                 yield f"      <idb:{name}>{_format_double(limit)}</idb:{name}>"
         for tag in field.tags:
-            yield f'      <idb:Tag name="{_escape_attribute(tag.name)}">{escape_text(tag.value)}</idb:Tag>'
+            yield f'      <idb:Tag name="{escape_attribute(tag.name)}">{escape_text(tag.value)}</idb:Tag>'
         for name, value in (("Default", field.default), ("Value", field.value)):
             if value is not None:
                 yield f"      <idb:{name}>{escape_text(value)}</idb:{name}>"
@@ -104,9 +104,7 @@ def format_fields(fields: Iterable[Field]) -> Iterator[str]:
 
 
 def _application_lines(application: Application) -> Iterator[str]:
-    names = (
-        f'name="{_escape_attribute(application.name)}" template="{_escape_attribute(application.template)}"'
-    )
+    names = f'name="{escape_attribute(application.name)}" template="{escape_attribute(application.template)}"'
     yield f"  <osp:Application {names}>"
     yield f"    <osp:ApplicationName>{escape_text(application.application_name)}</osp:ApplicationName>"
     version = escape_text(application.application_version)
@@ -121,10 +119,13 @@ def _description_lines(text: str, indent: str, prefix: str = "idb") -> Iterator[
 
 
 def _format_double(number: float) -> str:
+    if number.is_integer() and abs(number) < 1e15:
+        return f"{number:.0f}"
     return {"inf": "INF", "-inf": "-INF"}.get(repr(number), repr(number))
 
 
-def _escape_attribute(value: str) -> str:
+def escape_attribute(value: str) -> str:
+    """Return a value as the text of an attribute in double quotes."""
     return re.sub('[&<>"\r\n\t]', lambda m: _ATTRIBUTE_ESCAPES[m[0]], value)
 
 

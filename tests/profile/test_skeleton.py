@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,10 +63,17 @@ def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: st
     fields = BUNDLED.load(parent).global_fields.values()
     places = {"SITE_SETUP", "SITE_CLEANUP", "EXTRA_DIRECTIVES", "MODULES", "SETUP"}
     wanted = {f.name for f in fields if f.settable and f.default is not None} | places
-    assert set(re.findall('<idb:Field name="([^"]*)"', opened)) == wanted | {"GREETED"}
+    examples = {"GREETED"} | ({"FEATURES"} if parent != "linux" else set())
+    assert set(re.findall('<idb:Field name="([^"]*)"', opened)) == wanted | examples
+    assert not re.search(r"<idb:M(?:in|ax)>[0-9]*\.0<", text)
     assert lints(tmp_path, "mysite", opened) == []
     repository = Repository([tmp_path, get_bundled_directory()], use_standard_path=False)
     profile = repository.load("mysite")
+    assert "SIGNAL" not in profile.templates
+    if parent != "linux":
+        prefix = profile.templates["JOB_DIRECTIVES"].fields["DIRECTIVE_PREFIX"].value
+        job = incarnate(profile, "START", fields={"FEATURES": "big"}, context=CONTEXT).job_script
+        assert f"\n{prefix} -l big\n" in (job or "")
     start = incarnate(profile, "START", application="Greeting", fields={"GREETED": "it's"}, context=CONTEXT)
     assert "printf 'Greetings, %s, from %s\\n' 'it'\\''s' \"$(hostname)\"" in (start.job_script or "")
     same = [incarnate(p, "START", context=CONTEXT).text for p in (BUNDLED.load(parent), profile)]
@@ -122,3 +132,23 @@ def test_what_is_there_stays(tmp_path: Path, kind: str) -> None:
         write_skeleton(str(tmp_path), "x", "new")
     assert kind != "file" or file.read_text() == "mine"
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("directory", ["d", "a b--c's", "on/path"])
+def test_the_introductions_commands_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, directory: str
+) -> None:
+    monkeypatch.setenv("OSPROFILE_PATH", str(tmp_path / "on" / "path"))
+    monkeypatch.chdir(tmp_path)
+    command = [sys.executable, "-m", "osprofile"]
+    made = subprocess.run(
+        [*command, "new", "x--y", "--extends", "slurm", "--directory", directory],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    text = Path(made.stdout.strip()).read_text()
+    lines = [line.strip() for line in text.splitlines() if line.strip().startswith("incarnate ")]
+    commands = [re.split(" {3,}", line)[0].removeprefix("incarnate ") for line in lines]
+    assert len(commands) == 4
+    assert ("/" in commands[0]) == (directory != "on/path")
+    for words in map(shlex.split, commands[:3]):
+        subprocess.run([*command, *words], capture_output=True, cwd="/", check=True)
