@@ -123,6 +123,15 @@ class ProfileView:
         base = field_rules.get_derived_base(name)
         return self.profile.find_field(text.template, base) if field is None and base else field
 
+    def list_whole_lines(self, text: TemplateText) -> Iterator[str]:
+        """Yield the names of the fields whose values are whole lines of a text: `<NAME>` alone on its line."""
+        source = text.body.source.text
+        for replacement in text.body.replacements:
+            begins = source[: replacement.start].endswith("\n") or not replacement.start
+            ends = source[replacement.end : replacement.end + 1] in {"", "\n"}
+            if begins and ends and replacement.pattern is None:
+                yield replacement.name
+
     def is_path_template(self, template: Template) -> bool:
         """Return whether a template makes paths, not scripts: only storages name it."""
         in_storages = any(s.template == template.name for s in self.profile.storages.values())

@@ -9,7 +9,12 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from osprofile.lint import quoting
-from osprofile.lint.directives import DirectiveChecker, check_field_directives, find_directive_prefix
+from osprofile.lint.directives import (
+    DirectiveChecker,
+    check_field_directives,
+    check_fixed_directives,
+    find_directive_prefix,
+)
 from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.commands import SHELLS, parse_words
@@ -28,7 +33,7 @@ _LATE_SHEBANG: Final = re.compile(r"\s+#!")
 
 def check_scripts(view: ProfileView) -> Iterator[Problem]:
     """Check every text that a shell will read."""
-    directive_problems = [*check_field_directives(view)]
+    directive_problems = [*check_field_directives(view), *check_fixed_directives(view)]
     yield from directive_problems
     # A line that is no directive is a command, and all directives would follow it.
     prefix = "" if directive_problems else find_directive_prefix(view)

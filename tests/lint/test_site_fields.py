@@ -81,3 +81,29 @@ def test_a_profile_without_job_directives(tmp_path: Path) -> None:
     absent = '<idb:Template name="JOB_DIRECTIVES" ext:absent="true"/>'
     licenses = format_field("L", EMPTY, ' ext:pattern="[a-z]+" ext:directive="#SBATCH -L $1"')
     assert "OSP628" in lint_fields(tmp_path, licenses, more=absent)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wrong"),
+    [
+        (["#SBATCH --requeue", "", "# for all jobs", "#SBATCH -A x"], []),
+        (["#SBATCH -A x", "--reservation=maint"], [2]),
+        (["# SBATCH -A x"], [1]),
+        (["#sbatch -A x", "#SBATCH -A x", "  #SBATCH -A x"], [1, 3]),
+        (["#PBS -q x"], [1]),
+    ],
+)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_every_line_of_extra_directives_is_a_directive(
+    tmp_path: Path, lines: list[str], wrong: list[int], *, in_file: bool
+) -> None:
+    (tmp_path / "lines").write_text("\n".join(lines) + "\n")
+    value = '<idb:Value ext:src="lines"/>' if in_file else f"<idb:Value>{chr(10).join(lines)}</idb:Value>"
+    path = tmp_path / "mysite.xml"
+    field = f'<idb:Field name="EXTRA_DIRECTIVES" isSettable="false">{value}</idb:Field>'
+    path.write_text(format_profile(format_global_fields(field), 'name="mysite" extends="slurm"'))
+    problems = lint_file(path, Repository())
+    assert [problem.code for problem in problems] == ["OSP628"] * len(wrong)
+    first = path.read_text().partition("<idb:Value")[0].count("\n") + 1
+    places = [problem.location for problem in problems]
+    assert [p and p.line - (1 if in_file else first) + 1 for p in places] == wrong
