@@ -108,9 +108,8 @@ def _examine_files(files: list[str], profiles: list[str], shellcheck: bool) -> "
     findings = []
     for name in files:
         is_name = not common.is_profile_path(name) and not os.path.exists(name)
-        findings.append(
-            examine_file(repository.find_file(name) if is_name else name, repository, extra_rules)
-        )
+        file = repository.find_file(name) if is_name else name
+        findings.append(examine_file(file, repository, extra_rules, name if is_name else ""))
     return findings
 
 

@@ -67,9 +67,14 @@ def lint_file(path: str | Path, repository: Repository) -> list[Problem]:
 
 
 def examine_file(
-    path: str | Path, repository: Repository, extra_rules: Mapping[str, RuleFunction] = NO_EXTRA_RULES
+    path: str | Path,
+    repository: Repository,
+    extra_rules: Mapping[str, RuleFunction] = NO_EXTRA_RULES,
+    name: str = "",
 ) -> Findings:
     """Return the problems that `lint_file` returns, and the waived ones.
+
+    `name` is the name by which the file was found on the search path.
 
     `extra_rules` are rules of other tools, by the prefix of their codes (`SC`).
     """
@@ -82,6 +87,8 @@ def examine_file(
     except ProfileNotFoundError as error:
         return Findings(file, _problems_from_error(error), [])
     problems += _check_line_ends(document)
+    name_problem = repository.find_name_problem(document, file, name) if document.name else None
+    problems += [name_problem] if name_problem else []
     profile = _resolve_document(document, problems, file, repository)
     if profile is None:
         problems += _run_rules(Profile([document]), _DOCUMENT_RULES)

@@ -215,11 +215,25 @@ class Repository:
     def _read_named_document(self, path: str, name: str) -> Document:
         document = self.read_document(path)
         if document.name != name:
-            message = f"this file was found as profile {name!r}, but its name is {document.name!r}"
-            hint = f'write name="{name}", or rename the file'
-            location = document.element.locate_attribute("name")
-            raise InvalidProfileError([Problem("OSP108", message, location, hint)])
+            raise InvalidProfileError([_make_name_problem(document, name)])
         return document
+
+    def find_name_problem(self, document: Document, file: str, name: str = "") -> Problem | None:
+        """Return the problem with a profile whose name is not `name`, by which it was found, if any.
+
+        Without `name`, it is the folder's of a `profile.xml`. Outside of the search path that is a warning:
+        the profile is probably installed with its folder.
+        """
+        directory, folder_name = paths.split(paths.dirname(paths.abspath(file)))
+        if paths.basename(file) == "profile.xml":
+            name = name or folder_name
+        if name in {"", document.name} or not FILE_SAFE_NAME_PATTERN.fullmatch(name):
+            return None
+        problem, identity = _make_name_problem(document, name), _get_file_identity(directory)
+        if name != folder_name or any(_get_file_identity(d) == identity for d in self.iter_directories()):
+            return problem
+        message = f"the folder of this file is {name!r}, but the profile's name is {document.name!r}"
+        return problem._replace(message=message, severity="warning")
 
     def _iter_candidates(self, name: str) -> Iterator[str]:
         if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
@@ -235,6 +249,12 @@ class Repository:
             return FILE_SAFE_NAME_HINT
         searched = ", ".join(filter(paths.isdir, self.iter_directories()))
         return f"{suggest_names(name, self.list_names())} (looked in {searched})".lstrip()
+
+
+def _make_name_problem(document: Document, name: str) -> Problem:
+    message = f"this file was found as profile {name!r}, but its name is {document.name!r}"
+    hint = f'write name="{name}", or rename the file'
+    return Problem("OSP108", message, document.element.locate_attribute("name"), hint)
 
 
 def _list_directory(directory: str) -> list[str]:

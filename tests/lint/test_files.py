@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from osprofile.cli.main import run_command_line
 from osprofile.lint import RULES, lint_file
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field, format_fixed_field, format_profile, format_template
@@ -113,8 +114,10 @@ def test_a_file_that_is_not_there(tmp_path: Path, name: str) -> None:
 
 
 def test_a_folder_stands_for_its_profile(tmp_path: Path) -> None:
-    (tmp_path / "profile.xml").write_bytes((PARENTS / "base.xml").read_bytes())
-    assert lint_file(str(tmp_path), Repository([PARENTS], use_standard_path=False)) == []
+    folder = tmp_path / "base"
+    folder.mkdir()
+    (folder / "profile.xml").write_bytes((PARENTS / "base.xml").read_bytes())
+    assert lint_file(str(folder), Repository([PARENTS], use_standard_path=False)) == []
 
 
 def test_the_tests_own_profiles() -> None:
@@ -160,3 +163,36 @@ def test_no_document_makes_the_linter_fail(lint: Lint, text: str) -> None:
 @given(data=st.binary(max_size=200))
 def test_no_bytes_make_the_linter_fail(lint: Lint, data: bytes) -> None:
     assert {p.code for p in lint(data)} <= {"OSP101", "OSP102", "OSP103", "OSP104"}
+
+
+@pytest.mark.parametrize(
+    ("file", "on_path", "severities"),
+    [
+        ("mycluster/profile.xml", True, ["error"]),
+        ("mycluster/profile.xml", False, ["warning"]),
+        ("mycluster.xml", True, []),
+        ("mycluser/profile.xml", True, []),
+        ("mycluser.xml", True, []),
+    ],
+)
+def test_a_profile_has_the_name_by_which_it_is_found(
+    tmp_path: Path, file: str, severities: list[str], *, on_path: bool
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(format_profile("", 'name="mycluser" extends="base"'))
+    repository = Repository([*([tmp_path] if on_path else []), PARENTS], use_standard_path=False)
+    found = lint_file(path, repository)
+    assert [(p.code, p.severity) for p in found] == [("OSP108", severity) for severity in severities]
+    assert all("'mycluster'" in p.message and "'mycluser'" in p.message for p in found)
+
+
+@pytest.mark.parametrize("file", ["mycluster/profile.xml", "mycluster.xml"])
+def test_lint_of_a_name_is_lint_of_the_profile_of_that_name(
+    tmp_path: Path, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(format_profile("", 'name="mycluser" extends="linux"'))
+    assert run_command_line(["lint", "mycluster", "--profiles", str(tmp_path)]) == 3
+    assert "error OSP108 this file was found as profile 'mycluster'" in capsys.readouterr().out

@@ -201,8 +201,9 @@ RULES: Final = (
     ),
     Rule(
         "OSP628", "error", "a line of a field that the batch system would not read as a directive",
-        "An ext:directive, or a line of EXTRA_DIRECTIVES, must begin with the profile's DIRECTIVE_PREFIX, or the shell would run it as a command, and "
-        "the profile must have a template JOB_DIRECTIVES, to which it is added.",
+        "An ext:directive, or a line of EXTRA_DIRECTIVES, must begin with the profile's DIRECTIVE_PREFIX, or "
+        "the shell would run it as a command. For an ext:directive the profile must also have a template "
+        "JOB_DIRECTIVES, to which it is added.",
         format_directive_field("-W x=$1"),
         format_directive_field("#PBS -W x=$1"),
     ),
