@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, final
 
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError
+from osprofile.javaregex import parse_literal_replacement
 from osprofile.javaregex.charset import CharSet
 from osprofile.lint import value_sets
-from osprofile.lint.quoting import classify_source, get_placeholder_values
+from osprofile.lint.quoting import classify_source, get_placeholder_values, make_context_problem
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.position import PLACEHOLDER_MARK
 from osprofile.profile.model import DIRECTIVE_ATTRIBUTE, JOB_DIRECTIVES
@@ -122,6 +123,8 @@ class DirectiveChecker:
             message = f"a directive ({self._prefix}) after the first command is ignored"
             template = next((t.name for t in view.list_directive_templates()), JOB_DIRECTIVES)
             hint = f"move it up into {template}, before all commands"
+            if self._script.is_fixed_value(start):
+                hint = "put it into EXTRA_DIRECTIVES"
             yield make_problem("OSP623", message, self._script.locate_item(start), hint)
         for start in filter(partial(self._is_directive_line, lexed), self._indented_offsets):
             message = f"a directive ({self._prefix}) that is not at the beginning of its line"
@@ -155,6 +158,16 @@ def check_field_directives(view: ProfileView) -> Iterator[Problem]:
             continue
         location = field.element.get_attribute_text(DIRECTIVE_ATTRIBUTE).get_location()
         yield make_problem("OSP628", message, location, hint)
+
+
+def check_directive_values(view: ProfileView) -> Iterator[Problem]:
+    """Report each ext:directive that is the same for all values."""
+    for field in view.profile.global_fields.values():
+        if field.directive is not None and parse_literal_replacement(field.directive) is not None:
+            message = f"the ext:directive of field {field.name} does not contain its value"
+            hint = "write $1 where the value belongs; a directive of all jobs belongs into EXTRA_DIRECTIVES"
+            location = field.element.get_attribute_text(DIRECTIVE_ATTRIBUTE).get_location()
+            yield make_problem("OSP629", message, location, hint)
 
 
 def check_fixed_directives(view: ProfileView) -> Iterator[Problem]:
@@ -211,12 +224,13 @@ def _check_value(
             message = f"the pattern of settable field {name}, which is a whole directive, allows any option"
             hint = 'list the options that a request may give: ext:pattern="--exclusive|--gres=gpu:[1-8]"'
             yield make_problem("OSP622", message, placeholder.location, hint)
+        if declared is not None and declared.name == name and declared.type is None and "." in values.chars:
+            yield from _check_number(declared)
         return
     hint = f"{_PATTERN_REMEDY}; the field is declared at {declared.location if declared else placeholder.location}"
     if classify_source(view, placeholder) != "request" or declared is None:
-        message = f"the value of {name}, which the context supplies, is used in a directive"
         remedy = f'declare field {name} with isSettable="false" and an ext:pattern'
-        yield make_problem("OSP609", message, placeholder.location, remedy)
+        yield make_context_problem(placeholder, declared, "in a directive", remedy)
     elif value_sets.get_field_values(declared).chars == value_sets.ANY_VALUES.chars:
         message = f"settable field {name} is used in a directive and has no pattern"
         yield make_problem("OSP621", message, placeholder.location, hint)
@@ -224,6 +238,16 @@ def _check_value(
         message = f"the pattern of settable field {name}, which is used in a directive, allows "
         message += _name_character(unsafe_chars)
         yield make_problem("OSP622", message, placeholder.location, hint)
+
+
+def _check_number(field: Field) -> Iterator[Problem]:
+    """Report a field of a directive with limits that accepts a number with a fraction."""
+    for name in ("Min", "Max"):
+        if field.find_child(name) is not None:
+            message = f"field {field.name}, which is used in a directive, has a {name}: 1.5 and 1e0 are accepted, too"
+            hint = 'write ext:type="integer", or ext:type="number" if they are right'
+            yield make_problem("OSP630", message, field.locate_child(name), hint)
+            return
 
 
 def _accepts_any_option(field: Field) -> bool:

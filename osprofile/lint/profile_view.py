@@ -70,11 +70,21 @@ class ShellScript:
         self.items: list[str | Placeholder] = []
         # Of each literal: its first index in `items`, its source, and its offset there.
         self._literal_starts: list[tuple[int, SourceText, int]] = []
+        self._fixed_values = list[range]()
 
     def append_literal(self, text: str, source: SourceText, offset: int) -> None:
         """Add text from an offset of a source."""
         self._literal_starts.append((len(self.items), source, offset))
         self.items += text
+
+    def append_fixed_value(self, value: SourceText) -> None:
+        """Add the Value of a field."""
+        self._fixed_values.append(range(len(self.items), len(self.items) + len(value.text)))
+        self.append_literal(value.text, value, 0)
+
+    def is_fixed_value(self, index: int) -> bool:
+        """Return whether the item at an index is of the Value of a field."""
+        return any(index in indices for indices in self._fixed_values)
 
     def append_placeholder(self, placeholder: Placeholder) -> None:
         """Add a placeholder."""
@@ -209,7 +219,7 @@ class ProfileView:
         declared = self.profile.find_field(text.template, replacement.name)
         value = declared.find_child("Value") if declared is not None else None
         if value is not None and value.text == fixed_text:
-            script.append_literal(fixed_text, value.source_text, 0)
+            script.append_fixed_value(value.source_text)
             return
         for char in fixed_text:  # each has the location of the replacement
             script.append_literal(char, text.body.source, replacement.start)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from osprofile.lint.shell.lexer import LexedScript
     from osprofile.lint.shell.position import QuoteContext
     from osprofile.lint.value_sets import ValueSet
+    from osprofile.profile.model import Field
 
 ValueSource = Literal["request", "context", "script", "words", "safe"]
 """Who supplies a value. `script`: the engine, as the job script. `words`: the engine, as shell words
@@ -370,10 +371,23 @@ def _make_problem_from_fault(
     if declared is not None and declared.location.source is not placeholder.location.in_document.source:
         remedy += f"; field {declared.name} is declared at {declared.location}"
     if source == "context":
-        message = f"the value of {name}, which the context supplies, is used {fault.position_text}"
-        return make_problem("OSP609", message, placeholder.location, remedy)
+        return make_context_problem(placeholder, declared, fault.position_text, remedy)
     message = f"the value of settable field {name} is used {fault.position_text}"
     return make_problem(fault.code, message, placeholder.location, remedy)
+
+
+def make_context_problem(
+    placeholder: Placeholder, declared: Field | None, position_text: str, remedy: str
+) -> Problem:
+    """Return the problem with a value from the context; with a Default, its cause may be that this is no Value."""
+    message, location = (
+        f"the value of {placeholder.replacement.name}, which the context supplies,",
+        placeholder.location,
+    )
+    if declared is not None and declared.default:
+        location = declared.locate_child("Default")
+        remedy = "write <Value> instead of <Default>: the user's profile can change a Default"
+    return make_problem("OSP609", f"{message} is used {position_text}", location, remedy)
 
 
 def _is_subset(chars: CharSet, allowed: CharSet) -> bool:

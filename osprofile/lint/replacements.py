@@ -12,7 +12,7 @@ from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
 from osprofile.lint.declarations import list_declared_fields
 from osprofile.lint.engine_fields import ENGINE_FIELDS, TIME_LIMIT_FIELD
 from osprofile.lint.rules import make_problem
-from osprofile.profile.model import FIELD_NAME_PATTERN
+from osprofile.profile.model import FIELD_NAME_PATTERN, JOB_DIRECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,7 +138,8 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
     used_names |= {field.pattern_field for _, field in list_declared_fields(view) if field.pattern_field}
     for field in view.own_document.global_fields.values():
         if field.name not in used_names:
-            yield _make_unused_problem(field, "no template of the resolved profile")
+            remedy = ", or give it ext:directive" if JOB_DIRECTIVES in view.profile.templates else ""
+            yield _make_unused_problem(field, "no template of the resolved profile", remedy)
 
 
 def _get_used_field(view: ProfileView, text: TemplateText, replacement: Replacement) -> tuple[str, str]:
@@ -147,7 +148,7 @@ def _get_used_field(view: ProfileView, text: TemplateText, replacement: Replacem
     return text.template.name, field.name if field is not None else replacement.name
 
 
-def _make_unused_problem(field: Field, where: str) -> Problem:
+def _make_unused_problem(field: Field, where: str, remedy: str = "") -> Problem:
     message = f"{where} uses field {field.name}"
-    hint = f"write <{field.name}> where its value is needed, or remove the field"
+    hint = f"write <{field.name}> where its value is needed{remedy}, or remove the field"
     return make_problem("OSP302", message, field.element.locate_attribute("name"), hint)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.lint import quoting
 from osprofile.lint.directives import (
     DirectiveChecker,
+    check_directive_values,
     check_field_directives,
     check_fixed_directives,
     find_directive_prefix,
@@ -35,6 +36,7 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     """Check every text that a shell will read."""
     directive_problems = [*check_field_directives(view), *check_fixed_directives(view)]
     yield from directive_problems
+    yield from check_directive_values(view)
     # A line that is no directive is a command, and all directives would follow it.
     prefix = "" if directive_problems else find_directive_prefix(view)
     for texts, is_job in view.list_script_texts():

@@ -164,7 +164,9 @@ def _convert_error(
         namespace = EXTENSION_NAMESPACE + "}" if match[1] else ""
         location = element.locate_attribute(f"{namespace}{match[2]}")
         value = match[3].removeprefix(f"{error.obj!r}: ")
-        return Problem(SCHEMA_CODE, f"attribute {match[2]}={quote_value(str(error.obj))}: {value}", location)
+        message = f"attribute {match[2]}={quote_value(str(error.obj))}: {value}"
+        hint = "write true or false" if "boolean" in value else ""
+        return Problem(SCHEMA_CODE, message, location, hint)
     if match := re.match(_ATTRIBUTE_NOT_ALLOWED, reason):
         return _describe_unknown_attribute(element, match[1], match[2])
     if "could not convert" in reason or "doesn't match any pattern" in reason:

@@ -7,20 +7,32 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.lint import lint_file
-from osprofile.lint.rules.rule import format_field, format_global_fields, format_profile, format_template
+from osprofile.lint.rules.rule import (
+    format_field,
+    format_fixed_field,
+    format_global_fields,
+    format_profile,
+    format_template,
+)
 from osprofile.profile.repository import Repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from osprofile.errors import Problem
+
 EMPTY = "<idb:Default/>"
 ONE = "(?:--gres=gpu:[1-8]|--exclusive)"
 
 
-def lint_fields(tmp_path: Path, *fields: str, more: str = "", parent: str = "slurm") -> list[str]:
+def find_problems(tmp_path: Path, *fields: str, more: str = "", parent: str = "slurm") -> list[Problem]:
     path = tmp_path / "mysite.xml"
     path.write_text(format_profile(format_global_fields(*fields) + more, f'name="mysite" extends="{parent}"'))
-    return [problem.code for problem in lint_file(path, Repository())]
+    return lint_file(path, Repository())
+
+
+def lint_fields(tmp_path: Path, *fields: str, more: str = "", parent: str = "slurm") -> list[str]:
+    return [problem.code for problem in find_problems(tmp_path, *fields, more=more, parent=parent)]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +79,8 @@ def test_setup_is_the_users_code_only_alone_after_eval(tmp_path: Path, body: str
         ('ext:directive="#SBATCH -L $1"', "slurm", ["OSP621"]),
         ('ext:pattern="[^;]+" ext:directive="#SBATCH -L $1"', "slurm", ["OSP622"]),
         ('ext:pattern="[a-z]+" ext:directive="#SBATCH -L $2"', "slurm", ["OSP401"]),
+        ('ext:pattern="[a-z]+" ext:directive="#SBATCH -L gpu:N"', "slurm", ["OSP629"]),
+        ('ext:pattern="[a-z]+" ext:directive="#SBATCH -L $0"', "slurm", []),
         ('ext:pattern="[a-z]+" ext:directive="-L $1"', "slurm", ["OSP628"]),
         (r'ext:pattern="[a-z]+" ext:directive="#\$ -l $1"', "sge", []),
         ('ext:pattern="[a-z]+" ext:directive="#SBATCH -L $1"', "pbs", ["OSP628"]),
@@ -107,3 +121,50 @@ def test_every_line_of_extra_directives_is_a_directive(
     first = path.read_text().partition("<idb:Value")[0].count("\n") + 1
     places = [problem.location for problem in problems]
     assert [p and p.line - (1 if in_file else first) + 1 for p in places] == wrong
+
+
+@pytest.mark.parametrize("name", ["QUEUE", "EXECUTABLE"])
+def test_a_default_that_was_meant_to_be_fixed(tmp_path: Path, name: str) -> None:
+    body = format_template("hold <EXECUTABLE>")
+    field = f'<idb:Field name="{name}" isSettable="false"><idb:Default>batch</idb:Default></idb:Field>'
+    [problem] = find_problems(tmp_path, field, more=body if name == "EXECUTABLE" else "")
+    assert problem.code == "OSP609"
+    assert problem.hint.startswith("write <Value> instead of <Default>")
+    assert problem.location
+    assert problem.location.file == str(tmp_path / "mysite.xml")
+    assert lint_fields(tmp_path, field.replace("Default", "Value")) == []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "codes"),
+    [
+        ("", ["OSP630"]),
+        (' ext:type="integer"', []),
+        (' ext:type="number"', []),
+        (' ext:pattern="[0-9]+"', []),
+        (' ext:pattern="[0-9.]+"', ["OSP630"]),
+    ],
+)
+def test_a_number_of_a_directive(tmp_path: Path, attributes: str, codes: list[str]) -> None:
+    limits = "<idb:Min>1</idb:Min><idb:Max>8</idb:Max><idb:Default/>"
+    directive = ' ext:directive="#SBATCH --gpus=$1"'
+    assert lint_fields(tmp_path, format_field("GPUS", limits, attributes + directive)) == codes
+    assert lint_fields(tmp_path, format_field("NODES", limits, attributes)) == codes
+
+
+def test_a_directive_among_the_commands_of_a_site(tmp_path: Path) -> None:
+    setup = format_fixed_field("SITE_SETUP", "umask 077\n#SBATCH --requeue")
+    [problem] = find_problems(tmp_path, setup)
+    assert (problem.code, problem.hint) == ("OSP623", "put it into EXTRA_DIRECTIVES")
+
+
+def test_a_field_that_nothing_uses_may_become_a_directive(tmp_path: Path) -> None:
+    [problem] = find_problems(tmp_path, format_field("GPUS", EMPTY))
+    assert problem.code == "OSP302"
+    assert "or give it ext:directive" in problem.hint
+
+
+def test_what_a_boolean_is(tmp_path: Path) -> None:
+    [problem] = find_problems(tmp_path, '<idb:Field name="QUEUE" isSettable="no"><idb:Default/></idb:Field>')
+    assert problem.code == "OSP104"
+    assert "true or false" in f"{problem.message} {problem.hint}"

@@ -36,6 +36,8 @@ def _format_queue_field(attributes: str) -> str:
 
 _SAFE_PATTERN: Final = ' ext:pattern="[A-Za-z0-9_.@:+-]*"'
 
+_LIMIT: Final = "<idb:Min>1</idb:Min><idb:Default>1</idb:Default>"
+
 RULES: Final = (
     Rule(
         "OSP601", "error", "an unquoted settable value",
@@ -206,5 +208,19 @@ RULES: Final = (
         "JOB_DIRECTIVES, to which it is added.",
         format_directive_field("-W x=$1"),
         format_directive_field("#PBS -W x=$1"),
+    ),
+    Rule(
+        "OSP629", "warning", "an ext:directive without the field's value",
+        "Every value but the empty one gives the same line. $1 stands for the value.",
+        format_directive_field("#PBS -W x=1"),
+        format_directive_field("#PBS -W x=$1"),
+    ),
+    Rule(
+        "OSP630", "warning", "a number in a directive that may have a fraction",
+        "A field with limits and without ext:type accepts 1.5 and 1e0, which few options of batch systems do.",
+        _format_prologue("#!/bin/sh\n#PBS -l nodes=<QUEUE>\n{\n", format_field("QUEUE", _LIMIT)),
+        _format_prologue(
+            "#!/bin/sh\n#PBS -l nodes=<QUEUE>\n{\n", format_field("QUEUE", _LIMIT, ' ext:type="integer"')
+        ),
     ),
 )  # fmt: skip
