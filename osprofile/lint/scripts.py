@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from osprofile.errors import Problem
-    from osprofile.lint.profile_view import ProfileView, ShellScript
+    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript, TemplateText
+    from osprofile.lint.shell.lexer import LexedScript
     from osprofile.profile.model import Invocation
     from osprofile.source import SourceText
 
+_SITE_CODE: Final = frozenset({"SITE_SETUP", "SITE_CLEANUP"})
 _LATE_SHEBANG: Final = re.compile(r"\s+#!")
 
 
@@ -40,12 +42,35 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     # A line that is no directive is a command, and all directives would follow it.
     prefix = "" if directive_problems else find_directive_prefix(view)
     for texts, is_job in view.list_script_texts():
+        value_problems = [problem for text in texts for problem in _check_values(view, text)]
+        yield from value_problems
+        if any(problem.code == "OSP612" for problem in value_problems):
+            continue  # other problems would be consequences of it
         has_directives = is_job or texts[0].template.name in DIRECTIVE_TEMPLATES
         script = view.assemble_script(texts)
         yield from _check_script(view, script, prefix if has_directives else "")
     for text in view.texts:
         if text.is_arguments and _is_shell_script(text.invocation):
             yield from _check_script(view, view.assemble_static_script(text), "")
+
+
+def _check_values(view: ProfileView, text: TemplateText) -> Iterator[Problem]:
+    """Check the fixed values that are whole lines of a text, each on its own."""
+    for name in view.list_whole_lines(text):
+        field = view.find_field(text, name)
+        value = field.value_source if field is not None else None
+        if value is None:
+            continue
+        lexed: LexedScript[Placeholder] = lex_script(value.text)
+        if unclosed := lexed.unclosed or [(offset, repr(word)) for offset, word in lexed.unfinished]:
+            offset, label = unclosed[0]
+            message = f"{label} begins here and is not closed in the Value of field {name}"
+            hint = "close it: the script that the Value is put into goes on behind it"
+            yield make_problem("OSP612", message, value.get_location(offset), hint)
+        for offset in lexed.exit_offsets if name in _SITE_CODE else ():
+            message = f"exit in {name} ends the job's own shell: nothing after it is run"
+            hint = "write if ...; then ...; fi, or put the commands into ( )"
+            yield make_problem("OSP618", message, value.get_location(offset), hint)
 
 
 def _is_shell_script(invocation: Invocation) -> bool:

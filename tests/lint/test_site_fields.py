@@ -168,3 +168,47 @@ def test_what_a_boolean_is(tmp_path: Path) -> None:
     [problem] = find_problems(tmp_path, '<idb:Field name="QUEUE" isSettable="no"><idb:Default/></idb:Field>')
     assert problem.code == "OSP104"
     assert "true or false" in f"{problem.message} {problem.hint}"
+
+
+@pytest.mark.parametrize("name", ["SITE_SETUP", "SITE_CLEANUP"])
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("true\necho 'it", 2),
+        ("case $HOME in\n/*) true ;;", 1),
+        ("true\nif true; then\n  true", 2),
+        ("f() {\n  true", 1),
+        ("(\ntrue", 1),
+        ("for i in 1 2; do\n  true", 1),
+        ("cat <<E\ntext", 2),
+        ("if true; then for i in 1; do f() { (true); }; done; fi\ncase x in x) ;; esac; echo if {", 0),
+    ],
+)
+@pytest.mark.parametrize("in_file", [False, True])
+def test_code_of_a_site_that_does_not_end(
+    tmp_path: Path, name: str, code: str, line: int, *, in_file: bool
+) -> None:
+    (tmp_path / "code.sh").write_text(code + "\n")
+    value = '<idb:Value ext:src="code.sh"/>' if in_file else f"<idb:Value><![CDATA[{code}]]></idb:Value>"
+    problems = find_problems(tmp_path, f'<idb:Field name="{name}" isSettable="false">{value}</idb:Field>')
+    assert [problem.code for problem in problems] == ["OSP612"] * bool(line)
+    for problem in problems:
+        assert name in problem.message
+        assert problem.location
+        assert problem.location.file == str(tmp_path / ("code.sh" if in_file else "mysite.xml"))
+        text = code.splitlines()[line - 1]
+        assert text in (tmp_path / problem.location.file).read_text().splitlines()[problem.location.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("code", "codes"),
+    [
+        ("cd /scratch || exit", ["OSP618"]),
+        ("case x in x) f() { exit 1; };; esac", ["OSP618"]),
+        ("(exit 1)", []),
+        ("x=$(exit 1)", []),
+        ("echo exit; trap 'exit 1' TERM", []),
+    ],
+)
+def test_code_of_a_site_that_ends_the_jobs_shell(tmp_path: Path, code: str, codes: list[str]) -> None:
+    assert lint_fields(tmp_path, format_fixed_field("SITE_SETUP", code)) == codes

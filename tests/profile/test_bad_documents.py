@@ -688,6 +688,7 @@ f.xml:5:31: error OSP104 attribute type='int': value must be one of ['integer', 
 f.xml:5:33: error OSP104 attribute isSettable='yes': 'yes' is not a boolean value
     <idb:Field name="F" isSettable="yes"/>
                                     ^
+    hint: write true or false
 """,
     ),
     "bad min": (

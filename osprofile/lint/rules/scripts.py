@@ -10,6 +10,7 @@ from osprofile.lint.rules.rule import (
     format_directive_field,
     format_field,
     format_fixed_field,
+    format_global_fields,
     format_profile,
     format_template,
 )
@@ -35,6 +36,12 @@ def _format_queue_field(attributes: str) -> str:
 
 
 _SAFE_PATTERN: Final = ' ext:pattern="[A-Za-z0-9_.@:+-]*"'
+
+
+def _format_site_setup(code: str) -> str:
+    field = format_global_fields(format_fixed_field("SITE_SETUP", code))
+    return f"{field}\n{format_template('<SITE_SETUP>')}"
+
 
 _LIMIT: Final = "<idb:Min>1</idb:Min><idb:Default>1</idb:Default>"
 
@@ -151,6 +158,12 @@ RULES: Final = (
         "job or a user may be in it. Do not pass it to eval, sh -c or awk as code.",
         format_template('status | while read -r line; do eval "$line"; done'),
         format_template('status | while read -r line; do hold -- "$line"; done'),
+    ),
+    Rule(
+        "OSP618", "warning", "exit in a site's shell code",
+        "SITE_SETUP and SITE_CLEANUP run in the job's own shell: after an exit, nothing else of the job is run, not even the program.",
+        _format_site_setup("cd /scratch || exit"),
+        _format_site_setup("(cd /scratch || exit)"),
     ),
     Rule(
         "OSP621", "error", "a settable field without a pattern in a directive",

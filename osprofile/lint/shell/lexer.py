@@ -59,6 +59,8 @@ class LexedScript(Generic[PlaceholderT]):
 
     - `comment_offsets`: where comments begin
     - `unclosed`: the offset and name of each quote, parenthesis and the like without an end
+    - `unfinished`: the offset and first word of each compound command without an end
+    - `exit_offsets`: where `exit` is a command, outside of subshells
     - `functions`: the functions that the script defines
     - `shifting_functions`: those that use `shift`; the empty name is the script itself
     - `variable_uses`: the positions at which each variable is used
@@ -69,6 +71,8 @@ class LexedScript(Generic[PlaceholderT]):
     placeholders: list[tuple[PlaceholderT, Position]]
     comment_offsets: frozenset[int]
     unclosed: list[tuple[int, str]]
+    unfinished: list[tuple[int, str]]
+    exit_offsets: list[int]
     functions: frozenset[str]
     shifting_functions: frozenset[str]
     variable_uses: dict[Variable, list[Position]]
@@ -88,7 +92,8 @@ def lex_script(items: Sequence[str | PlaceholderT]) -> LexedScript[PlaceholderT]
         scope = position.function_name if name in POSITIONAL_NAMES else ""
         uses.setdefault((scope, name), []).append(position)
     return LexedScript(
-        lexer.placeholders, frozenset(lexer.comment_offsets), lexer.unclosed, frozenset(lexer.functions),
+        lexer.placeholders, frozenset(lexer.comment_offsets), lexer.unclosed, lexer.open_words,
+        lexer.exit_offsets, frozenset(lexer.functions),
         frozenset(lexer.shifting_functions),
         uses, lexer.simple_commands,
     )  # fmt: skip
@@ -132,6 +137,8 @@ class ShellLexer(Generic[PlaceholderT]):
         self.pending_function = ""  # the function whose body comes next
         # Of each open compound command: where it begins in `simple_commands`, and the function around it.
         self.open_compounds: list[tuple[int, str]] = []
+        self.open_words: list[tuple[int, str]] = []  # the offset and first word of each
+        self.exit_offsets: list[int] = []
         self.simple_commands: list[Command] = outer.simple_commands if outer else []
         self.last_command_start = 0  # in `simple_commands`; a compound command has several there
         self.after_pipe = False
@@ -201,8 +208,9 @@ class ShellLexer(Generic[PlaceholderT]):
         self.last_command_start, self.after_pipe = len(self.simple_commands), piped
         self.simple_commands.append(self.current_command)
 
-    def open_compound(self) -> None:
+    def open_compound(self, start: int, word: str) -> None:
         """Begin a compound command, which may be the body of a function."""
+        self.open_words.append((self.script_offsets[start], word))
         self.open_compounds.append((len(self.simple_commands) - 1, self.function_name))
         self.function_name, self.pending_function = self.pending_function or self.function_name, ""
 
@@ -210,6 +218,7 @@ class ShellLexer(Generic[PlaceholderT]):
         """End a compound command."""
         if self.open_compounds:
             self.last_command_start, self.function_name = self.open_compounds.pop()
+            self.open_words.pop()
 
     def read_command_list(self, stop: str) -> str:
         """Read the list of commands of `read_commands`."""
@@ -265,7 +274,7 @@ class ShellLexer(Generic[PlaceholderT]):
                 self.index += 1
                 words.clear()
                 return
-        self.open_compound()
+        self.open_compound(start, "(")
         self.read_nested_commands(start, "a (")
         self.close_compound()
         words.clear()
@@ -282,13 +291,12 @@ class ShellLexer(Generic[PlaceholderT]):
 
     def read_command_word(self, words: list[str]) -> str:
         """Read a word of a simple command; return it if it is a reserved word."""
+        start = self.index
         word = self.read_word("argument" if words else "command", words)
         if not word.is_quoted and word.text.isdecimal() and self.peek() in ("<", ">"):
             return ""  # the number of a redirection
-        if not (words or word.is_quoted) and word.text in _OPENING_WORDS:
-            self.open_compound()
-        if word.text == "shift" and not words:
-            self.shifting_functions.add(self.function_name)
+        if not words:
+            self.begin_command_word(word, start)
         if words or (word.is_quoted and not is_assignment(word.text)):
             words.append(word.text)
         elif word.text == "case":
@@ -303,6 +311,20 @@ class ShellLexer(Generic[PlaceholderT]):
         elif not is_assignment(word.text):
             words.append(word.text)
         return ""
+
+    def begin_command_word(self, word: Word, start: int) -> None:
+        """Record what the first word of a command, which began at `start`, means for the script."""
+        if not word.is_quoted and word.text in _OPENING_WORDS:
+            self.open_compound(start, word.text)
+        if word.text == "shift":
+            self.shifting_functions.add(self.function_name)
+        if word.text == "exit" and not self.is_in_subshell():
+            self.exit_offsets.append(self.script_offsets[start])
+
+    def is_in_subshell(self) -> bool:
+        """Return whether the commands that are read run in a shell of their own."""
+        substituted = self.is_backquoted or self.enclosing_substitution is not None
+        return substituted or any(word == "(" for _, word in self.open_words)
 
     def read_case(self) -> None:
         """Read a `case` from behind that word up to its `esac`."""
