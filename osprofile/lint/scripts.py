@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Invocation
     from osprofile.source import SourceText
 
-_SITE_CODE: Final = frozenset({"SITE_SETUP", "SITE_CLEANUP"})
+_CLEANUP: Final = "SITE_CLEANUP"
 _LATE_SHEBANG: Final = re.compile(r"\s+#!")
 
 
@@ -67,8 +67,8 @@ def _check_values(view: ProfileView, text: TemplateText) -> Iterator[Problem]:
             message = f"{label} begins here and is not closed in the Value of field {name}"
             hint = "close it: the script that the Value is put into goes on behind it"
             yield make_problem("OSP612", message, value.get_location(offset), hint)
-        for offset in lexed.exit_offsets if name in _SITE_CODE else ():
-            message = f"exit in {name} ends the job's own shell: nothing after it is run"
+        for offset in lexed.exit_offsets if name == _CLEANUP else ():
+            message = f"exit in {name} ends the job's own shell: the program's exit status is lost"
             hint = "write if ...; then ...; fi, or put the commands into ( )"
             yield make_problem("OSP618", message, value.get_location(offset), hint)
 

@@ -211,4 +211,5 @@ def test_code_of_a_site_that_does_not_end(
     ],
 )
 def test_code_of_a_site_that_ends_the_jobs_shell(tmp_path: Path, code: str, codes: list[str]) -> None:
-    assert lint_fields(tmp_path, format_fixed_field("SITE_SETUP", code)) == codes
+    assert lint_fields(tmp_path, format_fixed_field("SITE_CLEANUP", code)) == codes
+    assert lint_fields(tmp_path, format_fixed_field("SITE_SETUP", code)) == []  # it may refuse a job

@@ -38,9 +38,9 @@ def _format_queue_field(attributes: str) -> str:
 _SAFE_PATTERN: Final = ' ext:pattern="[A-Za-z0-9_.@:+-]*"'
 
 
-def _format_site_setup(code: str) -> str:
-    field = format_global_fields(format_fixed_field("SITE_SETUP", code))
-    return f"{field}\n{format_template('<SITE_SETUP>')}"
+def _format_site_cleanup(code: str) -> str:
+    field = format_global_fields(format_fixed_field("SITE_CLEANUP", code))
+    return f"{field}\n{format_template('<SITE_CLEANUP>')}"
 
 
 _LIMIT: Final = "<idb:Min>1</idb:Min><idb:Default>1</idb:Default>"
@@ -160,10 +160,10 @@ RULES: Final = (
         format_template('status | while read -r line; do hold -- "$line"; done'),
     ),
     Rule(
-        "OSP618", "warning", "exit in a site's shell code",
-        "SITE_SETUP and SITE_CLEANUP run in the job's own shell: after an exit, nothing else of the job is run, not even the program.",
-        _format_site_setup("cd /scratch || exit"),
-        _format_site_setup("(cd /scratch || exit)"),
+        "OSP618", "warning", "exit in SITE_CLEANUP",
+        "SITE_CLEANUP runs in the job's own shell, before the program's exit status is recorded: an exit puts its own in the place of it.",
+        _format_site_cleanup("cd /scratch || exit"),
+        _format_site_cleanup("(cd /scratch || exit)"),
     ),
     Rule(
         "OSP621", "error", "a settable field without a pattern in a directive",
