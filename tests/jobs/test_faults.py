@@ -72,7 +72,7 @@ for d in "$FAKE"/jobs/*; do
   found=y
   case $format in
   '%i %T') echo "$n $state" ;;
-  '%A|%o') echo "$n|$(cat "$d/directory")/.gpe_job" ;;
+  '%A|%Z|%o') echo "$n|$(cat "$d/directory")|.gpe_job" ;;
   *) echo "$n|$state|$code|n/a|None|" ;;
   esac
 done

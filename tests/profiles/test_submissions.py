@@ -77,7 +77,7 @@ def test_an_answer_that_cannot_be_read_is_no_failure(slurm: Target, commands: Sl
         assert answer.strip() in done.stderr
     assert commands.calls("sbatch") == 1
     # it turns up
-    commands.set("squeue", f"6|/else/where\n7|{directory}/.gpe_job\n")
+    commands.set("squeue", f"6|/else/where\n7|{directory}|.gpe_job\n")
     assert slurm.find(directory) == "7"
     assert slurm.start(directory).id == "7"
     assert commands.calls("sbatch") == 1
@@ -99,7 +99,7 @@ def test_a_batch_system_that_failed_after_it_took_the_job(
 ) -> None:
     directory = slurm.directory()
     commands.set("sbatch", answer, status)
-    commands.set("squeue", f"7|{directory}/.gpe_job\n")
+    commands.set("squeue", f"7|{directory}|.gpe_job\n")
     done = slurm.run("START", directory=directory)
     assert (done.returncode, done.stdout) == (1 if status else CUT, "")
     assert answer in done.stderr
@@ -114,7 +114,7 @@ def test_what_the_user_has_set_for_squeue(slurm: Target, commands: Slurm) -> Non
     """It would hide the job that is looked for."""
     directory = slurm.directory()
     commands.set("sbatch", "timed out\n", 1)
-    commands.set("squeue", f"7|{directory}/.gpe_job\n")
+    commands.set("squeue", f"7|{directory}|.gpe_job\n")
     squeue = commands.directory / "squeue"
     squeue.write_text(squeue.read_text().replace("cat ", '[ -n "$SQUEUE_PARTITION" ] || cat '))
     slurm.environment["SQUEUE_PARTITION"] = "debug"
@@ -194,7 +194,7 @@ def test_find_job_waits_for_a_submission_that_is_under_way(slurm: Target, comman
 def test_a_refused_submission_is_no_older_job_of_that_directory(slurm: Target, commands: Slurm) -> None:
     directory = slurm.directory()
     commands.set("sbatch", "sbatch: error: invalid partition\n", 1)
-    commands.set("squeue", f"7|{directory}/.gpe_job\n")
+    commands.set("squeue", f"7|{directory}|.gpe_job\n")
     squeue = commands.directory / "squeue"  # without -t, no job that has ended
     squeue.write_text(
         squeue.read_text().replace("cat ", 'case "$*" in *"-t all"*) ;; *) exit ;; esac; cat ', 1)
