@@ -211,12 +211,13 @@ def test_a_second_job_of_a_directory_runs_nothing(lab: Lab, directory: Path) -> 
     first = lab.start(*option, **fields)
     first.wait("DONE")
     again = (directory / ".gpe_job").read_text()
-    (directory.parent / "again").write_text(again)
-    shown = lab.start("--context", f"WORKING_DIRECTORY={directory}-2", **script("exec sh ../again"))
+    copy = directory.parent / f"again-{lab.profile}"  # the tests run side by side
+    copy.write_text(again)
+    shown = lab.start("--context", f"WORKING_DIRECTORY={directory}-2", **script(f"exec sh ../{copy.name}"))
     shown.wait("DONE")
     assert first.read("log") == "run\n"
     assert f"the job of {first.directory} is {first.id}\n" in shown.read("stderr")
-    (directory.parent / "again").unlink()
+    copy.unlink()
     for path in shown.directory.iterdir():
         path.unlink()
     shown.directory.rmdir()
