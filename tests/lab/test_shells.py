@@ -89,6 +89,6 @@ def test_what_is_refused_says_so(linux: Target, tmp_path: Path) -> None:
     open_to_all.mkdir(parents=True)
     open_to_all.chmod(0o777)
     done = linux.run("START", directory=open_to_all)
-    assert done.returncode == 1
+    assert done.returncode == 73
     assert f"{open_to_all} is not a safe directory for a job" in done.stderr
     assert "it has ended, or never ran here" in linux.fails("HOLD", JOB_ID="1-2-00000000")
