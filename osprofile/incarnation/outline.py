@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 Purpose = Literal["jobs", "files", "the machine", "other purposes"]
 
-PREFIX_FIELD: Final = "DIRECTIVE_PREFIX"
 MAX_SHORT_LINES: Final = 3
 """A value with more lines is shell: it is folded to one line."""
 
@@ -63,12 +62,12 @@ def list_directives(profile: Profile) -> Iterator[Directive]:
 
 def list_own_directives(profile: Profile, template: Template) -> Iterator[Directive]:
     """Return the directives of a template; none if it does not declare how they begin."""
-    declared, invocation = template.fields.get(PREFIX_FIELD), template.invocations.get("")
-    if declared is None or not declared.value or invocation is None or invocation.body is None:
+    prefix, invocation = template.directive_prefix, template.invocations.get("")
+    if not prefix or invocation is None or invocation.body is None:
         return
     lines = _fill_lines(profile, template, invocation.body)
     for directive in takewhile(lambda line: _is_before_commands(line.text), lines):
-        if directive.text.startswith((declared.value, "<")):  # such a value may become any directives
+        if directive.text.startswith((prefix, "<")):  # such a value may become any directives
             yield directive
 
 
@@ -95,8 +94,7 @@ def _fill_lines(profile: Profile, template: Template, body: SourceText) -> Itera
 
 def is_directive(template: Template, line: str) -> bool:
     """Return whether a line that a template made is a directive."""
-    declared = template.fields.get(PREFIX_FIELD)
-    return bool(declared and declared.value and line.startswith(declared.value))
+    return bool(template.directive_prefix) and line.startswith(template.directive_prefix)
 
 
 def group_templates(profile: Profile) -> dict[Purpose, list[Template]]:

@@ -19,7 +19,7 @@ from osprofile.lint import value_sets
 from osprofile.lint.quoting import classify_source, get_placeholder_values, make_context_problem
 from osprofile.lint.rules import make_problem
 from osprofile.lint.shell.position import PLACEHOLDER_MARK
-from osprofile.profile.model import DIRECTIVE_ATTRIBUTE, JOB_DIRECTIVES
+from osprofile.profile.model import DIRECTIVE_ATTRIBUTE, DIRECTIVE_PREFIX, JOB_DIRECTIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -202,7 +202,7 @@ def _is_plain_comment(line: str, prefix: str) -> bool:
 
 def find_directive_prefix(view: ProfileView) -> str:
     """Return the fixed value of DIRECTIVE_PREFIX; without one, the empty string."""
-    fields = (view.profile.find_field(t, "DIRECTIVE_PREFIX") for t in view.list_directive_templates())
+    fields = (view.profile.find_field(t, DIRECTIVE_PREFIX) for t in view.list_directive_templates())
     return next((f.value for f in fields if f is not None and f.value), "")
 
 

@@ -39,6 +39,9 @@ SOURCE_FILE_ATTRIBUTE = EXTENSION_NAMESPACE + "}src"
 JOB_DIRECTIVES = "JOB_DIRECTIVES"
 """The template with the lines of the job script that a batch system reads."""
 
+DIRECTIVE_PREFIX = "DIRECTIVE_PREFIX"
+"""The field with the text with which such a line begins."""
+
 FieldType = Literal["integer", "number", "text"]
 
 FIELD_NAME_PATTERN: Final = (
@@ -230,6 +233,12 @@ class Template(NamedTuple):
     def location(self) -> Location:
         """The location of the element."""
         return self.element.location
+
+    @property
+    def directive_prefix(self) -> str:
+        """How the template's directives begin; empty if it does not declare that."""
+        field = self.fields.get(DIRECTIVE_PREFIX)
+        return (field.value or "") if field is not None else ""
 
     def get_invocation(self, variation: str = "") -> Invocation:
         """Return the variation of that name. Raises `TemplateNotFoundError`."""

@@ -129,10 +129,9 @@ def _global_field_lines(fields: list[Field], example: list[str]) -> Iterator[str
 def _new_field_lines(parent: Profile) -> Iterator[str]:
     """Yield an example of a new field with a directive, if the parent has directives."""
     directives = parent.templates.get(JOB_DIRECTIVES)
-    declared = directives.fields.get("DIRECTIVE_PREFIX") if directives is not None else None
-    if declared is None or not declared.value or _NEW_FIELD in parent.global_fields:
+    if directives is None or not directives.directive_prefix or _NEW_FIELD in parent.global_fields:
         return
-    prefix = re.sub(r"([\\$>])", r"\\\1", declared.value)
+    prefix = re.sub(r"([\\$>])", r"\\\1", directives.directive_prefix)
     directive = escape_attribute(f"{prefix} -l $1")
     yield f'    <idb:Field name="{_NEW_FIELD}" ext:pattern="[A-Za-z0-9_]+" ext:directive="{directive}">'
     yield "      <idb:Description>The value adds a directive, in which $1 is the value. Write your option.</idb:Description>"
