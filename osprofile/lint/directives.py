@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript
     from osprofile.lint.shell.lexer import LexedScript
     from osprofile.profile.model import Field
-    from osprofile.source import SourceText
 
 _CONTROL_CHARS: Final = CharSet.from_ranges((0, 0x1F), (0x7F, 0x7F))
 _UNSAFE_CHARS: Final = _CONTROL_CHARS | CharSet.from_chars(" \"'\\")
@@ -156,7 +155,7 @@ def check_field_directives(view: ProfileView) -> Iterator[Problem]:
             hint = f"a directive of this profile begins with its DIRECTIVE_PREFIX: {prefix} ..."
         else:
             continue
-        location = field.element.get_attribute_text(DIRECTIVE_ATTRIBUTE).get_location()
+        location = field.element.locate_attribute(DIRECTIVE_ATTRIBUTE)
         yield make_problem("OSP628", message, location, hint)
 
 
@@ -166,32 +165,22 @@ def check_directive_values(view: ProfileView) -> Iterator[Problem]:
         if field.directive is not None and parse_literal_replacement(field.directive) is not None:
             message = f"the ext:directive of field {field.name} does not contain its value"
             hint = "write $1 where the value belongs; a directive of all jobs belongs into EXTRA_DIRECTIVES"
-            location = field.element.get_attribute_text(DIRECTIVE_ATTRIBUTE).get_location()
+            location = field.element.locate_attribute(DIRECTIVE_ATTRIBUTE)
             yield make_problem("OSP629", message, location, hint)
 
 
 def check_fixed_directives(view: ProfileView) -> Iterator[Problem]:
     """Report lines of fixed values that stand where directives do, and are none."""
     prefix = find_directive_prefix(view)
-    for name, value in _list_fixed_lines(view) if prefix else ():
+    texts = [t for t in view.texts if t.template.name == JOB_DIRECTIVES] if prefix else []
+    for field, value in (line for text in texts for line in view.list_fixed_lines(text)):
         offset = 0
         for line in value.text.splitlines(keepends=True):
             if line.strip() and not line.startswith(prefix) and not _is_plain_comment(line, prefix):
-                message = f"this line of field {name} does not begin with {prefix}"
+                message = f"this line of field {field.name} does not begin with {prefix}"
                 hint = f"a directive of this profile begins with its DIRECTIVE_PREFIX: {prefix} ..."
                 yield make_problem("OSP628", message, value.get_location(offset), hint)
             offset += len(line)
-
-
-def _list_fixed_lines(view: ProfileView) -> Iterator[tuple[str, SourceText]]:
-    """Yield the name and the Value of each fixed field alone on a line of JOB_DIRECTIVES."""
-    for text in view.texts:
-        if text.template.name != JOB_DIRECTIVES:
-            continue
-        for name in view.list_whole_lines(text):
-            field = view.find_field(text, name)
-            if field is not None and field.value_source is not None:
-                yield name, field.value_source
 
 
 def _is_plain_comment(line: str, prefix: str) -> bool:

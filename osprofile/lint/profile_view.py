@@ -133,14 +133,16 @@ class ProfileView:
         base = field_rules.get_derived_base(name)
         return self.profile.find_field(text.template, base) if field is None and base else field
 
-    def list_whole_lines(self, text: TemplateText) -> Iterator[str]:
-        """Yield the names of the fields whose values are whole lines of a text: `<NAME>` alone on its line."""
+    def list_fixed_lines(self, text: TemplateText) -> Iterator[tuple[Field, SourceText]]:
+        """Yield the fields, with their fixed values, that are alone on a line of a text (`<NAME>`)."""
         source = text.body.source.text
         for replacement in text.body.replacements:
             begins = source[: replacement.start].endswith("\n") or not replacement.start
             ends = source[replacement.end : replacement.end + 1] in {"", "\n"}
             if begins and ends and replacement.pattern is None:
-                yield replacement.name
+                field = self.find_field(text, replacement.name)
+                if field is not None and (value := field.value_source) is not None:
+                    yield field, value
 
     def is_path_template(self, template: Template) -> bool:
         """Return whether a template makes paths, not scripts: only storages name it."""

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from osprofile.errors import Problem
-    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript, TemplateText
+    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript
     from osprofile.lint.shell.lexer import LexedScript
-    from osprofile.profile.model import Invocation
+    from osprofile.profile.model import Field, Invocation
+    from osprofile.profile.tree import Element
     from osprofile.source import SourceText
 
 _CLEANUP: Final = "SITE_CLEANUP"
@@ -41,10 +42,14 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     yield from check_directive_values(view)
     # A line that is no directive is a command, and all directives would follow it.
     prefix = "" if directive_problems else find_directive_prefix(view)
+    problems_by_value: dict[Element, list[Problem]] = {}  # many scripts share a value
     for texts, is_job in view.list_script_texts():
-        value_problems = [problem for text in texts for problem in _check_values(view, text)]
-        yield from value_problems
-        if any(problem.code == "OSP612" for problem in value_problems):
+        fixed_lines = [line for text in texts for line in view.list_fixed_lines(text)]
+        for field, value in fixed_lines:
+            if field.element not in problems_by_value:
+                problems_by_value[field.element] = [*_check_value(field, value)]
+                yield from problems_by_value[field.element]
+        if any(p.code == "OSP612" for field, _ in fixed_lines for p in problems_by_value[field.element]):
             continue  # other problems would be consequences of it
         has_directives = is_job or texts[0].template.name in DIRECTIVE_TEMPLATES
         script = view.assemble_script(texts)
@@ -54,23 +59,18 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
             yield from _check_script(view, view.assemble_static_script(text), "")
 
 
-def _check_values(view: ProfileView, text: TemplateText) -> Iterator[Problem]:
-    """Check the fixed values that are whole lines of a text, each on its own."""
-    for name in view.list_whole_lines(text):
-        field = view.find_field(text, name)
-        value = field.value_source if field is not None else None
-        if value is None:
-            continue
-        lexed: LexedScript[Placeholder] = lex_script(value.text)
-        if unclosed := lexed.unclosed or [(offset, repr(word)) for offset, word in lexed.unfinished]:
-            offset, label = unclosed[0]
-            message = f"{label} begins here and is not closed in the Value of field {name}"
-            hint = "close it: the script that the Value is put into goes on behind it"
-            yield make_problem("OSP612", message, value.get_location(offset), hint)
-        for offset in lexed.exit_offsets if name == _CLEANUP else ():
-            message = f"exit in {name} ends the job's own shell: the program's exit status is lost"
-            hint = "write if ...; then ...; fi, or put the commands into ( )"
-            yield make_problem("OSP618", message, value.get_location(offset), hint)
+def _check_value(field: Field, value: SourceText) -> Iterator[Problem]:
+    """Check a fixed value that is whole lines of scripts, on its own."""
+    lexed: LexedScript[Placeholder] = lex_script(value.text)
+    if unclosed := lexed.unclosed or [(offset, repr(word)) for offset, word in lexed.unfinished]:
+        offset, label = unclosed[0]
+        message = f"{label} begins here and is not closed in the Value of field {field.name}"
+        hint = "close it: the script that the Value is put into goes on behind it"
+        yield make_problem("OSP612", message, value.get_location(offset), hint)
+    for offset in lexed.exit_offsets if field.name == _CLEANUP else ():
+        message = f"exit in {field.name} ends the job's own shell: the program's exit status is lost"
+        hint = "write if ...; then ...; fi, or put the commands into ( )"
+        yield make_problem("OSP618", message, value.get_location(offset), hint)
 
 
 def _is_shell_script(invocation: Invocation) -> bool:
