@@ -131,9 +131,8 @@ class JobSubmitter:
             raise  # it may have been submitted
         except OSProfileError as error:
             # If START did nothing, or there is no FIND_JOB, an earlier START is still to be found.
-            was_searched = isinstance(error, ScriptFailedError) and self._scripts.has_find_template
-            was_searched = was_searched and not _has_done_nothing(error)
-            is_outcome_known = was_searched or not is_repeated
+            was_searched = isinstance(error, ScriptFailedError) and not _has_done_nothing(error)
+            is_outcome_known = (was_searched and self._scripts.has_find_template) or not is_repeated
             if is_outcome_known:
                 self._update_record(self._store.delete_record, record)
             raise

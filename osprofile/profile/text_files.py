@@ -40,7 +40,7 @@ class TextFileReader:
         self._remaining_size = tree.MAX_BYTES
 
     def load_text(self, element: Element) -> None:
-        """Give an element with the attribute `ext:src` the text of the file; a Value loses a last line end.
+        """Set the text of an element to that of its file (`ext:src`); a Value loses a last line end.
 
         Raises `InvalidProfileError`.
         """
