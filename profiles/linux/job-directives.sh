@@ -5,7 +5,7 @@
 gpe_stat "$$"
 gpe_boot=00000000
 { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
-gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>'
+gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>' gpe_nodes='<NODES/'/'\\''>'
 # to START, which may have been killed
 trap '' PIPE
 printf '%s\n' "$gpe_id" 2> /dev/null

@@ -7,8 +7,8 @@ if [ -n "$gpe_id" ]; then # the first job that writes its id is the job of this 
 fi
 command exec > .gpe_job.out 2>&1 && trap 'gpe_status=$?; [ -e .gpe_exit_status ] || echo "$gpe_status" > .gpe_exit_status' EXIT || kill -s KILL "$$"
 rm -f ".gpe_job_id.$gpe_id" & [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit
-export GPE_JOB_ID="$gpe_id" GPE_WORKING_DIRECTORY='<WORKING_DIRECTORY/'/'\\''>' GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_QUEUE='<QUEUE/'/'\\''>' GPE_PROJECT='<PROJECT/'/'\\''>'
-export GPE_NODES='<NODES/'/'\\''>' GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY='<MEMORY/'/'\\''>' GPE_WALLTIME='<WALLTIME/'/'\\''>' GPE_CPUTIME='<CPUTIME/'/'\\''>'
+export GPE_JOB_ID="$gpe_id" GPE_WORKING_DIRECTORY='<WORKING_DIRECTORY/'/'\\''>' GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_NODES="${gpe_nodes:-}" GPE_QUEUE="${gpe_queue:-}" GPE_PROJECT="${gpe_project:-}"
+export GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY='<MEMORY/'/'\\''>' GPE_WALLTIME='<WALLTIME/'/'\\''>' GPE_CPUTIME='<CPUTIME/'/'\\''>'
 [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
 trap : HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS # this shell outlives a signal for the whole job, to record its end
 "${gpe_begin:-:}"
