@@ -243,9 +243,7 @@ class Store:
 
     def delete_record(self, number: int) -> None:
         """Delete the record of a job; that of an array with its tasks."""
-        array = "SELECT target, job_id FROM job WHERE number = ?"
-        statement = f"DELETE FROM job WHERE number = ? OR (target, array_id) IN ({array})"  # noqa: S608  # a constant
-        self._execute_change(statement, (number, number))
+        self._delete_jobs("number = ?", number)
 
     def set_key(self, target: str, job_id: str, key: str | None) -> None:
         """Set or, with None, free the key of a submitted job."""
@@ -353,12 +351,15 @@ class Store:
 
     def prune_ended_jobs(self, before: float) -> int:
         """Delete the jobs that ended before a time (s since 1970), with their tasks; return how many jobs."""
-        old = f"array_id IS NULL AND ended < ? AND NOT ({_LIVE_CONDITION})"
-        tasks = f"(target, array_id) IN (SELECT target, job_id FROM job WHERE {old} AND job_id IS NOT NULL)"  # noqa: S608
+        return self._delete_jobs(f"array_id IS NULL AND ended < ? AND NOT ({_LIVE_CONDITION})", before)
+
+    def _delete_jobs(self, condition: str, value: float) -> int:
+        """Delete the jobs that meet a condition, with their tasks; return how many jobs."""
+        arrays = f"SELECT target, job_id FROM job WHERE {condition} AND job_id IS NOT NULL"  # noqa: S608  # constants
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute(f"DELETE FROM job WHERE {tasks}", (before,))  # noqa: S608  # constants
-            return self._db.execute(f"DELETE FROM job WHERE {old}", (before,)).rowcount  # noqa: S608
+            self._db.execute(f"DELETE FROM job WHERE (target, array_id) IN ({arrays})", (value,))  # noqa: S608
+            return self._db.execute(f"DELETE FROM job WHERE {condition}", (value,)).rowcount  # noqa: S608
 
     def _select_one(self, where: str, values: tuple[object, ...]) -> JobRecord | None:
         return next(iter(self._select_records(where, values)), None)

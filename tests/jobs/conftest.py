@@ -149,7 +149,7 @@ if [ "$stdout" = "$stderr" ]; then exec 2>&1; else exec 2> "$stderr"; fi || exit
     <idb:Invocation name=""><idb:Body><![CDATA[id='<JOB_ID/'/'\\''>'
 [ ! -e "$TOY/refused.$id" ] || {{ cat "$TOY/refused.$id" >&2; exit 9; }}
 echo "$id" >> "$TOY/single"
-case $id in *_*) tasks= ;; *) tasks='\\(_[0-9]*\\)\\{{0,1\\}}' ;; esac
+case $id in *_*) tasks= ;; *) tasks='\(_[0-9]*\)\{{0,1\}}' ;; esac
 toystat | grep "^job $id$tasks is " || {{ echo "toy: no job $id" >&2; exit 1; }}
 ]]></idb:Body></idb:Invocation>
     <idb:Invocation name="ALL"><idb:Body><![CDATA[jobs=$(toystat) || exit

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
 from osprofile.jobs.description import (
+    DEPENDENCY_ATTRIBUTES,
     FIELD_BY_ATTRIBUTE,
     JobDescription,
     build_request,
