@@ -203,7 +203,6 @@ class TargetSystem:
         """
         job_id = self._get_full_job_id(job_id)
         await self.status(job_id)
-        self._recorder.flush()
         tasks = self.store.list_tasks(self.name, job_id)
         if not tasks:
             message = f"job {quote_name(job_id)} is not recorded as an array"
@@ -316,7 +315,16 @@ class TargetSystem:
     def get_cached_status(self, job_id: str) -> JobStatus | None:
         """Return the last known status of a watched job, None for any other."""
         job_id = self._get_full_job_id(job_id)
+        if job_id in self._watcher.arrays:
+            return self._watcher.get_current_status(job_id, None)
         return self.monitor.get_status(job_id) if job_id in self.monitor else None
+
+    def is_task(self, job_id: str) -> bool:
+        """Return whether a job is a task of an array of the record."""
+        if self._watcher.arrays.find_array(job_id) is not None:
+            return True
+        record = self.store.find_job(self.name, job_id)
+        return record is not None and record.array_id is not None
 
     def _get_full_job_id(self, job_id: str) -> str:
         """Return the id that the batch system reports for a job, or the same id if it is not known."""

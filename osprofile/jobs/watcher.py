@@ -308,10 +308,13 @@ class JobWatcher:
     def update_arrays(self) -> None:
         """Publish and record the statuses of the arrays whose tasks have changed."""
         self._array_update = None
-        for event in self.arrays.take_events():
+        events = self.arrays.take_events()
+        for event in events:
             before, after = self.monitor.feed_event(event, keep_if_unregistered=False)
             if after.state is not before.state:
                 self._recorder.record_status(after)
+        if events:
+            self._recorder.flush()
 
     # Current statuses
 

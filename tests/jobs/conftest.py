@@ -1,8 +1,9 @@
 """A batch system of three shell scripts, and the profile that a site would write for it.
 
-`toysub FILE` queues a job, or with TOYARRAY the tasks N_INDEX of an array, `toystat` lists all jobs, `toyfind DIRECTORY` prints the id of the one that
-was submitted there, `toyctl hold|release|kill ID` changes one. It runs a job as soon as it is queued,
-unless the file `stopped` is there. `toyssh` stands in for ssh. Nothing of it is in Python.
+`toysub FILE` queues a job, or the tasks N_INDEX of an array N if TOYARRAY has its indices; `toystat`
+lists all jobs, `toyfind DIRECTORY` prints the id of the one that was submitted there, `toyctl
+hold|release|kill ID` changes one. It runs a job as soon as it is queued, unless the file `stopped` is
+there. `toyssh` stands in for ssh. Nothing of it is in Python.
 """
 
 from __future__ import annotations

@@ -129,8 +129,10 @@ NEVER = REMOVED._replace(reason="DEPENDENCY")
             [*map(done, range(1, 12)), done(1)],
             "FAILED",
             None,
-            "0 of 12 tasks ended with 0; exit 1: 2; exit 10: 1; exit 11: 1; exit 2: 1; exit 3: 1; exit 4: 1;"
-            " exit 5: 1; exit 6: 1; other ends: 3",
+            (
+                "0 of 12 tasks ended with 0; exit 1: 2; exit 10: 1; exit 11: 1; exit 2: 1; exit 3: 1;"
+                " exit 4: 1; exit 5: 1; exit 6: 1; other ends: 3"
+            ),
         ),
     ],
 )
@@ -570,7 +572,7 @@ def test_an_interrupted_submission_has_its_tasks(toy: Toy) -> None:
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
             array = await target.submit(shell("true", array="1-3"), key="k")
             (record,) = store.list_all_jobs()
-        db = store._db  # noqa: SLF001  # the record as it was before the answer came
+        db = store._db  # the record as it was before the answer came
         db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
         db.execute("UPDATE job SET job_id = NULL, script = 'exit 1', owner = NULL")
         async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
