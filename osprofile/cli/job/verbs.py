@@ -107,7 +107,7 @@ def submit(
     array: Annotated[
         str | None,
         Option(
-            ("--array", "-a"),
+            ("--array",),
             "Run the program once for each index, as in 1-100%8: at most 8 at a time.",
             "INDICES",
         ),
