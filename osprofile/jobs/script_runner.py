@@ -266,8 +266,9 @@ class ScriptRunner:
         if TASK_ID_TEMPLATE not in self.profile.templates:
             return None
         for index in _NUMBER.findall(job_id):
-            if job_id.startswith(self._render_task_id(array_id, index)) and job_id != array_id:
-                return int(index)
+            with contextlib.suppress(IncarnationError):  # no index, or no id
+                if job_id.startswith(self._render_task_id(array_id, index)) and job_id != array_id:
+                    return int(index)
         return None
 
     async def list_nodes(self) -> Sequence[NodeStatus]:

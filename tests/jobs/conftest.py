@@ -33,6 +33,7 @@ until mkdir "$TOY/jobs/$n" 2> /dev/null; do n=$((n + 1)); done
 cp -- "$1" "$TOY/jobs/$n/script" || exit
 pwd > "$TOY/jobs/$n/directory"
 pwd >> "$TOY/submissions"
+printf '%s\n' "$TOYAFTER" > "$TOY/jobs/$n/after"
 run() { # JOB INDEX
   d=$TOY/jobs/$1
   mkdir -p -- "$d"

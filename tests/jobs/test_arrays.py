@@ -27,8 +27,10 @@ from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from osprofile.profile.model import Profile
     from tests.jobs.conftest import Toy
 
 # Values of ARRAY
@@ -638,5 +640,55 @@ def test_a_profile_without_ids_of_tasks_refuses_arrays(toy: Toy, monkeypatch: py
             with pytest.raises(ValueRefusedError, match="'3-1' has no index"):
                 await target.submit(shell("true", array="3-1"))
         assert toy.submissions == []
+
+    asyncio.run(main())
+
+
+# On this machine
+
+
+ENDS = {
+    1: ("exit 0", "DONE", 0, None),
+    2: ("exit 3", "DONE", 3, None),
+    3: ("kill -s KILL $$", "FAILED", None, 9),
+    5: ("sleep 600", "REMOVED", None, None),
+    8: ("kill -s TERM $$", "FAILED", None, 15),
+    9: ("exit 0", "DONE", 0, None),
+}
+
+
+def test_mixed_ends_on_this_machine(load: Callable[[str], Profile]) -> None:
+    cases = "\n".join(f"{index}) {text} ;;" for index, (text, *_) in ENDS.items())
+    description = shell(f"case $GPE_ARRAY_INDEX in\n{cases}\nesac", array="1-9:4,2-3,8%4")
+
+    async def main() -> None:
+        async with TargetSystem(load(""), timing=QUICK) as target:
+            array = await target.submit(description)
+            waiting = asyncio.create_task(target.wait(array))
+            while (await target.task_statuses(array))[5].state is not JobState.RUNNING:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            await target.abort(f"{array}_5")
+            assert (await waiting).reason == (
+                "2 of 6 tasks ended with 0; exit 3: 1; removed: 1; signal 15: 1; signal 9: 1"
+            )
+            tasks = await target.task_statuses(array)
+            ends = {i: (s.state.value, s.exit_code, s.signal) for i, s in tasks.items()}
+            assert ends == {index: tuple(end) for index, (_, *end) in ENDS.items()}
+            await target.delete_path(await target.find_job_directory(array))
+
+    asyncio.run(main())
+
+
+def test_an_array_is_removed_on_this_machine(load: Callable[[str], Profile]) -> None:
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(load(""), store=store, timing=QUICK) as target:
+            array = await target.submit(shell("sleep 600", array="1-5%2"))
+        async with TargetSystem(load(""), store=store, timing=QUICK) as target:
+            await target.abort(array)
+            assert (await target.wait(array)).state is JobState.REMOVED
+            states = {status.state for status in (await target.task_statuses(array)).values()}
+            assert states == {JobState.REMOVED}
+            await target.delete_path(await target.find_job_directory(array))
 
     asyncio.run(main())
