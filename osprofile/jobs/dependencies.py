@@ -5,12 +5,14 @@ A batch system may accept the id of a job that it never had, and keep the new jo
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JobNotFoundError, OSProfileError, quote_name
 from osprofile.jobs.description import DEPENDENCY_FIELD, list_dependencies
+from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -41,14 +43,20 @@ class DependencyResolver:
     async def resolve_dependencies(self, description: JobDescription) -> JobDescription:
         """Return a description that has ids in place of keys, all of them of known jobs.
 
+        A condition is left out if the record shows that it is met.
         The ids in the field DEPENDENCY are checked. Raises `JobNotFoundError` for a job that nobody
         knows or that has no id yet, and the error if the batch system cannot be asked.
         """
-        names = list_dependencies(description)
-        ids = {name: self._find_id(name) for listed in names.values() for name in listed}
+        ids = {
+            condition: [self._find_id(name) for name in names]
+            for condition, names in list_dependencies(description).items()
+        }
         field_ids = _extract_ids(description.fields.get(DEPENDENCY_FIELD, ""))
-        await self._check_ids(dict.fromkeys([*ids.values(), *field_ids]))
-        after_ok, after_not_ok, after_any = ([ids[name] for name in listed] for listed in names.values())
+        await self._check_ids(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
+        after_ok, after_not_ok, after_any = (
+            [job_id for job_id in listed if not self._is_met(condition, job_id)]
+            for condition, listed in ids.items()
+        )
         return replace(description, after_ok=after_ok, after_not_ok=after_not_ok, after_any=after_any)
 
     def _find_id(self, name: str) -> str:
@@ -60,6 +68,15 @@ class DependencyResolver:
             message = f"the job with the key {quote_name(name)} has no id yet: its submission is not complete"
             raise JobNotFoundError(message, hint="complete it first: submit that job again with its key")
         return record.status.job_id
+
+    def _is_met(self, condition: str, job_id: str) -> bool:
+        """Return whether a condition is met by the record: a batch system forgets the jobs that have ended."""
+        record = self._store.find_job(self._target, job_id)
+        status = record.status if record is not None else None
+        if status is None or not status.state.is_terminal or status.state is JobState.LOST:
+            return False
+        is_success = status.state is JobState.DONE and status.exit_code == 0
+        return condition == "afterany" or is_success == (condition == "afterok")
 
     async def _check_ids(self, job_ids: Iterable[str]) -> None:
         unrecorded = [j for j in job_ids if self._store.find_job(self._target, j) is None]

@@ -127,6 +127,7 @@ class TargetSystem:
         The id of an array stands for all its tasks in every method; each task has an id of its own, too
         (see `task_statuses`). Raises `JobNotFoundError` if nobody knows a job that this one depends on.
         """
+        self._recorder.flush()  # of the jobs that this one depends on
         job_id = await self._submitter.submit_job(description, key=key, strict=strict)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id

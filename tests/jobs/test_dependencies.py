@@ -191,3 +191,27 @@ def test_a_dependency_on_an_array_on_this_machine(load: Callable[[str], Profile]
             assert (await target.wait(task)).exit_code == 0
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("word", "kept"),
+    [
+        ("END 0", "afternotok:1"),
+        ("END 3", "afterok:1"),
+        ("GONE", "afterok:1"),
+        ("GO", "afterok:1,afternotok:1,afterany:1"),
+    ],
+)
+def test_what_the_record_shows_to_be_met(toy: Toy, word: str, kept: str) -> None:
+    """The batch system may have forgotten a job whose end is recorded, and would refuse its id."""
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            assert await target.submit(shell("true")) == "1"
+            toy.state("1", word)
+            await target.status("1")
+            job = await target.submit(shell("true", after_ok=["1"], after_not_ok=["1"], after_any=["1"]))
+            assert (toy.path / "jobs" / job / "after").read_text() == f"{kept}\n"
+
+    asyncio.run(main())
