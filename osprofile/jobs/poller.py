@@ -329,7 +329,7 @@ class JobPoller:
         except OSProfileError as error:
             log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
             return False
-        missing = {}
+        missing: dict[str, MissingPeriod | None] = {}
         for job_id in missing_ids:
             watched = self._watched.get(job_id)
             if watched is None or watched.watched_since >= began_at:  # the id now belongs to another job
@@ -341,7 +341,8 @@ class JobPoller:
             if isinstance(status, OSProfileError):
                 log.warning("job %s stays as it is: %s", job_id, status)
             elif status is not None and status.state is not JobState.LOST:
-                self.clear_missing([job_id])
+                if watched.grace.missing is not None:
+                    watched.grace.missing = missing[job_id] = None
                 self._report_status(status._replace(job_id=job_id), timestamp)
             else:
                 end = watched.grace.resolve_missing_job(
@@ -350,7 +351,8 @@ class JobPoller:
                 if end is not None:
                     self._report_status(end, timestamp)
                 missing[job_id] = watched.grace.missing
-        self._record_missing(missing)
+        if missing:  # in one transaction: many tasks of an array may have ended
+            self._record_missing(missing)
         return True
 
     def _report_status(self, status: JobStatus, timestamp: float) -> None:
