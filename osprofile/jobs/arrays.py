@@ -193,6 +193,7 @@ class ArrayTracker:
     def __init__(self) -> None:
         self._arrays: dict[str, _Array] = {}
         self._array_ids: dict[str, str] = {}
+        self._live_ids: set[str] = set()
         self._changed: dict[str, float] = {}
         """The timestamp of the last change of a task, by the id of the array."""
 
@@ -205,11 +206,13 @@ class ArrayTracker:
         self._arrays[array_id] = _Array(statuses, Counter(map(_get_outcome, statuses.values())))
         self._array_ids.update(dict.fromkeys(statuses, array_id))
         self._changed[array_id] = timestamp
+        self._live_ids.add(array_id)
 
     def unwatch(self, array_id: str) -> list[str]:
         """Forget an array, if it is known, and return the ids of its tasks."""
         array = self._arrays.pop(array_id, None)
         self._changed.pop(array_id, None)
+        self._live_ids.discard(array_id)
         task_ids = list(array.statuses) if array is not None else []
         for task_id in task_ids:
             self._array_ids.pop(task_id, None)
@@ -225,8 +228,8 @@ class ArrayTracker:
 
     @property
     def has_live_arrays(self) -> bool:
-        """Whether an array has not ended."""
-        return any(self.summarize(array_id).state not in TERMINAL_STATES for array_id in self._arrays)
+        """Whether there is an array whose end is not published."""
+        return bool(self._live_ids)
 
     def update_task(self, event: JobEvent) -> None:
         """Note the event of a task; ignore those of other jobs."""
@@ -260,5 +263,8 @@ class ArrayTracker:
         for array_id, timestamp in changed.items():
             array = self._arrays[array_id]
             array.last_timestamp = max(timestamp, math.nextafter(array.last_timestamp, math.inf))
-            events.append(JobEvent(array.last_timestamp, self.summarize(array_id)))
+            status = self.summarize(array_id)
+            if status.state in TERMINAL_STATES:
+                self._live_ids.discard(array_id)
+            events.append(JobEvent(array.last_timestamp, status))
         return events
