@@ -629,6 +629,54 @@ def test_an_answer_about_the_array_is_not_one_about_a_task(toy: Toy) -> None:
     asyncio.run(main())
 
 
+OTHER_TASKS = r"""
+  <idb:Template>
+    <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>[1-9][0-9]*(?:_[0-9]+)?</idb:Value></idb:Field>
+  </idb:Template>
+  <idb:Template name="GET_JOB_STATUS">
+    <idb:Invocation name=""><idb:Body>printf '9_1 exited exit=0\n9_3 running\n'</idb:Body></idb:Invocation>
+    <idb:Invocation name="ALL"><idb:Body>:</idb:Body></idb:Invocation>
+    <idb:Field name="STATE" isSettable="false">
+      <idb:Tag name="exited">DONE</idb:Tag><idb:Tag name="running">RUNNING</idb:Tag>
+    </idb:Field>
+  </idb:Template>
+"""
+
+
+@pytest.mark.parametrize("verb", ["status", "statuses"])
+def test_a_task_never_has_the_status_of_another(load: Callable[[str], Profile], verb: str) -> None:
+    """The batch system prints other tasks of the array, whichever is asked for."""
+
+    async def main() -> None:
+        async with TargetSystem(load(OTHER_TASKS), timing=QUICK) as target:
+            record = target.store.begin_submission(target.name, "/d", script="", array="1-3")
+            target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
+            if verb == "status":
+                status = await target.status("9_2")
+            else:
+                status = (await target.statuses(["9_2"]))["9_2"]
+            assert (status.job_id, status.state) == ("9_2", JobState.QUEUED)
+            whole = await target.status("9")
+            assert (whole.state, whole.reason) == (JobState.RUNNING, "3 tasks: 1 running, 1 queued, 1 done")
+
+    asyncio.run(main())
+
+
+def test_removed_tasks_that_nobody_knows_are_removed_at_once(toy: Toy) -> None:
+    stop(toy)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-3"))
+            await target.statuses([array])
+            await target.abort(array)
+            for index in (1, 2, 3):
+                toy.state(f"{array}_{index}", None)
+            assert (await target.status(array)).state is JobState.REMOVED
+
+    asyncio.run(main())
+
+
 def test_a_profile_without_ids_of_tasks_refuses_arrays(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     templates = {name: t for name, t in toy.profile.templates.items() if name != "TASK_ID"}
     monkeypatch.setattr(toy.profile, "templates", templates)
