@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from manual.markdown import format_code, format_table
 from manual.profiles import START, list_profiles, load_profile
 from osprofile.errors import NotSettableError, UnknownFieldError, ValueRefusedError
+from osprofile.incarnation.field_rules import is_special_field
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.plan import get_plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from osprofile.profile.model import Profile
+    from osprofile.profile.model import Field, Profile
 
 WORKING_DIRECTORY: Final = "/srv/jobs/1"
 
@@ -67,6 +68,9 @@ SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "TMP_DIR": ("/scratch",),
     "PE": ("smp",),
     "PE_NODES": ("mpi",),
+    "CLUSTER": ("east",),
+    "MODULES": ("gcc",),
+    "SETUP": ("ulimit -c 0",),
 }
 """Values to try, by field; the first one that a profile accepts is used. For other fields: tags and the following."""
 OTHER_SAMPLES: Final = ("true", "3", "a", "/a")
@@ -108,9 +112,10 @@ class Effect(NamedTuple):
     - `directives`: the lines that it adds, without the profile's prefix
     - `options`: the words that it adds to the command line, after the command's name
     - `pieces`: the fields of shell code that apply on the condition that it has a value
-    - `variables`: the shell variables of the job script whose value it is
+    - `variables`: the assignments that change in the job script, of variables that it reads
     - `changes_script`: it changes another part of the job script
-    - `is_only_told`: nothing but a variable for the program changes
+    - `is_only_told`: nothing changes but a variable for the program
+    - `start_lines`: the lines of START that change, where they change nothing of the above
     """
 
     sample: str
@@ -120,11 +125,12 @@ class Effect(NamedTuple):
     variables: tuple[str, ...]
     changes_script: bool
     is_only_told: bool
+    start_lines: tuple[str, ...]
 
     @property
-    def is_nothing(self) -> bool:
-        """Whether nothing at all changes."""
-        return not any(self[1:])
+    def is_something(self) -> bool:
+        """Whether the job or its submission changes."""
+        return any(self[1:-1])
 
 
 @final
@@ -138,12 +144,28 @@ class _Start(NamedTuple):
 
 def list_job_fields() -> list[str]:
     """Return the fields of a job that START of any bundled profile takes, in the order of their declarations."""
-    found = dict[str, None]()
+    plans = [get_plan(load_profile(name), START, "", None) for name in list_profiles()]
+    return _sort_by_declaration({name for plan in plans for name in plan.settable})
+
+
+def list_site_fields() -> list[str]:
+    """Return the fields of START that only the context or a site's profile can set."""
+    plans = [get_plan(load_profile(name), START, "", None) for name in list_profiles()]
+    return _sort_by_declaration(
+        {name for plan in plans for name, field in plan.declarations.items() if _is_site_field(field)}
+    )
+
+
+def _is_site_field(field: Field) -> bool:
+    return not field.settable and field.value is None and not is_special_field(field.name)
+
+
+def _sort_by_declaration(names: set[str]) -> list[str]:
+    declared = dict[str, None]()
     for profile in map(load_profile, list_profiles()):
-        settable = get_plan(profile, START, "", None).settable
-        names = [*profile.global_fields, *(n for t in profile.templates.values() for n in t.fields)]
-        found |= dict.fromkeys(n for n in names if n in settable)
-    return list(found)
+        declared |= dict.fromkeys(profile.global_fields)
+        declared |= dict.fromkeys(name for t in profile.templates.values() for name in t.fields)
+    return [name for name in declared if name in names]
 
 
 def find_effect(profile: Profile, field: str, sample: str | None = None) -> Effect | None:
@@ -155,21 +177,26 @@ def find_effect(profile: Profile, field: str, sample: str | None = None) -> Effe
     if request is None:
         return None
     if field not in request:
-        return Effect("", (), (), (), (), False, False)
+        return Effect("", (), (), (), (), False, False, ())
     old, new = _render_start(profile, {}), _render_start(profile, request)
     prefix = profile.templates["JOB_DIRECTIVES"].directive_prefix
     old_shell, old_directives = _split_job(old.job, prefix)
     new_shell, new_directives = _split_job(new.job, prefix)
     directives = tuple(line for line in new_directives if line not in old_directives)
     changed = [m for m in _ASSIGNMENT.finditer(new_shell) if m[0] not in old_shell]
-    read = dict.fromkeys(m[1] for m in changed if _is_read(m[1], new_shell))
+    read = dict.fromkeys(m[0] for m in changed if _is_read(m[1], new_shell))
     others = _ASSIGNMENT.sub("", new_shell) != _ASSIGNMENT.sub("", old_shell)
     declared = get_plan(profile, START, "", None).declarations.values()
     pieces = tuple(f.name for f in declared if f.when == field)
     options = _find_options(profile, old, new, directives)
     told = bool(changed) and not (read or others or directives or options)
     shown = tuple(line.removeprefix(f"{prefix} ") for line in directives)
-    return Effect(request[field], shown, options, pieces, tuple(read), others, told)
+    effect = Effect(request[field], shown, options, pieces, tuple(read), others, told, ())
+    if effect.is_something:
+        return effect
+    return effect._replace(
+        start_lines=tuple(n for n in new.rest.splitlines() if n not in old.rest.splitlines())
+    )
 
 
 def _split_job(job: str, prefix: str) -> tuple[str, list[str]]:
@@ -208,8 +235,12 @@ def choose_request(profile: Profile, field: str, sample: str | None = None) -> d
 
 
 def _render_start(profile: Profile, request: Mapping[str, str]) -> _Start:
-    context = {"USER_NAME": "user", "WORKING_DIRECTORY": WORKING_DIRECTORY}
-    found = incarnate(profile, START, fields=request, context=context, strict=True)
+    """Incarnate START; what a request may not set, but a site or the context may, is in the context."""
+    declared = get_plan(profile, START, "", None).declarations
+    of_site = {n: v for n, v in request.items() if n in declared and _is_site_field(declared[n])}
+    context = {"USER_NAME": "user", "WORKING_DIRECTORY": WORKING_DIRECTORY} | of_site
+    fields = {n: v for n, v in request.items() if n not in of_site}
+    found = incarnate(profile, START, fields=fields, context=context, strict=True)
     job = found.job_script or ""
     return _Start(found.text, job, found.text.replace(job.replace("'", "'\\''"), ""))
 
@@ -267,41 +298,47 @@ def _run_start(text: str, profile: str) -> tuple[str, ...]:
 def format_batch_systems_page() -> str:
     """Return the page that compares the bundled profiles."""
     names = list_profiles()
-    head = [f"[{name}](profiles/{name}.md)" for name in names]
     loaded = [load_profile(name) for name in names]
-    prefixes = [p.templates["JOB_DIRECTIVES"].directive_prefix for p in loaded]
-    fields = [
-        [_format_name(field, loaded), *(_format_effect(find_effect(p, field), field) for p in loaded)]
-        for field in list_job_fields()
-    ]
+    head = [f"[{name}](profiles/{name}.md)" for name in names]
+    prefixes = {p.name: p.templates["JOB_DIRECTIVES"].directive_prefix for p in loaded}
+    shown_prefixes = ", ".join(
+        f"{format_code(prefix)} ({name})" for name, prefix in prefixes.items() if prefix
+    )
+    fields = [_format_row(field, loaded, "refused") for field in list_job_fields()]
+    site_fields = [_format_row(field, loaded, "none") for field in list_site_fields()]
     times = [
-        [label, *(_format_effect(find_effect(p, "WALLTIME", str(seconds)), "WALLTIME") for p in loaded)]
+        [label, *(_format_effect(find_effect(p, "WALLTIME", str(seconds))) for p in loaded)]
         for label, seconds in DURATIONS.items()
     ]
     templates = [
         [format_code(name), *(find_owner(p, name) for p in loaded)]
         for name in dict.fromkeys(name for p in loaded for name in p.templates)
     ]
-    shown_prefixes = ", ".join(
-        f"{format_code(prefix)} ({name})" for name, prefix in zip(names, prefixes, strict=True) if prefix
-    )
     return f"""# All batch systems
 
-What each bundled profile makes of the same request. The tables are made from the profiles' own scripts whenever the manual
+What each bundled profile makes of the same request. These tables are made from the profiles' own scripts whenever the manual
 is built.
 
-## Fields
+## Fields of a job
 
-A request gives one field at a time the value in the first column, and what the field needs. A cell shows
+A request gives one field the value in the first column, and other fields that it needs. A cell shows what that changes:
 
 - a directive of the job script, without its beginning: {shown_prefixes}
-- options on the command line that START runs, after the name of the command
-- *job script*: shell code of the job script does it, with these variables or [pieces](language.md#a-value-on-a-condition)
+- options on the command line of the command that submits, with the name of the command
+- *job script*: what the job script does itself: a variable that its shell code reads, or [pieces](language.md#a-value-on-a-condition)
+  of shell code that are only in such a job
 - *variable*: the job script only tells the program, by a variable `GPE_...`
-- *refused*: START does not take the field. The request is refused by name; nothing is ignored.
-- *no value*: a site must allow values first
+- *refused*: START does not take the field. The request is refused by name: nothing is ignored in silence.
+- *no value*: a site must allow values first.
+
+A value before a colon is used in the place of that in the first column, which the profile would refuse.
 
 {format_table(["field", *head], fields)}
+## Fields of a site
+
+Only a site's profile, or the context, gives these values. *none*: the profile does not use the field.
+
+{format_table(["field", *head], site_fields)}
 ## Wall times
 
 How each profile writes a `WALLTIME`, which is given in seconds. Where the batch system counts minutes, they are rounded up.
@@ -309,8 +346,8 @@ How each profile writes a `WALLTIME`, which is given in seconds. Where the batch
 {format_table(["wall time", *head], times)}
 ## Templates
 
-*own*: the profile has its own script; otherwise the name of the profile that it inherits the script from. *none*: it has no
-such template.
+*own*: the profile has a script of its own. Otherwise the profile from which it inherits the script; *none*: it has no such
+template.
 
 {format_table(["template", *head], templates)}"""
 
@@ -323,28 +360,30 @@ def find_owner(profile: Profile, template: str) -> str:
     return "own" if owner == profile.name else owner
 
 
-def _format_name(field: str, profiles: Sequence[Profile]) -> str:
-    """Return a field, with the sample value if it is the same for all profiles."""
+def _format_row(field: str, profiles: Sequence[Profile], refused: str) -> list[str]:
     effects = [find_effect(profile, field) for profile in profiles]
-    sample = (SAMPLES.get(field) or ("",))[0] or next((e.sample for e in effects if e), "")
-    return f"{format_code(field)} {format_code(sample.strip())}".strip() if sample else format_code(field)
+    samples = [effect.sample for effect in effects if effect is not None and effect.sample]
+    sample = next((s for s in SAMPLES.get(field, ()) if s in samples), "".join(samples[:1]))
+    name = f"{format_code(field)} {format_code(sample.strip())}" if sample else format_code(field)
+    return [name, *(_format_effect(effect, sample, refused) for effect in effects)]
 
 
-def _format_effect(effect: Effect | None, field: str) -> str:
+def _format_effect(effect: Effect | None, usual_sample: str = "", refused: str = "refused") -> str:
     """Return a cell: what a field becomes."""
     if effect is None:
-        return "refused"
+        return refused
     if not effect.sample:
         return "no value"
-    parts = [*map(format_code, effect.directives)]
+    parts = list(effect.directives)
     if effect.options:
-        parts.append(format_code(" ".join(effect.options)))
-    if not parts and (effect.pieces or effect.variables or effect.changes_script):
-        names = effect.pieces or effect.variables
-        parts.append(" ".join(["job script", *map(format_code, names[:MAX_NAMES])]))
+        parts.append(" ".join(effect.options))
+    cells = [format_code(part) for part in parts or effect.start_lines]
+    if not cells and (effect.pieces or effect.variables or effect.changes_script):
+        cells.append(
+            " ".join(["job script", *map(format_code, (effect.pieces or effect.variables)[:MAX_NAMES])])
+        )
     if effect.is_only_told:
-        parts.append("variable")
-    first = SAMPLES.get(field, ())[:1]
-    if first and effect.sample != first[0] and field != "WALLTIME":
-        parts.insert(0, f"{format_code(effect.sample)}:")
-    return "<br>".join(parts)
+        cells.append("variable")
+    if usual_sample and effect.sample != usual_sample:
+        cells.insert(0, f"{format_code(effect.sample)}:")
+    return "<br>".join(cells)
