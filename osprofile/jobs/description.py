@@ -21,6 +21,7 @@ OWN_FILE_PREFIX: Final = ".gpe_"
 MULTI_PROCESS_APPLICATION: Final = "Processes"
 """The application of profiles that starts a program PROCESSES times, without MPI."""
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_BOOLEAN_FIELDS: Final = frozenset({"EXCLUSIVE", "REQUEUE"})
 _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -34,6 +35,10 @@ class JobDescription:
     - `directory`: the working directory, absolute (None: a new one)
     - `processes`: on all nodes together; `cpus`: per process; `memory`: in MiB per node
     - `walltime`, `cputime`: in seconds
+    - `gpus`: per node; `gpu_type`: as the site names it
+    - `start_time`: `YYYY-MM-DDTHH:MM[:SS]` in the target system's time zone
+    - `notify`: mail addresses; `notify_events`: of begin, end, fail; both separated by commas
+    - `array`: the tasks' indices, and how many of them run at a time at most: `1-100%8`
     - `application`: `NAME` or `NAME/VERSION`
     - `fields`: values of further fields of START, by name
     """
@@ -54,6 +59,21 @@ class JobDescription:
     memory: int | None = None
     walltime: int | None = None
     cputime: int | None = None
+    gpus: int | None = None
+    gpu_type: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    reservation: str | None = None
+    exclusive: bool | None = None
+    priority: int | None = None
+    start_time: str | None = None
+    notify: str | None = None
+    notify_events: str | None = None
+    array: str | None = None
+    requeue: bool | None = None
+    container: str | None = None
+    node_file: str | None = None
+    tmp_dir: str | None = None
     application: str | None = None
     fields: Mapping[str, str] = field(default_factory=lambda: _EMPTY_MAPPING)
 
@@ -75,11 +95,29 @@ FIELD_BY_ATTRIBUTE: Final[Mapping[str, str]] = MappingProxyType(
         "memory": "MEMORY",
         "walltime": "WALLTIME",
         "cputime": "CPUTIME",
+        "gpus": "GPUS",
+        "gpu_type": "GPU_TYPE",
+        "qos": "QOS",
+        "constraint": "CONSTRAINT",
+        "reservation": "RESERVATION",
+        "exclusive": "EXCLUSIVE",
+        "priority": "PRIORITY",
+        "start_time": "START_TIME",
+        "notify": "NOTIFY",
+        "notify_events": "NOTIFY_EVENTS",
+        "array": "ARRAY",
+        "requeue": "REQUEUE",
+        "container": "CONTAINER",
+        "node_file": "NODE_FILE",
+        "tmp_dir": "TMP_DIR",
     }
 )
 """The profile's field of each attribute of JobDescription.
 
 `directory` goes into the context, `application` selects an application; neither is a field."""
+DEPENDENCY_FIELD: Final = "DEPENDENCY"
+JOB_FIELDS: Final = frozenset({*FIELD_BY_ATTRIBUTE.values(), DEPENDENCY_FIELD})
+"""The fields of a job that mean the same in every profile. A profile refuses those that its START does not use."""
 
 
 def build_request(description: JobDescription) -> dict[str, str]:
@@ -133,6 +171,8 @@ def format_exports(environment: Mapping[str, str]) -> str:
 
 
 def _format_scalar(name: str, value: object) -> str:
+    if isinstance(value, bool) and name in _BOOLEAN_FIELDS:
+        return "true" if value else "false"
     if isinstance(value, int) and not isinstance(value, bool):
         if abs(value) > MAX_INTEGER:
             message = f"field {name}: a number of {value.bit_length()} bits is too large"

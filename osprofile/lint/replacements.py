@@ -9,6 +9,7 @@ from osprofile.errors import InvalidProfileError, suggest_names
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation import field_rules
 from osprofile.incarnation.plan import BIN_TEMPLATE, JOB_SCRIPT_PARTS
+from osprofile.jobs.description import JOB_FIELDS
 from osprofile.lint.declarations import list_declared_fields
 from osprofile.lint.engine_fields import ENGINE_FIELDS, TIME_LIMIT_FIELD
 from osprofile.lint.rules import make_problem
@@ -137,7 +138,7 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
             if not is_used and _NAME_PATTERN.fullmatch(field.name):
                 where = f"no variation of template {template.name}"
                 yield _make_unused_problem(field, where)
-    used_names = {name for _, name in used_fields}
+    used_names = {name for _, name in used_fields} | JOB_FIELDS
     used_names |= {TIME_LIMIT_FIELD, *(name for names in ENGINE_FIELDS.values() for name in names)}
     used_names |= {field.pattern_field for _, field in list_declared_fields(view) if field.pattern_field}
     for field in view.own_document.global_fields.values():
