@@ -12,7 +12,7 @@ fi
 [ -z "$shown" ] || printf '%s\n' "$shown"
 # the tasks of an array that Slurm does not tell: it forgets each some minutes after its end
 rest=$id
-if gpe_job_dir "$id" && spec=$(sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe_job") && [ -n "$spec" ]; then
+if gpe_job_dir "$id" && spec=$(sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe_job" 2> /dev/null) && [ -n "$spec" ]; then
   rest=$(printf '%s\n' "$shown" | awk -v id="$id" -v spec="$spec" '
 { told[$1] }
 function tell(task) { task = id "_" task; if (!(task in told)) print task; told[task] }
