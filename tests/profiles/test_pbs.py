@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.errors import IncarnationError
 from tests.profiles.conftest import CUT, exports, quoted
 
 if TYPE_CHECKING:
@@ -208,6 +209,89 @@ def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected
     assert options[options.index("-l") :] == ["-l", f"select={expected}", *scatter]
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"GPUS": "2"}, "1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=2"),
+        ({"GPUS": "1", "GPU_TYPE": "v100"}, "1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=1:gpu_type=v100"),
+        (
+            {"CONSTRAINT": "arch=linux:switch=s-1", "MEMORY": "5"},
+            "1:ncpus=1:mpiprocs=1:ompthreads=1:mem=5mb:arch=linux:switch=s-1",
+        ),
+        (
+            {"PROCESSES": "3", "NODES": "2", "GPUS": "4"},
+            "1:ncpus=2:mpiprocs=2:ompthreads=1:ngpus=4+1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=4",
+        ),
+    ],
+)
+def test_resources_of_chunks(pbs: Target, server: Server, fields: dict[str, str], expected: str) -> None:
+    options = server.options(pbs.start(**fields))
+    assert f"select={expected}" in options
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"EXCLUSIVE": "true"}, ["place=exclhost"]),
+        (
+            {"EXCLUSIVE": "true", "NODES": "2"},
+            ["select=2:ncpus=1:mpiprocs=1:ompthreads=1", "place=scatter:exclhost"],
+        ),
+        ({"EXCLUSIVE": "false"}, []),
+    ],
+)
+def test_exclusive(pbs: Target, server: Server, fields: dict[str, str], expected: list[str]) -> None:
+    options = server.options(pbs.start(**fields))
+    assert [options[i + 1] for i, option in enumerate(options) if option == "-l"] == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"PRIORITY": "-1024"}, ["-p", "-1024"]),
+        ({"START_TIME": "2026-12-31T23:59"}, ["-a", "202612312359.00"]),
+        ({"START_TIME": "2030-01-02T03:04:05"}, ["-a", "203001020304.05"]),
+        ({"REQUEUE": "true"}, ["-r", "y"]),
+        ({"REQUEUE": "false"}, ["-r", "n"]),
+        ({"DEPENDENCY": "afterok:1.s:2[].s,afterany:3"}, ["-W", "depend=afterok:1.s:2[].s,afterany:3"]),
+    ],
+)
+def test_directives_of_fields(
+    pbs: Target, server: Server, fields: dict[str, str], expected: list[str]
+) -> None:
+    assert server.options(pbs.start(**fields))[2:4] == expected
+
+
+@pytest.mark.parametrize(
+    ("events", "letters"),
+    [("", "ae"), ("begin", "b"), ("end", "e"), ("fail", "a"), ("begin,end,fail", "bea"), ("fail,end", "ae")],
+)
+def test_mail(pbs: Target, server: Server, events: str, letters: str) -> None:
+    job = pbs.start(NOTIFY="me@x.example,you", **({"NOTIFY_EVENTS": events} if events else {}))
+    assert server.options(job)[-4:] == ["-M", "me@x.example,you", "-m", letters]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("QOS", "high"),
+        ("RESERVATION", "R1"),
+        ("CONSTRAINT", "bigmem"),
+        ("CONSTRAINT", "a=1:ncpus=9"),
+        ("CONSTRAINT", "a=$(id)"),
+        ("START_TIME", "1999-12-31T23:59"),
+        ("DEPENDENCY", "afterok:1[3].pbs0"),
+        ("DEPENDENCY", "afterok:1_3"),
+        ("ARRAY", "1,3"),
+        ("ARRAY", "5"),
+    ],
+)
+def test_what_pbs_has_not_is_refused(pbs: Target, name: str, value: str) -> None:
+    with pytest.raises(IncarnationError) as caught:
+        pbs.script("START", **{name: value})
+    assert name in str(caught.value)
+
+
 def test_fewer_processes_than_nodes_are_refused(pbs: Target, server: Server) -> None:
     done = pbs.run("START", NODES="3", PROCESSES="2")
     assert (done.returncode, done.stdout) == (1, "")
@@ -263,9 +347,11 @@ def test_starts_at_the_same_time_submit_one_job(pbs: Target, server: Server) -> 
         ({"state": "F", "substate": 93, "exit": -29}, ("F/-29", "FAILED/LIMIT", None, None)),
         ({"state": "F", "substate": 91, "exit": 271}, ("F/91", "REMOVED", None, None)),
         ({"state": "F", "substate": 91}, ("F/91", "REMOVED", None, None)),
-        # a dependency that can never be met: it never ran
         ({"state": "F", "substate": 92}, ("F", "FAILED", None, None)),
-        ({"state": "X", "substate": 92, "exit": 0}, ("X/92", "DONE", 0, None)),
+        # it waits for another job
+        ({"state": "H", "substate": 22, "holds": "s"}, ("H/22", "QUEUED", None, None)),
+        ({"state": "H", "substate": 22, "holds": "us"}, ("H", "HELD", None, None)),
+        ({"state": "H", "substate": 20, "holds": "s"}, ("H", "HELD", None, None)),
     ],
 )
 def test_states(
@@ -279,6 +365,31 @@ def test_states(
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
     assert pbs.statuses() == ({} if attributes["state"] == "F" else {job.id: job.status()})
+
+
+@pytest.mark.parametrize("kind", ["afterok", "afternotok", "afterany"])
+def test_a_job_whose_condition_cannot_hold_is_removed(pbs: Target, server: Server, kind: str) -> None:
+    first = pbs.start()
+    job = pbs.start(DEPENDENCY=f"{kind}:{first.id}")
+    assert server.options(job)[2:4] == ["-W", f"depend={kind}:1.pbs0"]
+    server.set(job, state="F", substate=92)
+    status = job.status()
+    assert (*outcome(status), status.reason) == ("F/dependency", "REMOVED", None, None, "DEPENDENCY")
+    server.set(job, substate=91)
+    assert outcome(job.status()) == ("F/91", "REMOVED", None, None)
+
+
+def test_a_job_that_others_wait_for_has_no_condition(pbs: Target, server: Server) -> None:
+    job = pbs.start()
+    server.set(job, state="F", substate=92, depend="beforeok:2.pbs0")
+    assert outcome(job.status()) == ("F", "FAILED", None, None)
+
+
+def test_a_job_that_ran_was_not_removed_for_a_condition(pbs: Target, server: Server) -> None:
+    job = pbs.start(DEPENDENCY="afterany:7.pbs0")
+    server.run(job)
+    server.set(job, exit=None)
+    assert outcome(job.status()) == ("F/exit", "DONE", 0, None)
 
 
 def test_a_query_reads_neither_the_jobs_of_others_nor_the_history(pbs: Target, server: Server) -> None:
