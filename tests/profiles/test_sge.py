@@ -128,15 +128,57 @@ def test_resources(sge: Target, commands: Commands, fields: dict[str, str], expe
 
 
 @pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"GPUS": "2"}, "-l gpu=2"),
+        ({"GPUS": "2", "GPU_TYPE": "a100", "PE": "smp", "CPUS": "4"}, "-pe smp 4 -l gpu=2 -l gpu_type=a100"),
+        ({"CONSTRAINT": "h=n1|n2,arch=lx-*"}, "-l h=n1|n2,arch=lx-*"),
+        ({"EXCLUSIVE": "true"}, "-l exclusive=true"),
+        ({"EXCLUSIVE": "false"}, ""),
+        ({"NOTIFY": "me@example.org,you"}, "-M me@example.org,you -m ea"),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "begin"}, "-M me -m b"),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "fail,begin,end"}, "-M me -m abe"),
+    ],
+)
+def test_fields_that_are_options(
+    sge: Target, commands: Commands, fields: dict[str, str], expected: str
+) -> None:
+    sge.start(**fields)
+    (args,) = commands.args("qsub")
+    assert args.partition("/dev/null ")[2] == f"{expected} .gpe_job".lstrip()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"RESERVATION": "12"}, "-ar 12"),
+        ({"PRIORITY": "-1023"}, "-p -1023"),
+        ({"PRIORITY": "0"}, "-p 0"),
+        ({"REQUEUE": "true"}, "-r y"),
+        ({"REQUEUE": "false"}, "-r n"),
+        ({"START_TIME": "2037-12-31T23:59"}, "-a 203712312359.00"),
+        ({"START_TIME": "2037-12-31T23:59:30"}, "-a 203712312359.30"),
+        ({"ARRAY": "7"}, "-t 7"),
+        ({"ARRAY": "1-10:3%2"}, "-t 1-10:3"),
+    ],
+)
+def test_fields_that_are_directives(sge: Target, fields: dict[str, str], expected: str) -> None:
+    assert directives(sge.start(**fields)) == ["#$ -S /bin/sh", "#$ -N gpe_job", f"#$ {expected}"]
+
+
+@pytest.mark.parametrize(
     ("fields", "reason"),
     [
         ({"PROCESSES": "2"}, "takes 2 slots needs a parallel environment: the field PE is empty"),
         ({"CPUS": "2", "PE_NODES": "x"}, "the field PE is empty"),
         ({"NODES": "2", "PE": "x"}, "2 nodes needs a parallel environment: the field PE_NODES is"),
         ({"NODES": "3", "PROCESSES": "2", "PE_NODES": "x"}, "2 processes cannot fill 3 nodes"),
+        ({"ARRAY": "5-2"}, "ARRAY: 5-2 ends before it begins"),
+        ({"ARRAY": "5-2:1%3"}, "ARRAY: 5-2:1 ends before it begins"),
+        ({"DEPENDENCY": "afterok:7,afterany:8"}, "DEPENDENCY: there is no job 7 of this profile"),
     ],
 )
-def test_what_needs_a_parallel_environment_is_refused_without(
+def test_what_start_refuses(
     sge: Target, commands: Commands, fields: dict[str, str], reason: str
 ) -> None:
     assert reason in sge.fails("START", **fields)
@@ -237,15 +279,15 @@ def test_names_hosts_and_arrays(sge: Target, commands: Commands) -> None:
         listed(
             {"id": "1", "state": "r", "name": "%lt;state&gt;qw  r 7", "queue": "all.q@node-1.example"},
             {**array, "state": "r", "more": "\n      <tasks>1</tasks>"},
-            {**array, "state": "qw", "more": "\n      <tasks>2-9:1,11</tasks>"},
+            {**array, "state": "qw", "more": "\n      <tasks>3-7:2,11</tasks>"},
         ),
     )
-    assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == [
-        "1 r host=node-1.example",
-        "12.1 r",
-        "12.2-9:1,11 qw",
-    ]
-    assert "does not know job 12;" in sge.fails("GET_JOB_STATUS", JOB_ID="12")
+    tasks = ["12.1 r", "12.3 qw", "12.5 qw", "12.7 qw", "12.11 qw"]
+    assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == ["1 r host=node-1.example", *tasks]
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="12").splitlines() == tasks
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="12.7") == "12.7 qw\n"
+    assert "does not know job 12.9;" in sge.fails("GET_JOB_STATUS", JOB_ID="12.9")
+    assert "does not know job 2;" in sge.fails("GET_JOB_STATUS", JOB_ID="2")
     assert "does not know job 7;" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
 
 
