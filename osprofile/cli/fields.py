@@ -64,6 +64,8 @@ def _encode_field(plan: "Plan", field: "Field") -> dict[str, Any]:
         "maximum": field.maximum,
         "type": field.type,
         "pattern": field.pattern_text,
+        "when": field.when,
+        "requires": field.requires,
         "tags": {tag.name: tag.value for tag in field.tags},
         "place": str(field.location),
     }
@@ -73,15 +75,17 @@ def _format_row(plan: "Plan", field: "Field") -> tuple[str, str, str]:
     from osprofile.incarnation.field_rules import format_range
 
     if field.value is not None:
-        value = f"= {field.value!r} (fixed)"
+        value = f"= {field.value!r} (fixed{f', when {field.when} has a value' if field.when else ''})"
     elif field.name in plan.required:
         value = "must be given"
     else:
-        value = f"= {field.default!r}"
+        value = f"= {field.default or ''!r}"
     allowed = [field.type or "", format_range(field)]
     allowed += [f"tags: {', '.join(tag.name for tag in field.tags)}"] if field.tags else []
     if field.pattern_text is not None:
         allowed.append(f"pattern: {field.pattern_text}")
+    if field.requires is not None:
+        allowed.append(f"requires {field.requires}")
     return f"{field.name} {value}", "; ".join(filter(None, allowed)), field.description
 
 

@@ -129,7 +129,7 @@ def _list_used_fields(profile: "Profile", template: "Template") -> "Iterator[Fie
     texts = [i.static_script.arguments if i.static_script else i.body for i in template.invocations.values()]
     names = dict.fromkeys(r.name for text in texts if text for r in parse_body(text).replacements)
     declared = (n if n in profile.global_fields else get_derived_base(n) for n in names)
-    for name in dict.fromkeys(filter(None, declared)):
+    for name in dict.fromkeys(n for d in declared if d for n in (d, *profile.list_linked_names(template, d))):
         if name in profile.global_fields and name not in template.fields:
             yield profile.global_fields[name]
 
@@ -187,7 +187,9 @@ def _format_field(field: "Field") -> str:
     limits = f", {format_range(field)}" if format_range(field) else ""
     pattern = f", pattern {field.pattern_text}" if field.pattern_text is not None else ""
     tags = f", tags {', '.join(tag.name for tag in field.tags)}" if field.tags else ""
-    return f"field {field.name}{settable}{value}{limits}{pattern}{tags}  {location}"
+    links = f", when {field.when} has a value" if field.when else ""
+    links += f", requires {field.requires}" if field.requires else ""
+    return f"field {field.name}{settable}{value}{limits}{pattern}{tags}{links}  {location}"
 
 
 def _format_overrides(profile: "Profile", entity: "Template | Storage | Application") -> str:

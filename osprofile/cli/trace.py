@@ -29,7 +29,7 @@ from osprofile.errors import escape_unprintable, pluralize, quote_name, suggest_
 
 if TYPE_CHECKING:
     from osprofile.incarnation.incarnate import Incarnation
-    from osprofile.incarnation.trace import FieldTrace, UseTrace, ValuePosition
+    from osprofile.incarnation.trace import FieldLink, FieldTrace, UseTrace, ValuePosition
 
 
 def trace(
@@ -112,7 +112,11 @@ def _format_report(
     report.add_line(title, "title")
     report.lines[-1] += f"{pluralize(len(traces), 'value')}, {pluralize(lines, 'line')}"
     folded = [
-        t for t in traces if t.origin == "fixed" and is_shell(t.value) and not (full or t.is_in_directive)
+        t
+        for t in traces
+        if t.origin == "fixed"
+        and (is_shell(t.value) or t.is_switched_off)
+        and not (full or t.is_in_directive)
     ]
     shown = [t for t in traces if t not in folded]
     for field_trace in sorted(shown, key=lambda t: (t.origin != "request", not t.is_in_directive)):
@@ -121,7 +125,7 @@ def _format_report(
     if folded:
         report.add_line()
     for field_trace in folded:
-        text = f" = ... {count_lines(field_trace.value)} lines"
+        text = f" = ... {count_lines(field_trace.value)} lines" if field_trace.value else " is empty"
         location = format_location(field_trace.sources[0].location)
         report.add_heading(escape_unprintable(field_trace.name), text, location)
     return str(report)
@@ -146,8 +150,20 @@ def _add_field(report: "Report", field_trace: "FieldTrace") -> None:
         report.add_row(
             check.name, truncate_text(check.constraint, report.text_width), format_location(check.location)
         )
+    for link in field_trace.links:
+        _add_link(report, field_trace, link)
     for use in field_trace.uses:
         _add_use(report, field_trace, use)
+
+
+def _add_link(report: "Report", field_trace: "FieldTrace", link: "FieldLink") -> None:
+    if field_trace.name == link.other:
+        text = f"{link.name} depends on it"
+    elif link.kind == "requires":
+        text = link.other
+    else:
+        text = f"{link.other} has a value" if link.is_met else f"{link.other} is empty, and so is this field"
+    report.add_row(link.kind, truncate_text(text, report.text_width), format_location(link.location))
 
 
 def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> None:
@@ -160,7 +176,10 @@ def _add_use(report: "Report", field_trace: "FieldTrace", use: "UseTrace") -> No
         result = "unchanged" if use.after == value else quote_value(use.after, report.text_width - 8)
         report.add_row("", f"result: {result}")
     if use.is_omitted:
-        report.add_row("", "no directive (empty)")
+        from osprofile.profile.model import JOB_DIRECTIVES
+
+        what = "directive" if use.template == JOB_DIRECTIVES else "line"
+        report.add_row("", f"no {what} (empty)")
         return
     where = _format_position(use.position)
     content = excerpt_line(
@@ -207,11 +226,23 @@ def _encode_field(field_trace: "FieldTrace") -> dict[str, Any]:
             for s in field_trace.sources
         ],
         "tag": tag and {"name": tag.name, "value": tag.value, "place": common.encode_location(tag.location)},
+        "links": [_encode_link(k) for k in field_trace.links],
         "checks": [
             {"rule": c.name, "allows": c.constraint, "place": common.encode_location(c.location)}
             for c in field_trace.checks
         ],
         "uses": [_encode_use(use) for use in field_trace.uses],
+    }
+
+
+def _encode_link(link: "FieldLink") -> dict[str, Any]:
+    place = common.encode_location(link.location)
+    return {
+        "kind": link.kind,
+        "field": link.name,
+        "depends_on": link.other,
+        "met": link.is_met,
+        "place": place,
     }
 
 

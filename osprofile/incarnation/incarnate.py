@@ -10,11 +10,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
-from osprofile.errors import MissingValueError, NotSettableError, UnknownFieldError, quote_name, suggest_names
+from osprofile.errors import (
+    MissingValueError,
+    NotSettableError,
+    UnknownFieldError,
+    ValueRefusedError,
+    quote_name,
+    suggest_names,
+)
 from osprofile.incarnation import field_rules as rules
 from osprofile.incarnation.lengths import ALWAYS_SHORT_ENOUGH, check_length
-from osprofile.incarnation.plan import get_plan, plan_static_scripts
+from osprofile.incarnation.plan import DEFAULT_APPLICATION, get_plan, plan_static_scripts
 from osprofile.incarnation.static_scripts import StaticScriptFile
+from osprofile.profile.model import REQUIRES_ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -201,6 +209,7 @@ def _resolve_values(
         raw_value = values[name]
         value = cache.get(raw_value)
         values[name] = rule.resolve_value(raw_value) if value is None else value
+    _apply_links(plan, values, request, context)
     if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
         return values, plan.unquoted_text
     for key, name, old, new in plan.literal_replacements:
@@ -209,6 +218,16 @@ def _resolve_values(
     for step in plan.steps:
         values[step.key] = step.compute_value(values)
     return values, plan.text
+
+
+def _apply_links(plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]) -> None:
+    """Empty the fixed fields whose condition has no value (`ext:when`), and check `ext:requires`."""
+    for name, condition in plan.conditions:
+        if not values[condition]:
+            values[name] = ""
+    for name, other in plan.requirements:
+        if values[name] and not values[other] and (name in request or name in context):
+            _refuse_alone(plan, name, other)
 
 
 def _join_simple_values(request: Mapping[str, str], context: Mapping[str, str]) -> str | None:
@@ -256,6 +275,8 @@ def _check_request_names(plan: Plan, request: Mapping[str, str], *, strict: bool
             message = _describe_unused_field(plan, name, declaration is not None)
             if strict:
                 hint = suggest_names(name, plan.settable) or "it has no settable field"
+                if declaration is not None:
+                    hint = "this profile does nothing with it: leave it out, or use a profile whose batch system has it"
                 declared_at = declaration and declaration.location
                 raise UnknownFieldError(message, field=name, location=declared_at, hint=hint)
             warnings.append(message)
@@ -270,13 +291,23 @@ def _refuse_special_field(name: str) -> NoReturn:
     raise NotSettableError(message, field=name, hint=hint)
 
 
+def _refuse_alone(plan: Plan, name: str, other: str) -> NoReturn:
+    location = (
+        plan.declarations[name].find_declaration("requires").element.locate_attribute(REQUIRES_ATTRIBUTE)
+    )
+    hint = f"give {other} a value, too, or leave {name} out"
+    raise ValueRefusedError(f"field {name} needs field {other}", field=name, location=location, hint=hint)
+
+
 def _describe_unused_field(plan: Plan, name: str, is_declared: bool) -> str:
-    users = f"template {plan.template.name}"
+    user = f"template {plan.template.name}"
     if plan.variation:
-        users += f", variation {plan.variation}"
-    if plan.application is not None:
-        users += f" with application {plan.application.application_name}"
-    return f"field {quote_name(name)} is {'declared but ' if is_declared else ''}not used by {users}"
+        user += f", variation {plan.variation},"
+    user += f" of profile {plan.profile_name}"
+    application = plan.application.application_name if plan.application is not None else ""
+    if application and not (is_declared and application == DEFAULT_APPLICATION):  # another may have the field
+        user += f", with application {application}"
+    return f"field {quote_name(name)} is not used by {user}"
 
 
 def _raise_missing_value(plan: Plan, name: str, context: Mapping[str, str]) -> NoReturn:

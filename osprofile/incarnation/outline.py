@@ -78,9 +78,12 @@ def _fill_lines(profile: Profile, template: Template, body: SourceText) -> Itera
         field = profile.find_field(template, line[1:-1]) if line == f"<{line[1:-1]}>" else None
         source = field.value_source if field is not None and not field.tags else None
         if source is not None:
-            start = 0
+            start, condition = (
+                0,
+                f" (when {field.when} has a value)" if field is not None and field.when else "",
+            )
             for text in source.text.split("\n"):
-                yield Directive(text, source.get_location(start))
+                yield Directive(text + condition, source.get_location(start))
                 start += len(text) + 1
         else:
             parsed = parse_body(SourceText(line, body.source, ()))
@@ -128,7 +131,7 @@ def _fill_replacement(
     """Return the value of a replacement if the profile fixes it, else a text for people."""
     name = replacement.name
     field = profile.find_field(template, name) or profile.find_field(template, get_derived_base(name) or "")
-    if field is not None and field.value is not None:
+    if field is not None and field.value is not None and field.when is None:
         try:
             value = apply_tags(field, field.value)
             value = value if field.name == name else derive_value(field, name, value)

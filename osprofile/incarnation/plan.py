@@ -46,6 +46,8 @@ lack JOB_DIRECTIVES: then JOB_PROLOGUE has the directives."""
 
 DEFAULT_APPLICATION = "Executable"
 
+_TEMPLATES_WITHOUT_EMPTY_LINES = frozenset({"START", *filter(None, JOB_SCRIPT_PARTS)})
+
 NamedRules = tuple[tuple[str, dict[str, str], rules.FieldRule], ...]
 
 
@@ -53,6 +55,7 @@ NamedRules = tuple[tuple[str, dict[str, str], rules.FieldRule], ...]
 class Plan(NamedTuple):
     """A compiled template, which `incarnate` executes.
 
+    - `profile_name`: of the profile; a plan must not refer to the profile itself
     - `templates`: all whose bodies are compiled, such as those that JOB_SCRIPT consists of
     - `text`: what is filled; `unquoted_text`: the same without `literal_replacements`, which is
       filled if no value contains `quoted_character`, the one text that all of them replace
@@ -61,6 +64,7 @@ class Plan(NamedTuple):
     - `defaults`, `fixed`: the values of Default and Value; a fixed one has no default
     - `settable`: the fields that a request may set; `required`: those without Value and Default
     - `checked_fields`, `tagged_fields`: fields with rules, without and with tags
+    - `conditions`, `requirements`: the fields with `ext:when` and `ext:requires`, each with the one that it names
     - `literal_replacements` (key, input key, old, new) and `steps`: compute further values
     - `static_scripts`: each with the texts of its path and its directory
     """
@@ -68,6 +72,7 @@ class Plan(NamedTuple):
     template: Template
     variation: str
     application: Application | None
+    profile_name: str
     templates: tuple[Template, ...]
     text: CompiledText
     unquoted_text: CompiledText | None
@@ -81,6 +86,8 @@ class Plan(NamedTuple):
     required: tuple[str, ...]
     checked_fields: NamedRules
     tagged_fields: NamedRules
+    conditions: tuple[tuple[str, str], ...]
+    requirements: tuple[tuple[str, str], ...]
     literal_replacements: tuple[tuple[str, str, str, str], ...]
     steps: tuple[ValueStep, ...]
     static_scripts: tuple[tuple[StaticScript, CompiledText, CompiledText], ...]
@@ -178,6 +185,7 @@ class _PlanCompiler:
         self.application: Application | None = None
         self.templates: dict[str, Template] = {}
         self.uses: dict[str, FieldUse] = {}
+        self.linked_names: set[str] = set()
         self.declarations: dict[str, tuple[Field, Template]] = {}
         self.deriving_templates: dict[str, Template] = {}
         self.literal_replacements: dict[str, tuple[str, str, str, str]] = {}
@@ -192,6 +200,7 @@ class _PlanCompiler:
         )
 
     def assemble_plan(self, template: Template, variation: str, text: CompiledText) -> Plan:
+        self.add_linked_fields()
         self.add_unused_declarations()
         for name in self.deriving_templates.keys() & self.declarations.keys():
             first, declaring_template = self.declarations[name]
@@ -208,6 +217,8 @@ class _PlanCompiler:
         defaults = {
             name: f.default for name, f in declarations.items() if f.default is not None and name not in fixed
         }
+        for name in self.linked_names - fixed.keys():
+            defaults.setdefault(name, "")
         # Without its seven quotings, a small script of 15 fields takes 4.9 us, not 5.4. A step (START has
         # some) may compute the character from values without it.
         replaced_texts = {old for _key, _name, old, _new in self.literal_replacements.values()}
@@ -225,6 +236,7 @@ class _PlanCompiler:
             template=template,
             variation=variation,
             application=self.application,
+            profile_name=self.profile.name,
             templates=tuple(self.templates.values()),
             text=text,
             unquoted_text=unquoted_text,
@@ -249,6 +261,8 @@ class _PlanCompiler:
             tagged_fields=tuple(
                 (n, rule.resolved_values, rule) for n, rule in field_rules if declarations[n].tags
             ),
+            conditions=tuple(_sort_conditions(declarations)),
+            requirements=tuple((n, f.requires) for n, f in declarations.items() if f.requires is not None),
             literal_replacements=tuple(self.literal_replacements.values()),
             steps=tuple(self.steps.values()),
             static_scripts=tuple(self.static_scripts.values()),
@@ -294,12 +308,12 @@ class _PlanCompiler:
             keys.append(self.add_replacement(key, parsed, segment))
             slots.append(TextSlot(field, key, use))
             parts += ["", ""]
-        if template.name == JOB_DIRECTIVES:
+        if template.name in _TEMPLATES_WITHOUT_EMPTY_LINES:
             self.omit_empty_lines(parts, keys)
         return CompiledText(parts, keys, slots)
 
     def omit_empty_lines(self, parts: list[str], keys: list[str]) -> None:
-        """Omit a line that has only slots if all its values are empty: a directive that is not given.
+        """Omit a line that has only slots if all its values are empty: a directive or a piece that is not needed.
 
         The line end becomes a part of the line's last value, which is then computed by a further step.
         """
@@ -349,6 +363,26 @@ class _PlanCompiler:
         problem = merge_declaration(self.declarations, declaration, template)
         if problem is not None:
             raise InvalidProfileError([problem])
+
+    def add_linked_fields(self) -> None:
+        """Add the fields that fields of the text name in ext:when and ext:requires: they decide about the text.
+
+        One that is not in a body itself need not have a value.
+        """
+        pending = list(self.declarations.values())
+        while pending:
+            field, template = pending.pop()
+            for name in field.linked_names:
+                if name in self.uses:
+                    continue
+                self.uses[name] = self.uses[field.name]
+                self.linked_names.add(name)
+                owners = (template, *self.templates.values())
+                owner = next((t for t in owners if name in t.fields), template)
+                declared = self.profile.find_field(owner, name)
+                if declared is not None:
+                    self.add_declaration(declared, owner)
+                    pending.append((declared, owner))
 
     def add_unused_declarations(self) -> None:
         """Add declarations of fields that only other templates use: an application may narrow limits."""
@@ -441,6 +475,15 @@ class _PlanCompiler:
 
 def _is_engine_field(template: Template, name: str) -> bool:
     return template.name == BIN_TEMPLATE and any(name in names for names in BIN_FIELDS.values())
+
+
+def _sort_conditions(declarations: Mapping[str, Field]) -> Iterator[tuple[str, str]]:
+    """Yield the fields with ext:when, each after the field that it names, with that field."""
+    pending = {name: field.when for name, field in declarations.items() if field.when is not None}
+    while pending:
+        # Without the last name, a circle would never end; `repository` refuses it.
+        name = next((n for n, when in pending.items() if when not in pending), next(iter(pending)))
+        yield name, pending.pop(name)
 
 
 def _iter_profile_values(fields: Iterable[Field]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
 from osprofile.incarnation import body as bodies
 from osprofile.incarnation.outline import is_directive
+from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,12 +80,27 @@ class UseTrace(NamedTuple):
 
 
 @final
+class FieldLink(NamedTuple):
+    """A field that `name` makes depend on `other`, by `ext:when` or `ext:requires`, at `location`.
+
+    `is_met`: the other field has a value.
+    """
+
+    kind: Literal["when", "requires"]
+    name: str
+    other: str
+    is_met: bool
+    location: Location
+
+
+@final
 class FieldTrace(NamedTuple):
     """One field's value, from its source to each position in the script.
 
     `sources` are all sources that had a value, the winner first; none if the engine supplies it.
     `raw_value` is the winner's value, `tag` the tag that replaced it, `value` the result, and
     `checks` are the rules that were checked: none for the empty value, which means "not given".
+    `links` are the fields that it depends on, and those that depend on it.
     """
 
     name: str
@@ -96,6 +112,12 @@ class FieldTrace(NamedTuple):
     tag: Tag | None
     checks: tuple[ValueCheck, ...]
     uses: tuple[UseTrace, ...]
+    links: tuple[FieldLink, ...] = ()
+
+    @property
+    def is_switched_off(self) -> bool:
+        """Whether the field is empty because that of its `ext:when` is."""
+        return any(k.kind == "when" and k.name == self.name and not k.is_met for k in self.links)
 
     @property
     def is_in_directive(self) -> bool:
@@ -120,10 +142,15 @@ def trace_fields(incarnation: Incarnation) -> tuple[FieldTrace, ...]:
     for slot, use in _TextWalker(incarnation).walk_all_texts():
         # Two fields may have one name: a template's TARGET, and BIN's.
         uses_by_field.setdefault((slot.field_name, slot.field_name or slot.input_key), []).append(use)
+    links = list(_list_links(plan, values))
+    traced = {name for name, _key in uses_by_field}
+    for name in dict.fromkeys(link.other for link in links):
+        if name not in traced:  # it only decides about others
+            uses_by_field[name, name] = []
     traces = []
     for (name, key), uses in uses_by_field.items():
         if name:
-            traces.append(_trace_field(incarnation, name, rules.get(name), tuple(uses)))
+            traces.append(_trace_field(incarnation, name, rules.get(name), tuple(uses), links))
         else:
             engine_name, value = key.partition(" ")[0], values[key]
             traces.append(FieldTrace(engine_name, "engine", value, value, None, (), None, (), tuple(uses)))
@@ -131,7 +158,11 @@ def trace_fields(incarnation: Incarnation) -> tuple[FieldTrace, ...]:
 
 
 def _trace_field(
-    incarnation: Incarnation, name: str, rule: FieldRule | None, uses: tuple[UseTrace, ...]
+    incarnation: Incarnation,
+    name: str,
+    rule: FieldRule | None,
+    uses: tuple[UseTrace, ...],
+    links: Iterable[FieldLink],
 ) -> FieldTrace:
     plan, _text, values = incarnation.trace_inputs
     declaration, value = plan.declarations.get(name), values[name]
@@ -142,7 +173,19 @@ def _trace_field(
     origin, raw_value, _location = sources[0]
     tag = rule.find_tag(raw_value) if rule is not None else None
     checks = rule.value_checks if rule is not None and value else ()
-    return FieldTrace(name, origin, raw_value, value, declaration, sources, tag, checks, uses)
+    own_links = tuple(link for link in links if name in {link.name, link.other})
+    return FieldTrace(name, origin, raw_value, value, declaration, sources, tag, checks, uses, own_links)
+
+
+def _list_links(plan: Plan, values: Values) -> Iterator[FieldLink]:
+    kinds: tuple[tuple[Literal["when", "requires"], str, tuple[tuple[str, str], ...]], ...] = (
+        ("when", WHEN_ATTRIBUTE, plan.conditions),
+        ("requires", REQUIRES_ATTRIBUTE, plan.requirements),
+    )
+    for kind, attribute, pairs in kinds:
+        for name, other in pairs:
+            location = plan.declarations[name].find_declaration(kind).element.locate_attribute(attribute)
+            yield FieldLink(kind, name, other, bool(values[other]), location)
 
 
 _ORIGIN_ELEMENTS: dict[ValueOrigin, str] = {"fixed": "Value", "default": "Default"}

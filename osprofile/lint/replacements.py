@@ -125,7 +125,11 @@ def _check_static_script(view: ProfileView, template: str, script: StaticScript)
 
 def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
     """Report unused fields that the document itself declares, not inherited ones."""
-    used_fields = {_get_used_field(view, text, replacement) for text, replacement in view.list_replacements()}
+    used_fields = {
+        used
+        for text, replacement in view.list_replacements()
+        for used in _list_used_fields(view, text, replacement)
+    }
     for template in view.own_document.templates.values():
         engine_reads = {*ENGINE_FIELDS.get(template.name, ()), TIME_LIMIT_FIELD}
         related_names = [t.name for t in view.list_related_templates(template)]
@@ -143,10 +147,13 @@ def find_unused_fields(view: ProfileView) -> Iterator[Problem]:
             yield _make_unused_problem(field, "no template of the resolved profile", remedy)
 
 
-def _get_used_field(view: ProfileView, text: TemplateText, replacement: Replacement) -> tuple[str, str]:
-    """Return the template and the name of the field that a replacement uses."""
+def _list_used_fields(
+    view: ProfileView, text: TemplateText, replacement: Replacement
+) -> Iterator[tuple[str, str]]:
+    """Yield the template and the name of the field that a replacement uses, and of those that it depends on."""
     field = view.find_field(text, replacement.name)
-    return text.template.name, field.name if field is not None else replacement.name
+    name = field.name if field is not None else replacement.name
+    return ((text.template.name, n) for n in (name, *view.profile.list_linked_names(text.template, name)))
 
 
 def _make_unused_problem(field: Field, where: str, remedy: str = "") -> Problem:

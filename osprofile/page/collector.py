@@ -156,6 +156,7 @@ class _PageCollector:
             minimum="" if low is None else rules.format_number(low),
             maximum="" if high is None else rules.format_number(high),
             pattern=field.pattern_text,
+            requires=field.requires or "",
             tags=_convert_tags(field),
             control=control,
             choices=choices,

@@ -184,6 +184,8 @@ def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
         yield _build_fact("One of", *_build_value_list(filter(None, setting.choices)))
     elif setting.pattern is not None:
         yield _build_fact("Must match", make_node("code", *mark_invisible(setting.pattern)))
+    if setting.requires:
+        yield _build_fact("Needs", make_node("code", setting.requires))
     if setting.tags:
         yield make_node(
             "div", make_node("dt", "Words for values"), make_node("dd", build_tag_list(setting.tags))

@@ -63,6 +63,7 @@ class Setting(NamedTuple):
     minimum: str
     maximum: str
     pattern: str | None
+    requires: str
     tags: tuple[Tag, ...]
     control: Control
     choices: tuple[str, ...]

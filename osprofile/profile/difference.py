@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, final
 
+from osprofile.profile.model import REQUIRES_ATTRIBUTE, WHEN_ATTRIBUTE
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
@@ -169,6 +171,12 @@ def _iter_field_items(path: ItemPath, field: Field) -> ItemIterator:
         yield (*path, PathPart("type")), ProfileItem(field.type, field.location)
     if field.pattern is not None:
         yield ((*path, PathPart("pattern")), ProfileItem(field.pattern.text, field.pattern.get_location()))
+    for name, linked, attribute in (
+        ("when", field.when, WHEN_ATTRIBUTE),
+        ("requires", field.requires, REQUIRES_ATTRIBUTE),
+    ):
+        if linked is not None:
+            yield (*path, PathPart(name)), ProfileItem(linked, field.element.locate_attribute(attribute))
     for name, limit in (("Min", field.minimum), ("Max", field.maximum)):
         if limit is not None:
             text = repr(limit).removesuffix(".0")

@@ -32,6 +32,8 @@ EXTENSION_NAMESPACE = "urn:osprofile:extension"
 PATTERN_ATTRIBUTE = EXTENSION_NAMESPACE + "}pattern"
 PATTERN_FIELD_ATTRIBUTE = EXTENSION_NAMESPACE + "}patternField"
 DIRECTIVE_ATTRIBUTE = EXTENSION_NAMESPACE + "}directive"
+WHEN_ATTRIBUTE = EXTENSION_NAMESPACE + "}when"
+REQUIRES_ATTRIBUTE = EXTENSION_NAMESPACE + "}requires"
 ABSENT_ATTRIBUTE = EXTENSION_NAMESPACE + "}absent"
 TYPE_ATTRIBUTE = EXTENSION_NAMESPACE + "}type"
 SOURCE_FILE_ATTRIBUTE = EXTENSION_NAMESPACE + "}src"
@@ -82,6 +84,8 @@ class Field(NamedTuple):
     - `pattern_field`: the fixed global field whose Value is the pattern (`ext:patternField`); a resolved
       profile has that text in `pattern_text`, and `pattern_value` is the text with its locations
     - `directive`: of a global field, the line of the job script that a value adds (`ext:directive`)
+    - `when`: the field without whose value a fixed field is empty (`ext:when`)
+    - `requires`: the field that needs a value, too, where a request sets this one (`ext:requires`)
     - `declarations`: those that `merge_declaration` merged; empty for a field as a document declares it
     """
 
@@ -99,12 +103,19 @@ class Field(NamedTuple):
     pattern_field: str | None = None
     pattern_value: SourceText | None = None
     directive: str | None = None
+    when: str | None = None
+    requires: str | None = None
     declarations: tuple[Field, ...] = ()
 
     @property
     def location(self) -> Location:
         """The location of the element."""
         return self.element.location
+
+    @property
+    def linked_names(self) -> tuple[str, ...]:
+        """The fields that it depends on, by `when` or `requires`."""
+        return tuple(filter(None, (self.when, self.requires)))
 
     @property
     def pattern(self) -> SourceText | None:
@@ -159,6 +170,8 @@ class Field(NamedTuple):
             self.settable,
             self.pattern_text,
             self.type,
+            self.when,
+            self.requires,
         )
 
 
@@ -178,6 +191,7 @@ def _merge_fields(field: Field, other: Field) -> Field:
         tags=field.tags or other.tags,
         default=other.default if field.default is None else field.default,
         pattern_text=other.pattern_text if field.pattern_text is None else field.pattern_text,
+        requires=other.requires if field.requires is None else field.requires,
     )
 
 
@@ -402,6 +416,14 @@ class Profile:
     def find_field(self, template: Template, name: str) -> Field | None:
         """Return the declaration of a field in a template: its own, else the global one."""
         return template.fields.get(name) or self.global_fields.get(name)
+
+    def list_linked_names(self, template: Template, name: str) -> list[str]:
+        """Return the fields that a field of a template depends on, directly or not (`Field.linked_names`)."""
+        names = [name]
+        for known in names:
+            field = self.find_field(template, known)
+            names += [n for n in (field.linked_names if field is not None else ()) if n not in names]
+        return names[1:]
 
     def get_storage(self, name: str) -> Storage:
         """Return the storage of that name. Raises `StorageNotFoundError`."""

@@ -20,8 +20,10 @@ from osprofile.profile.model import (
     FILE_SAFE_NAME_PATTERN,
     PATTERN_ATTRIBUTE,
     PATTERN_FIELD_ATTRIBUTE,
+    REQUIRES_ATTRIBUTE,
     SOURCE_FILE_ATTRIBUTE,
     TYPE_ATTRIBUTE,
+    WHEN_ATTRIBUTE,
     Application,
     Document,
     Field,
@@ -100,6 +102,7 @@ class _DocumentReader:
             self.report_invocations(template)
         for template in templates:
             self.check_directives(template)
+            self.check_links(template)
         template_by_name = self.index_by_name("template", templates)
         global_fields = template_by_name.pop("").fields if unnamed else {}
         return Document(
@@ -188,6 +191,22 @@ class _DocumentReader:
             if message:
                 self.report_invalid_attribute(field.element, DIRECTIVE_ATTRIBUTE, "OSP212", message, hint)
 
+    def check_links(self, template: Template) -> None:
+        """Report each ext:when on a field that is not fixed, and each ext:requires on one that no request sets."""
+        for field in template.fields.values():
+            if field.when is not None and (field.settable or field.value is None):
+                lack = "is settable" if field.settable else "has no Value"
+                message = f"field {field.name} has an ext:when, but {lack}"
+                hint = (
+                    'it is for a field with isSettable="false" and a Value, which applies on that condition'
+                )
+                self.report_invalid_attribute(field.element, WHEN_ATTRIBUTE, "OSP213", message, hint)
+            if field.requires is not None and not (field.settable and field.value is None):
+                lack = "has a fixed Value" if field.settable else "is not settable"
+                message = f"field {field.name} has an ext:requires, but {lack}"
+                hint = "it is for a field that a request may set"
+                self.report_invalid_attribute(field.element, REQUIRES_ATTRIBUTE, "OSP214", message, hint)
+
     def read_invocation(self, element: Element) -> Invocation:
         first_child = _first_child_by_name(element)
         body, script = first_child.get("Body"), first_child.get("StaticScript")
@@ -241,6 +260,8 @@ class _DocumentReader:
             element=element,
             pattern_field=attributes.get(PATTERN_FIELD_ATTRIBUTE),
             directive=attributes.get(DIRECTIVE_ATTRIBUTE),
+            when=attributes.get(WHEN_ATTRIBUTE),
+            requires=attributes.get(REQUIRES_ATTRIBUTE),
         )
 
     def read_text(self, element: Element) -> SourceText:

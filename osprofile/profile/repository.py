@@ -20,6 +20,8 @@ from osprofile.profile.model import (
     FILE_SAFE_NAME_HINT,
     FILE_SAFE_NAME_PATTERN,
     PATTERN_FIELD_ATTRIBUTE,
+    REQUIRES_ATTRIBUTE,
+    WHEN_ATTRIBUTE,
     Document,
     Profile,
     is_removal,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
 
-    from osprofile.profile.model import Application, Storage, Template
+    from osprofile.profile.model import Application, Field, Storage, Template
 
 ENTRY_POINT_GROUP: Final = "osprofile.profiles"
 """Each entry point names a package whose directory has profiles (`mine = "site_profiles"`)."""
@@ -308,6 +310,7 @@ def find_reference_problems(profile: Profile) -> list[Problem]:
     return [
         *_find_missing_templates(profile),
         *_find_missing_patterns(profile),
+        *_find_missing_links(profile),
         *_find_needless_removals(profile),
     ]
 
@@ -349,6 +352,43 @@ def _find_missing_patterns(profile: Profile) -> Iterator[Problem]:
                 hint = f"give it a Value, not a Default; it is declared at {named.location}"
             location = field.element.locate_attribute(PATTERN_FIELD_ATTRIBUTE)
             yield Problem("OSP209", message, location, hint)
+
+
+def _find_missing_links(profile: Profile) -> Iterator[Problem]:
+    """Yield a problem for each field whose ext:when or ext:requires names no field, or one that depends on it."""
+    names = {*profile.global_fields, *(n for t in profile.templates.values() for n in t.fields)}
+    owners: list[tuple[Template | None, Mapping[str, Field]]] = [
+        (None, profile.global_fields),
+        *((t, t.fields) for t in profile.templates.values()),
+    ]
+    for template, fields in owners:
+        for field in fields.values():
+            for code, attribute, name in (
+                ("OSP213", WHEN_ATTRIBUTE, field.when),
+                ("OSP214", REQUIRES_ATTRIBUTE, field.requires),
+            ):
+                if name is None:
+                    continue
+                location = field.element.locate_attribute(attribute)
+                if name not in names:
+                    message = (
+                        f"field {field.name} depends on {quote_value(name)}, which is no field of profile "
+                    )
+                    message += _format_chain(profile.documents)
+                    yield Problem(code, message, location, suggest_names(name, names))
+                elif code == "OSP213" and _depends_on_itself(profile, template, field):
+                    message = f"field {field.name} depends on itself: its ext:when names {quote_value(name)}"
+                    yield Problem(code, message, location, "name a field that a request or the context sets")
+
+
+def _depends_on_itself(profile: Profile, template: Template | None, field: Field) -> bool:
+    seen, name = {field.name}, field.when
+    while name is not None and name not in seen:
+        seen.add(name)
+        declared = template.fields.get(name) if template is not None else None
+        declared = declared or profile.global_fields.get(name)
+        name = declared.when if declared is not None else None
+    return name == field.name
 
 
 def _find_missing_templates(profile: Profile) -> list[Problem]:

@@ -42,12 +42,15 @@ _ALLOWED_ATTRIBUTES: Final = {
     "Invocation": ("name",),
     "Body": ("ext:src",),
     "StaticScript": ("fileName", "arguments", "ext:src"),
-    "Field": ("name", "isSettable", "ext:directive", "ext:pattern", "ext:patternField", "ext:type"),
+    "Field": (
+        "name", "isSettable", "ext:directive", "ext:pattern", "ext:patternField", "ext:requires", "ext:type",
+        "ext:when",
+    ),
     "Tag": ("name",),
     "Value": ("ext:src",),
     "Storage": ("name", "template", "ext:absent"),
     "Application": ("name", "template", "ext:absent"),
-}
+}  # fmt: skip
 _CLARK_NAMESPACE: Final = r"\{([^}]*)\}"
 _EXPECTED_ELEMENTS: Final = r"Expected is (?:one of )?\( (.*) \)"
 _BAD_ATTRIBUTE_VALUE: Final = r"attribute (?:(\w+):)?([\w.-]+)=(.*)"

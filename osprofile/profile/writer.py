@@ -86,6 +86,8 @@ def format_fields(fields: Iterable[Field]) -> Iterator[str]:
             "pattern": pattern,
             "patternField": field.pattern_field,
             "directive": field.directive,
+            "when": field.when,
+            "requires": field.requires,
         }
         for name, text in extensions.items():
             if text is not None:

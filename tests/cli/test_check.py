@@ -89,7 +89,7 @@ GOLDEN = {
     "GREET.no_utf8": b"echo alice in /scratch/\xff/1",
     "TIMES.refused": b"echo 'hello' |\n  sed 6q\n",
     "ASK.words": b"field WHOM: 'ALICE' does not match the pattern [a-z]{3}\n",
-    "ASK.other_words": b"field WHO is not used by template ASK\n",
+    "ASK.other_words": b"field WHO is not used by template ASK of profile small\n",
     "left_over": b"echo\n",
 }
 

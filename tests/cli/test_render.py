@@ -111,7 +111,7 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
         (
             ("GREET", "-p", "{site}", "-s", "TXT=1"),
             1,
-            "incarnate: field TXT is not used by template GREET\n    hint: did you mean TEXT?\n",
+            "incarnate: field TXT is not used by template GREET of profile site\n    hint: did you mean TEXT?\n",
         ),
         (
             ("GREET", "-p", "{site}", "-s", "USER_NAME=root"),
@@ -215,7 +215,7 @@ def test_json(incarnate: Incarnate, site: Path) -> None:
 def test_unused_fields_warn_without_strict(incarnate: Incarnate, site: Path) -> None:
     ended = incarnate("GREET", "-p", str(site), "-s", "NEEDED=x", "--no-strict")
     assert ended.code == 0
-    assert ended.err == "warning: field NEEDED is declared but not used by template GREET\n"
+    assert ended.err == "warning: field NEEDED is not used by template GREET of profile site\n"
 
 
 def test_run_passes_on_output_and_exit_code(incarnate: Incarnate, site: Path) -> None:

@@ -84,6 +84,7 @@ def test_json(incarnate: Incarnate) -> None:
             {"origin": "default", "value": "fast", "place": "./site.xml:9:20"},
         ],
         "tag": {"name": "fast", "value": "short", "place": "./site.xml:8:7"},
+        "links": [],
         "checks": [{"rule": "pattern", "allows": "[a-z]*", "place": "./site.xml:6:42"}],
         "uses": [
             {

@@ -65,7 +65,9 @@ def test_a_case_that_is_refused_gives_the_words_without_a_place(small: Profile) 
 
 def test_a_request_is_judged_strictly(small: Profile) -> None:
     found = made(small, "refused = true\nfields = { NAME = 'abc', NMAE = '6' }")
-    assert found.data == (b"field NMAE is not used by template GREET\n    hint: did you mean NAME?\n")
+    assert found.data == (
+        b"field NMAE is not used by template GREET of profile small\n    hint: did you mean NAME?\n"
+    )
 
 
 def test_a_case_that_is_not_to_be_refused(small: Profile) -> None:

@@ -64,7 +64,7 @@ def test_a_derived_field_is_not_settable() -> None:
     made = profile(template("T", "<WALLTIME:HMS>", field("WALLTIME", default("60"))))
     found = incarnate(made, "T", fields={"WALLTIME:HMS": "x"})
     assert found.text == "00:01:00"
-    assert found.warnings == ("field WALLTIME:HMS is not used by template T",)
+    assert found.warnings == ("field WALLTIME:HMS is not used by template T of profile p",)
     with pytest.raises(UnknownFieldError) as caught:
         incarnate(made, "T", fields={"WALLTIME:HMS": "x"}, strict=True)
     assert caught.value.hint == "did you mean WALLTIME?"

@@ -135,17 +135,17 @@ REQUESTS: dict[str, tuple[str, type[Exception] | None, str]] = {
         "TargetSystemInfo:\n\x1b[31m", NotSettableError,
         "field 'TargetSystemInfo:\\n\\x1b[31m' is supplied by the engine or the context, not by a request",
     ),
-    "unused": ("UNUSED", UnknownFieldError, "field UNUSED is declared but not used by template T"),
+    "unused": ("UNUSED", UnknownFieldError, "field UNUSED is not used by template T of profile p"),
     "fixed, unused": (
         "FIXED_UNUSED", UnknownFieldError,
-        "field FIXED_UNUSED is declared but not used by template T",
+        "field FIXED_UNUSED is not used by template T of profile p",
     ),
-    "unknown": ("QUEUE", UnknownFieldError, "field QUEUE is not used by template T"),
-    "unknown and hostile": ("a\nb", UnknownFieldError, "field 'a\\nb' is not used by template T"),
-    "no name": ("", UnknownFieldError, "field '' is not used by template T"),
+    "unknown": ("QUEUE", UnknownFieldError, "field QUEUE is not used by template T of profile p"),
+    "unknown and hostile": ("a\nb", UnknownFieldError, "field 'a\\nb' is not used by template T of profile p"),
+    "no name": ("", UnknownFieldError, "field '' is not used by template T of profile p"),
     "a key of the engine": (
         "TARGET of s.sh at p.xml:4:1", UnknownFieldError,
-        "field 'TARGET of s.sh at p.xml:4:1' is not used by template T",
+        "field 'TARGET of s.sh at p.xml:4:1' is not used by template T of profile p",
     ),
 }  # fmt: skip
 
@@ -200,7 +200,10 @@ def test_an_unknown_field_gets_a_suggestion() -> None:
     assert caught.value.hint == "did you mean GLOBAL?"
     with pytest.raises(UnknownFieldError) as caught:
         incarnate(profile(template("T", "x")), "T", fields={"X": "x"}, strict=True)
-    assert str(caught.value) == "field X is not used by template T\n    hint: it has no settable field"
+    assert (
+        str(caught.value)
+        == "field X is not used by template T of profile p\n    hint: it has no settable field"
+    )
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -251,4 +254,4 @@ def test_an_unknown_field_names_the_variation() -> None:
     made = profile(template_of("T", invocation("x", "V")))
     with pytest.raises(UnknownFieldError) as caught:
         incarnate(made, "T", variation="V", fields={"X": "x"}, strict=True)
-    assert caught.value.message == "field X is not used by template T, variation V"
+    assert caught.value.message == "field X is not used by template T, variation V, of profile p"

@@ -84,16 +84,21 @@ def test_directives(body: str, text: str) -> None:
     assert incarnate(made, "JOB_DIRECTIVES").text.removesuffix("\n") == text
 
 
-def test_empty_lines_stay_in_other_parts() -> None:
+def test_empty_lines_of_other_parts() -> None:
+    """Those of START, JOB_PROLOGUE and JOB_EPILOGUE are left out; an application's stay."""
+    empty = template_of("", field("Q", default("")), field("V", default("v")))
     made = profile(
-        START,
-        template("JOB_PROLOGUE", "<Q>\np", field("Q", default(""))),
-        EXECUTABLE,
-        OTHERS,
-        EPILOGUE,
-        APPLICATIONS,
+        empty,
+        template("START", "<Q>\nrun '\n<JOB_SCRIPT/'/'\\''>'\n<Q><V>\n<Q> \n\n<Q>\n"),
+        template("JOB_PROLOGUE", "<Q>\np\n<Q>\n"),
+        template("RUN", "<Q>\nhostname"),
+        template("JOB_EPILOGUE", "<Q>\n<V>\n<Q>"),
+        application("default", "Executable", "1", "RUN"),
     )
-    assert incarnate(made, "START").job_script == "\np\nhostname\nexit $?"
+    found = incarnate(made, "START")
+    assert found.job_script == "p\n\nhostname\nv"
+    assert found.text == "run '\np\n\nhostname\nv'\nv\n \n\n"
+    assert incarnate(made, "START", fields={"Q": "q"}).job_script == "q\np\nq\nq\nhostname\nq\nv\nq"
 
 
 def test_a_replacement_applies_to_the_whole_job_script() -> None:
@@ -118,7 +123,9 @@ def test_the_fields_are_the_union_of_the_parts() -> None:
     assert set(found.fields) == {"QUEUE", "DIR", "EXE"}
     with pytest.raises(UnknownFieldError) as caught:  # a field of an application that is not run
         incarnate(MADE, "START", fields={"DB": "x"}, strict=True)
-    assert caught.value.message == ("field DB is not used by template START with application Executable")
+    assert caught.value.message == (
+        "field DB is not used by template START of profile p, with application Executable"
+    )
     found = incarnate(MADE, "START", fields={"DB": "x"}, application="BLAST/1.9", strict=True)
     assert found.text == "run 'cd /d\nold x\nexit $?' q"
 

@@ -653,7 +653,7 @@ f.xml:5:30: error OSP104 <Field> has no attribute pattern
 f.xml:6:14: error OSP104 <Field> has no attribute ext:patern
      ext:patern="x"/>
                  ^
-    hint: did you mean ext:pattern, ext:patternField or ext:type?
+    hint: did you mean ext:pattern, ext:patternField or ext:when?
 """,
     ),
     "foreign attribute": (
@@ -662,7 +662,7 @@ f.xml:6:14: error OSP104 <Field> has no attribute ext:patern
 f.xml:5:42: error OSP104 <Field> has no attribute {urn:x}y
     <idb:Field name="F" xmlns:x="urn:x" x:y="1"/>
                                              ^
-    hint: known: ext:directive, ext:pattern, ext:patternField, ext:type, isSettable, name
+    hint: known: ext:directive, ext:pattern, ext:patternField, ext:requires, ext:type, ext:when, isSettable, name
 """,
     ),
     "xml:lang": (
@@ -671,7 +671,7 @@ f.xml:5:42: error OSP104 <Field> has no attribute {urn:x}y
 f.xml:5:31: error OSP104 <Field> has no attribute {http://www.w3.org/XML/1998/namespace}lang
     <idb:Field name="F" xml:lang="en"/>
                                   ^
-    hint: known: ext:directive, ext:pattern, ext:patternField, ext:type, isSettable, name
+    hint: known: ext:directive, ext:pattern, ext:patternField, ext:requires, ext:type, ext:when, isSettable, name
 """,
     ),
     "bad type": (

@@ -181,7 +181,7 @@ def test_how_it_is_spelled_does_not_matter(text: str) -> None:
     assert body is not None
     assert body.text == "echo <F>"
     assert found.templates["T"].fields["F"].comparison_key() == (
-        (None, None), (), "x", None, True, None, "text",
+        (None, None), (), "x", None, True, None, "text", None, None,
     )  # fmt: skip
     assert found.storages["s"].template == "T"
     assert found.applications["a"].application_name == "A"

@@ -31,6 +31,10 @@ _JOB_TEMPLATES: Final = (
     format_variations("GET_JOB_STATUS", {"": "qstat", "ALL": "qstat -a"}, _STATE_FIELD),
     *(format_template(f"q{name.lower()}", name=name) for name in ("HOLD", "RESUME", "ABORT")),
 )
+_LEVEL_BODY: Final = "hold<VERBOSELY> -v'<LEVEL/'/'\\\\''>'"
+_LEVEL_FIELD: Final = (
+    '<idb:Field name="VERBOSELY" isSettable="false" ext:when="LEVEL"><idb:Value> -v</idb:Value></idb:Field>'
+)
 
 RULES: Final = (
     Rule(
@@ -195,5 +199,22 @@ RULES: Final = (
         "field is known only there, and a line end or an unescaped > would end the directive early.",
         format_template("hold -n'<N/'/'\\\\''>'", format_field("N", "", ' ext:directive="#PBS -W x=$1"')),
         format_directive_field("#PBS -W x=$1"),
+    ),
+    Rule(
+        "OSP213", "error", "an ext:when that names no field, or is not on a fixed field",
+        'The Value of a field with ext:when="NAME" applies only if field NAME has a value. The field has '
+        'isSettable="false" and a Value; NAME is another field, global or of a template, that does not depend on it.',
+        format_template(_LEVEL_BODY, _LEVEL_FIELD.replace("LEVEL", "LEVL"), format_field("LEVEL", "<idb:Default/>")),
+        format_template(_LEVEL_BODY, _LEVEL_FIELD, format_field("LEVEL", "<idb:Default/>")),
+    ),
+    Rule(
+        "OSP214", "error", "an ext:requires that names no field, or is not on a settable field",
+        'A request that sets a field with ext:requires="NAME" must set field NAME, too. A request may set the field, '
+        "and NAME is a field, global or of a template.",
+        format_template("hold -n'<N/'/'\\\\''>'", format_field("N", "<idb:Default/>", ' ext:requires="LEVL"')),
+        format_template(
+            "hold -n'<N/'/'\\\\''>' -v'<LEVEL/'/'\\\\''>'",
+            format_field("N", "<idb:Default/>", ' ext:requires="LEVEL"'), format_field("LEVEL", "<idb:Default/>"),
+        ),
     ),
 )  # fmt: skip

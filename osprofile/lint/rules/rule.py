@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 UNLOADABLE: Final = frozenset(
-    f"OSP{number}" for number in (101, 102, 103, 104, 105, 106, 107, 108, 111, 201, 202, 203, 209, 210, 212)
+    f"OSP{number}"
+    for number in (101, 102, 103, 104, 105, 106, 107, 108, 111, 201, 202, 203, 209, 210, 212, 213, 214)
 )
 """The codes of problems that keep a profile from loading: they can be neither waived nor ignored."""
 
