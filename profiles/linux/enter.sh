@@ -1,5 +1,5 @@
 [ -n "${gpe_job:-}" ] || [ -d "$gpe_d" ] || exit 0 # FIND_JOB: there never was a START
-gpe_umask=$(umask) && umask 077 && unset GPE_JOB_ID # of a job that starts this one: it is none of its processes
+gpe_umask=$(umask) && umask 077 && unset GPE_JOB_ID GPE_ARRAY_ID GPE_ARRAY_INDEX GPE_NODE_FILE # of a job that starts this one: it is none of its processes
 gpe_jobs="${HOME:?}/.gpe/jobs/$gpe_profile" && mkdir -p -- "$gpe_jobs" ${gpe_job:+"$gpe_d"} && cd -- "$gpe_d" || exit 73
 # shellcheck disable=SC3067  # As sshd's StrictModes: nobody else may be able to replace the directory, or anything that its path leads through.
 gpe_unsafe=$(LC_ALL=C namei -mo -- "$gpe_d" | {

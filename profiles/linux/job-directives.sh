@@ -2,21 +2,30 @@
 <OPTIONS/(?s)^(.+)\z/# $1>
 <EXTRA_DIRECTIVES>
 <SH_PROCESSES>
+<SH_DEPENDENCY_DIR>
+<SH_DEPENDENCY>
 gpe_stat "$$"
 gpe_boot=00000000
 { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
-gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>' gpe_nodes='<NODES/'/'\\''>'
+gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>' gpe_memory='<MEMORY/'/'\\''>' gpe_nodes='<NODES/'/'\\''>' gpe_array='<ARRAY/'/'\\''>' gpe_dependency='<DEPENDENCY/'/'\\''>' gpe_start_time='<START_TIME/'/'\\''>'
+gpe_jobs="${HOME:-}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_AFTER>
+<SH_UNTIL>
+<SH_ARRAY_TASK>
 # to START, which may have been killed
 trap '' PIPE
 printf '%s\n' "$gpe_id" 2> /dev/null
 trap - PIPE
 gpe_begin=gpe_begin gpe_end=gpe_end
-gpe_begin() {
+gpe_enlist() {
   read -r gpe_host < /proc/sys/kernel/hostname
   printf '%s\n' "$gpe_host" > .gpe_host
   # GET_JOB_STATUS looks at the jobs that live, not at all that ever were
-  gpe_live="${HOME:-}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'/live
-  { [ -d "$gpe_live" ] || (umask 077; mkdir -p -- "$gpe_live"); ln -s -- "$GPE_WORKING_DIRECTORY" "$gpe_live/$gpe_id"; } &
+  { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
+  ${gpe_dependency:+gpe_after}; ${gpe_start_time:+gpe_until}; [ ! -e .gpe_wait ] || touch .gpe_host
+}
+gpe_begin() {
+  "${gpe_enlist:-gpe_enlist}"
   [ -n "$GPE_WALLTIME" ] || return 0
   gpe_watch_walltime < /dev/null > /dev/null 2>&1 &
   gpe_watch=$!
@@ -34,7 +43,7 @@ gpe_watch_walltime() {
   [ ! -e .gpe_exit_status ] || exit 0
   printf 'over its wall time of %s s\n' "$GPE_WALLTIME" > .gpe_limit.new && mv -f .gpe_limit.new .gpe_limit
   while [ ! -e .gpe_exit_status ] && [ "$gpe_n" -lt 100 ]; do
-    for gpe_p in $(gpe_processes "$gpe_id" y); do
+    for gpe_p in $(gpe_processes "$GPE_JOB_ID" "$$"); do
       case $gpe_n:$gpe_p in
       *":$$" | *":$gpe_self") ;;
       0:*) gpe_signal TERM "$gpe_p" ;;

@@ -1,24 +1,28 @@
 cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$" # a signal: an exit status would be taken for the program's
-if [ -n "$gpe_id" ]; then # the first job that writes its id is the job of this directory
-  printf '%s\n' "$gpe_id" > ".gpe_job_id.$gpe_id" && { ln ".gpe_job_id.$gpe_id" .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv -f ".gpe_job_id.$gpe_id" .gpe_job_id; } && read -r gpe_first < .gpe_job_id || kill -s KILL "$$"
+if gpe_me=${gpe_task_id:-$gpe_id} && [ -n "$gpe_id" ]; then # the first job that writes its id is the job of this directory
+  printf '%s\n' "$gpe_id" > ".gpe_job_id.$gpe_me" && { ln ".gpe_job_id.$gpe_me" .gpe_job_id 2> /dev/null || [ -s .gpe_job_id ] || mv -f ".gpe_job_id.$gpe_me" .gpe_job_id; } && read -r gpe_first < .gpe_job_id || kill -s KILL "$$"
   # FIND_JOB removes START's mark when it gives a submission up.
   [ -e .gpe_submitting ] || { [ "$gpe_first" != "$gpe_id" ] || rm -f .gpe_job_id; gpe_first=none; }
   [ "${gpe_first%%.*}" = "${gpe_id%%.*}" ] || { echo "job $gpe_id runs nothing: the job of $PWD is $gpe_first" >&2; exit 1; }
 fi
+<SH_ARRAY>
 command exec > .gpe_job.out 2>&1 && trap 'gpe_status=$?; [ -e .gpe_exit_status ] || echo "$gpe_status" > .gpe_exit_status' EXIT || kill -s KILL "$$"
-rm -f ".gpe_job_id.$gpe_id" & [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit
-export GPE_JOB_ID="$gpe_id" GPE_WORKING_DIRECTORY='<WORKING_DIRECTORY/'/'\\''>' GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_NODES="${gpe_nodes:-}" GPE_QUEUE="${gpe_queue:-}" GPE_PROJECT="${gpe_project:-}"
+rm -f "${gpe_task:+../../}.gpe_job_id.$gpe_me" & [ ! -e .gpe_exit_status ] && [ ! -e .gpe_limit ] || rm -f .gpe_exit_status .gpe_limit
+export GPE_JOB_ID="$gpe_me" GPE_WORKING_DIRECTORY='<WORKING_DIRECTORY/'/'\\''>' GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_NODES="${gpe_nodes:-}" GPE_QUEUE="${gpe_queue:-}" GPE_PROJECT="${gpe_project:-}"
 export GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY='<MEMORY/'/'\\''>' GPE_WALLTIME='<WALLTIME/'/'\\''>' GPE_CPUTIME='<CPUTIME/'/'\\''>'
 [ -z "$GPE_CPUS" ] || export OMP_NUM_THREADS="$GPE_CPUS"
 trap : HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS # this shell outlives a signal for the whole job, to record its end
 "${gpe_begin:-:}"
 <SITE_SETUP>
+gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>' gpe_node_file='<NODE_FILE/'/'\\''>' gpe_tmp_dir='<TMP_DIR/'/'\\''>'
+<SH_NODE_FILE>
+<SH_TMP_DIR>
 ( # the program's own shell
-gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>'
+<SH_ARRAY_FILES>
 command exec 2> "${gpe_stderr:=stderr}" < "${gpe_stdin:-/dev/null}" || exit 125
 if [ "${gpe_stdout:=stdout}" = "$gpe_stderr" ]; then command exec >&2; else command exec > "$gpe_stdout"; fi || exit 125
 [ -z "$gpe_directory" ] || command cd -- "$gpe_directory" || exit 125
 # shellcheck disable=SC3045  # every sh of Linux has -t
-[ -z "${gpe_cputime:-}" ] || { ulimit -H -t "$((gpe_cputime + 5))"; ulimit -S -t "$gpe_cputime"; }
+[ -z "${gpe_cputime:-}" ] || { ulimit -H -t "$((gpe_cputime + 5))"; ulimit -S -t "$gpe_cputime"; }; [ -z "${gpe_memory:-}" ] || ulimit -v "$((gpe_memory * 1024))"
 for gpe_module in $gpe_modules; do module load "$gpe_module" || exit 125; done
 eval '<SETUP/'/'\\''>'

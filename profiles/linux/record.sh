@@ -1,7 +1,12 @@
 gpe_record() { # ID: prints how the job ended, from the files in its working directory; false if there are none
   gpe_job_dir "$1" || return
-  if [ -e "$gpe_dir/.gpe_removed" ]; then
-    printf '%s removed\n' "$1"
+  gpe_from=$gpe_dir
+  # a task without an end of its own was removed with its array
+  [ -e "$gpe_dir/.gpe_removed" ] || [ -e "$gpe_dir/.gpe_limit" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || gpe_from=${gpe_dir%/.gpe_tasks/*}
+  if [ -e "$gpe_from/.gpe_removed" ]; then
+    read -r gpe_why < "$gpe_from/.gpe_removed"
+    case $gpe_why in DEPENDENCY) gpe_why=' reason=DEPENDENCY' ;; *) gpe_why='' ;; esac
+    printf '%s removed%s\n' "$1" "$gpe_why"
   elif [ -e "$gpe_dir/.gpe_limit" ]; then
     read -r gpe_why < "$gpe_dir/.gpe_limit"
     printf '%s limit reason=%s\n' "$1" "$gpe_why"

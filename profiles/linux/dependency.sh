@@ -1,0 +1,35 @@
+gpe_check_dependency() { # CONDITIONS: true if all hold; 1: one can never hold; 2: some of the jobs have not ended, as gpe_lives ID DIRECTORY tells
+  gpe_all=0 gpe_asked=
+  for gpe_i in $(printf '%s\n' "$1" | tr ',:' '\n\n'); do
+    case $gpe_i in
+    afterok | afternotok | afterany) gpe_asked=$gpe_i ;;
+    *)
+      gpe_find_end "$gpe_i"
+      case $gpe_asked:$gpe_found in
+      *:) gpe_all=2 ;;
+      afterok:ok | afternotok:other | afterany:*) ;;
+      *) return 1 ;;
+      esac ;;
+    esac
+  done
+  return "$gpe_all"
+}
+gpe_find_end() { # ID: sets gpe_found to ok (ended with exit status 0), other (ended otherwise) or nothing; all the tasks of an array must have ended
+  gpe_ends=ok
+  gpe_job_dir "$1" || :
+  [ ! -e "$gpe_dir/.gpe_removed" ] || gpe_ends=other
+  [ -d "$gpe_dir/.gpe_tasks" ] || { gpe_read_end "$1" "$gpe_dir"; return; }
+  for gpe_of in "$gpe_dir"/.gpe_tasks/*; do
+    gpe_read_end "$1" "$gpe_of"
+    case $gpe_found in '') return ;; other) gpe_ends=other ;; esac
+  done
+  gpe_found=$gpe_ends
+}
+gpe_read_end() { # ID DIRECTORY: the same of a job or of a task
+  gpe_found=
+  if [ -e "$2/.gpe_exit_status" ] || ! "${gpe_lives:-false}" "$1" "$2"; then
+    gpe_found=other gpe_code=
+    [ -e "$2/.gpe_removed" ] || [ -e "$2/.gpe_limit" ] || { read -r gpe_code < "$2/.gpe_exit_status"; } 2> /dev/null
+    [ "$gpe_code" != 0 ] || gpe_found=ok
+  fi
+}
