@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from osprofile.errors import Problem
-    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript
+    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript, TemplateText
     from osprofile.lint.shell.lexer import LexedScript
     from osprofile.profile.model import Field
 
@@ -173,7 +173,10 @@ def check_fixed_directives(view: ProfileView) -> Iterator[Problem]:
     """Report lines of fixed values that stand where directives do, and are none."""
     prefix = find_directive_prefix(view)
     texts = [t for t in view.texts if t.template.name == JOB_DIRECTIVES] if prefix else []
-    for field, value in (line for text in texts for line in view.list_fixed_lines(text)):
+    lines = ((text, *line) for text in texts for line in view.list_fixed_lines(text))
+    for text, field, value in lines:
+        if _follows_command(text, field.name):
+            continue
         offset = 0
         for line in value.text.splitlines(keepends=True):
             if line.strip() and not line.startswith(prefix) and not _is_plain_comment(line, prefix):
@@ -181,6 +184,12 @@ def check_fixed_directives(view: ProfileView) -> Iterator[Problem]:
                 hint = f"a directive of this profile begins with its DIRECTIVE_PREFIX: {prefix} ..."
                 yield make_problem("OSP628", message, value.get_location(offset), hint)
             offset += len(line)
+
+
+def _follows_command(text: TemplateText, name: str) -> bool:
+    """Return whether a field that is alone on its line comes after the first command, where shell code belongs."""
+    before = re.split(rf"(?m)^<{re.escape(name)}>$", text.body.source.text, maxsplit=1)[0]
+    return any(line.strip() and not line.startswith(("#", "<")) for line in before.splitlines())
 
 
 def _is_plain_comment(line: str, prefix: str) -> bool:
