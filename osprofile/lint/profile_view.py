@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 DIRECTIVE_TEMPLATES: Final = JOB_SCRIPT_PARTS[:2]
+_TASK_ID_TEMPLATE: Final = "TASK_ID"
 
 
 @final
@@ -145,10 +146,10 @@ class ProfileView:
                     yield field, value
 
     def is_path_template(self, template: Template) -> bool:
-        """Return whether a template makes paths, not scripts: only storages name it."""
+        """Return whether a template makes paths or ids, not scripts: only storages name it, or it is TASK_ID."""
         in_storages = any(s.template == template.name for s in self.profile.storages.values())
         in_applications = any(a.template == template.name for a in self.profile.applications.values())
-        return in_storages and not in_applications
+        return template.name == _TASK_ID_TEMPLATE or (in_storages and not in_applications)
 
     def list_related_templates(self, template: Template) -> list[Template]:
         """Return the templates that share their fields with this one: the parts of the job script."""

@@ -2,22 +2,35 @@ id='<JOB_ID/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_JOB_DIR>
 <SH_PROCESSES>
+<SH_TASKS>
+ended() { printf 'ABORT: job %s %s\n' "$id" "$1" >&2; exit 1; }
+note() { # DIRECTORY: false if the job, or task, has ended. The note of another ABORT is left alone: the job may have ended by that one.
+  if [ -e "$1/.gpe_exit_status" ]; then return 1
+  elif (umask 077; set -C; printf 'removed\n' > "$1/.gpe_removed") 2> /dev/null; then
+    [ ! -e "$1/.gpe_exit_status" ] || { rm -f "$1/.gpe_removed"; return 1; } # by itself, just before
+  elif [ ! -e "$1/.gpe_removed" ]; then
+    printf 'ABORT: job %s: cannot write in %s\n' "$id" "$1" >&2
+    exit 1
+  fi
+}
+waits=
+! gpe_waits "$id" || waits=y
 gpe_job_dir "$id" || :
 dir=$gpe_dir
-ended() { printf 'ABORT: job %s %s\n' "$id" "$1" >&2; exit 1; }
 [ ! -e "$dir/.gpe_exit_status" ] || ended 'has already ended'
-seen=
-! gpe_leader "$id" || seen=y
-pids=$(gpe_processes "$id" "$seen")
-[ -n "$pids" ] || ended 'has no processes on this machine: it has ended, or never ran here'
-# The note of another ABORT is left alone: the job may have ended by that one.
-if [ -d "$dir" ] && (umask 077; set -C; printf 'removed\n' > "$dir/.gpe_removed") 2> /dev/null; then
-  # it may have ended by itself just before
-  if [ -e "$dir/.gpe_exit_status" ]; then rm -f "$dir/.gpe_removed"; ended 'has already ended'; fi
-elif [ -d "$dir" ] && [ ! -e "$dir/.gpe_removed" ]; then
-  printf 'ABORT: job %s: cannot write in %s\n' "$id" "$dir" >&2
-  exit 1
+if [ -n "$waits" ]; then
+  note "$dir" || ended 'has already ended'
+  [ -e "$dir/.gpe_session" ] || exit 0 # when its turn comes, it runs nothing
 fi
+gpe_find_leaders "$id"
+leaders=$gpe_leaders
+# shellcheck disable=SC2086
+pids=$(gpe_processes "$id" $leaders)
+[ -n "$pids$waits" ] || ended 'has no processes on this machine: it has ended, or never ran here'
+[ ! -d "$dir" ] || note "$dir" || ended 'has already ended'
+for task in "$dir"/.gpe_tasks/*; do
+  [ ! -d "$task" ] || note "$task" || :
+done
 n=0
 while [ -n "$pids" ]; do
   # shellcheck disable=SC2086
@@ -29,5 +42,6 @@ while [ -n "$pids" ]; do
   esac
   sleep 0.1
   n=$((n + 1))
-  pids=$(gpe_processes "$id" "$seen")
+  # shellcheck disable=SC2086
+  pids=$(gpe_processes "$id" $leaders)
 done

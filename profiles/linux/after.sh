@@ -9,7 +9,7 @@ gpe_after() { # waits until the other jobs have ended
     sleep 1
   done
   [ "$gpe_rc" -eq 0 ] || { printf 'DEPENDENCY\n' > .gpe_removed; exit 0; }
-  rm -f .gpe_waiting
+  rm -f .gpe_waiting && touch .gpe_host
 }
 gpe_lives() { # ID DIRECTORY: can the job, or the task with this directory, leave a record later?
   gpe_i=$1

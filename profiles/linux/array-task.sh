@@ -1,8 +1,8 @@
-if [ "$#" -gt 0 ]; then # ID INDEX: a task, for which the leader of the array's session runs this script again
-  printf '%s\n' "$gpe_id" > ".gpe_tasks/$2/.gpe_session" || exit 1
-  [ ! -e ".gpe_tasks/$2/.gpe_held" ] || { rm -f ".gpe_tasks/$2/.gpe_session"; exit 0; }
-  [ ! -e ".gpe_tasks/$2/.gpe_removed" ] && [ ! -e .gpe_removed ] || exit 0
-  gpe_id=$1 gpe_task=$2 gpe_task_id=$1_$2 gpe_enlist=:
+if [ "$#" -gt 0 ]; then # INDEX: a task, for which the leader of the array's session runs this script again
+  printf '%s\n' "$gpe_id" > ".gpe_tasks/$1/.gpe_session" || exit 1
+  [ ! -e ".gpe_tasks/$1/.gpe_held" ] || { rm -f ".gpe_tasks/$1/.gpe_session"; exit 0; }
+  [ ! -e ".gpe_tasks/$1/.gpe_removed" ] && [ ! -e .gpe_removed ] || exit 0
+  gpe_id=$GPE_ARRAY_ID gpe_task=$1 gpe_task_id=$GPE_JOB_ID gpe_enlist=:
   command exec > /dev/null
 else
   gpe_list=$(printf '%s\n' "${gpe_array%%%*}" | tr , '\n' | awk -F '[-:]' '{
@@ -14,22 +14,23 @@ fi
 gpe_run_tasks() { # at most so many at a time; a task that is held when its turn comes is tried again
   [ -z "${gpe_task:-}" ] || return 0
   command exec > .gpe_job.out 2>&1 || exit 1
+  rm -f ".gpe_job_id.$gpe_id"
   gpe_enlist
   export GPE_ARRAY_ID="$gpe_id"
   case $gpe_array in *%*) gpe_most=${gpe_array#*%} ;; *) gpe_most=$(getconf _NPROCESSORS_ONLN) || gpe_most=1 ;; esac
   gpe_before='' gpe_n=0
   while [ ! -e .gpe_removed ]; do
     gpe_ready='' gpe_held=''
-    for gpe_t in $gpe_list; do
-      if [ -e ".gpe_tasks/$gpe_t/.gpe_session" ] || [ -e ".gpe_tasks/$gpe_t/.gpe_removed" ]; then :
-      elif [ -e ".gpe_tasks/$gpe_t/.gpe_held" ]; then gpe_held=y
-      else gpe_ready="$gpe_ready $gpe_t"
+    for gpe_index in $gpe_list; do
+      if [ -e ".gpe_tasks/$gpe_index/.gpe_session" ] || [ -e ".gpe_tasks/$gpe_index/.gpe_removed" ]; then :
+      elif [ -e ".gpe_tasks/$gpe_index/.gpe_held" ]; then gpe_held=y
+      else gpe_ready="$gpe_ready $gpe_index"
       fi
     done
     # xargs ends when a command exits with 255 or dies of a signal; sh outlives what it runs, because a task has a session of its own
     # shellcheck disable=SC2016,SC2086
     [ -z "$gpe_ready" ] || printf '%s\n' $gpe_ready |
-      xargs -n 1 -P "$gpe_most" sh -c 'GPE_JOB_ID=$1_$2 setsid -w sh .gpe_job "$1" "$2"; exit 0' sh "$gpe_id"
+      xargs -n 1 -P "$gpe_most" sh -c 'GPE_JOB_ID=${GPE_ARRAY_ID}_$1 setsid -w sh .gpe_job "$1"; exit 0' sh
     [ -n "$gpe_ready$gpe_held" ] || exit 0
     # tasks that cannot even begin, because the disk is full, say
     [ -n "$gpe_held" ] || [ "$gpe_ready" != "$gpe_before" ] || gpe_n=$((gpe_n + 1))

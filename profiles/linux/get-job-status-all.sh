@@ -8,7 +8,7 @@ for link in "$gpe_jobs"/live/*; do
   # another machine's job, or one of a file system that is away, has a link to a directory that is not there
   [ -d "$link" ] || continue
   gpe_word=
-  gpe_status "${link##*/}" || :
+  gpe_show "${link##*/}" || :
   case $gpe_word in ended | vanished) rm -f -- "$link"; ended=y ;; esac
 done
 [ -z "$ended" ] || find -L "$gpe_jobs" -type l -mtime +90 -exec rm -f -- {} + 2> /dev/null

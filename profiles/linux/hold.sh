@@ -1,8 +1,18 @@
 id='<JOB_ID/'/'\\''>'
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_JOB_DIR>
 <SH_PROCESSES>
+<SH_TASKS>
+if gpe_waits "$id"; then # when its turn comes, it does not begin
+  : > "$gpe_dir/.gpe_held" || exit
+  [ -e "$gpe_dir/.gpe_session" ] || exit 0
+  rm -f "$gpe_dir/.gpe_held" # it began just now
+fi
 # twice: a process may have started another one just before it was stopped
 for pass in 1 2; do
-  pids=$(gpe_processes "$id")
+  gpe_find_leaders "$id"
+  # shellcheck disable=SC2086
+  pids=$(gpe_processes "$id" $gpe_leaders)
   [ -n "$pids" ] || { printf 'HOLD: job %s has no processes on this machine: it has ended, or never ran here\n' "$id" >&2; exit 1; }
   # shellcheck disable=SC2086
   gpe_signal STOP $pids

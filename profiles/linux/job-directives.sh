@@ -22,7 +22,8 @@ gpe_enlist() {
   printf '%s\n' "$gpe_host" > .gpe_host
   # GET_JOB_STATUS looks at the jobs that live, not at all that ever were
   { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
-  ${gpe_dependency:+gpe_after}; ${gpe_start_time:+gpe_until}; [ ! -e .gpe_wait ] || touch .gpe_host
+  [ -z "$gpe_dependency" ] || gpe_after
+  [ -z "$gpe_start_time" ] || gpe_until
 }
 gpe_begin() {
   "${gpe_enlist:-gpe_enlist}"

@@ -1,6 +1,13 @@
 id='<JOB_ID/'/'\\''>'
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_JOB_DIR>
 <SH_PROCESSES>
-pids=$(gpe_processes "$id")
+<SH_TASKS>
+if gpe_waits "$id"; then rm -f "$gpe_dir/.gpe_held"; exit; fi
+gpe_find_leaders "$id"
+[ ! -d "$gpe_dir/.gpe_tasks" ] || find "$gpe_dir/.gpe_tasks/" -name .gpe_held -exec rm -f -- {} +
+# shellcheck disable=SC2086
+pids=$(gpe_processes "$id" $gpe_leaders)
 [ -n "$pids" ] || { printf 'RESUME: job %s has no processes on this machine: it has ended, or never ran here\n' "$id" >&2; exit 1; }
 # shellcheck disable=SC2086
 gpe_signal CONT $pids

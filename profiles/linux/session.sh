@@ -11,24 +11,26 @@ gpe_stat() { # PID: sets gpe_state, gpe_parent, gpe_session, gpe_since. A progra
 gpe_here() { # ID: is it a job of this machine since it was booted?
   gpe_boot=00000000
   { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
-  [ "${1##*-}" = "${gpe_boot%%-*}" ]
+  gpe_s=${1##*-}
+  [ "${gpe_s%_*}" = "${gpe_boot%%-*}" ]
 }
 gpe_leader() { # ID: is the session leader there, and the same process as then? gpe_state tells its state
   gpe_since=
   gpe_here "$1" && gpe_stat "${1%%-*}" && gpe_s=${1#*-} && [ "$gpe_since" = "${gpe_s%%-*}" ] &&
     case $gpe_state in Z | X) false ;; esac
 }
-gpe_processes() { # ID [y]: the pids of all its processes; y: the leader was there a moment ago
+gpe_processes() { # ID [PID...]: the pids of all its processes; PID: the leader of a session of it that was there a moment ago
   gpe_here "$1" || return 0
-  gpe_own=${2:-}
-  ! gpe_leader "$1" || gpe_own=y
+  gpe_i=$1
+  shift
+  gpe_own=" $* "
   {
     for gpe_p in /proc/[0-9]*; do
-      [ "$gpe_own" = y ] && gpe_stat "${gpe_p#/proc/}" && [ "$gpe_session" = "${1%%-*}" ] || continue
-      case $gpe_state in Z | X) ;; *) printf '%s\n' "${gpe_p#/proc/}" ;; esac
+      [ "$gpe_own" != '  ' ] && gpe_stat "${gpe_p#/proc/}" || continue
+      case $gpe_state$gpe_own in Z* | X*) ;; *" $gpe_session "*) printf '%s\n' "${gpe_p#/proc/}" ;; esac
     done
     # what left the session, or lost its leader, is known by its environment
-    grep -lzxF -e "GPE_JOB_ID=$1" /proc/[0-9]*/environ 2> /dev/null | while read -r gpe_p; do
+    grep -lzxF -e "GPE_JOB_ID=$gpe_i" -e "GPE_ARRAY_ID=$gpe_i" /proc/[0-9]*/environ 2> /dev/null | while read -r gpe_p; do
       # shellcheck disable=SC3067  # root sees everybody's
       [ ! -O "$gpe_p" ] || { gpe_p=${gpe_p#/proc/} && printf '%s\n' "${gpe_p%/environ}"; }
     done

@@ -2,11 +2,16 @@ id='<JOB_ID/'/'\\''>' signal='<SIGNAL/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_JOB_DIR>
 <SH_PROCESSES>
-gpe_leader "$id" || { printf 'SIGNAL: job %s does not run on this machine\n' "$id" >&2; exit 1; }
-# nor to what watches over its wall time
-watch=none
-! gpe_job_dir "$id" || [ ! -e "$gpe_dir/.gpe_watch" ] || read -r watch < "$gpe_dir/.gpe_watch"
-for pid in $(gpe_processes "$id" y); do
-  gpe_stat "$pid" || continue
-  case $pid:$gpe_parent in "${id%%-*}":* | "$watch":* | *:"$watch") ;; *) kill "-$signal" "$pid" 2> /dev/null || : ;; esac
+<SH_TASKS>
+gpe_find_leaders "$id"
+gpe_job_dir "$id" || :
+! gpe_waits "$id" && [ ! -e "$gpe_dir/.gpe_waiting" ] || { printf 'SIGNAL: job %s has not begun\n' "$id" >&2; exit 1; }
+[ -n "$gpe_leaders" ] || { printf 'SIGNAL: job %s does not run on this machine\n' "$id" >&2; exit 1; }
+# nor to what starts the tasks of an array, nor to what watches over a wall time
+[ ! -d "$gpe_dir/.gpe_tasks" ] || starter=${id%%-*}
+# shellcheck disable=SC2086
+for pid in $(gpe_processes "$id" $gpe_leaders); do
+  gpe_stat "$pid" && [ "$gpe_session" != "${starter:-}" ] || continue
+  case "$gpe_leaders$gpe_watches " in *" $pid "*) continue ;; esac
+  case "$gpe_watches " in *" $gpe_parent "*) ;; *) kill "-$signal" "$pid" 2> /dev/null || : ;; esac
 done

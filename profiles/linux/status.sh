@@ -1,21 +1,28 @@
 gpe_host=unknown
 { read -r gpe_host < /proc/sys/kernel/hostname; } 2> /dev/null
-gpe_status() { # the exit status is looked for again when the processes are gone: the job may have ended in between
+gpe_status() { # ID: of a job or a task. The exit status is looked for again when the processes are gone: the job may have ended in between
   gpe_job_dir "$1" || :
-  if [ ! -e "$gpe_dir/.gpe_exit_status" ] && gpe_leader "$1"; then
-    gpe_word=running
+  gpe_home=${gpe_dir%/.gpe_tasks/*} gpe_sid=$1 gpe_word=running gpe_why=''
+  if [ "$gpe_home" != "$gpe_dir" ]; then # a task, in a session of its own
+    gpe_sid=''
+    [ ! -e "$gpe_dir/.gpe_session" ] || read -r gpe_sid < "$gpe_dir/.gpe_session"
+    [ -n "$gpe_sid" ] || gpe_sid=${1%_*} gpe_word=waiting
+  fi
+  if [ -e "$gpe_home/.gpe_waiting" ] && read -r gpe_why < "$gpe_home/.gpe_waiting"; then gpe_word=waiting gpe_why=" reason=$gpe_why"; fi
+  if [ ! -e "$gpe_dir/.gpe_exit_status" ] && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
+    [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_held" ] || gpe_word=held
     case $gpe_state in T | t) gpe_word=stopped ;; esac
-    printf '%s %s host=%s\n' "$1" "$gpe_word" "$gpe_host"
+    printf '%s %s host=%s%s\n' "$1" "$gpe_word" "$gpe_host" "$gpe_why"
   elif gpe_record "$1"; then
     gpe_word=ended
-  elif [ -n "$(gpe_processes "$1")" ]; then
+  elif { [ "$gpe_home" = "$gpe_dir" ] || [ "$gpe_sid" != "${1%_*}" ]; } && [ -n "$(gpe_processes "$1")" ]; then
     gpe_word=running
     printf '%s running host=%s\n' "$1" "$gpe_host"
   elif [ ! -d "$gpe_dir" ] && { [ ! -L "$gpe_jobs/$1" ] || gpe_here "$1"; }; then
     return 1
   else
     gpe_other=
-    [ ! -e "$gpe_dir/.gpe_host" ] || read -r gpe_other < "$gpe_dir/.gpe_host"
+    [ ! -e "$gpe_home/.gpe_host" ] || read -r gpe_other < "$gpe_home/.gpe_host"
     # a container has the boot id of the machine that it is on, and does not see its processes
     if [ "$gpe_other" = "$gpe_host" ] || { [ -z "$gpe_other" ] && gpe_here "$1"; }; then
       gpe_word=vanished
@@ -25,4 +32,13 @@ gpe_status() { # the exit status is looked for again when the processes are gone
       printf '%s elsewhere host=%s\n' "$1" "${gpe_other:-unknown}"
     fi
   fi
+}
+gpe_show() { # ID: of a job, or of an array, whose tasks it prints; gpe_word is ended if all have ended
+  gpe_job_dir "$1" && [ -d "$gpe_dir/.gpe_tasks" ] || { gpe_status "$1"; return; }
+  gpe_whole=ended
+  for gpe_d in "$gpe_dir"/.gpe_tasks/*; do
+    gpe_status "$1_${gpe_d##*/}"
+    case $gpe_word in ended | vanished) ;; *) gpe_whole=$gpe_word ;; esac
+  done
+  gpe_word=$gpe_whole
 }

@@ -5,5 +5,5 @@ gpe_until() { # waits until START_TIME
     [ ! -e .gpe_removed ] || exit 0
     sleep "$((gpe_left < 60 ? gpe_left : 60))"
   done
-  rm -f .gpe_waiting
+  rm -f .gpe_waiting && touch .gpe_host
 }
