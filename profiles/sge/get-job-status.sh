@@ -35,10 +35,13 @@ accounts='' words=''
 # the accounting knows a limit, and the end of a job that left nothing
 ! printf '%s\n' "$records" | grep -qE '^[0-9.]+$| exit=1[2-9][0-9]' || accounts=$(gpe_qacct "$id" 2>&1) || { words=$accounts accounts=''; }
 told=$(printf '%s\n' "$told" "$accounts" "$records" | awk '
-!NF { next }
+!NF || $1 in told { next }
 $2 ~ /^ended/ { account[$1] = $0; next }
-$1 in account && (NF == 1 || / exit=1[2-9][0-9]/) { print account[$1]; delete account[$1]; next }
-NF > 1 { print; delete account[$1] }
-END { for (one in account) print account[one] }')
+{
+  if ($1 in account && (NF == 1 || / exit=1[2-9][0-9]/)) print account[$1]
+  else if (NF > 1) print
+  told[$1]
+}
+END { for (one in account) if (!(one in told)) print account[one] }')
 [ -n "$told" ] || { printf 'GET_JOB_STATUS: qstat does not know job %s; %s\n' "$id" "${words:-the accounting does not know it either}" >&2; exit 1; }
 printf '%s\n' "$told"

@@ -258,7 +258,11 @@ def test_arrays_and_dependencies(sge: Lab) -> None:
 
 
 def test_a_job_that_nobody_knows_is_refused_before_the_submission(sge: Lab) -> None:
+    array = sge.start(ARRAY="2-5:2", **WAITS)
     before = commands("qstat")
     for kind in ("afterok", "afternotok", "afterany"):
-        assert "there is no job 4999999" in sge.fails("START", DEPENDENCY=f"{kind}:4999999")
+        for unknown in ("4999999", "4999999.1", f"{array.id}.3", f"{array.id}.6"):
+            words = f"DEPENDENCY names {unknown}, which is no job of this profile"
+            assert words in sge.fails("START", DEPENDENCY=f"{kind}:{array.id}.4:{unknown}")
     assert commands("qstat") == before
+    sge.ok("ABORT", JOB_ID=array.id)
