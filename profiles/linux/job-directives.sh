@@ -9,9 +9,9 @@ gpe_boot=00000000
 { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
 gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>' gpe_memory='<MEMORY/'/'\\''>' gpe_nodes='<NODES/'/'\\''>' gpe_array='<ARRAY/'/'\\''>' gpe_dependency='<DEPENDENCY/'/'\\''>' gpe_start_time='<START_TIME/'/'\\''>'
 gpe_jobs="${HOME:-}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_ARRAY_TASK>
 <SH_AFTER>
 <SH_UNTIL>
-<SH_ARRAY_TASK>
 # to START, which may have been killed
 trap '' PIPE
 printf '%s\n' "$gpe_id" 2> /dev/null
