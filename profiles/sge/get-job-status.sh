@@ -7,7 +7,7 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 jobs=$(gpe_qstat) || exit 2
 jobs=$(printf '%s\n' "$jobs" | awk -v id="$id" '$1 == id || index($1, id ".") == 1')
 told=$jobs
-case $jobs in *' '*[Eh]*) # why Grid Engine cannot run it, or what it waits for; of an array, each task has its reason
+if printf '%s\n' "$jobs" | grep -qE '^[^ ]+ [A-Za-z]*[Eh]'; then # why Grid Engine cannot run it, or what it waits for; of an array, each task has its reason
   told=$({ printf '%s\n' "$jobs"; qstat -j "${id%.*}" 2> /dev/null | grep -E '^(error reason|jid_predecessor_list:)'; } | awk '
 /^[0-9]/ { job[++jobs] = $0; next }
 /^error/ { match($0, /^error reason *[0-9]+: */); split($0, part, /[ :]+/); reason[part[3]] = " reason=" substr($0, RLENGTH + 1); next }
@@ -18,8 +18,8 @@ END {
     task = split(word[1], part, ".") > 1 ? part[2] : 1
     print job[i] (word[2] ~ /E/ ? reason[task] : word[2] ~ /h.*q/ ? after : "")
   }
-}') ;;
-esac
+}')
+fi
 range= # the tasks of an array, as START asked for them
 case $id in *.*) ;; *) ! gpe_job_dir "$id" || range=$(sed -n 's/^#\$ -t \([0-9:-]*\)$/\1/p' "$gpe_dir/.gpe_job" 2> /dev/null) ;; esac
 ended=$(printf '%s\n' "$jobs" | awk -v id="$id" -v range="$range" '
