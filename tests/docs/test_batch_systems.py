@@ -10,6 +10,7 @@ import pytest
 
 from manual import batch_systems as systems
 from manual.profiles import list_profiles, load_profile
+from osprofile.incarnation.plan import get_plan
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT
 
@@ -61,8 +62,11 @@ def test_spellings_of_wall_times(seconds: int, spelled: tuple[str, ...]) -> None
 def find_ignored(profile: Profile, field: str) -> str:
     """Return how a profile ignores a field in silence, or the empty string."""
     effect, on_linux = (systems.find_effect(p, field) for p in (profile, load_profile("linux")))
-    if effect is None or not effect.sample:
+    if effect is None:
         return ""  # refused by name
+    if not effect.sample:
+        pattern = get_plan(profile, "START", "", None).declarations[field].pattern_text
+        return "" if pattern == "(?!)" else "no sample fits: add one"
     if not effect.is_something:
         return "nothing changes"
     if effect.directives or effect.options or on_linux is None:
@@ -124,12 +128,12 @@ def test_directives_options_and_refusals() -> None:
     assert linux.variables == ("gpe_stdout='output'",)
 
 
-def test_a_field_without_a_sample_is_told(tmp_path: Path) -> None:
+def test_a_field_whose_values_are_unknown(tmp_path: Path) -> None:
     directives = """<idb:Template><idb:Field name="ODD" ext:pattern="odd+" ext:directive="#SBATCH --odd=$1">
       <idb:Description>Odd.</idb:Description><idb:Default/></idb:Field></idb:Template>"""
     made = load_child(tmp_path, directives, "slurm")
-    with pytest.raises(LookupError, match="no sample value of field ODD fits profile p"):
-        systems.find_effect(made, "ODD")
+    assert find_ignored(made, "ODD") == "no sample fits: add one"
+    assert find_ignored(made, "OPTIONS") == ""
     effect = systems.find_effect(made, "ODD", "oddd")
     assert effect is not None
     assert effect.directives == ("--odd=oddd",)

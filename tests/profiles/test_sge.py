@@ -178,9 +178,7 @@ def test_fields_that_are_directives(sge: Target, fields: dict[str, str], expecte
         ({"DEPENDENCY": "afterok:7,afterany:8"}, "DEPENDENCY names 7, which is no job of this profile"),
     ],
 )
-def test_what_start_refuses(
-    sge: Target, commands: Commands, fields: dict[str, str], reason: str
-) -> None:
+def test_what_start_refuses(sge: Target, commands: Commands, fields: dict[str, str], reason: str) -> None:
     assert reason in sge.fails("START", **fields)
     assert not (commands.directory / "qsub.args").exists()
 
@@ -234,7 +232,7 @@ def run_task(job: Job, index: int) -> None:
 def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
     """What qstat lists is first, then what a task left; one qacct tells the ends of those that left nothing."""
     commands.set("qsub", "7.1-12:1\n")
-    text = 'case $GPE_ARRAY_INDEX in 1) exit 3 ;; 2 | 3 | 4) kill -s KILL $$ ;; esac'
+    text = "case $GPE_ARRAY_INDEX in 1) exit 3 ;; 2 | 3 | 4) kill -s KILL $$ ;; esac"
     job = sge.start(ARRAY="1-12", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text))
     for index in range(1, 6):
         run_task(job, index)

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 WORKING_DIRECTORY: Final = "/srv/jobs/1"
 
 SUBMIT_COMMANDS: Final = ("sbatch", "qsub", "bsub")
-"""The commands that START runs; the others are the profile's own business."""
+"""The commands that START runs to submit a job."""
+OTHER_COMMANDS: Final = ("qselect",)
+"""Commands by which START knows its batch system: Torque has it, Slurm's commands of the same names do not."""
 
 SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "JOB_NAME": ("mine",),
@@ -61,7 +63,7 @@ SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "NOTIFY": ("me@example.org",),
     "NOTIFY_EVENTS": ("begin,end",),
     "DEPENDENCY": ("afterok:12", "afterok:12-345-0123abcd"),
-    "ARRAY": ("1-9:2%4", "1-9:2"),
+    "ARRAY": ("1-9:2%4", "1-9%4", "1-9"),
     "REQUEUE": ("true",),
     "CONTAINER": ("debian.sif",),
     "NODE_FILE": ("nodes",),
@@ -171,7 +173,7 @@ def _sort_by_declaration(names: set[str]) -> list[str]:
 def find_effect(profile: Profile, field: str, sample: str | None = None) -> Effect | None:
     """Return what a field does to START of a profile; None if the profile refuses it by name.
 
-    If the profile refuses every value of the field, all of the effect is empty, `sample` too.
+    If the profile refuses every sample, all of the effect is empty, `sample` too.
     """
     request = choose_request(profile, field, sample)
     if request is None:
@@ -209,7 +211,7 @@ def _split_job(job: str, prefix: str) -> tuple[str, list[str]]:
 def choose_request(profile: Profile, field: str, sample: str | None = None) -> dict[str, str] | None:
     """Return a request with a sample value of a field that the profile accepts, and what the field needs.
 
-    None: the profile refuses the field by name. An empty request: it refuses every value.
+    None: the profile refuses the field by name. An empty request: it refuses every sample.
     """
     plan = get_plan(profile, START, "", None)
     declared = plan.declarations.get(field)
@@ -218,20 +220,15 @@ def choose_request(profile: Profile, field: str, sample: str | None = None) -> d
         with_others[declared.requires] = SAMPLES.get(declared.requires, OTHER_SAMPLES)[0]
     tags = tuple(tag.name for tag in declared.tags) if declared is not None else ()
     candidates = (sample,) if sample is not None else (SAMPLES.get(field) or (*tags, *OTHER_SAMPLES))
-    refusals = []
     for value in candidates:
         try:
             _render_start(profile, with_others | {field: value})
         except (UnknownFieldError, NotSettableError):
             return None
-        except ValueRefusedError as error:
-            refusals.append(str(error))
-        else:
-            return with_others | {field: value}
-    if declared is not None and declared.pattern_text == "(?!)":
-        return {}
-    message = f"no sample value of field {field} fits profile {profile.name}: {refusals}"
-    raise LookupError(message)
+        except ValueRefusedError:
+            continue
+        return with_others | {field: value}
+    return {}
 
 
 def _render_start(profile: Profile, request: Mapping[str, str]) -> _Start:
@@ -272,7 +269,7 @@ def _run_start(text: str, profile: str) -> tuple[str, ...]:
     """Run a profile's START up to the command that submits; return that command's words."""
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
-        for command in SUBMIT_COMMANDS:
+        for command in (*SUBMIT_COMMANDS, *OTHER_COMMANDS):
             stand_in = home / "bin" / command
             stand_in.parent.mkdir(exist_ok=True)
             stand_in.write_text(_NOTE_WORDS)
@@ -329,7 +326,7 @@ A request gives one field the value in the first column, and other fields that i
   of shell code that are only in such a job
 - *variable*: the job script only tells the program, by a variable `GPE_...`
 - *refused*: START does not take the field. The request is refused by name: nothing is ignored in silence.
-- *no value*: a site must allow values first.
+- *other values*: the profile takes none of the values that were tried; `OPTIONS` has none until a site allows some.
 
 A value before a colon is used in the place of that in the first column, which the profile would refuse.
 
@@ -373,7 +370,7 @@ def _format_effect(effect: Effect | None, usual_sample: str = "", refused: str =
     if effect is None:
         return refused
     if not effect.sample:
-        return "no value"
+        return "other values"
     parts = list(effect.directives)
     if effect.options:
         parts.append(" ".join(effect.options))
