@@ -127,7 +127,6 @@ def test_environment_directory_and_temporary_directory(linux: Target, programs: 
     [
         ("Executable", {}),
         ("Processes", {"PROCESSES": "1"}),
-        ("Processes", {"PROCESSES": "1", "NODES": "2"}),
         ("MPI", {}),
     ],
 )
