@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, final
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError, quote_value
 from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
+from osprofile.profile.skeleton import check_name, format_shell_word, hide_hyphens
 from osprofile.profile.writer import escape_attribute, escape_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 STATES: Final = {
     "queued": "QUEUED",
@@ -84,6 +85,12 @@ class _Line(NamedTuple):
     separator: str
     ends_with_script: bool
 
+    def split(self, text: str) -> list[str]:
+        """Return the columns of a line, as awk does."""
+        if not self.separator:
+            return text.split()
+        return re.split(rf"[ \t]*{re.escape(self.separator)}[ \t]*", text.lstrip(" \t"))
+
 
 def read_answer_sample(system: BatchSystem, text: str) -> list[Reading]:
     """Return what the profile reads from a sample of the submit command's output."""
@@ -108,10 +115,7 @@ def read_list_sample(system: BatchSystem, text: str) -> list[Reading]:
 def _read_line(
     number: int, text: str, line: _Line, pattern: javaregex.Pattern, states: Mapping[str, str]
 ) -> Reading:
-    if line.separator:
-        columns = re.split(rf"[ \t]*{re.escape(line.separator)}[ \t]*", text.strip(" \t"))
-    else:
-        columns = text.split()
+    columns = line.split(text)
     cell = {name: columns[n] if n < len(columns) else "" for name, n in line.columns.items()}
     if not pattern.matches(cell["id"]) or not cell["state"]:
         return Reading(number, text)
@@ -123,14 +127,20 @@ def _read_line(
     return Reading(number, text, cell["id"], word, state, exit_code)
 
 
-def render_batch_system(name: str, system: BatchSystem, introduction: Iterable[str] = ()) -> str:
-    """Return the document of a profile for a batch system; raise ValueError for an unusable fact."""
+def render_batch_system(name: str, system: BatchSystem, folder: str | None = None) -> str:
+    """Return the document of a profile for a batch system.
+
+    `folder` is where the commands in the introduction find the profile, if they do not find it by its
+    name. Raises `NotFoundError` for a name that is not allowed, ValueError for an unusable fact.
+    """
+    check_name(name)
     _check_texts(system)
     _check_id_pattern(system.id_pattern)
     commands = "\n".join(_command_lines(system))
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        *introduction,
+        f"<!-- {hide_hyphens(name)}: a batch system. The README of batch, which it extends, has the meaning of each part.",
+        f"     incarnate lint {format_shell_word(folder if folder and folder.isprintable() else name)} tells what is wrong with it. -->",
         f'<osp:Profile xmlns:osp="{PROFILE_NAMESPACE}"',
         f'             xmlns:idb="{IDB_NAMESPACE}"',
         f'             xmlns:ext="{EXTENSION_NAMESPACE}"',
@@ -170,7 +180,9 @@ def _check_id_pattern(text: str) -> None:
     except JavaRegexError as error:
         raise ValueError(f"the id pattern {quote_value(text)} is not valid: {error.message}") from None
     if not _ID_PATTERN.fullmatch(text):
-        raise ValueError(f"the id pattern {quote_value(text)} has what grep -E reads otherwise, or not at all")
+        raise ValueError(
+            f"the id pattern {quote_value(text)} has what grep -E reads otherwise, or not at all"
+        )
     if any(pattern.matches(wrong) for wrong in ("", ".", "..", "a b", "a/b", "-a", "/")):
         raise ValueError(f"the id pattern {quote_value(text)} allows texts that are no file's name")
 
@@ -254,7 +266,9 @@ def _parse_line(text: str) -> _Line:
     names = [c[1:-1] for c in cells if _PLACEHOLDER.fullmatch(c)]
     known = {"id", "state", "exit", "script", ""}
     if unknown := sorted({*names} - known):
-        raise ValueError(f"{{{unknown[0]}}} is not known: use {{id}}, {{state}}, {{exit}}, {{script}} and {{}}")
+        raise ValueError(
+            f"{{{unknown[0]}}} is not known: use {{id}}, {{state}}, {{exit}}, {{script}} and {{}}"
+        )
     columns = {c[1:-1]: n for n, c in enumerate(cells) if c in {"{id}", "{state}", "{exit}"}}
     if not {"id", "state"} <= {*columns} or any(names.count(n) > 1 for n in columns):
         message = f"the line {quote_value(text)} must contain {{id}} and {{state}} once, each as a column"
@@ -274,13 +288,13 @@ def _list_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
     yield "  gpe_text=$(gpe_rows) || return"
     yield f"  printf '%s\\n' \"$gpe_text\" | awk {_awk_option(line)}'"
     if line.separator:
-        yield "{ sub(/^[ \\t]+/, \"\") }"
+        yield '{ sub(/^[ \\t]+/, "") }'
     number = {name: n + 1 for name, n in line.columns.items()}
     state = f"${number['state']}"
     done = "|".join(re.sub(r"([.+*])", r"[\1]", w.partition("/")[0]) for w in system.words.get("done", ()))
     if "exit" in number and done:
         code = f"${number['exit']}"
-        yield f"{state} ~ /^({done})(\\/|$)/ && {code} ~ /^[0-9]+$/ {{ sub(/\\/.*/, \"\", {state}); {state} = {state} \"/exit exit=\" {code} }}"
+        yield f'{state} ~ /^({done})(\\/|$)/ && {code} ~ /^[0-9]+$/ {{ sub(/\\/.*/, "", {state}); {state} = {state} "/exit exit=" {code} }}'
     yield f"{{ print ${number['id']}, {state} }}'"
     yield "}"
 
@@ -317,9 +331,13 @@ def _tag_lines(system: BatchSystem) -> Iterator[str]:
     for key, words in system.words.items():
         for word in words:
             if not _WORD.fullmatch(word):
-                raise ValueError(f"the word {quote_value(word)} for {key} is not a word of letters and digits")
+                raise ValueError(
+                    f"the word {quote_value(word)} for {key} is not a word of letters and digits"
+                )
             is_done = key == "done" and has_exit_codes
-            added = {word: "FAILED", f"{word.partition('/')[0]}/exit": "DONE"} if is_done else {word: STATES[key]}
+            added = (
+                {word: "FAILED", f"{word.partition('/')[0]}/exit": "DONE"} if is_done else {word: STATES[key]}
+            )
             for name, state in added.items():
                 if tags.setdefault(name, state) != state:
                     raise ValueError(f"the word {name} has two meanings, {tags[name]} and {state}")
@@ -335,7 +353,9 @@ def _directive_lines(prefix: str) -> Iterator[str]:
     if not prefix:
         return
     if not _DIRECTIVE_PREFIX.fullmatch(prefix):
-        message = f"the directive prefix {quote_value(prefix)} is not # and a capital letter or $, without blanks"
+        message = (
+            f"the directive prefix {quote_value(prefix)} is not # and a capital letter or $, without blanks"
+        )
         raise ValueError(message)
     option = re.sub(r"([\\$>])", r"\\\1", prefix)
     yield '  <idb:Template name="JOB_DIRECTIVES">'
