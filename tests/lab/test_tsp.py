@@ -41,11 +41,11 @@ class Spooler(Target):
 def tsp(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Spooler]:
     if not shutil.which("tsp"):
         pytest.exit("there is no tsp: run tests/lab/ci.sh as root", returncode=4)
-    profiles, home, programs = tmp_path / "profiles", tmp_path / "home", tmp_path / "bin"
+    home, programs = tmp_path / "home", tmp_path / "bin"
     for path in (home, programs, home / "tmp"):
         path.mkdir()
-    make_page_profile("new-batch-system", "tsp", profiles)
-    profile = Repository([str(profiles), str(PROFILES)], use_standard_path=False).load("tsp")
+    folder = make_page_profile("new-batch-system", "tsp", tmp_path / "user")
+    profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
     (programs / "sh").symlink_to(shutil.which(request.param) or request.param)
     environment = {"TS_SOCKET": str(home / "socket"), "TMPDIR": str(home / "tmp")}
     target = Spooler(profile, request.param, home, tmp_path / "jobs", [programs], environment)
