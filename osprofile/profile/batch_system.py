@@ -40,7 +40,28 @@ _DIRECTIVE_PREFIX: Final = re.compile(r"#[A-Z$][!-;=-\[\]-~]*")
 _ID_PATTERN: Final = re.compile(r"(?:[A-Za-z0-9_.:@+*?{},()|\[\]^-]|\\[.\[\](){}|+*?^])+")
 _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
 _SEPARATORS: Final = "|;,:"
-_ARGUMENT: Final = '"$1"'
+_PATH: Final = '"$PWD/$1"'
+_RESERVED_WORDS: Final = frozenset(
+    [
+        "case",
+        "coproc",
+        "do",
+        "done",
+        "elif",
+        "else",
+        "esac",
+        "fi",
+        "for",
+        "function",
+        "if",
+        "in",
+        "select",
+        "then",
+        "time",
+        "until",
+        "while",
+    ]
+)
 
 
 @final
@@ -201,40 +222,52 @@ def _command_lines(system: BatchSystem) -> Iterator[str]:
         patterns = " | ".join(shlex.quote(word) for word in dict.fromkeys(ends))
         yield f"gpe_has_ended() {{ case $1 in {patterns}) ;; *) return 1 ;; esac; }}"
     yield from _own_id_lines(system, line)
-    cancels = [_quote_command(command, "{id}", _ARGUMENT) for command in system.cancel]
+    cancels = [_id_command(command) for command in system.cancel]
     yield f"gpe_cancel() {{ {' || '.join(cancels)}; }}"
     for name, command in (("hold", system.hold), ("resume", system.resume)):
         if command:
-            yield f"gpe_{name}() {{ {_quote_command(command, '{id}', _ARGUMENT)}; }}"
+            yield f"gpe_{name}() {{ {_id_command(command)}; }}"
 
 
 def _submit_function(system: BatchSystem) -> str:
     """Return the function that submits: with options, or with the script alone if it has directives."""
+    words = _split_command(system.submit, "{script}")
     if system.directive_prefix:
-        command = _quote_command(system.submit, "{script}", '"$PWD/$1"')
-        return f"gpe_submit() {{ {command}; }}"
-    first, _, rest = system.submit.strip().partition(" ")
-    text = system.submit if "{options}" in system.submit else f"{first} {{options}} {rest}"
-    command = _quote_command(text, "{script}", '"$gpe_script"').replace("'{options}'", '"$@"')
+        return f"gpe_submit() {{ {_quote_words(words, {'{script}': _PATH})}; }}"
+    if "{options}" not in words:
+        words.insert(1, "{options}")
+    command = _quote_words(words, {"{script}": '"$gpe_script"', "{options}": '"$@"'})
     return f"gpe_submit() {{ gpe_script=$PWD/$1; shift; {command}; }}"
 
 
-def _quote_command(text: str, placeholder: str, value: str) -> str:
-    """Return a command with each word quoted for a shell, and `value` in the place of `placeholder`."""
+def _id_command(text: str) -> str:
+    """Return a command for the job that is the function's argument."""
+    return _quote_words(_split_command(text, "{id}"), {"{id}": '"$1"'})
+
+
+def _split_command(text: str, placeholder: str = "") -> list[str]:
+    """Return the words of a command, with the placeholder as the last one if it has none."""
     try:
         words = shlex.split(text)
     except ValueError as error:
         raise ValueError(f"the command {quote_value(text)} cannot be split into words: {error}") from None
     if not words:
         raise ValueError("a command is empty")
-    if not any(placeholder in word for word in words):
-        words.append(placeholder)
-    quoted = []
-    for word in words:
-        parts = word.split(placeholder)
-        quoted.append(value.join(shlex.quote(p) if p else "" for p in parts) if word else "''")
-    # a command may read the script from its standard input
-    return " ".join("<" if w == "'<'" else w for w in quoted)
+    return words if any(placeholder in word for word in words) else [*words, placeholder]
+
+
+def _quote_words(words: Sequence[str], values: Mapping[str, str]) -> str:
+    """Return words quoted for a shell, with placeholders replaced by shell text."""
+    return " ".join(_quote_word(word, values) for word in words)
+
+
+def _quote_word(word: str, values: Mapping[str, str]) -> str:
+    if word == "<" and "{script}" in values:  # a command may read the script from its standard input
+        return word
+    if word in _RESERVED_WORDS:
+        return f"'{word}'"
+    parts = re.split(f"({'|'.join(map(re.escape, values))})", word) if values else [word]
+    return "".join(values.get(part) or shlex.quote(part) for part in parts if part) or "''"
 
 
 def _answer_parts(answer: str) -> tuple[str, str]:
@@ -280,10 +313,8 @@ def _parse_line(text: str) -> _Line:
 
 
 def _list_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
-    words = shlex.split(system.list_jobs)
-    if not words:
-        raise ValueError("the command that lists jobs is empty")
-    yield f"gpe_rows() {{ {shlex.join(words)}; }}"
+    words = _split_command(system.list_jobs)
+    yield f"gpe_rows() {{ {_quote_words(words, {})}; }}"
     yield "gpe_list() {"
     yield "  gpe_text=$(gpe_rows) || return"
     yield f"  printf '%s\\n' \"$gpe_text\" | awk {_awk_option(line)}'"
@@ -317,7 +348,7 @@ def _own_id_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
     if variable := re.fullmatch(r"\$([A-Za-z_][A-Za-z0-9_]*)", system.own_id):
         yield f"gpe_own_id() {{ printf '%s\\n' \"${{{variable[1]}:-}}\"; }}"
     elif system.own_id:
-        yield f"gpe_own_id() {{ {shlex.join(shlex.split(system.own_id))}; }}"
+        yield f"gpe_own_id() {{ {_quote_words(_split_command(system.own_id), {})}; }}"
     elif not line.ends_with_script:
         raise ValueError("a job must learn its own id: by a variable or command, or by {script} in the line")
 

@@ -133,7 +133,17 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
     ended = incarnate("profiles", "--profiles", str(tmp_path))
     assert ended.code == 0
     lines = [line.split() for line in ended.out.splitlines()]
-    assert [line[0] for line in lines] == ["bad", "batch", "linux", "lsf", "pbs", "sge", "site", "slurm", "torque"]
+    assert [line[0] for line in lines] == [
+        "bad",
+        "batch",
+        "linux",
+        "lsf",
+        "pbs",
+        "sge",
+        "site",
+        "slurm",
+        "torque",
+    ]
     assert lines[0][1:3] == ["(invalid:", "incarnate"]
     assert lines[6][1:] == ["->", "linux", str(site)]
 
