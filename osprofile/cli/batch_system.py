@@ -122,8 +122,11 @@ def read_samples(
 def _read_sample(file: str) -> str:
     if file == "-":
         return sys.stdin.read()
-    with open(file, encoding="utf-8", errors="replace") as sample:
-        return sample.read()
+    try:
+        with open(file, encoding="utf-8", errors="replace") as sample:
+            return sample.read()
+    except OSError as error:
+        raise common.UsageError(f"the sample {file} cannot be read: {error.strerror}") from None
 
 
 def format_readings(samples: Mapping[str, Sequence[Reading]]) -> Iterator[str]:

@@ -41,27 +41,10 @@ _ID_PATTERN: Final = re.compile(r"(?:[A-Za-z0-9_.:@+*?{},()|\[\]^-]|\\[.\[\](){}
 _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
 _SEPARATORS: Final = "|;,:"
 _PATH: Final = '"$PWD/$1"'
-_RESERVED_WORDS: Final = frozenset(
-    [
-        "case",
-        "coproc",
-        "do",
-        "done",
-        "elif",
-        "else",
-        "esac",
-        "fi",
-        "for",
-        "function",
-        "if",
-        "in",
-        "select",
-        "then",
-        "time",
-        "until",
-        "while",
-    ]
-)
+_RESERVED_WORDS: Final = {
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
+    "then", "time", "until", "while",
+}  # fmt: skip
 
 
 @final
