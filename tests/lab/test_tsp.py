@@ -37,7 +37,10 @@ class Spooler(Target):
         return {words[0]: words[1] for words in lines}
 
 
-@pytest.fixture(params=["dash", "bash"])
+SHELLS = ["dash", "bash", "busybox", "ksh93", "mksh", "yash", "zsh"]
+
+
+@pytest.fixture(params=SHELLS[:2])
 def tsp(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Spooler]:
     if not shutil.which("tsp"):
         pytest.exit("there is no tsp: run tests/lab/ci.sh as root", returncode=4)
@@ -48,7 +51,7 @@ def tsp(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Spooler]:
     profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
     (programs / "sh").symlink_to(shutil.which(request.param) or request.param)
     environment = {"TS_SOCKET": str(home / "socket"), "TMPDIR": str(home / "tmp")}
-    target = Spooler(profile, request.param, home, tmp_path / "jobs", [programs], environment)
+    target = Spooler(profile, str(programs / "sh"), home, tmp_path / "jobs", [programs], environment)
     yield target
     for job, state in target.states().items():
         if state == "running":
@@ -76,6 +79,23 @@ def test_a_job_from_start_to_end(tsp: Spooler) -> None:
     assert job.read("stdout").splitlines()[1:] == [str(job.directory), f"{job.id} a 'b'"]
     assert job.read("stderr") == "err\n"
     assert tsp.statuses()[job.id] == status
+
+
+@pytest.mark.parametrize("tsp", SHELLS, indirect=True)
+def test_every_shell_reads_the_scripts(tsp: Spooler) -> None:
+    ended = tsp.start(**script("exit 7"))
+    assert ended.wait().exit == 7
+    running, waiting = tsp.start(**script("sleep 600")), tsp.start(**script(":"))
+    running.wait("RUNNING")
+    assert {job.id: tsp.statuses()[job.id].state for job in (ended, running, waiting)} == {
+        ended.id: "DONE", running.id: "RUNNING", waiting.id: "QUEUED",
+    }  # fmt: skip
+    assert tsp.find(waiting.directory) == waiting.id
+    assert "cannot hold jobs" in tsp.fails("HOLD", JOB_ID=running.id)
+    for job in (waiting, running):
+        assert tsp.ok("ABORT", JOB_ID=job.id) == ""
+        assert job.wait().state == "REMOVED"
+    assert "unknown job 99" in tsp.fails("GET_JOB_STATUS", JOB_ID="99")
 
 
 @pytest.mark.parametrize("code", [0, 1, 3, 99, 127, 128, 255])
