@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.lint import lint_file
 from osprofile.profile.repository import Repository
@@ -52,6 +53,15 @@ def test_a_batch_system_takes_few_lines(page: str, name: str, tmp_path: Path) ->
     assert 10 <= shell <= 20
     assert not re.search("ext:src", xml)
     assert lint_file(folder, Repository([folder.parent, PROFILES], use_standard_path=False)) == []
+
+
+@pytest.mark.parametrize("name", ["WALLTIME", "MEMORY"])
+def test_a_limit_that_nobody_enforces_is_refused(name: str, tmp_path: Path) -> None:
+    folder = make_page_profile("new-batch-system", "tsp", tmp_path)
+    profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
+    context = {"USER_NAME": "alice", "WORKING_DIRECTORY": "/var/tmp/alice/1"}
+    with pytest.raises(ValueRefusedError, match=name):
+        incarnate(profile, "START", fields={name: "60"}, context=context)
 
 
 FLUX = r"""#!/bin/sh
