@@ -101,6 +101,7 @@ Job Id:\t3
 Job Id:\t4
 \tJob_Owner = {user}@localhost
 \tjob_state = C
+\texec_host = vm/1
 
 Job Id:\t5
 \tJob_Owner = {user}@localhost
@@ -109,10 +110,19 @@ Job Id:\t5
 Job Id:\t6
 \tJob_Owner = {user}@localhost
 \tjob_state = C
+\texec_host = vm/1
 
 Job Id:\t7
 \tJob_Owner = {user}@localhost
 \tjob_state = U
+
+Job Id:\t8
+\tJob_Owner = {user}@localhost
+\tjob_state = C
+
+Job Id:\t9
+\tJob_Owner = {user}@localhost
+\tjob_state = C
 
 """
 
@@ -157,7 +167,7 @@ def test_torque_asks_for_the_users_own_live_jobs(torque: Target, commands: Comma
     commands.set("qstat", TORQUE.format(user=user()), unknown, 153)
     assert words(torque)["33.server.example"] == ("R", "RUNNING", None, None)
     assert commands.args("qselect") == [f"-u {user()} -s EHQRTW"]
-    assert commands.args("qstat") == ["-f 33.server.example 34.server.example 39.server.example"]
+    assert commands.args("qstat") == ["-f -t 33.server.example 34.server.example 39.server.example"]
     commands.set("qstat", "", unknown, 153)
     assert words(torque) == {}
     commands.set("qselect")
@@ -169,6 +179,7 @@ def test_torque_asks_for_the_users_own_live_jobs(torque: Target, commands: Comma
 
 def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
     commands.set("qstat", SLURM_QSTAT.format(user=user()))
+    commands.set("squeue", "8 DependencyNeverSatisfied\n9 Priority\n")
     leave(torque, "1", exit_status="7\n")
     leave(torque, "5", exit_status="137\n")
     leave(torque, "6", removed="removed\n", exit_status="143\n")
@@ -180,6 +191,8 @@ def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
         "5": ("unknown/exit", "UNKNOWN", None, None),
         "6": ("C/removed", "REMOVED", None, None),
         "7": ("unknown", "UNKNOWN", None, None),
+        "8": ("F/dependency", "REMOVED", None, None),
+        "9": ("F/deleted", "REMOVED", None, None),
     }
 
 
@@ -284,7 +297,7 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
     assert job.id == "12"
     assert commands.args("sbatch") == ["--parsable --ignore-pbs .gpe_job"]
     lines = job.read(".gpe_job").splitlines()
-    assert lines[: lines.index("gpe_id=${SLURM_JOB_ID:-} gpe_cputime=''")] == [
+    assert lines[: [line.startswith("gpe_id=${SLURM_JOB_ID:-} ") for line in lines].index(True)] == [
         "#!/bin/sh",
         "#SBATCH --output=/dev/null",
         "#SBATCH --job-name=gpe_job",
