@@ -99,7 +99,9 @@ case $GPE_ARRAY_INDEX in 1) exit 0 ;; 2) exit 255 ;; 3) kill -s KILL $$ ;; *) ex
     assert states(tasks(array)) == {"HELD"}
     linux.ok("RESUME", JOB_ID=array.id)
     jobs = {
-        f"{kind}:{array.id}{which}": linux.start(DEPENDENCY=f"{kind}:{array.id}{which}", START_TIME="2001-01-01T00:00")
+        f"{kind}:{array.id}{which}": linux.start(
+            DEPENDENCY=f"{kind}:{array.id}{which}", START_TIME="2001-01-01T00:00"
+        )
         for kind in ("afterok", "afternotok")
         for which in ("", "_1")
     }
@@ -130,12 +132,21 @@ def test_a_temporary_directory_and_a_container(linux: Target, tmp_path: Path) ->
     fields = script('printf "%s\\n" "$X"; [ -d "$TMPDIR" ] && exit 3')
     value = HOSTILE.replace("é", "")
     job = linux.start(
-        **fields, TMP_DIR=f"{tmp_path}/scr 'atch", CONTAINER="a 'b'", ENVIRONMENT=f"export X={quoted(value)}\n"
+        **fields,
+        TMP_DIR=f"{tmp_path}/scr 'atch",
+        CONTAINER="a 'b'",
+        ENVIRONMENT=f"export X={quoted(value)}\n",
     )
     assert ended(job.wait()) == ("DONE", 3, None), job.read("stderr")
     assert job.read("stdout") == f"{value}\n"
     exec_, bind, bound, pwd, where, image = job.read("words").splitlines()
-    assert (exec_, bind, pwd, where, image) == ("exec", "--bind", "--pwd", str(job.directory), f"{job.directory}/a 'b'")
+    assert (exec_, bind, pwd, where, image) == (
+        "exec",
+        "--bind",
+        "--pwd",
+        str(job.directory),
+        f"{job.directory}/a 'b'",
+    )
     assert bound.startswith(f"{job.directory},{job.directory},{tmp_path}/scr 'atch/")
     assert [*(tmp_path / "scr 'atch").iterdir()] == []
 
