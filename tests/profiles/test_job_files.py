@@ -41,7 +41,9 @@ HOST = os.uname().nodename
 def test_the_file_of_nodes_has_a_line_for_each_process(
     linux: Target, processes: dict[str, str], lines: int
 ) -> None:
-    job = linux.start(**script('cat "$GPE_NODE_FILE"; echo "$GPE_NODE_FILE"'), NODE_FILE="no'des", **processes)
+    job = linux.start(
+        **script('cat "$GPE_NODE_FILE"; echo "$GPE_NODE_FILE"'), NODE_FILE="no'des", **processes
+    )
     assert job.wait().exit == 0
     assert job.read("stdout") == f"{HOST}\n" * lines + f"{job.directory}/no'des\n"
     assert job.read("no'des") == f"{HOST}\n" * lines
@@ -145,12 +147,14 @@ def test_hostile_values(linux: Target, tmp_path: Path) -> None:
         root.mkdir(parents=True)
         fields = {"NODE_FILE": value, "TMP_DIR": str(root)}
         if REFUSED.search(value):
-            for name in fields:
+            for name, text in fields.items():
                 with pytest.raises(IncarnationError, match=name):
-                    linux.script("START", **{name: fields[name]})
+                    linux.script("START", **{name: text})
             continue
         job = linux.start(
-            EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'printf "%s|%s" "$GPE_NODE_FILE" "${TMPDIR%/*}"'), **fields
+            EXECUTABLE="/bin/sh",
+            ARGUMENTS=quoted("-c", 'printf "%s|%s" "$GPE_NODE_FILE" "${TMPDIR%/*}"'),
+            **fields,
         )
         assert job.wait().exit == 0, (value, job.read(".gpe_job.out"))
         assert (job.directory / "stdout").read_bytes() == f"{job.directory}/{value}|{root}".encode()
