@@ -123,26 +123,18 @@ def test_every_line_of_extra_directives_is_a_directive(
     assert [p and p.line - (1 if in_file else first) + 1 for p in places] == wrong
 
 
-@pytest.mark.parametrize(
-    ("body", "codes"),
-    [
-        ("#!/bin/sh\n<SH_X>\n#SBATCH -A x\ngpe_id=1\n", ["OSP628"]),
-        ("#!/bin/sh\n#SBATCH -A x\ngpe_id=1\n<SH_X>\n", []),
-        ("#!/bin/sh\n<OPTIONS/(?s)^(.+)\\z/#SBATCH $1>\n\n# none\n<SH_X>\ngpe_id=1\n", ["OSP628"]),
-    ],
-)
-def test_a_fixed_value_behind_the_first_command_is_shell_code(
-    tmp_path: Path, body: str, codes: list[str]
+@pytest.mark.parametrize(("lines", "codes"), [("<X>\ngpe_id=1", ["OSP628"]), ("gpe_id=1\n<X>", [])])
+def test_a_piece_of_shell_code_behind_the_first_command_is_no_directive(
+    tmp_path: Path, lines: str, codes: list[str]
 ) -> None:
-    field = '<idb:Field name="SH_X" isSettable="false"><idb:Value>: "$gpe_id"</idb:Value></idb:Field>'
-    path = tmp_path / "mysite.xml"
     prefix = (
         '<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>#SBATCH</idb:Value></idb:Field>'
     )
-    template = format_template(body, prefix, name="JOB_DIRECTIVES")
-    path.write_text(format_profile(format_global_fields(field) + template, 'name="mysite" extends="slurm"'))
-    problems = [problem.code for problem in lint_file(path, Repository())]
-    assert [code for code in problems if code == "OSP628"] == codes
+    piece = '<idb:Field name="X" isSettable="false"><idb:Value>x=1</idb:Value></idb:Field>'
+    body = f"#!/bin/sh\n#SBATCH -A x\n{lines}\n"
+    directives = format_template(body, prefix + piece, name="JOB_DIRECTIVES")
+    found = lint_fields(tmp_path, more=directives, parent="slurm")
+    assert [code for code in found if code == "OSP628"] == codes
 
 
 @pytest.mark.parametrize("name", ["QUEUE", "EXECUTABLE"])

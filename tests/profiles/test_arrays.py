@@ -48,7 +48,6 @@ def states(found: dict[int, Status], indices: Iterable[int] | None = None) -> se
     return {status.state for index, status in found.items() if indices is None or index in indices}
 
 
-
 ENDS: list[tuple[str, tuple[str, int | None, int | None]]] = [
     ("exit 0", ("DONE", 0, None)),
     ("exit 3", ("DONE", 3, None)),

@@ -69,7 +69,11 @@ def read_log(programs: Path) -> list[list[object]]:
 @pytest.mark.parametrize("image", [*IMAGES, "/images/x.sif", "docker://debian:12", "library://a/b:c"])
 def test_words_of_the_command(linux: Target, programs: Path, image: str) -> None:
     install(programs, "apptainer", "singularity")
-    job_fields = {"EXECUTABLE": "sh", "ARGUMENTS": quoted("-c", TEXT, "sh", HOSTILE, "", "-x"), "CONTAINER": image}
+    job_fields = {
+        "EXECUTABLE": "sh",
+        "ARGUMENTS": quoted("-c", TEXT, "sh", HOSTILE, "", "-x"),
+        "CONTAINER": image,
+    }
     if image.startswith("-"):
         with pytest.raises(IncarnationError, match="CONTAINER"):
             linux.script("START", **job_fields)
@@ -157,7 +161,12 @@ def test_each_process_has_its_container(linux: Target, programs: Path, applicati
 
 @pytest.mark.parametrize(
     ("text", "exit_code", "number"),
-    [("exit 7", 7, None), ("exit 255", 255, None), ("kill -s KILL $$", None, 9), ("kill -s TERM $$", None, 15)],
+    [
+        ("exit 7", 7, None),
+        ("exit 255", 255, None),
+        ("kill -s KILL $$", None, 9),
+        ("kill -s TERM $$", None, 15),
+    ],
 )
 def test_the_end_of_the_program(
     linux: Target, programs: Path, text: str, exit_code: int | None, number: int | None

@@ -41,7 +41,9 @@ HOST = os.uname().nodename
 def test_the_file_of_nodes_has_a_line_for_each_process(
     linux: Target, processes: dict[str, str], lines: int
 ) -> None:
-    job = linux.start(**script('cat "$GPE_NODE_FILE"; echo "$GPE_NODE_FILE"'), NODE_FILE="no'des", **processes)
+    job = linux.start(
+        **script('cat "$GPE_NODE_FILE"; echo "$GPE_NODE_FILE"'), NODE_FILE="no'des", **processes
+    )
     assert job.wait().exit == 0
     assert job.read("stdout") == f"{HOST}\n" * lines + f"{job.directory}/no'des\n"
     assert job.read("no'des") == f"{HOST}\n" * lines
@@ -150,7 +152,9 @@ def test_hostile_values(linux: Target, tmp_path: Path) -> None:
                     linux.script("START", **{name: fields[name]})
             continue
         job = linux.start(
-            EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'printf "%s|%s" "$GPE_NODE_FILE" "${TMPDIR%/*}"'), **fields
+            EXECUTABLE="/bin/sh",
+            ARGUMENTS=quoted("-c", 'printf "%s|%s" "$GPE_NODE_FILE" "${TMPDIR%/*}"'),
+            **fields,
         )
         assert job.wait().exit == 0, (value, job.read(".gpe_job.out"))
         assert (job.directory / "stdout").read_bytes() == f"{job.directory}/{value}|{root}".encode()

@@ -79,7 +79,9 @@ def test_all_conditions_must_hold(linux: Target) -> None:
     good = linux.start(**script("exit 0"))
     bad = linux.start(**script("exit 1"))
     late = linux.start(**script(FIRST + "exit 0"))
-    job = linux.start(DEPENDENCY=f"afterok:{good.id}:{late.id},afternotok:{bad.id},afterany:{bad.id}:{good.id}")
+    job = linux.start(
+        DEPENDENCY=f"afterok:{good.id}:{late.id},afternotok:{bad.id},afterany:{bad.id}:{good.id}"
+    )
     assert job.wait("QUEUED").state == "QUEUED"
     never = linux.start(DEPENDENCY=f"afterany:{late.id},afterok:{bad.id}")
     is_removed(never)  # at once: what is still to come cannot change it
