@@ -257,6 +257,27 @@ def test_arrays_and_dependencies(sge: Lab) -> None:
     assert all(status.line.endswith(" removed reason=DEPENDENCY") for status in tasks(failed).values())
 
 
+def test_a_task_that_was_deleted_behind_our_back_did_not_end_well(sge: Lab) -> None:
+    array = sge.start(ARRAY="1-3%1", **script(f"{GO}exit 0"))
+    failed = sge.start(DEPENDENCY=f"afterok:{array.id}", **script("exit 0"))
+    met = sge.start(DEPENDENCY=f"afternotok:{array.id}", **script("exit 0"))
+    reach(array, "RUNNING QUEUED QUEUED")
+    commands(f"qdel {array.id}.2\n")
+    go(array)
+    assert failed.wait("REMOVED").line.endswith(" reason=DEPENDENCY")
+    assert "exit=0" in met.wait("DONE").line
+    assert [*tasks(array)] == [1, 3]
+
+
+def test_a_waiting_job_that_the_user_holds_too(sge: Lab) -> None:
+    first = sge.start(**script(GO))
+    job = sge.start(DEPENDENCY=f"afterok:{first.id}", **script("exit 0"))
+    assert sge.ok("HOLD", JOB_ID=job.id) == ""
+    assert "another job holds it" in sge.fails("RESUME", JOB_ID=job.id)
+    go(first)
+    assert "exit=0" in job.wait("DONE").line
+
+
 def test_a_job_that_nobody_knows_is_refused_before_the_submission(sge: Lab) -> None:
     array = sge.start(ARRAY="2-5:2", **WAITS)
     before = commands("qstat")

@@ -219,6 +219,12 @@ def test_the_id_of_an_array_has_no_tasks(sge: Target, commands: Commands) -> Non
     assert commands.args("qsub")[0].endswith(" -tc 3 .gpe_job")
 
 
+def test_every_task_has_a_directory_before_it_begins(sge: Target, commands: Commands) -> None:
+    commands.set("qsub", "7.2-10:4\n")
+    job = sge.start(ARRAY="2-10:4%3")
+    assert {path.name for path in (job.directory / ".gpe_tasks").iterdir()} == {"2", "6", "10"}
+
+
 def run_task(job: Job, index: int) -> None:
     subprocess.run(
         ["sh", ".gpe_job"],
@@ -252,7 +258,6 @@ def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
         record(task="9", id="77"),
     ]
     commands.set("qacct", "".join(accounts))
-    (job.directory / ".gpe_tasks/10").mkdir()
     (job.directory / ".gpe_tasks/10/.gpe_removed").write_text("removed\n")
     told = (line.partition(" ") for line in sge.ok("GET_JOB_STATUS", JOB_ID="7").splitlines())
     lines = {name: words for name, _, words in told}
