@@ -58,9 +58,12 @@ def _check_differences(view: ProfileView, group: list[Template]) -> Iterator[Pro
 def _list_fields(view: ProfileView, template: Template) -> Iterator[Field]:
     """Yield the fields that a template declares, and the global fields that it uses."""
     yield from template.fields.values()
-    for field in _list_used_fields(view, template):
-        if field.name not in template.fields:
-            yield field
+    used_names = [field.name for field in _list_used_fields(view, template)]
+    for name in dict.fromkeys(
+        n for u in used_names for n in (u, *view.profile.list_linked_names(template, u))
+    ):
+        if name in view.profile.global_fields and name not in template.fields:
+            yield view.profile.global_fields[name]
 
 
 def _list_used_fields(view: ProfileView, template: Template) -> list[Field]:

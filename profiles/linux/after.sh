@@ -1,9 +1,11 @@
-for gpe_i in $(printf '%s\n' "$gpe_dependency" | tr ',:' '\n\n'); do
-  case $gpe_i in afterok | afternotok | afterany) continue ;; esac
-  gpe_job_dir "$gpe_i" && [ -d "$gpe_dir" ] || { printf 'START: DEPENDENCY names %s, which is no job of this profile\n' "$gpe_i" >&2; exit 1; }
-done
+if [ -z "${gpe_task:-}" ]; then
+  for gpe_i in $(printf '%s\n' "$gpe_dependency" | tr ',:' '\n\n'); do
+    case $gpe_i in afterok | afternotok | afterany) continue ;; esac
+    gpe_job_dir "$gpe_i" && [ -d "$gpe_dir" ] || { printf 'START: DEPENDENCY names %s, which is no job of this profile\n' "$gpe_i" >&2; exit 1; }
+  done
+  printf '%s waits for %s\n' "$gpe_id" "$gpe_dependency" > .gpe_waiting || exit 1
+fi
 gpe_after() { # waits until the other jobs have ended
-  printf 'waits for %s\n' "$gpe_dependency" > .gpe_waiting
   while gpe_check_dependency "$gpe_dependency"; gpe_rc=$?; [ "$gpe_rc" -eq 2 ]; do
     [ ! -e .gpe_removed ] || exit 0
     sleep 1
@@ -11,6 +13,7 @@ gpe_after() { # waits until the other jobs have ended
   [ "$gpe_rc" -eq 0 ] || { printf 'DEPENDENCY\n' > .gpe_removed; exit 0; }
   rm -f .gpe_waiting && touch .gpe_host
 }
+gpe_lives=gpe_lives
 gpe_lives() { # ID DIRECTORY: can the job, or the task with this directory, leave a record later?
   gpe_i=$1
   case $2 in

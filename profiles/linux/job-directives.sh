@@ -9,28 +9,25 @@ gpe_boot=00000000
 { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
 gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>' gpe_memory='<MEMORY/'/'\\''>' gpe_nodes='<NODES/'/'\\''>' gpe_array='<ARRAY/'/'\\''>' gpe_dependency='<DEPENDENCY/'/'\\''>' gpe_start_time='<START_TIME/'/'\\''>'
 gpe_jobs="${HOME:-}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+<SH_ARRAY_TASK>
 <SH_AFTER>
 <SH_UNTIL>
-<SH_ARRAY_TASK>
 # to START, which may have been killed
 trap '' PIPE
 printf '%s\n' "$gpe_id" 2> /dev/null
 trap - PIPE
 gpe_begin=gpe_begin gpe_end=gpe_end
 gpe_enlist() {
-  read -r gpe_host < /proc/sys/kernel/hostname
-  printf '%s\n' "$gpe_host" > .gpe_host
+  read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe_host
   # GET_JOB_STATUS looks at the jobs that live, not at all that ever were
   { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
-  [ -z "$gpe_dependency" ] || gpe_after
-  [ -z "$gpe_start_time" ] || gpe_until
+  [ -z "$gpe_dependency" ] || gpe_after; [ -z "$gpe_start_time" ] || gpe_until
 }
 gpe_begin() {
   "${gpe_enlist:-gpe_enlist}"
   [ -n "$GPE_WALLTIME" ] || return 0
   gpe_watch_walltime < /dev/null > /dev/null 2>&1 &
-  gpe_watch=$!
-  printf '%s\n' "$gpe_watch" > .gpe_watch
+  gpe_watch=$! && printf '%s\n' "$gpe_watch" > .gpe_watch
 }
 gpe_watch_walltime() {
   trap '' HUP INT QUIT USR1 USR2

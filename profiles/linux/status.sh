@@ -2,13 +2,16 @@ gpe_host=unknown
 { read -r gpe_host < /proc/sys/kernel/hostname; } 2> /dev/null
 gpe_status() { # ID: of a job or a task. The exit status is looked for again when the processes are gone: the job may have ended in between
   gpe_job_dir "$1" || :
-  gpe_home=${gpe_dir%/.gpe_tasks/*} gpe_sid=$1 gpe_word=running gpe_why=''
+  gpe_home=${gpe_dir%/.gpe_tasks/*} gpe_sid=$1 gpe_word=running
   if [ "$gpe_home" != "$gpe_dir" ]; then # a task, in a session of its own
     gpe_sid=''
     [ ! -e "$gpe_dir/.gpe_session" ] || read -r gpe_sid < "$gpe_dir/.gpe_session"
     [ -n "$gpe_sid" ] || gpe_sid=${1%_*} gpe_word=waiting
   fi
-  if [ -e "$gpe_home/.gpe_waiting" ] && read -r gpe_why < "$gpe_home/.gpe_waiting"; then gpe_word=waiting gpe_why=" reason=$gpe_why"; fi
+  if [ -e "$gpe_home/.gpe_waiting" ] && read -r gpe_i gpe_why < "$gpe_home/.gpe_waiting" && [ "$gpe_i" = "${1%_*}" ]; then
+    gpe_word=waiting gpe_why=" reason=$gpe_why"
+  else gpe_why=''
+  fi
   if [ ! -e "$gpe_dir/.gpe_exit_status" ] && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
     [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_held" ] || gpe_word=held
     case $gpe_state in T | t) gpe_word=stopped ;; esac

@@ -173,7 +173,7 @@ def test_a_directive_among_the_commands_of_a_site(tmp_path: Path) -> None:
 
 
 def test_a_field_that_nothing_uses_may_become_a_directive(tmp_path: Path) -> None:
-    [problem] = find_problems(tmp_path, format_field("GPUS", EMPTY))
+    [problem] = find_problems(tmp_path, format_field("FEATURES", EMPTY))
     assert problem.code == "OSP302"
     assert "or give it ext:directive" in problem.hint
 

@@ -1,0 +1,294 @@
+"""Arrays on a machine without a batch system: real tasks, and what is told of each of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.profiles.conftest import ENDED
+from tests.profiles.test_linux import gone, processes, script, session_of, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from tests.profiles.conftest import Job, Status, Target
+
+
+@pytest.fixture
+def linux(target_of: Callable[[str], Target]) -> Target:
+    return target_of("linux")
+
+
+def tasks(job: Job) -> dict[int, Status]:
+    """Give the state of each task, by its index."""
+    found = job.target.statuses("", JOB_ID=job.id)
+    assert all(name.rpartition("_")[0] == job.id for name in found)
+    return {int(name.rpartition("_")[2]): status for name, status in found.items()}
+
+
+def wait_for(job: Job, reached: Callable[[dict[int, Status]], bool]) -> dict[int, Status]:
+    for _ in range(600):
+        found = tasks(job)
+        if reached(found):
+            return found
+        time.sleep(0.1)
+    raise AssertionError(found)
+
+
+def all_ended(found: dict[int, Status]) -> bool:
+    return all(status.state in ENDED for status in found.values())
+
+
+def states(found: dict[int, Status], indices: Iterable[int] | None = None) -> set[str]:
+    return {status.state for index, status in found.items() if indices is None or index in indices}
+
+
+ENDS: list[tuple[str, tuple[str, int | None, int | None]]] = [
+    ("exit 0", ("DONE", 0, None)),
+    ("exit 3", ("DONE", 3, None)),
+    ("exit 255", ("DONE", 255, None)),  # where xargs would begin no further command
+    ("kill -s KILL $$", ("FAILED", None, signal.SIGKILL)),
+    ("kill -s TERM $$", ("FAILED", None, signal.SIGTERM)),
+    ("kill -s KILL 0", ("LOST", None, None)),  # with the job's own shell
+    ("exec sleep 600", ("FAILED/LIMIT", None, None)),
+    ("exit 4", ("REMOVED", None, None)),  # before it begins
+    ("exec /nonexistent/program", ("DONE", 127, None)),
+]
+REMOVED = 7
+MIXED = (
+    'touch "began.$GPE_ARRAY_INDEX"; case $((GPE_ARRAY_INDEX % 9)) in '
+    + "".join(f"{number}) {text} ;; " for number, (text, _) in enumerate(ENDS))
+    + "esac"
+)
+
+
+def in_seconds(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() + seconds))
+
+
+def test_each_of_many_tasks_is_told_as_it_ended(linux: Target) -> None:
+    """225 tasks, 25 for each way to end."""
+    indices = range(3, 228)
+    job = linux.start(**script(MIXED), ARRAY="3-227%12", WALLTIME="3", START_TIME=in_seconds(3))
+    assert states(tasks(job)) == {"QUEUED"}
+    removed = [index for index in indices if index % 9 == REMOVED]
+    aborts = [linux.script("ABORT", JOB_ID=f"{job.id}_{index}") for index in removed]
+    done = linux.sh("\n".join(f"({text}\n) || exit" for text in aborts))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    found = wait_for(job, all_ended)
+    assert sorted(found) == list(indices)
+    wrong = {
+        index: status
+        for index, status in found.items()
+        if (status.state, status.exit, status.signal) != ENDS[index % 9][1]
+    }
+    assert wrong == {}
+    began = {int(path.name.rpartition(".")[2]) for path in job.directory.glob("began.*")}
+    assert began == set(indices) - set(removed)
+    assert gone(job)
+
+
+def test_indices_variables_and_files_of_tasks(linux: Target) -> None:
+    text = 'echo "$GPE_ARRAY_ID $GPE_JOB_ID $GPE_ARRAY_INDEX"; pwd; cat; echo problem >&2'
+    directory = linux.directory()
+    directory.mkdir(parents=True)
+    (directory / "in").write_text("input\n")
+    job = linux.start(directory, **script(text), ARRAY="0-9:3,020,3", STDIN="in", STDERR="err or")
+    found = wait_for(job, all_ended)
+    assert set(found) == {0, 3, 6, 9, 20}
+    assert {status.exit for status in found.values()} == {0}
+    for index in found:
+        lines = f"{job.id} {job.id}_{index} {index}\n{job.directory}\ninput\n"
+        assert job.read(f"stdout.{index}") == lines
+        assert job.read(f"err or.{index}") == "problem\n"
+    assert linux.ok("GET_JOB_STATUS", JOB_ID=f"{job.id}_20") == f"{job.id}_20 exited exit=0\n"
+    assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}_21")
+    left = {path.name for path in job.directory.iterdir() if path.name.startswith(".gpe_job_id")}
+    assert left == {".gpe_job_id"}
+
+
+def test_both_streams_of_a_task_in_one_file_and_devices(linux: Target) -> None:
+    job = linux.start(**script("echo out; echo err >&2"), ARRAY="1", STDOUT="both", STDERR="both")
+    wait_for(job, all_ended)
+    assert job.read("both.1") == "out\nerr\n"
+    job = linux.start(**script("echo out; echo err >&2"), ARRAY="1", STDOUT="/dev/null")
+    assert wait_for(job, all_ended)[1].exit == 0
+    assert job.read("stderr.1") == "err\n"
+    assert not (job.directory / "stdout.1").exists()
+
+
+@pytest.mark.parametrize("array", ["5-3", "0-9999999"])
+def test_no_tasks_or_too_many_are_refused(linux: Target, array: str) -> None:
+    directory = linux.directory()
+    done = linux.run("START", directory=directory, ARRAY=array)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"ARRAY {array} has no task" in done.stderr
+    assert linux.find(directory) == ""
+
+
+def test_at_most_so_many_tasks_run_at_a_time(linux: Target) -> None:
+    text = 'touch "on.$GPE_ARRAY_INDEX"; ls on.* | wc -l; sleep 0.2; rm "on.$GPE_ARRAY_INDEX"'
+    job = linux.start(**script(text), ARRAY="1-12%3")
+    wait_for(job, all_ended)
+    counts = [int(job.read(f"stdout.{index}")) for index in range(1, 13)]
+    assert max(counts) == 3
+
+
+def test_a_repeated_start_gives_the_array(linux: Target) -> None:
+    fields = {**script('echo x >> "runs.$GPE_ARRAY_INDEX"; sleep 1'), "ARRAY": "1-4%4"}
+    job = linux.start(**fields)
+    assert linux.start(job.directory, **fields).id == job.id
+    assert linux.find(job.directory) == job.id
+    wait_for(job, all_ended)
+    assert linux.start(job.directory, **fields).id == job.id
+    assert {job.read(f"runs.{index}") for index in range(1, 5)} == {"x\n"}
+    assert linux.statuses() == linux.statuses("", JOB_ID=job.id)  # once more, and then it is forgotten
+    until_not(linux.home / ".gpe/jobs/linux/live" / job.id)
+    assert linux.statuses() == {}
+
+
+def until_not(path: Path) -> None:
+    for _ in range(100):
+        if not path.is_symlink():
+            return
+        path.parent.stat()
+        time.sleep(0.05)
+    raise AssertionError(path)
+
+
+def test_all_shows_the_tasks_of_arrays_beside_other_jobs(linux: Target) -> None:
+    single = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600")
+    array = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600", ARRAY="1-3%2")
+    until(array.directory / ".gpe_tasks/2/.gpe_session")
+    until(linux.home / ".gpe/jobs/linux/live" / array.id)
+    until(linux.home / ".gpe/jobs/linux/live" / single.id)
+    found = {name: status.state for name, status in linux.statuses().items()}
+    names = [single.id, *(f"{array.id}_{index}" for index in (1, 2, 3))]
+    assert found == dict(zip(names, ["RUNNING", "RUNNING", "RUNNING", "QUEUED"], strict=True))
+    linux.ok("ABORT", JOB_ID=array.id)
+    assert states(tasks(array)) == {"REMOVED"}
+    assert gone(array)
+
+
+def test_hold_and_resume_of_all_and_of_one(linux: Target) -> None:
+    job = linux.start(**script("echo begun; sleep 600"), ARRAY="1-3%2")
+    wait_for(job, lambda found: states(found, [1, 2]) == {"RUNNING"})
+    linux.ok("HOLD", JOB_ID=job.id)
+    assert states(tasks(job)) == {"HELD"}
+    linux.ok("RESUME", JOB_ID=job.id)
+    assert {index: status.state for index, status in tasks(job).items()} == {
+        1: "RUNNING", 2: "RUNNING", 3: "QUEUED",
+    }  # fmt: skip
+    linux.ok("HOLD", JOB_ID=f"{job.id}_1")
+    assert {index: status.state for index, status in tasks(job).items()} == {
+        1: "HELD", 2: "RUNNING", 3: "QUEUED",
+    }  # fmt: skip
+    linux.ok("RESUME", JOB_ID=f"{job.id}_1")
+    assert states(tasks(job), [1, 2]) == {"RUNNING"}
+    linux.ok("ABORT", JOB_ID=job.id)
+
+
+def test_a_task_that_is_held_before_it_begins_lets_others_pass(linux: Target) -> None:
+    job = linux.start(**script('until [ -e "go.$GPE_ARRAY_INDEX" ]; do sleep 0.05; done'), ARRAY="1-3%1")
+    wait_for(job, lambda found: states(found, [1]) == {"RUNNING"})
+    linux.ok("HOLD", JOB_ID=f"{job.id}_2")
+    assert {index: status.state for index, status in tasks(job).items()} == {
+        1: "RUNNING", 2: "HELD", 3: "QUEUED",
+    }  # fmt: skip
+    (job.directory / "go.1").touch()
+    wait_for(job, lambda found: states(found, [3]) == {"RUNNING"})
+    assert states(tasks(job), [2]) == {"HELD"}
+    (job.directory / "go.3").touch()
+    wait_for(job, lambda found: states(found, [3]) == {"DONE"})
+    assert states(tasks(job), [2]) == {"HELD"}
+    (job.directory / "go.2").touch()
+    linux.ok("RESUME", JOB_ID=f"{job.id}_2")
+    assert states(wait_for(job, all_ended)) == {"DONE"}
+
+
+def test_abort_of_one_task_leaves_the_others(linux: Target) -> None:
+    job = linux.start(**script('touch "began.$GPE_ARRAY_INDEX"; sleep 600'), ARRAY="1-4%2")
+    wait_for(job, lambda found: states(found, [1, 2]) == {"RUNNING"})
+    linux.ok("ABORT", JOB_ID=f"{job.id}_3")
+    linux.ok("ABORT", JOB_ID=f"{job.id}_1")
+    found = wait_for(job, lambda found: states(found, [4]) == {"RUNNING"})
+    assert {index: status.state for index, status in found.items()} == {
+        1: "REMOVED", 2: "RUNNING", 3: "REMOVED", 4: "RUNNING",
+    }  # fmt: skip
+    assert "has already ended" in linux.fails("ABORT", JOB_ID=f"{job.id}_1")
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert states(tasks(job)) == {"REMOVED"}
+    assert not (job.directory / "began.3").exists()
+    assert "it has ended" in linux.fails("ABORT", JOB_ID=job.id)
+
+
+def test_abort_of_all_keeps_the_ends_of_those_that_have_ended(linux: Target) -> None:
+    job = linux.start(**script('[ "$GPE_ARRAY_INDEX" = 1 ] && exit 7; sleep 600'), ARRAY="1-3%1")
+    wait_for(job, lambda found: states(found, [2]) == {"RUNNING"})
+    linux.ok("ABORT", JOB_ID=job.id)
+    found = tasks(job)
+    assert (found[1].state, found[1].exit) == ("DONE", 7)
+    assert states(found, [2, 3]) == {"REMOVED"}
+    assert gone(job)
+
+
+def test_signal_reaches_the_programs_of_all_or_of_one(linux: Target) -> None:
+    text = "trap 'echo USR1; exit 5' USR1; touch \"up.$GPE_ARRAY_INDEX\"; while :; do sleep 0.05; done"
+    job = linux.start(**script(text), ARRAY="1-4%3", WALLTIME="600")
+    for index in (1, 2, 3):
+        until(job.directory / f"up.{index}")
+    assert "has not begun" in linux.fails("SIGNAL", JOB_ID=f"{job.id}_4", SIGNAL=str(int(signal.SIGUSR1)))
+    linux.ok("SIGNAL", JOB_ID=f"{job.id}_2", SIGNAL=str(int(signal.SIGUSR1)))
+    until(job.directory / "up.4")
+    found = tasks(job)
+    assert (found[2].state, found[2].exit) == ("DONE", 5)
+    assert states(found, [1, 3, 4]) == {"RUNNING"}
+    linux.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(signal.SIGUSR1)))
+    found = wait_for(job, all_ended)
+    assert {(status.state, status.exit) for status in found.values()} == {("DONE", 5)}
+
+
+def test_without_its_leader_tasks_that_run_end_and_others_are_lost(linux: Target) -> None:
+    job = linux.start(**script("until [ -e go ]; do sleep 0.05; done; exit 6"), ARRAY="1-3%2")
+    wait_for(job, lambda found: states(found, [1, 2]) == {"RUNNING"})
+    for pid in processes(session_of(job)):
+        os.kill(pid, signal.SIGKILL)
+    assert {index: status.state for index, status in tasks(job).items()} == {
+        1: "RUNNING", 2: "RUNNING", 3: "LOST",
+    }  # fmt: skip
+    (job.directory / "go").touch()
+    found = wait_for(job, all_ended)
+    assert {(status.state, status.exit) for index, status in found.items() if index < 3} == {("DONE", 6)}
+    assert found[3].state == "LOST"
+
+
+def test_a_killed_xargs_loses_no_task(linux: Target) -> None:
+    job = linux.start(**script("until [ -e go ]; do sleep 0.05; done"), ARRAY="1-5%2")
+    wait_for(job, lambda found: states(found, [1, 2]) == {"RUNNING"})
+    (xargs,) = [pid for pid in processes(session_of(job)) if name_of(pid) == "xargs"]
+    os.kill(xargs, signal.SIGKILL)
+    (job.directory / "go").touch()
+    assert {(s.state, s.exit) for s in wait_for(job, all_ended).values()} == {("DONE", 0)}
+
+
+def name_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def test_the_wall_time_is_that_of_a_task(linux: Target) -> None:
+    job = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="1", ARRAY="1-4%1", WALLTIME="3")
+    assert states(wait_for(job, all_ended)) == {"DONE"}
+
+
+def test_delete_removes_an_array(linux: Target) -> None:
+    job = linux.start(ARRAY="1-3")
+    wait_for(job, all_ended)
+    assert gone(job)
+    linux.ok("DELETE", PATH=str(job.directory))
+    assert not job.directory.exists()
+    assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=job.id)

@@ -1,0 +1,246 @@
+"""Jobs of a machine without a batch system that wait: for other jobs, or for a time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import IncarnationError
+from tests.profiles.test_arrays import all_ended, in_seconds, states, tasks, wait_for
+from tests.profiles.test_linux import gone, processes, script, session_of, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.profiles.conftest import Job, Target
+
+
+@pytest.fixture
+def linux(target_of: Callable[[str], Target]) -> Target:
+    return target_of("linux")
+
+
+def waits_for(job: Job, text: str) -> None:
+    status = job.status()
+    assert (status.state, status.word, status.reason) == ("QUEUED", "waiting", text)
+
+
+def is_removed(job: Job) -> None:
+    status = job.wait()
+    assert (status.state, status.reason) == ("REMOVED", "DEPENDENCY")
+    assert not (job.directory / "stdout").exists()
+    assert job.target.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} removed reason=DEPENDENCY\n"
+
+
+FIRST = "until [ -e go ]; do sleep 0.05; done; "
+ENDS = {
+    "0": ("exit 0", {"afterok", "afterany"}),
+    "3": ("exit 3", {"afternotok", "afterany"}),
+    "signal": ("kill -s KILL $$", {"afternotok", "afterany"}),
+    "limit": ("exec sleep 600", {"afternotok", "afterany"}),
+    "lost": ("kill -s KILL 0", {"afternotok", "afterany"}),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_each_condition_and_each_end(linux: Target, end: str) -> None:
+    text, holds = ENDS[end]
+    fields = {"WALLTIME": "2"} if end == "limit" else {}
+    first = linux.start(**script(FIRST + text), **fields)
+    jobs = {
+        kind: linux.start(DEPENDENCY=f"{kind}:{first.id}") for kind in ("afterok", "afternotok", "afterany")
+    }
+    for kind, job in jobs.items():
+        waits_for(job, f"waits for {kind}:{first.id}")
+    (first.directory / "go").touch()
+    for kind, job in jobs.items():
+        if kind in holds:
+            status = job.wait()
+            assert (status.state, status.exit) == ("DONE", 0)
+            assert job.read("stdout")
+        else:
+            is_removed(job)
+
+
+def test_a_removed_job_is_another_end(linux: Target) -> None:
+    first = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600")
+    never = linux.start(DEPENDENCY=f"afterok:{first.id}")
+    after = linux.start(DEPENDENCY=f"afternotok:{first.id}")
+    linux.ok("ABORT", JOB_ID=first.id)
+    is_removed(never)
+    assert after.wait().exit == 0
+
+
+def test_all_conditions_must_hold(linux: Target) -> None:
+    good = linux.start(**script("exit 0"))
+    bad = linux.start(**script("exit 1"))
+    late = linux.start(**script(FIRST + "exit 0"))
+    job = linux.start(
+        DEPENDENCY=f"afterok:{good.id}:{late.id},afternotok:{bad.id},afterany:{bad.id}:{good.id}"
+    )
+    assert job.wait("QUEUED").state == "QUEUED"
+    never = linux.start(DEPENDENCY=f"afterany:{late.id},afterok:{bad.id}")
+    is_removed(never)  # at once: what is still to come cannot change it
+    (late.directory / "go").touch()
+    assert job.wait().exit == 0
+
+
+def test_chains_of_jobs_that_can_never_run(linux: Target) -> None:
+    first = linux.start(**script(FIRST + "exit 1"))
+    second = linux.start(DEPENDENCY=f"afterok:{first.id}")
+    third = linux.start(DEPENDENCY=f"afterok:{second.id}")
+    last = linux.start(DEPENDENCY=f"afternotok:{second.id}")
+    (first.directory / "go").touch()
+    is_removed(second)
+    is_removed(third)
+    assert last.wait().exit == 0
+
+
+def test_arrays_and_tasks(linux: Target) -> None:
+    array = linux.start(**script(FIRST + 'exit "$GPE_ARRAY_INDEX"'), ARRAY="0-2%3")
+    jobs = {
+        (kind, which): linux.start(DEPENDENCY=f"{kind}:{array.id}{which}")
+        for kind in ("afterok", "afternotok", "afterany")
+        for which in ("", "_0", "_2")
+    }
+    for job in jobs.values():
+        assert job.status().state == "QUEUED"
+    (array.directory / "go").touch()
+    wait_for(array, all_ended)
+    for (kind, which), job in jobs.items():
+        if kind == "afterany" or (kind == "afterok") == (which == "_0"):
+            assert job.wait().exit == 0, (kind, which)
+        else:
+            is_removed(job)
+
+
+def test_an_array_waits_and_is_removed_as_a_whole(linux: Target) -> None:
+    first = linux.start(**script(FIRST + "exit 0"))
+    good = linux.start(ARRAY="1-3", DEPENDENCY=f"afterok:{first.id}")
+    bad = linux.start(ARRAY="1-3", DEPENDENCY=f"afternotok:{first.id}")
+    for array in (good, bad):
+        assert {(s.state, s.word) for s in tasks(array).values()} == {("QUEUED", "waiting")}
+    after_bad = linux.start(DEPENDENCY=f"afternotok:{bad.id}")
+    (first.directory / "go").touch()
+    assert {(s.state, s.exit) for s in wait_for(good, all_ended).values()} == {("DONE", 0)}
+    assert {(s.state, s.reason) for s in wait_for(bad, all_ended).values()} == {("REMOVED", "DEPENDENCY")}
+    assert not list(bad.directory.glob("stdout*"))
+    assert after_bad.wait().exit == 0
+
+
+@pytest.mark.parametrize("unknown", ["1-2-00000000", "{}_7", "{}_0", "none"])
+def test_an_unknown_job_is_refused_before_anything_is_submitted(linux: Target, unknown: str) -> None:
+    known = linux.start(ARRAY="1-2")
+    name = unknown.format(known.id)
+    directory = linux.directory()
+    done = linux.run("START", directory=directory, DEPENDENCY=f"afterany:{known.id}:{name}")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"DEPENDENCY names {name}, which is no job of this profile" in done.stderr
+    assert not (directory / ".gpe_job_id").exists()
+    assert linux.find(directory) == ""
+    wait_for(known, all_ended)
+
+
+def test_hold_resume_and_abort_of_a_job_that_waits(linux: Target) -> None:
+    first = linux.start(**script(FIRST + "exit 0"))
+    job = linux.start(DEPENDENCY=f"afterok:{first.id}")
+    until(job.directory / ".gpe_waiting")
+    linux.ok("HOLD", JOB_ID=job.id)
+    assert job.status().state == "HELD"
+    (first.directory / "go").touch()
+    first.wait()
+    assert job.status().state == "HELD"
+    assert "has not begun" in linux.fails("SIGNAL", JOB_ID=job.id, SIGNAL="15")
+    linux.ok("RESUME", JOB_ID=job.id)
+    assert job.wait().exit == 0
+    job = linux.start(START_TIME="2100-01-01T00:00")
+    until(job.directory / ".gpe_waiting")
+    waits_for(job, "not before 2100-01-01T00:00")
+    begun = time.monotonic()
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert time.monotonic() - begun < 4  # no KILL was needed
+    status = job.wait()
+    assert (status.state, status.reason) == ("REMOVED", None)
+    assert gone(job)
+    assert not (job.directory / "stdout").exists()
+
+
+def test_an_array_that_waits_is_held_and_aborted(linux: Target) -> None:
+    job = linux.start(START_TIME="2100-01-01T00:00:00", ARRAY="1-2")
+    until(job.directory / ".gpe_waiting")
+    linux.ok("HOLD", JOB_ID=job.id)
+    assert states(tasks(job)) == {"HELD"}
+    linux.ok("RESUME", JOB_ID=job.id)
+    assert states(tasks(job)) == {"QUEUED"}
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert states(tasks(job)) == {"REMOVED"}
+    assert gone(job)
+
+
+def test_a_killed_job_that_waits_is_lost(linux: Target) -> None:
+    job = linux.start(START_TIME="2100-01-01T00:00")
+    until(job.directory / ".gpe_host")
+    while left := processes(session_of(job)):
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+    assert job.wait().state == "LOST"
+
+
+def test_start_time_and_what_counts_from_then(linux: Target) -> None:
+    begin = int(time.time()) + 3
+    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(begin))
+    job = linux.start(**script("date +%s; sleep 1"), START_TIME=text, WALLTIME="2")
+    waits_for(job, f"not before {text}")
+    assert job.wait().exit == 0
+    assert int(job.read("stdout")) >= begin
+    line = linux.ok("GET_JOB_STATUS", JOB_ID=job.id)
+    assert int(line.split("elapsed=")[1]) <= 2
+
+
+def test_a_time_that_has_passed_and_one_that_does_not_exist(linux: Target) -> None:
+    assert linux.start(START_TIME="2001-01-01T00:00").wait().exit == 0
+    directory = linux.directory()
+    done = linux.run("START", directory=directory, START_TIME="2027-02-31T00:00")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "2027-02-31" in done.stderr
+    assert linux.find(directory) == ""
+
+
+def test_both_a_time_and_a_job(linux: Target) -> None:
+    first = linux.start(**script(FIRST + "exit 0"))
+    job = linux.start(START_TIME=in_seconds(1), DEPENDENCY=f"afterok:{first.id}")
+    (first.directory / "go").touch()
+    assert job.wait().exit == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("START_TIME", "tomorrow"),
+        ("START_TIME", "2027-01-01T00:00; id"),
+        ("START_TIME", "2027-01-01 00:00"),
+        ("START_TIME", "2027-01-01T00:00\n"),
+        ("DEPENDENCY", "afterok"),
+        ("DEPENDENCY", "afterok:"),
+        ("DEPENDENCY", "12"),
+        ("DEPENDENCY", "afterok:../../etc"),
+        ("DEPENDENCY", "afterok:$(id)"),
+        ("DEPENDENCY", "after:12"),
+        ("DEPENDENCY", "afterok:12 13"),
+        ("DEPENDENCY", "afterok:12,"),
+        ("ARRAY", "1-"),
+        ("ARRAY", "$(id)"),
+        ("ARRAY", "1-10%0"),
+        ("ARRAY", "1,2\n"),
+        ("ARRAY", "-1"),
+        ("ARRAY", "1-3:0"),
+        ("ARRAY", "*"),
+    ],
+)
+def test_what_is_no_time_condition_or_list_is_refused_by_name(linux: Target, name: str, value: str) -> None:
+    with pytest.raises(IncarnationError, match=name):
+        linux.script("START", **{name: value})
