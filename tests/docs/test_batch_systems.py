@@ -161,3 +161,10 @@ def test_the_page() -> None:
         assert set(load_profile(name).templates) <= set(names)
         assert f"(profiles/{name}.md)" in page
     assert "<code>&#45;&#45;partition&#61;long</code>" in page
+
+
+def test_a_profile_without_arrays_refuses_them(tmp_path: Path) -> None:
+    directives = '<idb:Template name="JOB_DIRECTIVES"><idb:Invocation><idb:Body>gpe_id=7\n</idb:Body></idb:Invocation></idb:Template>'
+    made = load_child(tmp_path, directives, "linux")
+    for field in ("ARRAY", "DEPENDENCY", "START_TIME", "QUEUE", "GPUS"):
+        assert systems.find_effect(made, field) is None, field

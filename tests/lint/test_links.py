@@ -8,6 +8,7 @@ from osprofile.lint.rules.rule import (
     complete_example,
     format_application,
     format_field,
+    format_fixed_field,
     format_global_fields,
     format_template,
 )
@@ -44,16 +45,19 @@ def test_the_shell_is_read_with_the_value(lint: Lint) -> None:
     assert find_codes(lint, format_template("hold\n<PIECE>\n", make_piece("if"), FLAG)) == ["OSP612"]
 
 
-def test_declarations_of_the_named_field_must_agree(lint: Lint) -> None:
+def test_a_part_of_the_job_script_decides_about_a_piece_of_another(lint: Lint) -> None:
+    """A global field that is fixed and empty, and declared again where there is a condition, is no difference."""
     parts = [
-        format_global_fields(make_piece("true"), FLAG),
-        format_template("hold", name="JOB_DIRECTIVES"),
-        format_template("(\n<PIECE>\n", name="JOB_PROLOGUE"),
+        format_global_fields(make_piece("true", "HAS_FLAG"), FLAG, format_fixed_field("HAS_FLAG", "")),
         format_template(
-            "run -k'<FLAG/'/'\\\\''>'", format_field("FLAG", "<idb:Default>x</idb:Default>"), name="RUN"
+            "<HAS_FLAG>\nhold\n",
+            '<idb:Field name="HAS_FLAG" isSettable="false" ext:when="FLAG"><idb:Value>true</idb:Value></idb:Field>',
+            name="JOB_DIRECTIVES",
         ),
+        format_template("(\n<PIECE>\n", name="JOB_PROLOGUE"),
+        format_template("run", name="RUN"),
         format_application("Executable", "RUN"),
     ]
-    assert "OSP304" in find_codes(lint, "\n".join(parts))
-    parts[3] = parts[3].replace("<idb:Default>x</idb:Default>", EMPTY)
     assert "OSP304" not in find_codes(lint, "\n".join(parts))
+    parts[2] = format_template("(\n<PIECE>\n<HAS_FLAG>\n", name="JOB_PROLOGUE")
+    assert "OSP304" in find_codes(lint, "\n".join(parts))

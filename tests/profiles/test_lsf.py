@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ import pytest
 from osprofile.errors import IncarnationError
 from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, exports, quoted
+from tests.profiles.test_hostile_values import VALUES
 from tests.profiles.test_words import Commands, leave, user, words
 
 if TYPE_CHECKING:
@@ -158,6 +161,32 @@ def test_options_of_fields(lsf: Target, commands: Lsf, fields: dict[str, str], e
     lsf.home.joinpath("23").touch()  # 2[3] is no pattern for the names of files
     lsf.start(**fields)
     assert commands.args("bsub") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "valid"),
+    [
+        ("CONSTRAINT", "a==b"),
+        ("RESERVATION", "u#0"),
+        ("NOTIFY", "me@x"),
+        ("DEPENDENCY", "afterok:1"),
+        ("GPU_TYPE", "v100"),
+        ("ARRAY", "1-2"),
+        ("START_TIME", "2026-12-31T23:59"),
+        ("REQUEUE", "true"),
+        ("EXCLUSIVE", "true"),
+    ],
+)
+def test_a_hostile_value_is_refused_or_reaches_bsub_unchanged(
+    lsf: Target, commands: Lsf, name: str, valid: str
+) -> None:
+    more = {"GPUS": "1"} if name == "GPU_TYPE" else {}
+    for value in [part for text in VALUES for part in (text, valid + text, text + valid)]:
+        with contextlib.suppress(IncarnationError):
+            lsf.start(**{name: value}, **more)
+            directives = [line for line in commands.script.splitlines() if line.startswith("#BSUB")]
+            assert any(value in text for text in (*commands.args("bsub"), *directives)), value
+            assert not re.search(r"[\s'\"\\\\$`;?~{}]|\]", value)
 
 
 @pytest.mark.parametrize(

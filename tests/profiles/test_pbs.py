@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -16,6 +17,7 @@ import pytest
 from osprofile.errors import IncarnationError
 from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, exports, quoted
+from tests.profiles.test_hostile_values import REFUSED, VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -314,6 +316,41 @@ def test_directives_of_fields(
 def test_mail(pbs: Target, server: Server, events: str, letters: str) -> None:
     job = pbs.start(NOTIFY="me@x.example,you", **({"NOTIFY_EVENTS": events} if events else {}))
     assert server.options(job)[-4:] == ["-M", "me@x.example,you", "-m", letters]
+
+
+@pytest.mark.parametrize(
+    ("name", "valid"),
+    [
+        ("CONSTRAINT", "a=b"),
+        ("GPU_TYPE", "v100"),
+        ("NOTIFY", "me@x"),
+        ("DEPENDENCY", "afterok:1.s"),
+        ("ARRAY", "1-2"),
+        ("PRIORITY", "1"),
+        ("START_TIME", "2026-12-31T23:59"),
+        ("REQUEUE", "true"),
+        ("EXCLUSIVE", "true"),
+    ],
+)
+def test_a_hostile_value_is_refused_or_reaches_qsub_unchanged(
+    pbs: Target, server: Server, name: str, valid: str
+) -> None:
+    more = {"GPUS": "1"} if name == "GPU_TYPE" else {}
+    for value in [part for text in VALUES for part in (text, valid + text, text + valid)]:
+        with contextlib.suppress(IncarnationError):
+            job = pbs.start(**{name: value}, **more)
+            assert any(value in option for option in server.options(job)), value
+            assert not re.search(r"[\s'\"\\\\$`;&|<>()*?~]", value)
+
+
+@pytest.mark.parametrize("value", [v for v in VALUES if "/" not in v and not REFUSED.search(v)])
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_a_node_file_has_any_name(pbs: Target, server: Server, value: str) -> None:
+    (pbs.home / "nodes").write_text("n1\n")
+    pbs.environment["PBS_NODEFILE"] = str(pbs.home / "nodes")
+    job = pbs.start(NODE_FILE=value)
+    assert server.run(job) == 0
+    assert job.read(value) == "n1\n"
 
 
 @pytest.mark.parametrize(

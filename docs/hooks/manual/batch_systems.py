@@ -188,8 +188,7 @@ def find_effect(profile: Profile, field: str, sample: str | None = None) -> Effe
     changed = [m for m in _ASSIGNMENT.finditer(new_shell) if m[0] not in old_shell]
     read = dict.fromkeys(m[0] for m in changed if _is_read(m[1], new_shell))
     others = _ASSIGNMENT.sub("", new_shell) != _ASSIGNMENT.sub("", old_shell)
-    declared = get_plan(profile, START, "", None).declarations.values()
-    pieces = tuple(f.name for f in declared if f.when == field)
+    pieces = tuple(_list_pieces(profile, field))
     options = _find_options(profile, old, new, directives)
     told = bool(changed) and not (read or others or directives or options)
     shown = tuple(line.removeprefix(f"{prefix} ") for line in directives)
@@ -199,6 +198,15 @@ def find_effect(profile: Profile, field: str, sample: str | None = None) -> Effe
     return effect._replace(
         start_lines=tuple(n for n in new.rest.splitlines() if n not in old.rest.splitlines())
     )
+
+
+def _list_pieces(profile: Profile, field: str) -> list[str]:
+    """Return the fields of START whose Value applies on the condition of a field, or of such a piece."""
+    declared = get_plan(profile, START, "", None).declarations.values()
+    names = [field]
+    for name in names:
+        names += [f.name for f in declared if f.when == name and f.name not in names]
+    return names[1:]
 
 
 def _split_job(job: str, prefix: str) -> tuple[str, list[str]]:
