@@ -5,7 +5,11 @@ case $state in
 *RUNNING*) ;;
 *) printf 'SIGNAL: job %s is %s: only running jobs can get signals\n' "$id" "$state" >&2; exit 1 ;;
 esac
-# the tasks of an array that run: for the others scancel would wait, to signal them as they begin
 ids=$(squeue -h -r -t RUNNING -o %i -j "$id") || exit
-# shellcheck disable=SC2086
-scancel --full --signal="$signal" ${ids:-"$id"}
+case $ids in *_*) ;; *) exec scancel --full --signal="$signal" "$id" ;; esac
+# For a whole array, scancel would signal the other tasks as they begin. And where a task waits, Slurm sends the signal
+# to the others, but answers that they change their state; then scancel sends it again, every five seconds. It asks for ten at a time.
+printf '%s\n' "$ids" | xargs -n 10 sh -c '
+timeout 4 scancel --full --signal="$0" "$@"
+rc=$?
+[ "$rc" -eq 124 ] || exit "$rc"' "$signal"

@@ -29,6 +29,12 @@ function done() {
   if (slurm && job["job_state"] == "Q" && job["Priority"] == "0") held = "held"
   if (slurm && job["job_state"] == "C" && job["exec_host"] == "") { job["job_state"] = "F"; held = never_began(id) }
   if (slurm && job["job_state"] == "U") job["job_state"] = "unknown"
+  if (match(id, /\[[0-9]+\]/)) { # the whole array is in the state of its tasks that comes last here: those that wait can be held
+    array = substr(id, 1, RSTART) substr(id, RSTART + RLENGTH - 1)
+    letter = job["job_state"]
+    sub(/[WT]/, "Q", letter)
+    if (index("CRSQH", letter) >= index("CRSQH", whole[array])) { whole[array] = letter; holds[array] = job["Hold_Types"]; owner[array] = job["Job_Owner"] }
+  } else if (id ~ /\[\]/) told[id]
   print id "|" job["Job_Owner"] "|" job["job_state"] "|" held "|" job["exit_status"] "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" job["resources_used.walltime"] "|" job["comment"]
 }
 /^Job Id:/ { done(); id = $0; sub(/^Job Id:[ \t]*/, "", id); split("", job); slurm = 0; held = ""; next }
@@ -39,5 +45,8 @@ function done() {
   if (!(name in job)) job[name] = value
   if (/^\tjob_state = /) slurm = 1
 }
-END { done() }'
+END {
+  done()
+  for (array in whole) if (!(array in told)) print array "|" owner[array] "|" whole[array] "|||||" holds[array] "||"
+}'
 }

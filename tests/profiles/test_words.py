@@ -437,11 +437,7 @@ def test_fields_become_words_of_torques_qsub(
     assert commands.args("qsub") == [f"-j oe -o /dev/null {words} .gpe_job"]
 
 
-TORQUE_ARRAY = """Job Id: 33[].server
-    Job_Owner = {user}@host
-    job_state = R
-
-""" + "".join(
+TORQUE_ARRAY = "".join(
     f"Job Id: 33[{index}].server\n    Job_Owner = {{user}}@host\n    job_state = {state}\n{more}\n"
     for index, state, more in [
         (1, "C", "    exit_status = 3\n    exec_host = n1/0\n"),
@@ -470,3 +466,12 @@ def test_tasks_of_torque(torque: Target, commands: Commands) -> None:
     (one,) = torque.statuses("", JOB_ID="33[2].server")
     assert one == "33[2].server"
     assert commands.args("qstat") == ["-f -t 33[].server"] * 2 + ["-f -t 33[2].server"]
+    commands.set("qhold")
+    commands.set("qdel")
+    for verb in ("HOLD", "ABORT"):
+        assert torque.ok(verb, JOB_ID="33[].server") == ""
+    assert commands.args("qhold") == ["-h u 33[].server"]
+    assert commands.args("qdel") == ["33[].server"]
+    assert torque.statuses("", JOB_ID="33[].server")["33[5].server"].state == "REMOVED"
+    commands.set("qstat", TORQUE_ARRAY.format(user=user()).replace("= Q", "= R").replace("= H", "= C"))
+    assert "only waiting jobs can be held" in torque.fails("HOLD", JOB_ID="33[].server")
