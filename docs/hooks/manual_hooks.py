@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File
 
-from manual import options, profiles, rules
+from manual import batch_systems, options, profiles, rules
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -25,6 +25,7 @@ TABLE_MARKS = re.compile(r"^<!-- options: ([a-z ]+) -->$", re.MULTILINE)
 def generate_pages() -> dict[str, str]:
     """Return the generated pages by their paths in docs/."""
     pages = {"rules.md": rules.format_rules_page(), "errors.md": rules.format_errors_page()}
+    pages["batch-systems.md"] = batch_systems.format_batch_systems_page()
     return pages | {
         f"profiles/{name}.md": profiles.format_profile_page(name) for name in profiles.list_profiles()
     }

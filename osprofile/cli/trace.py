@@ -125,7 +125,8 @@ def _format_report(
     if folded:
         report.add_line()
     for field_trace in folded:
-        text = f" = ... {count_lines(field_trace.value)} lines" if field_trace.value else " is empty"
+        unmet = [link.other for link in field_trace.links if field_trace.is_switched_off]
+        text = f" is empty, as {unmet[0]} is" if unmet else f" = ... {count_lines(field_trace.value)} lines"
         location = format_location(field_trace.sources[0].location)
         report.add_heading(escape_unprintable(field_trace.name), text, location)
     return str(report)

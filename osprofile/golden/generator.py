@@ -117,7 +117,7 @@ def _list_case_kinds(profile: Profile, skipped: dict[str, str]) -> Iterator[tupl
                 skipped[f"{template.name}.{DEFAULT_KIND}"] = error.message
                 continue
             yield template.name, variation, DEFAULT_KIND
-            if plan.settable:
+            if _choose_fields(plan, hostile=True):  # without any, it would be the default case
                 yield template.name, variation, HOSTILE_KIND
 
 

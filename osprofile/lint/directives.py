@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from osprofile.errors import Problem
-    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript
+    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript, TemplateText
     from osprofile.lint.shell.lexer import LexedScript
     from osprofile.profile.model import Field
 
@@ -33,6 +33,7 @@ _CONTROL_CHARS: Final = CharSet.from_ranges((0, 0x1F), (0x7F, 0x7F))
 _UNSAFE_CHARS: Final = _CONTROL_CHARS | CharSet.from_chars(" \"'\\")
 _UNSAFE_QUOTED_CHARS: Final = _CONTROL_CHARS | CharSet.from_chars("\"'\\")
 _CHARACTER_NAMES: Final = {"\n": "a line end", "\r": "a carriage return", " ": "a blank", "\t": "a tab"}
+_COMMAND_LINE: Final = re.compile(r"^[^#<\s]", re.MULTILINE)
 _UNLISTED_OPTIONS: Final = ("-~", "-Y", "-Y 1", "--unlisted", "--unlisted=1", "--unlisted 1")
 _PATTERN_REMEDY: Final = (
     'batch systems have no quoting there: list the allowed characters, as in ext:pattern="[A-Za-z0-9_.@:+-]*"'
@@ -44,7 +45,7 @@ class DirectiveChecker:
     """Finds the directives of a script and checks them; with an empty prefix there are none."""
 
     def __init__(self, script: ShellScript, prefix: str) -> None:
-        self._script = script
+        self.script = script
         self._prefix = prefix
         self._placeholders: dict[Placeholder, str] = {}
         self._line_generators: list[Placeholder] = []  # whose replacement makes a directive
@@ -55,7 +56,7 @@ class DirectiveChecker:
 
     def _scan_script(self) -> None:
         start, commands_begun = 0, False
-        items = self._script.items
+        items = self.script.items
         while start < len(items):
             end = next((i for i in range(start, len(items)) if items[i] == "\n"), len(items))
             if end > start:
@@ -64,7 +65,7 @@ class DirectiveChecker:
 
     def _scan_line(self, start: int, end: int, *, commands_begun: bool) -> bool:
         """Record the directive of a line, if any; return whether commands have begun by its end."""
-        line = self._script.items[start:end]
+        line = self.script.items[start:end]
         text = "".join(i if isinstance(i, str) else self._literal_prefix(i) for i in line)
         if text.startswith(self._prefix):
             if commands_begun:
@@ -122,17 +123,17 @@ class DirectiveChecker:
             message = f"a directive ({self._prefix}) after the first command is ignored"
             template = next((t.name for t in view.list_directive_templates()), JOB_DIRECTIVES)
             hint = f"move it up into {template}, before all commands"
-            if self._script.is_fixed_value(start):
+            if self.script.is_fixed_value(start):
                 hint = "put it into EXTRA_DIRECTIVES"
-            yield make_problem("OSP623", message, self._script.locate_item(start), hint)
+            yield make_problem("OSP623", message, self.script.locate_item(start), hint)
         for start in filter(partial(self._is_directive_line, lexed), self._indented_offsets):
             message = f"a directive ({self._prefix}) that is not at the beginning of its line"
             hint = "batch systems ignore it: remove the text before it"
-            yield make_problem("OSP624", message, self._script.locate_item(start), hint)
+            yield make_problem("OSP624", message, self.script.locate_item(start), hint)
 
     def _is_directive_line(self, lexed: LexedScript[Placeholder], start: int) -> bool:
         """Return whether the shell sees a comment there, or a replacement makes the whole line."""
-        item = self._script.items[start]
+        item = self.script.items[start]
         commands = (p for p, position in lexed.placeholders if position.role == "command")
         return start in lexed.comment_offsets or any(item is command for command in commands)
 
@@ -173,7 +174,7 @@ def check_fixed_directives(view: ProfileView) -> Iterator[Problem]:
     """Report lines of fixed values that stand where directives do, and are none."""
     prefix = find_directive_prefix(view)
     texts = [t for t in view.texts if t.template.name == JOB_DIRECTIVES] if prefix else []
-    for field, value in (line for text in texts for line in view.list_fixed_lines(text)):
+    for field, value in (line for t in texts for line in view.list_fixed_lines(t, _find_command(t))):
         offset = 0
         for line in value.text.splitlines(keepends=True):
             if line.strip() and not line.startswith(prefix) and not _is_plain_comment(line, prefix):
@@ -181,6 +182,13 @@ def check_fixed_directives(view: ProfileView) -> Iterator[Problem]:
                 hint = f"a directive of this profile begins with its DIRECTIVE_PREFIX: {prefix} ..."
                 yield make_problem("OSP628", message, value.get_location(offset), hint)
             offset += len(line)
+
+
+def _find_command(text: TemplateText) -> int:
+    """Return where the first line begins that is a command whatever is replaced in it, or the text's length."""
+    body = text.body.source.text
+    command = _COMMAND_LINE.search(body)
+    return len(body) if command is None else command.start()
 
 
 def _is_plain_comment(line: str, prefix: str) -> bool:

@@ -12,10 +12,11 @@ from osprofile.lint.rules import make_problem
 from osprofile.profile.model import JOB_DIRECTIVES, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from osprofile.errors import Problem
     from osprofile.lint.profile_view import ProfileView
+    from osprofile.profile.model import Document
 
 BATCH_SYSTEM_TEMPLATES: Final = (
     "GET_JOB_STATUS", "HOLD", "RESUME", "SIGNAL", "ABORT", "FIND_JOB", "LIST_NODES", "LIST_QUEUES", "EVENTS",
@@ -25,17 +26,21 @@ BATCH_SYSTEM_TEMPLATES: Final = (
 
 def check_inheritance(view: ProfileView) -> Iterator[Problem]:
     """Check which documents of the chain the resolved profile's templates come from."""
-    yield from _check_batch_system(view.profile)
+    yield from _check_batch_system(view)
     yield from _check_prologue(view.profile)
 
 
-def _check_batch_system(profile: Profile) -> Iterator[Problem]:
-    """Report scripts from beyond the document that says what an id of this batch system looks like."""
+def _check_batch_system(view: ProfileView) -> Iterator[Problem]:
+    """Report scripts from beyond the document that says what an id of this batch system looks like.
+
+    A script with lines of shell code that come from a nearer document is for this batch system.
+    """
+    profile = view.profile
     declared = (n for n, d in enumerate(profile.documents) if "JOB_ID_PATTERN" in d.global_fields)
     number = next(declared, len(profile.documents))
     for name in BATCH_SYSTEM_TEMPLATES:
         origin = _find_origin(profile, name)
-        if origin is None or origin <= number:
+        if origin is None or origin <= number or _has_lines_from(view, name, profile.documents[: number + 1]):
             continue
         own, other = profile.documents[number], profile.documents[origin]
         message = f"template {name} is inherited from {other.name}, which describes another batch system"
@@ -43,6 +48,13 @@ def _check_batch_system(profile: Profile) -> Iterator[Problem]:
         if name not in REQUIRED_TEMPLATES:
             hint += f', or remove it: <idb:Template name="{name}" ext:absent="true"/>'
         yield make_problem("OSP211", message, own.global_fields["JOB_ID_PATTERN"].location, hint)
+
+
+def _has_lines_from(view: ProfileView, name: str, documents: Sequence[Document]) -> bool:
+    """Return whether a line of a template's scripts is a fixed field that one of these documents declares."""
+    declared = {name for document in documents for name in document.global_fields}
+    texts = (text for text in view.texts if text.template.name == name)
+    return any(field.name in declared for text in texts for field, _ in view.list_fixed_lines(text))
 
 
 def _check_prologue(profile: Profile) -> Iterator[Problem]:

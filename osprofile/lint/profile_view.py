@@ -134,10 +134,14 @@ class ProfileView:
         base = field_rules.get_derived_base(name)
         return self.profile.find_field(text.template, base) if field is None and base else field
 
-    def list_fixed_lines(self, text: TemplateText) -> Iterator[tuple[Field, SourceText]]:
-        """Yield the fields, with their fixed values, that are alone on a line of a text (`<NAME>`)."""
+    def list_fixed_lines(
+        self, text: TemplateText, end: int | None = None
+    ) -> Iterator[tuple[Field, SourceText]]:
+        """Yield the fields, with their fixed values, that are alone on a line of a text (`<NAME>`) before `end`."""
         source = text.body.source.text
         for replacement in text.body.replacements:
+            if end is not None and replacement.start >= end:
+                return
             begins = source[: replacement.start].endswith("\n") or not replacement.start
             ends = source[replacement.end : replacement.end + 1] in {"", "\n"}
             if begins and ends and replacement.pattern is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from osprofile.errors import Problem
-    from osprofile.lint.profile_view import Placeholder, ProfileView, ShellScript
+    from osprofile.lint.profile_view import Placeholder, ProfileView
     from osprofile.lint.shell.lexer import LexedScript
     from osprofile.profile.model import Field, Invocation
     from osprofile.profile.tree import Element
@@ -40,8 +40,7 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
     directive_problems = [*check_field_directives(view), *check_fixed_directives(view)]
     yield from directive_problems
     yield from check_directive_values(view)
-    # A line that is no directive is a command, and all directives would follow it.
-    prefix = "" if directive_problems else find_directive_prefix(view)
+    prefix = find_directive_prefix(view)
     problems_by_value: dict[Element, list[Problem]] = {}  # many scripts share a value
     for texts, is_job in view.list_script_texts():
         fixed_lines = [line for text in texts for line in view.list_fixed_lines(text)]
@@ -52,11 +51,12 @@ def check_scripts(view: ProfileView) -> Iterator[Problem]:
         if any(p.code == "OSP612" for field, _ in fixed_lines for p in problems_by_value[field.element]):
             continue  # other problems would be consequences of it
         has_directives = is_job or texts[0].template.name in DIRECTIVE_TEMPLATES
-        script = view.assemble_script(texts)
-        yield from _check_script(view, script, prefix if has_directives else "")
+        directives = DirectiveChecker(view.assemble_script(texts), prefix if has_directives else "")
+        # A line that is no directive is a command, and all directives would follow it.
+        yield from _check_script(view, directives, with_directives=not directive_problems)
     for text in view.texts:
         if text.is_arguments and _is_shell_script(text.invocation):
-            yield from _check_script(view, view.assemble_static_script(text), "")
+            yield from _check_script(view, DirectiveChecker(view.assemble_static_script(text), ""))
 
 
 def _check_value(field: Field, value: SourceText) -> Iterator[Problem]:
@@ -81,10 +81,13 @@ def _is_shell_script(invocation: Invocation) -> bool:
     return parse_words([*words, ""]).name in SHELLS
 
 
-def _check_script(view: ProfileView, script: ShellScript, prefix: str) -> Iterator[Problem]:
+def _check_script(
+    view: ProfileView, directives: DirectiveChecker, *, with_directives: bool = True
+) -> Iterator[Problem]:
+    script = directives.script
     lexed = lex_script(script.items)
-    directives = DirectiveChecker(script, prefix)
-    yield from directives.find_problems(view, lexed)
+    if with_directives:
+        yield from directives.find_problems(view, lexed)
     if lexed.unclosed:  # the innermost is first; other problems would be consequences of it
         offset, label = lexed.unclosed[0]
         message = f"{label} begins here and is not closed"

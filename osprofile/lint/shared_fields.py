@@ -49,18 +49,24 @@ def _append_bin(view: ProfileView, group: list[Template]) -> list[Template]:
 def _check_differences(view: ProfileView, group: list[Template]) -> Iterator[Problem]:
     declarations = dict[str, tuple["Field", "Template"]]()
     for template in group:
-        for field in _list_fields(view, template):
+        for field in _list_fields(view, template, group):
             problem = merge_declaration(declarations, field, template)
             if problem is not None:
                 yield problem
 
 
-def _list_fields(view: ProfileView, template: Template) -> Iterator[Field]:
-    """Yield the fields that a template declares, and the global fields that it uses."""
+def _list_fields(view: ProfileView, template: Template, group: list[Template]) -> Iterator[Field]:
+    """Yield the fields that a template declares, and the global fields that it uses.
+
+    Of those that only decide about others (`ext:when`), a declaration in the group has priority.
+    """
     yield from template.fields.values()
-    for field in _list_used_fields(view, template):
-        if field.name not in template.fields:
-            yield field
+    used_names = [field.name for field in _list_used_fields(view, template)]
+    linked_names = {n for name in used_names for n in view.profile.list_linked_names(template, name)}
+    linked_names -= {name for t in group for name in t.fields}
+    for name in dict.fromkeys([*used_names, *sorted(linked_names)]):
+        if name in view.profile.global_fields and name not in template.fields:
+            yield view.profile.global_fields[name]
 
 
 def _list_used_fields(view: ProfileView, template: Template) -> list[Field]:
@@ -83,7 +89,7 @@ def _check_defaults(view: ProfileView) -> Iterator[Problem]:
     used_names = {field.name for template in templates for field in _list_used_fields(view, template)}
     declarations = dict[str, tuple["Field", "Template"]]()
     for template in templates:
-        for field in _list_fields(view, template):
+        for field in _list_fields(view, template, templates):
             # `_check_differences` reports what it returns.
             merge_declaration(declarations, field, template)
     for field, _template in (declarations[name] for name in declarations if name in used_names):

@@ -59,10 +59,26 @@ def render_skeleton(name: str, parent: Profile, folder: str | None = None) -> st
     valid if any of them is uncommented. `folder` is where the commands in the introduction find the
     profile, if they do not find it by its name. Raises `NotFoundError` for a name that is not allowed.
     """
+    check_name(name)
+    return "\n".join([*_document_lines(name, parent, folder), ""])
+
+
+def check_name(name: str) -> None:
+    """Raise `NotFoundError` for a name that no profile may have."""
     if not FILE_SAFE_NAME_PATTERN.fullmatch(name):
         message = f"profile name {quote_value(name)} is not allowed"
         raise NotFoundError(message, hint=FILE_SAFE_NAME_HINT)
-    return "\n".join([*_document_lines(name, parent, folder), ""])
+
+
+def format_shell_word(text: str) -> str:
+    """Return a text as a shell word for a comment in a document."""
+    # To a shell, '' within a word is nothing: also where the word is in single quotes.
+    return re.sub("-(?=-)", "-''", shlex.quote(text))
+
+
+def hide_hyphens(name: str) -> str:
+    """Return a name for a comment in a document, which cannot contain two adjacent hyphens."""
+    return re.sub("-(?=-)", "- ", name)
 
 
 def _document_lines(name: str, parent: Profile, folder: str | None) -> Iterator[str]:
@@ -92,10 +108,8 @@ def _is_for_sites(field: Field) -> bool:
 
 def _introduction_lines(name: str, parent: Profile, folder: str | None) -> Iterator[str]:
     extends_own_name = name == parent.name
-    # To a shell, '' within a word is nothing: also where the word is in single quotes.
-    word = re.sub("-(?=-)", "-''", shlex.quote(folder if folder and folder.isprintable() else name))
-    # XML comments cannot contain two adjacent hyphens.
-    name, parent_name = (re.sub("-(?=-)", "- ", n) for n in (name, parent.name))
+    word = format_shell_word(folder if folder and folder.isprintable() else name)
+    name, parent_name = map(hide_hyphens, (name, parent.name))
     yield f"<!-- {name}: what is particular to this site; all else is inherited from {parent_name}"
     if extends_own_name:
         yield "     of the next directory on the search path."

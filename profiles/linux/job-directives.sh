@@ -18,19 +18,16 @@ printf '%s\n' "$gpe_id" 2> /dev/null
 trap - PIPE
 gpe_begin=gpe_begin gpe_end=gpe_end
 gpe_enlist() {
-  read -r gpe_host < /proc/sys/kernel/hostname
-  printf '%s\n' "$gpe_host" > .gpe_host
+  read -r gpe_host < /proc/sys/kernel/hostname && printf '%s\n' "$gpe_host" > .gpe_host
   # GET_JOB_STATUS looks at the jobs that live, not at all that ever were
   { [ -d "$gpe_jobs/live" ] || (umask 077; mkdir -p -- "$gpe_jobs/live"); ln -s -- "$PWD" "$gpe_jobs/live/$gpe_id"; } &
-  [ -z "$gpe_dependency" ] || gpe_after
-  [ -z "$gpe_start_time" ] || gpe_until
+  [ -z "$gpe_dependency" ] || gpe_after; [ -z "$gpe_start_time" ] || gpe_until
 }
 gpe_begin() {
   "${gpe_enlist:-gpe_enlist}"
   [ -n "$GPE_WALLTIME" ] || return 0
   gpe_watch_walltime < /dev/null > /dev/null 2>&1 &
-  gpe_watch=$!
-  printf '%s\n' "$gpe_watch" > .gpe_watch
+  gpe_watch=$! && printf '%s\n' "$gpe_watch" > .gpe_watch
 }
 gpe_watch_walltime() {
   trap '' HUP INT QUIT USR1 USR2

@@ -11,8 +11,7 @@ gpe_stat() { # PID: sets gpe_state, gpe_parent, gpe_session, gpe_since. A progra
 gpe_here() { # ID: is it a job of this machine since it was booted?
   gpe_boot=00000000
   { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
-  gpe_s=${1##*-}
-  [ "${gpe_s%_*}" = "${gpe_boot%%-*}" ]
+  gpe_s=${1##*-} && [ "${gpe_s%_*}" = "${gpe_boot%%-*}" ]
 }
 gpe_leader() { # ID: is the session leader there, and the same process as then? gpe_state tells its state
   gpe_since=
@@ -21,9 +20,7 @@ gpe_leader() { # ID: is the session leader there, and the same process as then? 
 }
 gpe_processes() { # ID [PID...]: the pids of all its processes; PID: the leader of a session of it that was there a moment ago
   gpe_here "$1" || return 0
-  gpe_i=$1
-  shift
-  gpe_own=" $* "
+  gpe_i=$1 && shift && gpe_own=" $* "
   {
     for gpe_p in /proc/[0-9]*; do
       [ "$gpe_own" != '  ' ] && gpe_stat "${gpe_p#/proc/}" || continue

@@ -1,7 +1,7 @@
 id='<JOB_ID/'/'\\''>'
 <SH_BJOBS>
-state=$(gpe_state "$id") || exit
-case $state in DONE | EXIT) printf 'ABORT: job %s has already ended: %s\n' "$id" "$state" >&2; exit 1 ;; esac
+states=$(gpe_states "$id") || exit
+case $(printf '%s\n' "$states" | grep -vxE 'DONE|EXIT') in '') printf 'ABORT: job %s has already ended: %s\n' "$id" "$states" >&2; exit 1 ;; esac
 words=$(bkill "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-bkill failed: $rc}" >&2; exit "$rc"; }
 # not before: only what the batch system has taken is a removal
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'

@@ -3,14 +3,14 @@ gpe_bjobs() {
   gpe_text=$(LC_ALL=C bjobs -a -noheader -o "jobid jobindex stat exit_code exec_host exit_reason delimiter='|'" "$@" 2>&1)
   gpe_rc=$?
   # its exit code says little: by the site's choice, 255 is "no jobs", or 0 is "not found"
-  printf '%s\n' "$gpe_text" | awk -F'|' 'NF >= 6 && $1 ~ /^[0-9]+$/ { print; found = 1 } END { exit !found }' && return
+  printf '%s\n' "$gpe_text" | awk -F'|' 'NF >= 6 && $1 ~ /^[0-9]+(\[[0-9]+\])?$/ { sub(/^[0-9]+\[[0-9]+\]/, $1 + 0); print; found = 1 } END { exit !found }' && return
   case $#:$gpe_rc:$gpe_text in
   0:0: | 0:*:*'job found'*) return 0 ;;
   esac
   printf '%s\n' "${gpe_text:-bjobs printed nothing}" >&2
   return 1
 }
-gpe_state() {
+gpe_states() {
   gpe_lines=$(gpe_bjobs "$1") || return
-  printf '%s\n' "$gpe_lines" | awk -F'|' '{ print $3; exit }'
+  printf '%s\n' "$gpe_lines" | awk -F'|' '{ print $3 }' | sort -u
 }

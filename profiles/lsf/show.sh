@@ -1,7 +1,10 @@
 gpe_show() {
   GPE_JOBS=$gpe_jobs GPE_OLD=${gpe_jobs%/*} awk -F'|' '
 function first(file, line) { line = ""; getline line < file; close(file); return line }
-function removed() { return first(ENVIRON["GPE_JOBS"] "/" id "/.gpe_removed") first(ENVIRON["GPE_OLD"] "/" id "/.gpe_removed") != "" }
+function removed(dir) {
+  dir = $1 ($2 > 0 ? "/.gpe_tasks/" $2 : "")
+  return first(ENVIRON["GPE_JOBS"] "/" dir "/.gpe_removed") first(ENVIRON["GPE_OLD"] "/" dir "/.gpe_removed") != ""
+}
 NF < 6 { next }
 {
   id = $1 ($2 ~ /^[1-9][0-9]*$/ ? "[" $2 "]" : "")
@@ -11,6 +14,7 @@ NF < 6 { next }
   reason = $6
   more = ""
   term = match(reason, /^TERM_[A-Z_]+/) ? substr(reason, 1, RLENGTH) : ""
+  if (term == "TERM_ORPHAN_SYSTEM") reason = "DEPENDENCY"
   if (state == "DONE") more = " exit=0"
   if (state == "EXIT") {
     if (term != "" && term !~ /^TERM_(EXTERNAL_SIGNAL|RMS|UNKNOWN|ZOMBIE)$/) state = state "/" term

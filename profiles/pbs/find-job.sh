@@ -3,6 +3,7 @@ gpe_find() {
   case $PWD in *[!A-Za-z0-9_./@+~:-]*) echo "qstat escapes the name of $PWD" >&2; return 1 ;; esac
   gpe_ids=$(qselect -u "$(id -un)") || return
   [ -n "$gpe_ids" ] || return 0
+  set -f
   # shellcheck disable=SC2086
   gpe_text=$(qstat -E -f -F dsv -D , $gpe_ids) || return
   printf '%s\n' "$gpe_text" | while IFS= read -r gpe_line; do

@@ -14,8 +14,19 @@ fi
 case $rc in
 0 | 35 | 153)
   # with the server's name, where that was left out
-  for link in "$gpe_jobs/$id" "$gpe_jobs/$id".* "${gpe_jobs%/*}/$id" "${gpe_jobs%/*}/$id".*; do
-    [ ! -d "$link" ] || { gpe_record "${link##*/}" && exit; }
+  index='' whole=$id
+  case $id in *\[*) index=${id#*\[}; index=${index%%\]*}; whole="${id%%\[*}[]${id#*\]}" ;; esac
+  for link in "$gpe_jobs/$whole" "$gpe_jobs/$whole".* "${gpe_jobs%/*}/$whole" "${gpe_jobs%/*}/$whole".*; do
+    [ -d "$link" ] || continue
+    name=${link##*/}
+    case $name in
+    *\[*) # tasks that were removed before they began have left nothing
+      for i in ${index:-$(sed -n '/^[^#]/q; s/^#PBS -J \([0-9]*\)-\([0-9]*\)\(:\([0-9]*\)\)\{0,1\}.*/\1 \4 \2/p' "$link/.gpe_job" | xargs -r seq)}; do
+        ! gpe_record "${name%%\]*}$i]${name#*\]}" || rc=told
+      done
+      [ "$rc" != told ] || exit 0 ;;
+    *) gpe_record "$name" && exit ;;
+    esac
   done
   rc=1 ;; # nobody knows it
 *) rc=2 ;; # the query failed

@@ -2,8 +2,9 @@ id='<JOB_ID/'/'\\''>'
 <SH_QSTAT>
 <SH_STATE>
 gpe_state "$id" || exit
+case $id in *\[[0-9]*) printf 'HOLD: job %s is a task: PBS holds whole arrays only\n' "$id" >&2; exit 1 ;; esac
 case $state in
-Q | W | H | T)
+Q | W | H | T | B) # B: an array, whose tasks that run are not held
   words=$(qhold -h u "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-qhold failed: $rc}" >&2; exit "$rc"; }
   gpe_state "$id" || exit
   case $state in [QWHT]) exit 0 ;; esac

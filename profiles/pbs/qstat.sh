@@ -1,11 +1,11 @@
 gpe_qstat() {
   gpe_us=$(printf '\037') # no value that qstat prints holds this one
-  gpe_text=$(qstat -x -f -F dsv -D "$gpe_us" "$@" 2>&1)
+  gpe_text=$(qstat -x -t -f -F dsv -D "$gpe_us" "$@" 2>&1)
   gpe_rc=$?
   case $gpe_rc:$gpe_text in
   0: | 0:*'Job Id: '*) ;;
   0:*) # the server keeps no history: qstat says so, and prints no job
-    gpe_text=$(qstat -f -F dsv -D "$gpe_us" "$@" 2>&1)
+    gpe_text=$(qstat -t -f -F dsv -D "$gpe_us" "$@" 2>&1)
     gpe_rc=$? ;;
   esac
   case $gpe_rc:$gpe_text in
@@ -16,12 +16,30 @@ gpe_qstat() {
     printf '%s\n' "$gpe_text" >&2
     return "$gpe_rc"
   fi
+  # An array stands before its tasks. Of a task that has not begun, or was deleted before, PBS knows nothing: what is
+  # told of it, an exit status, too, is the array's. It has no array_index.
   printf '%s\n' "$gpe_text" | awk -F"$gpe_us" '
 /^Job Id: / {
   split("", job)
   for (i = 2; i <= NF; i++) { at = index($i, "="); job[substr($i, 1, at - 1)] = substr($i, at + 1) }
   sub(/@.*/, "", job["Job_Owner"])
-  print substr($1, 9) "|" job["Job_Owner"] "|" job["job_state"] "|" job["substate"] "|" \
-    job["Exit_status"] "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" job["resources_used.walltime"] "|" job["comment"]
+  id = substr($1, 9)
+  state = job["job_state"]
+  sub1 = job["substate"]
+  code = job["Exit_status"]
+  # it never ran, and the condition that cannot be met is still there
+  if (sub1 == 92 && code == "" && job["depend"] ~ /(^|,)after(ok|notok|any):/) sub1 = "dependency"
+  if (id ~ /\[\]/) { array = id; whole = sub1 }
+  if (id ~ /\[[0-9]+\]/ && job["array_index"] == "") {
+    code = ""; job["exec_host"] = ""; job["resources_used.walltime"] = ""
+    parent = id
+    sub(/\[[0-9]+/, "[", parent)
+    if (parent == array) sub1 = whole
+    if (state != "Q" || sub1 ~ /^(9[0-9]|dependency)$/) { state = "X"; if (sub1 != "dependency") sub1 = "deleted" }
+    else if (job["Hold_Types"] !~ /^n?$/) state = "H"
+  }
+  if (state == "X") state = "F" # an ended task, while its array has not ended
+  print id "|" job["Job_Owner"] "|" state "|" sub1 "|" \
+    code "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" job["resources_used.walltime"] "|" job["comment"]
 }'
 }

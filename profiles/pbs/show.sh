@@ -10,30 +10,37 @@ function hosts(list, n, i, part, seen, all) {
   return all
 }
 function first(file, line) { line = ""; getline line < file; close(file); return line }
-function left(name, line) {
-  line = first(ENVIRON["GPE_JOBS"] "/" $1 "/" name)
-  return line == "" ? first(ENVIRON["GPE_OLD"] "/" $1 "/" name) : line
+function left(name, line, dir) {
+  dir = $1
+  if (match(dir, /\[[0-9]+\]/)) dir = substr(dir, 1, RSTART) substr(dir, RSTART + RLENGTH - 1) "/.gpe_tasks/" substr(dir, RSTART + 1, RLENGTH - 2)
+  line = first(ENVIRON["GPE_JOBS"] "/" dir "/" name)
+  return line == "" ? first(ENVIRON["GPE_OLD"] "/" dir "/" name) : line
 }
-NF < 10 || (owner != "" && $2 != owner) { next }
-id != "" && $1 != id && (id ~ /\./ || index($1, id ".") != 1) { next }
+NF < 10 || $1 ~ /\[\]/ || (owner != "" && $2 != owner) { next } # an array is told by its tasks
+id ~ /\[\]/ { whole = $1; sub(/\[[0-9]+/, "[", whole) }
+id !~ /\[\]/ { whole = $1 }
+id != "" && whole != id && (id ~ /\./ || index(whole, id ".") != 1) { next }
 {
   state = $3; sub1 = ""; code = $5; more = ""
-  if (state ~ /^([CFX]|unknown)$/) {
+  if (state ~ /^([CF]|unknown)$/) {
     sub1 = $4
-    if (sub1 != "91" && code == "" && left(".gpe_removed") != "") sub1 = "removed"
+    if (sub1 ~ /^(dependency|deleted)$/ && left(".gpe_exit_status") != "") sub1 = ""
+    removed = sub1 ~ /^(91|dependency|deleted)$/
+    if (!removed && code == "" && left(".gpe_removed") != "") sub1 = "removed"
     else if (state == "C" && code >= 256 && left(".gpe_removed") != "") sub1 = "removed"
-    else if (sub1 != "91") {
+    else if (!removed) {
       if (code == "") code = left(".gpe_exit_status")
       if (code == "") sub1 = ""
       else if (code < 0) sub1 = code + 0
       else { if (sub1 == "") sub1 = "exit"; more = " exit=" code }
     }
-  } else if ($4 == "held") sub1 = "held"
+  } else if ($4 == "held" || ($4 == 22 && $8 == "s")) sub1 = $4
   if ($6 != "") more = more " host=" hosts($6)
   if ($7 != "") more = more " queue=" $7
   if (split($9, t, ":") == 3) more = more " elapsed=" t[1] * 3600 + t[2] * 60 + t[3]
   reason = $10
   for (i = 11; i <= NF; i++) reason = reason "|" $i
+  if (sub1 == "dependency") reason = "DEPENDENCY"
   if (reason != "") more = more " reason=" reason
   print $1 " " state (sub1 == "" ? "" : "/" sub1) more
   found = 1

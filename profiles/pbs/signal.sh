@@ -2,8 +2,12 @@ id='<JOB_ID/'/'\\''>' signal='<SIGNAL/'/'\\''>'
 <SH_QSTAT>
 <SH_STATE>
 gpe_state "$id" || exit
-[ "$state" = R ] || { printf 'SIGNAL: job %s is in state %s: only running jobs can get signals\n' "$id" "$state" >&2; exit 1; }
-words=$(qsig -s "$signal" "$id" 2>&1) && exit
+# of an array, the tasks that run
+ids=$(gpe_qstat "$id" | awk -F'|' '$3 == "R" { print $1 }')
+[ -n "$ids" ] || { printf 'SIGNAL: job %s is in state %s: only running jobs can get signals\n' "$id" "$state" >&2; exit 1; }
+set -f
+# shellcheck disable=SC2086
+words=$(qsig -s "$signal" $ids 2>&1) && exit
 rc=$?
 printf '%s\n' "${words:-qsig failed: $rc}" >&2
 exit "$rc"

@@ -1,17 +1,22 @@
 id='<JOB_ID/'/'\\''>'
 <SH_QSTAT>
+held() { # the tasks of an array may have several states
+  [ -n "$state" ] || return
+  for one in $state; do
+    case $one in *h*q* | *[dsST]*) ;; *) return 1 ;; esac
+  done
+}
 state=$(gpe_state "$id") || exit
-case $state in
-*d*) printf 'HOLD: job %s is being deleted\n' "$id" >&2; exit 1 ;;
-'' | *q*)
+alive=$(printf '%s\n' "$state" | grep -v d) || [ -z "$state" ] || { printf 'HOLD: job %s is being deleted\n' "$id" >&2; exit 1; }
+case $alive in '' | *q*)
   words=$(qhold -h u "$id" 2>&1) || { rc=$?; printf '%s\n' "${words:-qhold failed: $rc}" >&2; exit "$rc"; }
   state=$(gpe_state "$id") || exit
-  case $state in *h*q*) exit 0 ;; esac
+  ! held || exit 0
   # it began in between; the hold would wait for it until it is queued again
-  qrls -h u "$id" > /dev/null 2>&1 ;;
+  case $state in *q*) ;; *) qrls -h u "$id" > /dev/null 2>&1 ;; esac ;;
 esac
 words=$(qmod -sj "$id" 2>&1)
 state=$(gpe_state "$id") || exit
-case $state in *[sST]*) exit 0 ;; esac
+! held || exit 0
 printf '%s\n' "${words:-HOLD: job $id is in state $state}" >&2
 exit 1

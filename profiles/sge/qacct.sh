@@ -1,8 +1,9 @@
 gpe_qacct() {
-  gpe_words=
-  gpe_account=$(LC_ALL=C qacct -j "$1" 2>&1) || { gpe_words=$gpe_account; return 1; }
+  gpe_t=${1#*.}
+  [ "$gpe_t" != "$1" ] || gpe_t=
+  gpe_account=$(LC_ALL=C qacct -j "${1%.*}" ${gpe_t:+-t "$gpe_t"} 2>&1) || { printf '%s\n' "$gpe_account" >&2; return 1; }
   # ids begin anew some day: a record from before the job's script was written is another job's
-  gpe_job_dir "$1" || :
+  gpe_job_dir "${1%.*}" || :
   gpe_since=$(date -r "$gpe_dir/.gpe_job" '+%Y %m %d' 2> /dev/null)
   printf '%s\n' "$gpe_account" | awk -v id="$1" -v owner="$(id -un)" -v since="$gpe_since" '
 function day(y, m, d) { return y * 372 + m * 31 + d }
@@ -24,8 +25,9 @@ function over(name, used, t) { # did it use up what it asked for?
   t = substr(t, at + length(name) + 2)
   return used >= seconds(substr(t, 1, index(t, ",") - 1))
 }
-function record(when) {
-  if (job["jobnumber"] != id || job["owner"] != owner) return
+function record(when, one) {
+  one = job["jobnumber"] (job["taskid"] ~ /^[0-9]+$/ ? "." job["taskid"] : "")
+  if (one != id && index(one, id ".") != 1 || job["owner"] != owner) return
   when = submitted(job["qsub_time"])
   if (since != "" && when && when < day(from[1], from[2], from[3]) - 5) return
   failed = job["failed"] + 0
@@ -39,7 +41,7 @@ function record(when) {
   if (job["hostname"] ~ /^[A-Za-z0-9.-]+$/) more = more " host=" job["hostname"]
   if (part == "limit") more = more " reason=over its limit: " job["category"]
   else if (failed) more = more " reason=" job["failed"]
-  last = id " ended/" part more
+  last[one] = one " ended/" part more
 }
 BEGIN { split(since, from, " ") }
 /^=====/ { record(); split("", job); next }
@@ -52,7 +54,7 @@ BEGIN { split(since, from, " ") }
 }
 END {
   record()
-  if (last != "") print last
-  exit last == ""
+  for (one in last) { print last[one]; found = 1 }
+  exit !found
 }'
 }

@@ -1,7 +1,7 @@
-gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
+<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
 gpe_find() {
   unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
-  gpe_lines=$(squeue -h -u "$(id -u)" -o '%A|%Z|%o') || return
+  gpe_lines=$(squeue -h -u "$(id -u)" -o '%F|%Z|%o') || return
   gpe_real=$(pwd -P)
   printf '%s\n' "$gpe_lines" | while IFS= read -r gpe_line; do
     # the directory may hold a | of its own; other jobs of this directory have another command

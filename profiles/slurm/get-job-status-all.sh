@@ -1,4 +1,4 @@
-<SH_SQUEUE>
+<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; ><SH_SQUEUE>
 jobs=$(gpe_squeue -u "$(id -u)")
 rc=$?
 if [ "$rc" -eq 0 ]; then

@@ -1,19 +1,48 @@
-id='<JOB_ID/'/'\\''>'
+<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_SQUEUE>
 <SH_JOB_DIR>
 <SH_RECORD>
 if jobs=$(gpe_squeue -j "$id" 2>&1); then
-  printf '%s\n' "$jobs" | gpe_show "$id" && exit
-  jobs="no job $id is known to Slurm"
+  known=y error="no job $id is known to Slurm" shown=$(printf '%s\n' "$jobs" | gpe_show "$id")
+else
+  case $jobs in *'Invalid job id'*) ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
+  known='' error=$jobs shown=''
 fi
-case $jobs in *'Invalid job id'* | 'no job '*) ;; *) printf '%s\n' "$jobs" >&2; exit 2 ;; esac
-record=$(gpe_record "$id")
-case $record in '' | *exit=1[2-9][0-9]*)
+[ -z "$shown" ] || printf '%s\n' "$shown"
+# the tasks of an array that Slurm does not tell: it forgets each some minutes after its end
+rest=$id
+if gpe_job_dir "$id" && spec=$(sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe_job" 2> /dev/null) && [ -n "$spec" ]; then
+  rest=$(printf '%s\n' "$shown" | awk -v id="$id" -v spec="$spec" '
+{ told[$1] }
+function tell(task) { task = id "_" task; if (!(task in told)) print task; told[task] }
+END {
+  sub(/%.*/, "", spec)
+  n = split(spec, part, ",")
+  for (i = 1; i <= n; i++) {
+    k = split(part[i], range, /[-:]/)
+    for (task = range[1] + 0; task <= range[k > 1 ? 2 : 1] + 0; task += k > 2 ? range[3] : 1) tell(task)
+  }
+}')
+elif [ -n "$shown" ]; then
+  exit 0
+fi
+[ -n "$rest" ] || exit 0
+records=$(for task in $rest; do
+  gpe_record "$task" && continue
+  # a task that waits is forgotten at once when it is cancelled
+  case $task in *_*) [ -n "$known" ] && [ ! -d "$gpe_dir" ] && printf '%s removed\n' "$task" && continue ;; esac
+  printf '%s forgotten\n' "$task"
+done)
+history=
+case $records in *forgotten* | *exit=1[2-9][0-9]*)
   # the accounting, where there is one, knows more than the program's exit status
-  if history=$(sacct -n -X -P -j "$id" -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null); then
-    printf '%s\n' "$history" | gpe_show "$id" && exit
-  fi ;;
+  history=$(sacct -n -X -P ${SLURM_CLUSTERS:+-M "$SLURM_CLUSTERS"} -j "$id" -o JobID,State,ExitCode,NodeList,Reason,Partition,Elapsed 2> /dev/null) &&
+    history=$(printf '%s\n' "$history" | gpe_show "$id") || history= ;;
 esac
-[ -n "$record" ] || { printf '%s\n' "$jobs" >&2; exit 1; }
-printf '%s\n' "$record"
+printf '%s\n' "$history" '' "$records" | awk -v id="$id" '
+!ours && NF { told[$1] = $0; next }
+!NF { ours = 1; next }
+($2 == "forgotten" || /exit=1[2-9][0-9]/) && $1 in told { $0 = told[$1] }
+$1 == id && $2 == "forgotten" { exit 1 }
+{ print }' || { printf '%s\n' "$error" >&2; exit 1; }

@@ -1,7 +1,7 @@
-unset SINFO_ALL SINFO_FEDERATION SINFO_LOCAL SINFO_PARTITION SINFO_SORT
+<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >unset SINFO_ALL SINFO_FEDERATION SINFO_LOCAL SINFO_PARTITION SINFO_SORT
 nodes=$(sinfo -h -N -o '%N %T') || exit
 printf '%s\n' "$nodes" | awk '
-NF == 2 && !seen[$1]++ { # once, though it may be in many partitions
+NF == 2 && $1 != "CLUSTER:" && !seen[$1]++ { # once, though it may be in many partitions
   word = tolower($2)
   flag = word
   gsub(/[a-z_]/, "", flag)

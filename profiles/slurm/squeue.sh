@@ -4,7 +4,7 @@ gpe_squeue() {
 }
 gpe_show() {
   awk -F'|' -v id="$1" '
-NF < 5 || (id != "" && $1 != id) { next }
+NF < 5 || $1 ~ /\[/ || (id != "" && $1 != id && index($1, id "_") != 1) { next } # of an array, all tasks
 {
   # EXIT is 7:0 or, from squeue, what wait(2) gave: 1792
   if (split($3, e, ":") == 2) { code = e[1] + 0; by = e[2] + 0 } else { code = int($3 / 256) % 256; by = $3 % 128 }
@@ -27,6 +27,7 @@ NF < 5 || (id != "" && $1 != id) { next }
     used = t[n] + 60 * t[n - 1] + (n > 2 ? 3600 * t[n - 2] : 0) + (days ? 86400 * t[1] : 0)
     if (used > 0 || state !~ /^(PENDING|CANCELLED)/) more = more " elapsed=" used
   }
+  if ($5 == "DependencyNeverSatisfied") $5 = "DEPENDENCY"
   if ($5 != "" && $5 != "None") more = more " reason=" $5
   print $1 " " state more
   found = 1

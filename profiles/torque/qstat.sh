@@ -1,5 +1,6 @@
 gpe_qstat() {
-  gpe_text=$(qstat -f "$@" 2>&1)
+  # each task of an array; Slurm's qstat has no -t
+  gpe_text=$(if command -v qselect > /dev/null; then qstat -f -t "$@"; else qstat -f "$@"; fi 2>&1)
   gpe_rc=$?
   case $gpe_rc:$#:$gpe_text in
   153:0:) return 0 ;; # Slurm's qstat: there are no jobs
@@ -17,12 +18,23 @@ gpe_qstat() {
   # Torque's attributes begin with four blanks and go on behind a tab; Slurm's begin with the tab. The first of a
   # name counts: what a user can put into a value stands further down.
   printf '%s\n' "$gpe_text" | awk '
+function never_began(id, line, word) { # Slurm: why a job has ended that had no node, in words of pbs
+  if (!asked++) while (("squeue -h -t CANCELLED -o \"%i %r\"" | getline line) > 0) { split(line, word, " "); why[word[1]] = word[2] }
+  return why[id] == "DependencyNeverSatisfied" ? "dependency" : "deleted"
+}
 function done() {
   if (id == "") return
   sub(/@.*/, "", job["Job_Owner"])
   # Slurm: a held job shows as Q with priority 0, and what its qstat does not know as U
   if (slurm && job["job_state"] == "Q" && job["Priority"] == "0") held = "held"
+  if (slurm && job["job_state"] == "C" && job["exec_host"] == "") { job["job_state"] = "F"; held = never_began(id) }
   if (slurm && job["job_state"] == "U") job["job_state"] = "unknown"
+  if (match(id, /\[[0-9]+\]/)) { # the whole array is in the state of its tasks that comes last here: those that wait can be held
+    array = substr(id, 1, RSTART) substr(id, RSTART + RLENGTH - 1)
+    letter = job["job_state"]
+    sub(/[WT]/, "Q", letter)
+    if (index("CRSQH", letter) >= index("CRSQH", whole[array])) { whole[array] = letter; holds[array] = job["Hold_Types"]; owner[array] = job["Job_Owner"] }
+  } else if (id ~ /\[\]/) told[id]
   print id "|" job["Job_Owner"] "|" job["job_state"] "|" held "|" job["exit_status"] "|" job["exec_host"] "|" job["queue"] "|" job["Hold_Types"] "|" job["resources_used.walltime"] "|" job["comment"]
 }
 /^Job Id:/ { done(); id = $0; sub(/^Job Id:[ \t]*/, "", id); split("", job); slurm = 0; held = ""; next }
@@ -33,5 +45,8 @@ function done() {
   if (!(name in job)) job[name] = value
   if (/^\tjob_state = /) slurm = 1
 }
-END { done() }'
+END {
+  done()
+  for (array in whole) if (!(array in told)) print array "|" owner[array] "|" whole[array] "|||||" holds[array] "||"
+}'
 }

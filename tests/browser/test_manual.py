@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import contextmanager
 from functools import partial
@@ -75,6 +76,16 @@ def test_the_search_finds_a_field(browser: Browser, manual: str) -> None:
         page.keyboard.type("OSP605")
         found = page.locator(".md-search-result__link").first
         expect(found).to_contain_text("The rules of")
+        page.keyboard.press("Escape")
+
+
+def test_a_new_batch_system_is_the_first_hit(browser: Browser, manual: str) -> None:
+    with opened(browser, manual) as page:
+        page.keyboard.press("/")
+        page.keyboard.type("new batch system")
+        found = page.locator(".md-search-result__link").first
+        expect(found).to_contain_text("A new batch system")
+        expect(found).to_have_attribute("href", re.compile("new-batch-system/"))
         page.keyboard.press("Escape")
 
 

@@ -133,9 +133,19 @@ def test_profiles(incarnate: Incarnate, site: Path, tmp_path: Path) -> None:
     ended = incarnate("profiles", "--profiles", str(tmp_path))
     assert ended.code == 0
     lines = [line.split() for line in ended.out.splitlines()]
-    assert [line[0] for line in lines] == ["bad", "linux", "lsf", "pbs", "sge", "site", "slurm", "torque"]
+    assert [line[0] for line in lines] == [
+        "bad",
+        "batch",
+        "linux",
+        "lsf",
+        "pbs",
+        "sge",
+        "site",
+        "slurm",
+        "torque",
+    ]
     assert lines[0][1:3] == ["(invalid:", "incarnate"]
-    assert lines[5][1:] == ["->", "linux", str(site)]
+    assert lines[6][1:] == ["->", "linux", str(site)]
 
 
 def test_deploy(incarnate: Incarnate, site: Path, home: Path) -> None:

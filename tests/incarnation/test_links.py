@@ -199,3 +199,22 @@ def test_the_trace_says_why_a_field_is_empty() -> None:
     (link,) = find_trace("GPU_TYPE", GPUS="2").links
     assert link[:4] == ("requires", "GPU_TYPE", "GPUS", True)
     assert not find_trace("GPU_TYPE").is_switched_off
+
+
+def test_a_part_of_the_job_script_decides_about_a_piece_of_another() -> None:
+    """Without the part's own declaration, the piece is off, and a request with the field is refused."""
+    shared = [
+        template_of("", FLAG, field("HAS", fixed(""), 'isSettable="false"'), piece("PIECE", "piece", "HAS")),
+        template("START", "<JOB_SCRIPT>"),
+        template("JOB_PROLOGUE", "<PIECE>\np"),
+        template("RUN", "run"),
+        template("JOB_EPILOGUE", "e"),
+    ]
+    executable = application("e", "Executable", "1", "RUN")
+    can = profile(*shared, template("JOB_DIRECTIVES", "<HAS>\nd", piece("HAS", "has", "FLAG")), executable)
+    assert incarnate(can, "START").text == "d\np\nrun\ne"
+    assert incarnate(can, "START", fields={"FLAG": "x"}, strict=True).text == "has\nd\npiece\np\nrun\ne"
+    cannot = profile(*shared, template("JOB_DIRECTIVES", "d"), executable)
+    assert incarnate(cannot, "START").text == "d\np\nrun\ne"
+    with pytest.raises(UnknownFieldError, match="field FLAG is not used by template START of profile p"):
+        incarnate(cannot, "START", fields={"FLAG": "x"}, strict=True)

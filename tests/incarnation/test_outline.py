@@ -57,6 +57,20 @@ def test_how_a_directive_reads(line: str, text: str) -> None:
     assert read(load(f"#!/bin/sh\n{line}\n")) == [text]
 
 
+def test_a_directive_on_a_condition() -> None:
+    body = "#!/bin/sh\n<WHOLE>\n#$ -l x=<PART>\n"
+    fields = [
+        f'<idb:Field name="{name}" isSettable="false" ext:when="QUEUE"><idb:Value>{value}</idb:Value></idb:Field>'
+        for name, value in (("WHOLE", "#$ -l whole"), ("PART", "p"))
+    ]
+    invocation = f"<idb:Invocation><idb:Body><![CDATA[{body}]]></idb:Body></idb:Invocation>"
+    template = (
+        f'<idb:Template name="JOB_PROLOGUE">{invocation}{PREFIX.format("#$")}{"".join(fields)}</idb:Template>'
+    )
+    made = Repository([]).load_bytes(HEAD.format(template).encode(), "p.xml")
+    assert read(made) == ["#$ -l whole (when QUEUE has a value)", "#$ -l x=<PART>"]
+
+
 def test_directives_end_at_the_first_command() -> None:
     profile = load("#!/bin/sh\n# a comment\n\n#$ -q a\n#$ -P b\numask 077\n#$ -l c\n<QUEUE>\n")
     assert read(profile) == ["#$ -q a", "#$ -P b"]

@@ -137,6 +137,11 @@ class Job:
         assert status.id == self.id
         return status
 
+    def statuses(self) -> list[Status]:
+        """Give the status of each task of an array, in the order of their indices."""
+        found = self.lab.statuses("", JOB_ID=self.id)
+        return [found[name] for name in sorted(found, key=lambda name: int(name.rpartition("_")[2]))]
+
     def wait(self, *states: str) -> Status:
         """Wait for one of these states; without any, for the end."""
         wanted = states or ENDED

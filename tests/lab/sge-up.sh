@@ -14,6 +14,7 @@ bin=$SGE_ROOT/bin/$SGE_ARCH common=$SGE_ROOT/$SGE_CELL/common spool=$SGE_ROOT/sp
 host=$(uname -n)
 host=${host%%.*}
 slots=${LAB_SLOTS:-16}
+user=${LAB_USER:-griduser}
 first=5000000 # ids that Slurm's jobs of the same user do not have
 
 alive() { # PIDFILE NAME: is that process there, and of that name?
@@ -134,6 +135,17 @@ if ! there -shgrp @allhosts; then
   printf 'group_name @allhosts\nhostlist %s\n' "$host" > "$scratch/object"
   add -Ahgrp
 fi
+# what many sites have: GPUs that are counted for each job, their type, and hosts of one job alone
+if ! "$bin/qconf" -sc | grep -q '^gpu '; then
+  {
+    "$bin/qconf" -sc
+    printf '%s\n' 'gpu gpu INT <= YES JOB 0 0' 'gpu_type gpu_type RESTRING == YES NO NONE 0' \
+      'exclusive excl BOOL EXCL YES YES 0 1000'
+  } > "$scratch/object"
+  add -Mc
+fi
+loud "$bin/qconf" -mattr exechost complex_values gpu=4,gpu_type=a100,exclusive=true "$host"
+"$bin/qconf" -su arusers 2> /dev/null | grep -q "$user" || loud "$bin/qconf" -au "$user" arusers # may reserve with qrsub
 for pe in smp mpi2; do # several slots of one machine; two of each
   rule=\$pe_slots
   [ "$pe" = smp ] || rule=2

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.errors import ValueRefusedError
+from osprofile.incarnation.incarnate import incarnate
 from tests.lab.conftest import ENDED, SHELLS, USER
 from tests.lab.test_jobs import known, script
 from tests.profiles.conftest import exports, quoted
@@ -120,6 +122,12 @@ def test_ends(sge: Lab) -> None:
     assert not {job.id for job in jobs.values()} & {*sge.statuses()}
 
 
+def show(job_id: str) -> dict[str, str]:
+    """Give what Grid Engine itself knows about a job."""
+    lines = (line.partition(":") for line in commands(f"qstat -j {job_id}").splitlines())
+    return {name: value.strip() for name, _, value in lines}
+
+
 def test_resources_reach_grid_engine(sge: Lab) -> None:
     job = sge.start(
         NODES="1",
@@ -134,13 +142,122 @@ def test_resources_reach_grid_engine(sge: Lab) -> None:
         **script('echo "$NSLOTS $NHOSTS $PE $QUEUE $JOB_NAME $OMP_NUM_THREADS"; sleep 30'),
     )
     job.wait("RUNNING")
-    shown = dict(line.split(":", 1) for line in commands(f"qstat -j {job.id}").splitlines() if ":" in line)
-    asked = {*shown["hard resource_list"].strip().split(",")}
-    assert asked == {"mem_free=10M", "h_rt=90", "h_cpu=60"}
-    assert shown["project"].strip() == "acct"
+    shown = show(job.id)
+    assert {*shown["hard resource_list"].split(",")} == {"mem_free=10M", "h_rt=90", "h_cpu=60"}
+    assert shown["project"] == "acct"
     sge.ok("ABORT", JOB_ID=job.id)
     job.wait("REMOVED")
     assert job.read("stdout") == "6 1 smp short.q a-name.1 2\n"
+
+
+LATER = {"START_TIME": "2037-12-31T23:59:30"}
+FIELDS: list[tuple[dict[str, str], dict[str, str]]] = [
+    ({}, {"execution_time": "Thu Dec 31 23:59:30 2037"}),
+    ({"START_TIME": "2037-12-31T23:58"}, {"execution_time": "Thu Dec 31 23:58:00 2037"}),
+    ({"GPUS": "2"}, {"hard resource_list": "gpu=2"}),
+    ({"GPUS": "2", "GPU_TYPE": "a100"}, {"hard resource_list": "gpu=2,gpu_type=a100"}),
+    ({"GPUS": "1", "CPUS": "3"}, {"hard resource_list": "gpu=1", "parallel environment": "smp range: 3"}),
+    ({"CONSTRAINT": "arch=lx-*|sol-*"}, {"hard resource_list": "arch=lx-*|sol-*"}),
+    ({"CONSTRAINT": "h=!n1,num_proc=2"}, {"hard resource_list": "hostname=!n1,num_proc=2"}),
+    ({"EXCLUSIVE": "true"}, {"hard resource_list": "exclusive=true"}),
+    ({"EXCLUSIVE": "false"}, {"hard resource_list": ""}),
+    ({"PRIORITY": "-1023"}, {"priority": "-1023"}),
+    ({"NOTIFY": "me@example.org,you"}, {"mail_list": "me@example.org,you@NONE", "mail_options": "ae"}),
+    ({"NOTIFY": "me@x", "NOTIFY_EVENTS": "begin"}, {"mail_list": "me@x", "mail_options": "b"}),
+    ({"NOTIFY": "me@x", "NOTIFY_EVENTS": "end,begin,fail"}, {"mail_options": "abe"}),
+    ({"REQUEUE": "true"}, {"restart": "y"}),
+    ({"REQUEUE": "false"}, {"restart": "n"}),
+    ({"ARRAY": "2-11:3%2"}, {"job-array tasks": "2-11:3", "maximum concurrency": "2"}),
+    ({"ARRAY": "7"}, {"job-array tasks": "7-7:1", "maximum concurrency": ""}),
+]
+
+
+@pytest.mark.parametrize(("fields", "expected"), FIELDS)
+def test_fields_reach_grid_engine(sge: Lab, fields: dict[str, str], expected: dict[str, str]) -> None:
+    job = sge.start(**{**LATER, **fields})
+    shown = show(job.id)
+    assert {name: shown.get(name, "") for name in expected} == expected
+    sge.ok("ABORT", JOB_ID=job.id)
+
+
+def test_a_reservation_runs_its_jobs(sge: Lab) -> None:
+    words = commands("qrsub -d 1:0:0").split()
+    reservation = next(word for word in words if word.isdigit())
+    try:
+        job = sge.start(RESERVATION=reservation, **script("sleep 60"))
+        job.wait("RUNNING")
+        assert show(job.id)["ar_id"] == reservation
+        sge.ok("ABORT", JOB_ID=job.id)
+        job.wait("REMOVED")
+    finally:
+        commands(f"qrdel {reservation}")
+    assert "the advance reservation id 99999 is invalid" in sge.fails("START", RESERVATION="99999")
+
+
+def test_gpus_are_counted_once_for_all_slots_of_a_node(sge: Lab) -> None:
+    job = sge.start(GPUS="3", CPUS="4", **script("sleep 60"))
+    job.wait("RUNNING")
+    assert "hc:gpu=1.000000" in commands("qhost -F gpu")
+    other = sge.start(GPUS="2")
+    assert "cannot run" in show(other.id)["scheduling info"]
+    for one in (job, other):
+        sge.ok("ABORT", JOB_ID=one.id)
+
+
+def test_a_file_of_nodes_and_a_temporary_directory(sge: Lab, directory: Path) -> None:
+    me = pwd.getpwnam(USER)
+    directory.mkdir(parents=True, mode=0o700)
+    (directory / "tmp $(id) 'x'").mkdir()
+    for path in (directory.parent, directory, directory / "tmp $(id) 'x'"):
+        os.chown(path, me.pw_uid, me.pw_gid)
+    job = sge.start(
+        "--context",
+        f"WORKING_DIRECTORY={directory}",
+        PROCESSES="3",
+        CPUS="2",
+        NODE_FILE="-n $(id) 'x'",
+        TMP_DIR=f"{directory}/tmp $(id) 'x'",
+        **script('cat "$GPE_NODE_FILE"; stat -c %a "$TMPDIR"; printf "%s\n" "${TMPDIR%/*}"; : > "$TMPDIR/f"'),
+    )
+    job.wait("DONE")
+    (name,) = {*(directory / "-n $(id) 'x'").read_text().splitlines()}
+    assert name.partition(".")[0] == os.uname().nodename.partition(".")[0]
+    assert job.read("stdout").splitlines() == [name] * 3 + ["700", f"{directory}/tmp $(id) 'x'"]
+    assert [*(directory / "tmp $(id) 'x'").iterdir()] == []
+
+
+BAD = ["a b", "$(id)", "`id`", "x'", 'x"', "1\n#$ -q x", "-V", "1;id", "1 -V", "\u2028", "\\"]
+STRICT = {
+    "GPUS": "0 01 1.0",
+    "GPU_TYPE": "a,b a=b",
+    "CONSTRAINT": "h_rt=9 arch=x,h_vmem=1 a==b a,",
+    "RESERVATION": "0 name",
+    "EXCLUSIVE": "yes",
+    "PRIORITY": "-1024 1024 +1",
+    "START_TIME": "2037-12-31 2037-13-31T00:00 2037-12-31T24:00",
+    "NOTIFY": "a,, @x",
+    "NOTIFY_EVENTS": "never end,",
+    "REQUEUE": "yes",
+    "ARRAY": "0 0-3 1,3 1-3,5 1-3%0",
+    "DEPENDENCY": "1 afterok afterok: before:1 afterok:name afterok:1,2",
+}
+
+
+CONTEXT = {"USER_NAME": USER, "WORKING_DIRECTORY": "/var/tmp/x"}
+
+
+@pytest.mark.parametrize("name", STRICT)
+def test_what_is_no_value_is_refused_by_name(sge: Lab, name: str) -> None:
+    needed = {"GPU_TYPE": {"GPUS": "1"}, "NOTIFY_EVENTS": {"NOTIFY": "me"}}.get(name, {})
+    for value in (*BAD, *STRICT[name].split()):
+        with pytest.raises(ValueRefusedError, match=f"field {name}"):
+            incarnate(sge.resolved, "START", fields={name: value, **needed}, context=CONTEXT)
+
+
+def test_what_grid_engine_does_not_have_is_refused_by_name(sge: Lab) -> None:
+    assert "field QOS" in sge.fails("START", QOS="high")
+    assert "GPU_TYPE" in sge.fails("START", GPU_TYPE="a100")
+    assert "NOTIFY_EVENTS" in sge.fails("START", NOTIFY_EVENTS="end")
 
 
 def test_a_waiting_job_is_held_resumed_and_aborted(sge: Lab) -> None:
@@ -306,6 +423,9 @@ def test_jobs_with_any_name_and_arrays_are_told(sge: Lab) -> None:
     try:
         assert len(made) == 4
         told = sge.statuses()
-        assert [told[name].state for name in made] == ["HELD"] * 4
+        array = made.pop().partition(".")[0]
+        names = [*made, *(f"{array}.{index}" for index in (1, 2, 3))]
+        assert [told[name].state for name in names] == ["HELD"] * 6
+        assert sge.statuses("", JOB_ID=array) == {name: told[name] for name in names[3:]}
     finally:
-        commands("".join(f"qdel {name.partition('.')[0]}\n" for name in made))
+        commands("".join(f"qdel {name}\n" for name in (*made, array)))

@@ -14,6 +14,7 @@ import pytest
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES
 from tests.profiles.conftest import Status, Target, quoted
+from tests.profiles.test_arrays import all_ended, states, tasks, wait_for
 from tests.profiles.test_environment import check
 
 if TYPE_CHECKING:
@@ -82,6 +83,72 @@ def test_a_limit_and_a_signal(linux: Target) -> None:
 @pytest.mark.parametrize("linux", [*SHELLS, "yash"], indirect=True)
 def test_variables_that_the_shell_gives_a_meaning(linux: Target) -> None:
     check(linux, "Executable")
+
+
+def script(text: str) -> dict[str, str]:
+    return {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
+
+
+@pytest.mark.parametrize("linux", [*SHELLS, "yash"], indirect=True)
+def test_an_array_and_what_waits_for_it(linux: Target) -> None:
+    text = """until [ -e go ]; do sleep 0.05; done
+case $GPE_ARRAY_INDEX in 1) exit 0 ;; 2) exit 255 ;; 3) kill -s KILL $$ ;; *) exec sleep 600 ;; esac"""
+    array = linux.start(**script(text), ARRAY="1-5%5", NODE_FILE="no des", WALLTIME="20")
+    wait_for(array, lambda found: states(found) == {"RUNNING"})
+    linux.ok("HOLD", JOB_ID=array.id)
+    assert states(tasks(array)) == {"HELD"}
+    linux.ok("RESUME", JOB_ID=array.id)
+    jobs = {
+        f"{kind}:{array.id}{which}": linux.start(
+            DEPENDENCY=f"{kind}:{array.id}{which}", START_TIME="2001-01-01T00:00"
+        )
+        for kind in ("afterok", "afternotok")
+        for which in ("", "_1")
+    }
+    assert {job.status().state for job in jobs.values()} == {"QUEUED"}
+    (array.directory / "go").touch()
+    linux.ok("ABORT", JOB_ID=f"{array.id}_5")
+    linux.ok("SIGNAL", JOB_ID=f"{array.id}_4", SIGNAL=str(int(signal.SIGTERM)))
+    found = wait_for(array, all_ended)
+    assert {index: ended(status) for index, status in found.items()} == {
+        1: ("DONE", 0, None),
+        2: ("DONE", 255, None),
+        3: ("FAILED", None, signal.SIGKILL),
+        4: ("FAILED", None, signal.SIGTERM),
+        5: ("REMOVED", None, None),
+    }
+    reasons = [job.wait().reason for job in jobs.values()]
+    assert reasons == ["DEPENDENCY", None, None, "DEPENDENCY"]
+    assert array.read("no des.1")
+
+
+@pytest.mark.parametrize("linux", [*SHELLS, "yash"], indirect=True)
+def test_a_temporary_directory_and_a_container(linux: Target, tmp_path: Path) -> None:
+    (tmp_path / "scr 'atch").mkdir()
+    (tmp_path / "bin/apptainer").write_text(
+        '#!/usr/bin/env bash\nprintf "%s\\n" "${@:1:6}" > words\nshift 6\nexec "$@"\n'
+    )
+    (tmp_path / "bin/apptainer").chmod(0o700)
+    fields = script('printf "%s\\n" "$X"; [ -d "$TMPDIR" ] && exit 3')
+    value = HOSTILE.replace("é", "")
+    job = linux.start(
+        **fields,
+        TMP_DIR=f"{tmp_path}/scr 'atch",
+        CONTAINER="a 'b'",
+        ENVIRONMENT=f"export X={quoted(value)}\n",
+    )
+    assert ended(job.wait()) == ("DONE", 3, None), job.read("stderr")
+    assert job.read("stdout") == f"{value}\n"
+    exec_, bind, bound, pwd, where, image = job.read("words").splitlines()
+    assert (exec_, bind, pwd, where, image) == (
+        "exec",
+        "--bind",
+        "--pwd",
+        str(job.directory),
+        f"{job.directory}/a 'b'",
+    )
+    assert bound.startswith(f"{job.directory},{job.directory},{tmp_path}/scr 'atch/")
+    assert [*(tmp_path / "scr 'atch").iterdir()] == []
 
 
 def test_what_is_refused_says_so(linux: Target, tmp_path: Path) -> None:

@@ -95,10 +95,14 @@ SlurmdTimeout=120
 MessageTimeout=10
 SlurmctldDebug=info
 SlurmdDebug=info
-NodeName=$host NodeAddr=127.0.0.1 CPUs=${LAB_CPUS:-64} RealMemory=1000000 State=UNKNOWN
+GresTypes=gpu
+NodeName=$host NodeAddr=127.0.0.1 CPUs=${LAB_CPUS:-64} RealMemory=1000000 Gres=gpu:fake:4 Feature=fast,avx State=UNKNOWN
 PartitionName=debug Nodes=$host Default=YES MaxTime=INFINITE DefaultTime=1:00:00 State=UP
 PartitionName=short Nodes=$host Default=NO  MaxTime=10:00 DefaultTime=5:00 State=UP
 END
+  # files stand for the devices: the jobs of the lab open none
+  touch "$run/gpu0" "$run/gpu1" "$run/gpu2" "$run/gpu3"
+  echo "Name=gpu Type=fake File=$run/gpu[0-3]" > /etc/slurm/gres.conf
   if cmp -s "$conf.new" "$conf"; then
     rm -f "$conf.new"
   else
@@ -123,4 +127,8 @@ usable() {
   esac
 }
 retry 300 usable || { echo "up.sh: the node does not come up; see $log" >&2; tail -n 5 "$log"/*.log >&2; exit 5; }
+# in the far future, of one processor: it keeps no other job from running
+scontrol show reservation far > /dev/null 2>&1 ||
+  scontrol create reservation ReservationName=far StartTime=2036-01-01 Duration=1:00:00 CoreCnt=1 Nodes="$host" Users=-nobody > /dev/null ||
+  { echo "up.sh: the reservation cannot be made" >&2; exit 6; }
 echo "$(sinfo --version) is up on $host"

@@ -51,6 +51,10 @@ def count_problems(view: ProfileView, text: TemplateText) -> Counter[str]:
     return Counter(f"{problem.code} {problem.message}" for problem in check_scripts(view))
 
 
+STRICT = {"ARRAY", "CONSTRAINT", "DEPENDENCY", "EXCLUSIVE", "GPU_TYPE", "NOTIFY"}
+"""Fields with strict patterns; CONSTRAINT's is safe in double quotes alone."""
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_quote_matters(name: str) -> None:
     """Each quoted value of a bundled profile, in wrong quotes or without any, is a problem.
@@ -77,7 +81,7 @@ def test_every_quote_matters(name: str) -> None:
         for name, field in profile.global_fields.items()
         if field.type == "integer"
         or field.value is not None
-        or name in {"JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES"}
+        or name in {"JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", *STRICT}
     }
     # Words with single spaces between them are safe in any quotes.
     missed -= {"'<MODULES>'", '"<MODULES>"'}

@@ -123,6 +123,20 @@ def test_every_line_of_extra_directives_is_a_directive(
     assert [p and p.line - (1 if in_file else first) + 1 for p in places] == wrong
 
 
+@pytest.mark.parametrize(("lines", "codes"), [("<X>\ngpe_id=1", ["OSP628"]), ("gpe_id=1\n<X>", [])])
+def test_a_piece_of_shell_code_behind_the_first_command_is_no_directive(
+    tmp_path: Path, lines: str, codes: list[str]
+) -> None:
+    prefix = (
+        '<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>#SBATCH</idb:Value></idb:Field>'
+    )
+    piece = '<idb:Field name="X" isSettable="false"><idb:Value>x=1</idb:Value></idb:Field>'
+    body = f"#!/bin/sh\n#SBATCH -A x\n{lines}\n"
+    directives = format_template(body, prefix + piece, name="JOB_DIRECTIVES")
+    found = lint_fields(tmp_path, more=directives, parent="slurm")
+    assert [code for code in found if code == "OSP628"] == codes
+
+
 @pytest.mark.parametrize("name", ["QUEUE", "EXECUTABLE"])
 def test_a_default_that_was_meant_to_be_fixed(tmp_path: Path, name: str) -> None:
     body = format_template("hold <EXECUTABLE>")
@@ -159,7 +173,7 @@ def test_a_directive_among_the_commands_of_a_site(tmp_path: Path) -> None:
 
 
 def test_a_field_that_nothing_uses_may_become_a_directive(tmp_path: Path) -> None:
-    [problem] = find_problems(tmp_path, format_field("GPUS", EMPTY))
+    [problem] = find_problems(tmp_path, format_field("FEATURES", EMPTY))
     assert problem.code == "OSP302"
     assert "or give it ext:directive" in problem.hint
 

@@ -253,10 +253,13 @@ def test_signal_reaches_the_programs_of_all_or_of_one(linux: Target) -> None:
     assert {(status.state, status.exit) for status in found.values()} == {("DONE", 5)}
 
 
-def test_without_its_leader_tasks_that_run_end_and_others_are_lost(linux: Target) -> None:
-    job = linux.start(**script("until [ -e go ]; do sleep 0.05; done; exit 6"), ARRAY="1-3%2")
+@pytest.mark.parametrize("alone", [True, False])
+def test_without_its_leader_tasks_that_run_end_and_others_are_lost(linux: Target, alone: bool) -> None:
+    text = 'touch "began.$GPE_ARRAY_INDEX"; until [ -e go ]; do sleep 0.05; done; exit 6'
+    job = linux.start(**script(text), ARRAY="1-3%2")
     wait_for(job, lambda found: states(found, [1, 2]) == {"RUNNING"})
-    for pid in processes(session_of(job)):
+    os.kill(int(session_of(job)), signal.SIGKILL)
+    for pid in [] if alone else processes(session_of(job)):
         os.kill(pid, signal.SIGKILL)
     assert {index: status.state for index, status in tasks(job).items()} == {
         1: "RUNNING", 2: "RUNNING", 3: "LOST",
@@ -264,7 +267,9 @@ def test_without_its_leader_tasks_that_run_end_and_others_are_lost(linux: Target
     (job.directory / "go").touch()
     found = wait_for(job, all_ended)
     assert {(status.state, status.exit) for index, status in found.items() if index < 3} == {("DONE", 6)}
-    assert found[3].state == "LOST"
+    assert gone(job)  # what started the tasks, too
+    assert tasks(job)[3].state == "LOST"
+    assert not (job.directory / "began.3").exists()
 
 
 def test_a_killed_xargs_loses_no_task(linux: Target) -> None:

@@ -157,7 +157,10 @@ def test_every_other_value_is_carried_or_refused(target_of: Callable[[str], Targ
         assert word in target.script("START", **{name: value})
 
 
-@pytest.mark.parametrize("name", ["EXECUTABLE", "ARGUMENTS", "ENVIRONMENT", "DIRECTORY", *FILES])
+@pytest.mark.parametrize(
+    "name",
+    ["EXECUTABLE", "ARGUMENTS", "ENVIRONMENT", "DIRECTORY", "CONTAINER", "NODE_FILE", "TMP_DIR", *FILES],
+)
 @pytest.mark.parametrize("profile", ["linux", "pbs", "torque", "slurm", "sge", "lsf"])
 @pytest.mark.parametrize("shell", ["dash"], indirect=True)
 def test_a_line_that_a_batch_system_would_read_is_refused(

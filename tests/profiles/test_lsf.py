@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.errors import IncarnationError
+from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, exports, quoted
+from tests.profiles.test_hostile_values import VALUES
 from tests.profiles.test_words import Commands, leave, user, words
 
 if TYPE_CHECKING:
@@ -61,10 +66,11 @@ def lsf(target_of: Callable[..., Target], commands: Lsf) -> Target:
 
 
 def run(job: Job) -> int:
-    """Run a job's script as LSF does."""
+    """Run the script of a job or a task as LSF does."""
+    number, _, index = job.id.rstrip("]").partition("[")
     return subprocess.run(
         ["sh", ".gpe_job"],
-        env={**job.target.env, "LSB_JOBID": job.id},
+        env={**job.target.env, "LSB_JOBID": number, "LSB_JOBINDEX": index or "0"},
         cwd=job.directory,
         check=False,
         capture_output=True,
@@ -112,6 +118,112 @@ def test_slots(lsf: Target, commands: Lsf, fields: dict[str, str], expected: lis
     lsf.start(**fields)
     slots, each = expected
     assert commands.args("bsub") == ["-n", slots, "-R", f"span[ptile={each}]"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"GPUS": "2"}, "#BSUB -gpu num=2"),
+        ({"GPUS": "1", "GPU_TYPE": "TeslaV100-16G"}, "#BSUB -gpu num=1:gmodel=TeslaV100-16G"),
+        ({"EXCLUSIVE": "true"}, "#BSUB -x"),
+        ({"START_TIME": "2026-01-02T03:04"}, "#BSUB -b 2026:01:02:03:04"),
+        ({"START_TIME": "2026-12-31T23:59:00"}, "#BSUB -b 2026:12:31:23:59"),
+        ({"REQUEUE": "true"}, "#BSUB -r"),
+        ({"REQUEUE": "false"}, "#BSUB -rn"),
+        ({"ARRAY": "7"}, '#BSUB -J "gpe_job[7]"'),
+        ({"ARRAY": "1-9:2,15%3", "JOB_NAME": "n"}, '#BSUB -J "n[1-9:2,15]%3"'),
+    ],
+)
+def test_directives_of_fields(lsf: Target, commands: Lsf, fields: dict[str, str], expected: str) -> None:
+    lsf.start(**fields)
+    assert expected in commands.script.splitlines()
+    assert commands.args("bsub") == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"CONSTRAINT": "mem>5000&&!(a==b)"}, ["-R", "select[mem>5000&&!(a==b)]"]),
+        ({"CONSTRAINT": "a", "NODES": "2"}, ["-n", "2", "-R", "span[ptile=1]", "-R", "select[a]"]),
+        ({"RESERVATION": "user1#0"}, ["-U", "user1#0"]),
+        ({"NOTIFY": "me@x.example,you"}, ["-u", "me@x.example you", "-N"]),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "begin"}, ["-u", "me", "-B"]),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "fail"}, ["-u", "me", "-Ne"]),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "fail,begin,end"}, ["-u", "me", "-B", "-N"]),
+        ({"DEPENDENCY": "afterok:1"}, ["-w", "done(1)", "-ti"]),
+        (
+            {"DEPENDENCY": "afterok:1:2[3],afternotok:4,afterany:5:6"},
+            ["-w", "done(1) && done(2[3]) && exit(4) && ended(5) && ended(6)", "-ti"],
+        ),
+    ],
+)
+def test_options_of_fields(lsf: Target, commands: Lsf, fields: dict[str, str], expected: list[str]) -> None:
+    lsf.home.joinpath("23").touch()  # 2[3] is no pattern for the names of files
+    lsf.start(**fields)
+    assert commands.args("bsub") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "valid"),
+    [
+        ("CONSTRAINT", "a==b"),
+        ("RESERVATION", "u#0"),
+        ("NOTIFY", "me@x"),
+        ("DEPENDENCY", "afterok:1"),
+        ("GPU_TYPE", "v100"),
+        ("ARRAY", "1-2"),
+        ("START_TIME", "2026-12-31T23:59"),
+        ("REQUEUE", "true"),
+        ("EXCLUSIVE", "true"),
+    ],
+)
+def test_a_hostile_value_is_refused_or_reaches_bsub_unchanged(
+    lsf: Target, commands: Lsf, name: str, valid: str
+) -> None:
+    more = {"GPUS": "1"} if name == "GPU_TYPE" else {}
+    for value in [part for text in VALUES for part in (text, valid + text, text + valid)]:
+        with contextlib.suppress(IncarnationError):
+            lsf.start(**{name: value}, **more)
+            directives = [line for line in commands.script.splitlines() if line.startswith("#BSUB")]
+            assert any(value in text for text in (*commands.args("bsub"), *directives)), value
+            assert not re.search(r"[\s'\"\\\\$`;?~{}]|\]", value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("QOS", "high"),
+        ("PRIORITY", "5"),
+        ("CONSTRAINT", "a b"),
+        ("CONSTRAINT", "a]span[x"),
+        ("CONSTRAINT", "'a'"),
+        ("RESERVATION", "#a"),
+        ("START_TIME", "2026-12-31T23:59:30"),
+        ("DEPENDENCY", "afterok:x"),
+        ("DEPENDENCY", "afterok:1)||done(2"),
+        ("ARRAY", "0-3"),
+    ],
+)
+def test_what_lsf_has_not_is_refused(lsf: Target, name: str, value: str) -> None:
+    with pytest.raises(IncarnationError) as caught:
+        lsf.script("START", **{name: value})
+    assert name in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ["a", "a", "a", "a", "b", "b", "b", "b"]),
+        ({"CPUS": "2", "PROCESSES": "3", "NODES": "2"}, ["a", "a", "b"]),
+    ],
+)
+def test_the_nodes_of_a_job(lsf: Target, fields: dict[str, str], expected: list[str]) -> None:
+    hosts = lsf.home / "host s"
+    hosts.write_text("a\n" * 4 + "b\n" * 4)
+    lsf.environment["LSB_DJOB_HOSTFILE"] = str(hosts)
+    job = lsf.start(NODE_FILE="nodes", **fields)
+    assert run(job) == 0
+    assert job.read("nodes").split() == expected
 
 
 def test_fewer_processes_than_nodes_are_refused(lsf: Target) -> None:
@@ -213,6 +325,8 @@ BJOBS = {
         ("EXIT/TERM_MEMLIMIT", "FAILED/LIMIT", None, None),
     "11|-|EXIT|152|hostA|TERM_CPULIMIT: job killed after reaching LSF CPU usage limit":
         ("EXIT/TERM_CPULIMIT", "FAILED/LIMIT", None, None),
+    "27|-|EXIT|-|-|TERM_ORPHAN_SYSTEM: The orphan job was automatically terminated by LSF":
+        ("EXIT/TERM_ORPHAN_SYSTEM", "REMOVED", None, None),
     f"12|-|EXIT|130|hostA|{OWNER}": ("EXIT/TERM_OWNER", "REMOVED", None, None),
     "13|-|EXIT|143|hostA|TERM_ADMIN: job killed by root or LSF administrator":
         ("EXIT/TERM_ADMIN", "REMOVED", None, None),
@@ -238,6 +352,7 @@ def test_states(lsf: Target, commands: Lsf) -> None:
     commands.set("bjobs", "\n".join(BJOBS) + "\n", "LSF is slow. Please wait ...\n")
     assert words(lsf) == {line.partition("|")[0]: told for line, told in BJOBS.items()}
     assert lsf.statuses()["12"].reason == OWNER
+    assert lsf.statuses()["27"].reason == "DEPENDENCY"
     assert commands.args("bjobs")[0] == (
         "-a -noheader -o jobid jobindex stat exit_code exec_host exit_reason delimiter='|'"
     )
@@ -396,3 +511,86 @@ def test_an_ended_job_is_not_aborted(lsf: Target, commands: Lsf) -> None:
     leave(lsf, "7", job="")
     assert "already ended" in lsf.fails("ABORT", JOB_ID="7")
     assert not (lsf.home / ".gpe/jobs/lsf/7/.gpe_removed").exists()
+
+
+def start_array(lsf: Target, indices: str, text: str = "exit $GPE_ARRAY_INDEX") -> Job:
+    return lsf.start(ARRAY=indices, EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text))
+
+
+def get_task(array: Job, index: int) -> Job:
+    """Return a task of an array, with the id that the profile gives it."""
+    context = {"JOB_ID": array.id, "ARRAY_INDEX": str(index)}
+    task_id = incarnate(array.target.profile, "TASK_ID", context=context).text.strip()
+    return type(array)(array.target, task_id, array.directory)
+
+
+def test_an_array_from_start_to_end(lsf: Target, commands: Lsf) -> None:
+    array = start_array(lsf, "1-3:2,7%2", 'echo "$GPE_JOB_ID $GPE_ARRAY_ID"; exit "$GPE_ARRAY_INDEX"')
+    tasks = [get_task(array, index) for index in (1, 3, 7)]
+    assert [array.id, *(task.id for task in tasks)] == ["7", "7[1]", "7[3]", "7[7]"]
+    commands.set("bjobs", "7|1|RUN|-|hostA|-\n7|3|PEND|-|-|-\n7|7|PEND|-|-|-\n")
+    assert [run(task) for task in tasks] == [1, 3, 7]
+    for index in (1, 3, 7):
+        assert array.read(f"stdout.{index}") == f"7[{index}] 7\n"
+    told = {"7[1]": ("RUN", "RUNNING"), "7[3]": ("PEND", "QUEUED"), "7[7]": ("PEND", "QUEUED")}
+    for statuses in (lsf.statuses(), lsf.statuses("", JOB_ID="7")):
+        assert {job_id: (s.word, s.state) for job_id, s in statuses.items()} == told
+    commands.set("bjobs", stderr=NOT_FOUND, code=255)
+    assert {s.id: s.exit for s in lsf.statuses("", JOB_ID="7").values()} == {"7[1]": 1, "7[3]": 3, "7[7]": 7}
+    assert [task.status().exit for task in tasks] == [1, 3, 7]
+
+
+def test_an_array_of_which_lsf_tells_the_ids_with_the_indices(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", "7[1]|1|RUN|-|hostA|-\n7[3]|3|DONE|-|hostA|-\n")
+    assert [*lsf.statuses()] == ["7[1]", "7[3]"]
+
+
+def test_an_array_that_was_removed_and_forgotten(lsf: Target, commands: Lsf) -> None:
+    array = start_array(lsf, "2-4")
+    commands.set("bkill", "Job <7> is being terminated\n")
+    assert run(get_task(array, 2)) == 2
+    commands.set("bjobs", "7|2|EXIT|2|hostA|-\n7|3|RUN|-|hostA|-\n7|4|PEND|-|-|-\n")
+    task = array.directory / ".gpe_tasks/3"
+    task.mkdir()
+    assert lsf.ok("ABORT", JOB_ID="7") == ""
+    assert commands.args("bkill") == ["7"]
+    (task / ".gpe_exit_status").write_text("143\n")
+    commands.set("bjobs", "7|2|EXIT|2|hostA|-\n7|3|EXIT|143|hostA|-\n7|4|EXIT|-|-|-\n")
+    assert [s.state for s in lsf.statuses("", JOB_ID="7").values()] == ["DONE", "REMOVED", "REMOVED"]
+    assert "already ended" in lsf.fails("ABORT", JOB_ID="7")
+    commands.set("bjobs", stderr=NOT_FOUND, code=255)
+    told = lsf.statuses("", JOB_ID="7")
+    assert {job_id: s.state for job_id, s in told.items()} == {
+        "7[2]": "DONE",
+        "7[3]": "REMOVED",
+        "7[4]": "REMOVED",
+    }
+
+
+@pytest.mark.parametrize(
+    ("verb", "command", "states", "asked"),
+    [
+        ("HOLD", "bstop", ["DONE", "RUN", "USUSP"], True),
+        ("HOLD", "bstop", ["DONE", "PSUSP", "USUSP"], False),
+        ("RESUME", "bresume", ["PEND", "USUSP"], True),
+        ("RESUME", "bresume", ["PEND", "DONE"], False),
+        ("ABORT", "bkill", ["DONE", "EXIT", "PEND"], True),
+    ],
+)
+def test_commands_for_arrays(
+    lsf: Target, commands: Lsf, verb: str, command: str, states: list[str], *, asked: bool
+) -> None:
+    commands.set("bjobs", "".join(f"7|{i}|{state}|-|-|-\n" for i, state in enumerate(states, 1)))
+    commands.set(command, "Job <7> is being told\n")
+    (commands.directory / f"{command}.args").touch()
+    assert lsf.ok(verb, JOB_ID="7") == ""
+    assert commands.args(command) == ["7"] * asked
+
+
+def test_a_signal_for_an_array_reaches_the_tasks_that_run(lsf: Target, commands: Lsf) -> None:
+    commands.set("bjobs", "7|1|RUN|-|hostA|-\n7|2|PEND|-|-|-\n7|3|RUN|-|hostA|-\n7|4|DONE|-|hostA|-\n")
+    commands.set("bkill", "Job <7[1]> is being signaled\n")
+    assert lsf.ok("SIGNAL", JOB_ID="7", SIGNAL="9") == ""
+    assert commands.args("bkill") == ["-s 9 7[1] 7[3]"]
+    commands.set("bjobs", "7|1|PEND|-|-|-\n")
+    assert "only running jobs" in lsf.fails("SIGNAL", JOB_ID="7", SIGNAL="9")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from osprofile.incarnation.incarnate import incarnate
-from tests.profiles.conftest import Job, exports, quoted
+from osprofile.profile.repository import Repository
+from tests.profiles.conftest import PROFILES, Job, exports, quoted
 from tests.profiles.test_environment import check, run
 
 if TYPE_CHECKING:
@@ -38,7 +40,13 @@ def linux(target_of: Callable[..., Target], tmp_path: Path) -> Target:
     (tmp_path / "mpi").mkdir()
     (tmp_path / "mpi/mpirun").write_text(MPIRUN)
     (tmp_path / "mpi/mpirun").chmod(0o700)
-    return target_of("linux", tmp_path / "mpi")
+    target = target_of("linux", tmp_path / "mpi")
+    # several nodes, as in the profiles of batch systems
+    shutil.copytree(PROFILES / "linux", tmp_path / "profiles/linux")
+    xml = tmp_path / "profiles/linux/profile.xml"
+    xml.write_text(xml.read_text().replace("<idb:Max>1</idb:Max>", "<idb:Max>2</idb:Max>"))
+    target.profile = Repository([tmp_path / "profiles"]).load("linux")
+    return target
 
 
 @pytest.mark.parametrize("environment", ["", exports(RANDOM="a[$(touch pwned)]", X="it's")])

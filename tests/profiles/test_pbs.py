@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.errors import IncarnationError
+from osprofile.incarnation.incarnate import incarnate
 from tests.profiles.conftest import CUT, exports, quoted
+from tests.profiles.test_hostile_values import REFUSED, VALUES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +40,9 @@ class Server:
         (self.directory / name).write_text(f"{text}\n")
 
     def job(self, job: Job) -> Path:
-        return self.directory / "jobs" / job.id.partition(".")[0]
+        """Return the directory of a job, or of a task."""
+        number, _, index = job.id.partition(".")[0].rstrip("]").partition("[")
+        return self.directory / "jobs" / number / (f"tasks/{index}" if index else "")
 
     def set(self, job: Job, **attributes: object) -> None:
         for name, value in attributes.items():
@@ -59,12 +67,16 @@ class Server:
             words = ["sh", "-l"]
             stdin = f"sh '{self.job(job)}/script'".encode()
         umask = [word.removeprefix("umask=") for word in args if word.startswith("umask=")]
+        variables = {"PBS_JOBID": job.id}
+        if index := get_index(job):
+            variables |= {"PBS_ARRAY_INDEX": index, "PBS_ARRAY_ID": get_array(job).id}
+            self.take(job, index)
         process = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**self.target.env, "PBS_JOBID": job.id},
+            env={**self.target.env, **variables},
             cwd=self.target.home,
             start_new_session=True,
             umask=int(umask[-1] if umask else "077", 8),
@@ -75,17 +87,30 @@ class Server:
         self.set(job, state="R", substate=42, exec_host="node1/0*2+node2/0+node2/1", session=process.pid)
         return process
 
+    def take(self, task: Job, index: str) -> None:
+        """Make the record of a task, which the server has from the moment when it begins."""
+        array = self.job(get_array(task))
+        self.job(task).mkdir(parents=True)
+        remaining = (array / "remaining").read_text().split()
+        (array / "remaining").write_text("".join(f"{i}\n" for i in remaining if i != index))
+        (array / "state").write_text("B\n")
+        (array / "substate").write_text("70\n")
+
+    def end_array(self, array: Job) -> None:
+        """End an array whose tasks have all ended; with a history, they are finished, too."""
+        self.set(array, state="F", substate=92, exit=0)
+
     def end(self, job: Job, process: subprocess.Popen[bytes]) -> int:
         """Wait until a job has ended."""
         with process:
             code = process.wait()
         code = code if code >= 0 else 256 - code
-        self.set(job, state="F", substate=93 if code else 92, exit=code)
+        self.set(job, state="X" if get_index(job) else "F", substate=93 if code else 92, exit=code)
         return code
 
     def args(self, job: Job) -> list[str]:
         """Return the words that qsub got."""
-        return (self.job(job) / "args").read_text().split("\0")[:-1]
+        return (self.job(get_array(job)) / "args").read_text().split("\0")[:-1]
 
     def options(self, job: Job) -> list[str]:
         """Return the words before the command."""
@@ -98,6 +123,29 @@ class Server:
         text = calls.read_text() if calls.exists() else ""
         calls.unlink(missing_ok=True)
         return text.splitlines()
+
+
+def get_index(job: Job) -> str:
+    """Return the index of a task, or nothing."""
+    return job.id.partition("[")[2].partition("]")[0]
+
+
+def get_array(job: Job) -> Job:
+    """Return the array of a task, or the job itself."""
+    return type(job)(job.target, re.sub(r"\[[0-9]+", "[", job.id), job.directory)
+
+
+def get_task(array: Job, index: int) -> Job:
+    """Return a task of an array, with the id that the profile gives it."""
+    context = {"JOB_ID": array.id, "ARRAY_INDEX": str(index)}
+    task_id = incarnate(array.target.profile, "TASK_ID", context=context).text.strip()
+    return type(array)(array.target, task_id, array.directory)
+
+
+def outcomes(target: Target, **fields: str) -> dict[str, tuple[str, str]]:
+    """Return word and state of all that a query tells."""
+    statuses = target.statuses("" if fields else "ALL", **fields)
+    return {job_id: (status.word, status.state) for job_id, status in statuses.items()}
 
 
 @pytest.fixture
@@ -208,6 +256,124 @@ def test_resources(pbs: Target, server: Server, fields: dict[str, str], expected
     assert options[options.index("-l") :] == ["-l", f"select={expected}", *scatter]
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"GPUS": "2"}, "1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=2"),
+        ({"GPUS": "1", "GPU_TYPE": "v100"}, "1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=1:gpu_type=v100"),
+        (
+            {"CONSTRAINT": "arch=linux:switch=s-1", "MEMORY": "5"},
+            "1:ncpus=1:mpiprocs=1:ompthreads=1:mem=5mb:arch=linux:switch=s-1",
+        ),
+        (
+            {"PROCESSES": "3", "NODES": "2", "GPUS": "4"},
+            "1:ncpus=2:mpiprocs=2:ompthreads=1:ngpus=4+1:ncpus=1:mpiprocs=1:ompthreads=1:ngpus=4",
+        ),
+    ],
+)
+def test_resources_of_chunks(pbs: Target, server: Server, fields: dict[str, str], expected: str) -> None:
+    options = server.options(pbs.start(**fields))
+    assert f"select={expected}" in options
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"EXCLUSIVE": "true"}, ["place=exclhost"]),
+        (
+            {"EXCLUSIVE": "true", "NODES": "2"},
+            ["select=2:ncpus=1:mpiprocs=1:ompthreads=1", "place=scatter:exclhost"],
+        ),
+        ({"EXCLUSIVE": "false"}, []),
+    ],
+)
+def test_exclusive(pbs: Target, server: Server, fields: dict[str, str], expected: list[str]) -> None:
+    options = server.options(pbs.start(**fields))
+    assert [options[i + 1] for i, option in enumerate(options) if option == "-l"] == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"PRIORITY": "-1024"}, ["-p", "-1024"]),
+        ({"START_TIME": "2026-12-31T23:59"}, ["-a", "202612312359.00"]),
+        ({"START_TIME": "2030-01-02T03:04:05"}, ["-a", "203001020304.05"]),
+        ({"REQUEUE": "true"}, ["-r", "y"]),
+        ({"REQUEUE": "false"}, ["-r", "n"]),
+        ({"DEPENDENCY": "afterok:1.s:2[].s,afterany:3"}, ["-W", "depend=afterok:1.s:2[].s,afterany:3"]),
+    ],
+)
+def test_directives_of_fields(
+    pbs: Target, server: Server, fields: dict[str, str], expected: list[str]
+) -> None:
+    assert server.options(pbs.start(**fields))[2:4] == expected
+
+
+@pytest.mark.parametrize(
+    ("events", "letters"),
+    [("", "ae"), ("begin", "b"), ("end", "e"), ("fail", "a"), ("begin,end,fail", "bea"), ("fail,end", "ae")],
+)
+def test_mail(pbs: Target, server: Server, events: str, letters: str) -> None:
+    job = pbs.start(NOTIFY="me@x.example,you", **({"NOTIFY_EVENTS": events} if events else {}))
+    assert server.options(job)[-4:] == ["-M", "me@x.example,you", "-m", letters]
+
+
+@pytest.mark.parametrize(
+    ("name", "valid"),
+    [
+        ("CONSTRAINT", "a=b"),
+        ("GPU_TYPE", "v100"),
+        ("NOTIFY", "me@x"),
+        ("DEPENDENCY", "afterok:1.s"),
+        ("ARRAY", "1-2"),
+        ("PRIORITY", "1"),
+        ("START_TIME", "2026-12-31T23:59"),
+        ("REQUEUE", "true"),
+        ("EXCLUSIVE", "true"),
+    ],
+)
+def test_a_hostile_value_is_refused_or_reaches_qsub_unchanged(
+    pbs: Target, server: Server, name: str, valid: str
+) -> None:
+    more = {"GPUS": "1"} if name == "GPU_TYPE" else {}
+    for value in [part for text in VALUES for part in (text, valid + text, text + valid)]:
+        with contextlib.suppress(IncarnationError):
+            job = pbs.start(**{name: value}, **more)
+            assert any(value in option for option in server.options(job)), value
+            assert not re.search(r"[\s'\"\\\\$`;&|<>()*?~]", value)
+
+
+@pytest.mark.parametrize("value", [v for v in VALUES if "/" not in v and not REFUSED.search(v)])
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_a_node_file_has_any_name(pbs: Target, server: Server, value: str) -> None:
+    (pbs.home / "nodes").write_text("n1\n")
+    pbs.environment["PBS_NODEFILE"] = str(pbs.home / "nodes")
+    job = pbs.start(NODE_FILE=value)
+    assert server.run(job) == 0
+    assert job.read(value) == "n1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("QOS", "high"),
+        ("RESERVATION", "R1"),
+        ("CONSTRAINT", "bigmem"),
+        ("CONSTRAINT", "a=1:ncpus=9"),
+        ("CONSTRAINT", "a=$(id)"),
+        ("START_TIME", "1999-12-31T23:59"),
+        ("DEPENDENCY", "afterok:1[3].pbs0"),
+        ("DEPENDENCY", "afterok:1_3"),
+        ("ARRAY", "1,3"),
+        ("ARRAY", "5"),
+    ],
+)
+def test_what_pbs_has_not_is_refused(pbs: Target, name: str, value: str) -> None:
+    with pytest.raises(IncarnationError) as caught:
+        pbs.script("START", **{name: value})
+    assert name in str(caught.value)
+
+
 def test_fewer_processes_than_nodes_are_refused(pbs: Target, server: Server) -> None:
     done = pbs.run("START", NODES="3", PROCESSES="2")
     assert (done.returncode, done.stdout) == (1, "")
@@ -263,9 +429,11 @@ def test_starts_at_the_same_time_submit_one_job(pbs: Target, server: Server) -> 
         ({"state": "F", "substate": 93, "exit": -29}, ("F/-29", "FAILED/LIMIT", None, None)),
         ({"state": "F", "substate": 91, "exit": 271}, ("F/91", "REMOVED", None, None)),
         ({"state": "F", "substate": 91}, ("F/91", "REMOVED", None, None)),
-        # a dependency that can never be met: it never ran
         ({"state": "F", "substate": 92}, ("F", "FAILED", None, None)),
-        ({"state": "X", "substate": 92, "exit": 0}, ("X/92", "DONE", 0, None)),
+        # it waits for another job
+        ({"state": "H", "substate": 22, "holds": "s"}, ("H/22", "QUEUED", None, None)),
+        ({"state": "H", "substate": 22, "holds": "us"}, ("H", "HELD", None, None)),
+        ({"state": "H", "substate": 20, "holds": "s"}, ("H", "HELD", None, None)),
     ],
 )
 def test_states(
@@ -279,6 +447,31 @@ def test_states(
     assert outcome(job.status()) == expected
     assert job.status().reason == "Not Running: a | b"
     assert pbs.statuses() == ({} if attributes["state"] == "F" else {job.id: job.status()})
+
+
+@pytest.mark.parametrize("kind", ["afterok", "afternotok", "afterany"])
+def test_a_job_whose_condition_cannot_hold_is_removed(pbs: Target, server: Server, kind: str) -> None:
+    first = pbs.start()
+    job = pbs.start(DEPENDENCY=f"{kind}:{first.id}")
+    assert server.options(job)[2:4] == ["-W", f"depend={kind}:1.pbs0"]
+    server.set(job, state="F", substate=92)
+    status = job.status()
+    assert (*outcome(status), status.reason) == ("F/dependency", "REMOVED", None, None, "DEPENDENCY")
+    server.set(job, substate=91)
+    assert outcome(job.status()) == ("F/91", "REMOVED", None, None)
+
+
+def test_a_job_that_others_wait_for_has_no_condition(pbs: Target, server: Server) -> None:
+    job = pbs.start()
+    server.set(job, state="F", substate=92, depend="beforeok:2.pbs0")
+    assert outcome(job.status()) == ("F", "FAILED", None, None)
+
+
+def test_a_job_that_ran_was_not_removed_for_a_condition(pbs: Target, server: Server) -> None:
+    job = pbs.start(DEPENDENCY="afterany:7.pbs0")
+    server.run(job)
+    server.set(job, exit=None)
+    assert outcome(job.status()) == ("F/exit", "DONE", 0, None)
 
 
 def test_a_query_reads_neither_the_jobs_of_others_nor_the_history(pbs: Target, server: Server) -> None:
@@ -478,3 +671,156 @@ def test_a_value_is_no_directive(pbs: Target, server: Server) -> None:
     assert server.options(job)[:3] == ["-N", "gpe_job", "-f"]
     server.run(job)
     assert (job.directory / "got").read_bytes().decode() == f"{value}|{value}|"
+
+
+QUEUED = ("Q", "QUEUED")
+HELD = ("H", "HELD")
+TASK = 'echo "$GPE_JOB_ID $GPE_ARRAY_ID $GPE_ARRAY_INDEX"; exit "$GPE_ARRAY_INDEX"'
+
+
+def start_array(pbs: Target, indices: str, text: str = TASK, **fields: str) -> Job:
+    return pbs.start(ARRAY=indices, EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text), **fields)
+
+
+def test_an_array_from_start_to_end(pbs: Target, server: Server) -> None:
+    array = start_array(pbs, "0-6:3%2", REQUEUE="true")
+    assert array.id == "1[].pbs0"
+    assert server.options(array)[2:6] == ["-r", "y", "-J", "0-6:3%2"]
+    tasks = [get_task(array, index) for index in (0, 3, 6)]
+    assert [task.id for task in tasks] == ["1[0].pbs0", "1[3].pbs0", "1[6].pbs0"]
+    assert pbs.find(array.directory) == array.id
+    assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == {task.id: QUEUED for task in tasks}
+    process = server.begin(tasks[1])
+    assert outcomes(pbs) == {tasks[0].id: QUEUED, tasks[1].id: ("R", "RUNNING"), tasks[2].id: QUEUED}
+    assert tasks[1].status().state == "RUNNING"
+    assert tasks[2].status().state == "QUEUED"
+    assert server.end(tasks[1], process) == 3
+    server.qstats()
+    assert outcomes(pbs) == {tasks[0].id: QUEUED, tasks[1].id: ("F/93", "DONE"), tasks[2].id: QUEUED}
+    assert len(server.qstats()) == 1
+    assert server.run(tasks[0]) == 0
+    assert server.run(tasks[2]) == 6
+    server.end_array(array)
+    assert outcomes(pbs) == {}
+    expected = {"1[0].pbs0": 0, "1[3].pbs0": 3, "1[6].pbs0": 6}
+    for forgotten in (False, True):
+        for job_id in (array.id, "1[]"):
+            statuses = pbs.statuses("", JOB_ID=job_id)
+            assert {name: status.exit for name, status in statuses.items()} == expected
+            assert {status.state for status in statuses.values()} == {"DONE"}
+        assert [task.status().exit for task in tasks] == [0, 3, 6]
+        assert [*pbs.statuses("", JOB_ID="1[3]")] == ["1[3].pbs0"]
+        if not forgotten:
+            server.set(array, state=None)
+    for task in tasks:
+        index = get_index(task)
+        assert array.read(f"stdout.{index}") == f"{task.id} {array.id} {index}\n"
+
+
+@pytest.mark.parametrize("nohistory", [False, True])
+def test_the_ends_of_tasks(pbs: Target, server: Server, nohistory: bool) -> None:
+    text = 'case $GPE_ARRAY_INDEX in 2) kill -s KILL "$$" ;; 3) exit 3 ;; 5) exec sleep 60 ;; esac'
+    array = start_array(pbs, "1-6", text)
+    tasks = [get_task(array, index) for index in range(7)]
+    for task in tasks[1:4]:
+        server.run(task)
+    pbs.ok("ABORT", JOB_ID=tasks[4].id)
+    server.set(array, exit=1)  # an array's exit status, which is not that of a task that never ran
+    with server.begin(tasks[5]) as process:
+        pbs.ok("ABORT", JOB_ID=tasks[5].id)
+        os.killpg(process.pid, signal.SIGKILL)
+    server.run(tasks[6])
+    server.set(tasks[6], substate=93, exit=-29)
+    live = {
+        tasks[1].id: ("F/92", "DONE"),
+        tasks[2].id: ("F/93", "FAILED"),
+        tasks[3].id: ("F/93", "DONE"),
+        tasks[4].id: ("F/deleted", "REMOVED"),
+        tasks[5].id: ("F/91", "REMOVED"),
+        tasks[6].id: ("F/-29", "FAILED/LIMIT"),
+    }
+    assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == live
+    assert {task.id: (task.status().word, task.status().state) for task in tasks[1:]} == live
+    server.end_array(array)
+    if not nohistory:
+        assert outcomes(pbs, JOB_ID=array.id) == live
+        assert {task.id: (task.status().word, task.status().state) for task in tasks[1:]} == live
+    server.write("nohistory", "")
+    states = ["DONE", "FAILED", "DONE", "REMOVED", "REMOVED", "DONE"]
+    assert [status.state for status in pbs.statuses("", JOB_ID=array.id).values()] == states
+    assert [task.status().state for task in tasks[1:]] == states
+    assert tasks[2].status().signal == 9
+
+
+def test_an_array_is_held_as_a_whole(pbs: Target, server: Server) -> None:
+    array = start_array(pbs, "1-3")
+    tasks = [get_task(array, index) for index in (1, 2, 3)]
+    assert pbs.ok("HOLD", JOB_ID=array.id) == ""
+    assert outcomes(pbs) == {task.id: HELD for task in tasks}
+    assert tasks[0].status().state == "HELD"
+    assert "PBS holds whole arrays only" in pbs.fails("HOLD", JOB_ID=tasks[0].id)
+    assert "PBS releases whole arrays only" in pbs.fails("RESUME", JOB_ID=tasks[0].id)
+    assert pbs.ok("RESUME", JOB_ID=array.id) == ""
+    assert outcomes(pbs) == {task.id: QUEUED for task in tasks}
+    assert pbs.ok("RESUME", JOB_ID=tasks[0].id) == ""
+    server.run(tasks[0])
+    assert pbs.ok("HOLD", JOB_ID="1[]") == ""
+    assert outcomes(pbs) == {tasks[0].id: ("F/93", "DONE"), tasks[1].id: HELD, tasks[2].id: HELD}
+    assert pbs.ok("RESUME", JOB_ID=array.id) == ""
+    assert outcomes(pbs)[tasks[1].id] == QUEUED
+
+
+def test_an_array_or_a_task_is_aborted(pbs: Target, server: Server) -> None:
+    array = start_array(pbs, "1-4")
+    tasks = [get_task(array, index) for index in (1, 2, 3, 4)]
+    assert server.run(tasks[0]) == 1
+    assert pbs.ok("ABORT", JOB_ID=tasks[1].id) == ""
+    assert outcomes(pbs)[tasks[1].id] == ("F/deleted", "REMOVED")
+    assert outcomes(pbs)[tasks[2].id] == QUEUED
+    for task in tasks[:2]:
+        assert "already ended" in pbs.fails("ABORT", JOB_ID=task.id)
+    assert pbs.ok("ABORT", JOB_ID=array.id) == ""
+    assert "already ended" in pbs.fails("ABORT", JOB_ID=array.id)
+    for state in (None, "F"):
+        assert [task.status().state for task in tasks] == ["DONE", "REMOVED", "REMOVED", "REMOVED"]
+        told = pbs.statuses("", JOB_ID=array.id)
+        assert [status.state for status in told.values()] == ["DONE", "REMOVED", "REMOVED", "REMOVED"]
+        server.set(array, state=state)
+
+
+def test_a_signal_for_an_array_reaches_the_tasks_that_run(pbs: Target, server: Server) -> None:
+    text = "trap 'echo got; exit 5' USR1; echo up; while :; do sleep 0.01; done"
+    array = start_array(pbs, "1-4", text)
+    assert "only running jobs" in pbs.fails("SIGNAL", JOB_ID=array.id, SIGNAL="10")
+    tasks = [get_task(array, index) for index in (1, 2, 3)]
+    running = [server.begin(task) for task in tasks]
+    for index in (1, 2, 3):
+        while not (array.directory / f"stdout.{index}").exists() or array.read(f"stdout.{index}") != "up\n":
+            time.sleep(0.01)
+    assert pbs.ok("SIGNAL", JOB_ID=tasks[2].id, SIGNAL="10") == ""
+    assert server.end(tasks[2], running[2]) == 5
+    assert [process.poll() for process in running[:2]] == [None, None]
+    pbs.ok("HOLD", JOB_ID=array.id)
+    assert pbs.ok("SIGNAL", JOB_ID=array.id, SIGNAL="10") == ""
+    assert [server.end(task, process) for task, process in zip(tasks, running, strict=False)][:2] == [5, 5]
+
+
+def test_an_array_whose_condition_cannot_hold_is_removed(pbs: Target, server: Server) -> None:
+    array = start_array(pbs, "1-2", DEPENDENCY="afterok:7[].pbs0")
+    server.set(array, state="H", substate=22, holds="s")
+    waiting = {"1[1].pbs0": ("H/22", "QUEUED"), "1[2].pbs0": ("H/22", "QUEUED")}
+    assert outcomes(pbs) == outcomes(pbs, JOB_ID=array.id) == waiting
+    assert get_task(array, 1).status().state == "QUEUED"
+    server.set(array, state="F", substate=92)
+    statuses = [*pbs.statuses("", JOB_ID=array.id).values(), get_task(array, 2).status()]
+    assert [status.id for status in statuses] == ["1[1].pbs0", "1[2].pbs0", "1[2].pbs0"]
+    assert {(status.state, status.reason) for status in statuses} == {("REMOVED", "DEPENDENCY")}
+
+
+def test_the_nodes_of_a_job(pbs: Target, server: Server) -> None:
+    nodes = pbs.home / "node s"
+    nodes.write_text("n1\nn1\nn2\n")
+    pbs.environment["PBS_NODEFILE"] = str(nodes)
+    job = pbs.start(NODE_FILE="it's", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'cat "$GPE_NODE_FILE"'))
+    assert server.run(job) == 0
+    assert job.read("stdout") == job.read("it's") == "n1\nn1\nn2\n"

@@ -38,7 +38,7 @@ owner        {owner}
 project      NONE                
 jobname      gpe_job                   
 jobnumber    {id}                   
-taskid       undefined
+taskid       {task}
 account      sge                 
 qsub_time    {when}
 start_time   Sat Nov 21 12:20:03 2026
@@ -51,7 +51,7 @@ cpu          {cpu}s
 category     {category}
 """  # noqa: W291
 ENDED = {
-    "id": "7", "host": "vm", "when": "Sat Nov 21 12:20:03 2126", "failed": "0    ", "slots": "1",
+    "id": "7", "task": "undefined", "host": "vm", "when": "Sat Nov 21 12:20:03 2126", "failed": "0    ", "slots": "1",
     "code": "0                   ", "wall": "4", "cpu": "0.007", "category": "NONE",
 }  # fmt: skip
 
@@ -128,17 +128,57 @@ def test_resources(sge: Target, commands: Commands, fields: dict[str, str], expe
 
 
 @pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"GPUS": "2"}, "-l gpu=2"),
+        ({"GPUS": "2", "GPU_TYPE": "a100", "PE": "smp", "CPUS": "4"}, "-pe smp 4 -l gpu=2 -l gpu_type=a100"),
+        ({"CONSTRAINT": "h=n1|n2,arch=lx-*"}, "-l h=n1|n2,arch=lx-*"),
+        ({"EXCLUSIVE": "true"}, "-l exclusive=true"),
+        ({"EXCLUSIVE": "false"}, ""),
+        ({"START_TIME": "2037-12-31T23:58"}, "-a 203712312358"),
+        ({"START_TIME": "2037-12-31T23:59:30"}, "-a 203712312359.30"),
+        ({"NOTIFY": "me@example.org,you"}, "-M me@example.org,you -m ea"),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "begin"}, "-M me -m b"),
+        ({"NOTIFY": "me", "NOTIFY_EVENTS": "fail,begin,end"}, "-M me -m abe"),
+    ],
+)
+def test_fields_that_are_options(
+    sge: Target, commands: Commands, fields: dict[str, str], expected: str
+) -> None:
+    sge.start(**fields)
+    (args,) = commands.args("qsub")
+    assert args.partition("/dev/null ")[2] == f"{expected} .gpe_job".lstrip()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"RESERVATION": "12"}, "-ar 12"),
+        ({"PRIORITY": "-1023"}, "-p -1023"),
+        ({"PRIORITY": "0"}, "-p 0"),
+        ({"REQUEUE": "true"}, "-r y"),
+        ({"REQUEUE": "false"}, "-r n"),
+        ({"ARRAY": "7"}, "-t 7"),
+        ({"ARRAY": "1-10:3%2"}, "-t 1-10:3"),
+    ],
+)
+def test_fields_that_are_directives(sge: Target, fields: dict[str, str], expected: str) -> None:
+    assert directives(sge.start(**fields)) == ["#$ -S /bin/sh", "#$ -N gpe_job", f"#$ {expected}"]
+
+
+@pytest.mark.parametrize(
     ("fields", "reason"),
     [
         ({"PROCESSES": "2"}, "takes 2 slots needs a parallel environment: the field PE is empty"),
         ({"CPUS": "2", "PE_NODES": "x"}, "the field PE is empty"),
         ({"NODES": "2", "PE": "x"}, "2 nodes needs a parallel environment: the field PE_NODES is"),
         ({"NODES": "3", "PROCESSES": "2", "PE_NODES": "x"}, "2 processes cannot fill 3 nodes"),
+        ({"ARRAY": "5-2"}, "ARRAY: 5-2 ends before it begins"),
+        ({"ARRAY": "5-2:1%3"}, "ARRAY: 5-2:1 ends before it begins"),
+        ({"DEPENDENCY": "afterok:7,afterany:8"}, "DEPENDENCY names 7, which is no job of this profile"),
     ],
 )
-def test_what_needs_a_parallel_environment_is_refused_without(
-    sge: Target, commands: Commands, fields: dict[str, str], reason: str
-) -> None:
+def test_what_start_refuses(sge: Target, commands: Commands, fields: dict[str, str], reason: str) -> None:
     assert reason in sge.fails("START", **fields)
     assert not (commands.directory / "qsub.args").exists()
 
@@ -171,6 +211,107 @@ def test_a_failed_submission_says_what_grid_engine_says(sge: Target, commands: C
     commands.set("qsub", stderr=said, code=1)
     done = sge.run("START")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+def test_the_id_of_an_array_has_no_tasks(sge: Target, commands: Commands) -> None:
+    commands.set("qsub", "a warning\n7.2-10:4\n")
+    assert sge.start(ARRAY="2-10:4%3").id == "7"
+    assert commands.args("qsub")[0].endswith(" -tc 3 .gpe_job")
+
+
+def test_every_task_has_a_directory_before_it_begins(sge: Target, commands: Commands) -> None:
+    commands.set("qsub", "7.2-10:4\n")
+    job = sge.start(ARRAY="2-10:4%3")
+    assert {path.name for path in (job.directory / ".gpe_tasks").iterdir()} == {"2", "6", "10"}
+
+
+def run_task(job: Job, index: int) -> None:
+    subprocess.run(
+        ["sh", ".gpe_job"],
+        env={**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": str(index)},
+        cwd=job.directory,
+        check=False,
+        capture_output=True,
+    )
+
+
+def test_the_end_of_each_task(sge: Target, commands: Commands) -> None:
+    """What qstat lists is first, then what a task left; one qacct tells the ends of those that left nothing."""
+    commands.set("qsub", "7.1-12:1\n")
+    text = "case $GPE_ARRAY_INDEX in 1) exit 3 ;; 2 | 3 | 4) kill -s KILL $$ ;; esac"
+    job = sge.start(ARRAY="1-12", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", text))
+    for index in range(1, 6):
+        run_task(job, index)
+    pending = {"id": "7", "queue": "", "kind": "pending"}
+    commands.set(
+        "qstat",
+        listed(
+            {"id": "7", "state": "r", "more": "\n      <tasks>4</tasks>"},
+            {**pending, "state": "qw", "more": "\n      <tasks>11-12:1</tasks>"},
+        ),
+    )
+    accounts = [
+        *(record(task=str(task), **KILLED) for task in (3, 4, 6)),
+        record(task="2", **{**KILLED, "failed": LIMIT}),
+        record(task="7"),
+        record(task="8", owner="somebody"),
+        record(task="9", id="77"),
+    ]
+    commands.set("qacct", "".join(accounts))
+    (job.directory / ".gpe_tasks/10/.gpe_removed").write_text("removed\n")
+    told = (line.partition(" ") for line in sge.ok("GET_JOB_STATUS", JOB_ID="7").splitlines())
+    lines = {name: words for name, _, words in told}
+    killed = "ended/100 exit=137 host=vm reason=100 : assumedly after job"
+    assert lines == {
+        "7.1": "exited exit=3",
+        "7.2": f"ended/37 host=vm reason={LIMIT}",
+        "7.3": killed,
+        "7.4": "r host=vm",
+        "7.5": "exited exit=0",
+        "7.6": killed,
+        "7.7": "ended/0 exit=0 host=vm",
+        "7.10": "removed",
+        "7.11": "qw",
+        "7.12": "qw",
+    }
+    assert commands.args("qacct") == ["-j 7"]
+    assert len(commands.args("qstat")) == 1
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="7.6") == f"7.6 {killed}\n"
+    assert commands.args("qacct")[1:] == ["-j 7 -t 6"]
+    assert "does not know job 7.8;" in sge.fails("GET_JOB_STATUS", JOB_ID="7.8")
+
+
+def test_tasks_that_left_their_ends_need_no_accounting(sge: Target, commands: Commands) -> None:
+    commands.set("qsub", "7.1-3:1\n")
+    job = sge.start(ARRAY="1-3", EXECUTABLE="/bin/sh", ARGUMENTS=quoted("-c", 'exit "$GPE_ARRAY_INDEX"'))
+    for index in (1, 2, 3):
+        run_task(job, index)
+    assert [status.exit for status in sge.statuses("", JOB_ID="7").values()] == [1, 2, 3]
+    assert not (commands.directory / "qacct.args").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "slots", "expected"),
+    [
+        ({}, "", "n9"),
+        ({"PROCESSES": "4"}, "n1 4", "n1 n1 n1 n1"),
+        ({"PROCESSES": "2", "CPUS": "2"}, "n1 4", "n1 n1"),
+        ({"PROCESSES": "7", "NODES": "3", "CPUS": "2"}, "n1 6,n2 6,n3 6", "n1 n1 n1 n2 n2 n2 n3"),
+        ({"NODES": "2"}, "n1 1,n2 1", "n1 n2"),
+    ],
+)
+def test_the_file_of_nodes(
+    sge: Target, commands: Commands, fields: dict[str, str], slots: str, expected: str
+) -> None:
+    commands.set("uname", "n9\n")
+    hosts = commands.directory / "hosts"
+    hosts.write_text("".join(f"{line} all.q@x UNDEFINED\n" for line in slots.split(",") if line))
+    job = sge.start(PE="smp", PE_NODES="mpi", NODE_FILE="nodes", **fields)
+    env = {**job.target.env, "JOB_ID": job.id, "SGE_TASK_ID": "undefined"}
+    if slots:
+        env["PE_HOSTFILE"] = str(hosts)
+    subprocess.run(["sh", ".gpe_job"], env=env, cwd=job.directory, check=False, capture_output=True)
+    assert job.read("nodes").split() == expected.split()
 
 
 @pytest.mark.parametrize("code", [0, 7, 99, 100, 127, 255])
@@ -237,15 +378,15 @@ def test_names_hosts_and_arrays(sge: Target, commands: Commands) -> None:
         listed(
             {"id": "1", "state": "r", "name": "%lt;state&gt;qw  r 7", "queue": "all.q@node-1.example"},
             {**array, "state": "r", "more": "\n      <tasks>1</tasks>"},
-            {**array, "state": "qw", "more": "\n      <tasks>2-9:1,11</tasks>"},
+            {**array, "state": "qw", "more": "\n      <tasks>3-7:2,11</tasks>"},
         ),
     )
-    assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == [
-        "1 r host=node-1.example",
-        "12.1 r",
-        "12.2-9:1,11 qw",
-    ]
-    assert "does not know job 12;" in sge.fails("GET_JOB_STATUS", JOB_ID="12")
+    tasks = ["12.1 r", "12.3 qw", "12.5 qw", "12.7 qw", "12.11 qw"]
+    assert sge.ok("GET_JOB_STATUS", "ALL").splitlines() == ["1 r host=node-1.example", *tasks]
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="12").splitlines() == tasks
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="12.7") == "12.7 qw\n"
+    assert "does not know job 12.9;" in sge.fails("GET_JOB_STATUS", JOB_ID="12.9")
+    assert "does not know job 2;" in sge.fails("GET_JOB_STATUS", JOB_ID="2")
     assert "does not know job 7;" in sge.fails("GET_JOB_STATUS", JOB_ID="7")
 
 
@@ -365,6 +506,16 @@ def test_an_error_state_has_a_reason(sge: Target, commands: Commands) -> None:
     line = "7 Eqw reason=11/21/2026 12:28:22 [1:2]: error: can't chdir to /x\n"
     assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == line
     assert words(sge) == {"7": ("Eqw", "HELD", None, None)}
+
+
+def test_a_held_job_says_what_it_waits_for(sge: Target, commands: Commands) -> None:
+    commands.set("qstat", listed({"id": "7", "state": "hqw", "queue": ""}))
+    script = (commands.directory / "qstat").read_text()
+    said = "jid_predecessor_list (req): 5,6\njid_predecessor_list:       6"
+    (commands.directory / "qstat").write_text(
+        script.replace("cat", f'[ "$1" != -j ] || {{ echo "{said}"; exit; }}\ncat', 1)
+    )
+    assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 hqw reason=waits for the end of 6\n"
 
 
 @pytest.mark.parametrize("verb", ["HOLD", "RESUME", "ABORT"])

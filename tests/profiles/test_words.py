@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.incarnation.incarnate import incarnate
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -101,6 +103,7 @@ Job Id:\t3
 Job Id:\t4
 \tJob_Owner = {user}@localhost
 \tjob_state = C
+\texec_host = vm/1
 
 Job Id:\t5
 \tJob_Owner = {user}@localhost
@@ -109,10 +112,19 @@ Job Id:\t5
 Job Id:\t6
 \tJob_Owner = {user}@localhost
 \tjob_state = C
+\texec_host = vm/1
 
 Job Id:\t7
 \tJob_Owner = {user}@localhost
 \tjob_state = U
+
+Job Id:\t8
+\tJob_Owner = {user}@localhost
+\tjob_state = C
+
+Job Id:\t9
+\tJob_Owner = {user}@localhost
+\tjob_state = C
 
 """
 
@@ -157,7 +169,7 @@ def test_torque_asks_for_the_users_own_live_jobs(torque: Target, commands: Comma
     commands.set("qstat", TORQUE.format(user=user()), unknown, 153)
     assert words(torque)["33.server.example"] == ("R", "RUNNING", None, None)
     assert commands.args("qselect") == [f"-u {user()} -s EHQRTW"]
-    assert commands.args("qstat") == ["-f 33.server.example 34.server.example 39.server.example"]
+    assert commands.args("qstat") == ["-f -t 33.server.example 34.server.example 39.server.example"]
     commands.set("qstat", "", unknown, 153)
     assert words(torque) == {}
     commands.set("qselect")
@@ -169,6 +181,7 @@ def test_torque_asks_for_the_users_own_live_jobs(torque: Target, commands: Comma
 
 def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
     commands.set("qstat", SLURM_QSTAT.format(user=user()))
+    commands.set("squeue", "8 DependencyNeverSatisfied\n9 Priority\n")
     leave(torque, "1", exit_status="7\n")
     leave(torque, "5", exit_status="137\n")
     leave(torque, "6", removed="removed\n", exit_status="143\n")
@@ -180,6 +193,8 @@ def test_the_pbs_commands_of_slurm(torque: Target, commands: Commands) -> None:
         "5": ("unknown/exit", "UNKNOWN", None, None),
         "6": ("C/removed", "REMOVED", None, None),
         "7": ("unknown", "UNKNOWN", None, None),
+        "8": ("F/dependency", "REMOVED", None, None),
+        "9": ("F/deleted", "REMOVED", None, None),
     }
 
 
@@ -269,6 +284,94 @@ def test_a_job_that_slurm_has_forgotten(
         assert (status.word, status.state, status.exit, status.signal) == expected
 
 
+def leave_array(slurm: Target) -> None:
+    """Leave what four tasks of an array left: two ended, one was removed, and one has nothing about its end."""
+    leave(slurm, "5", job="#!/bin/sh\n#SBATCH --array=1-4:3,02,3-3,11,12%2\n")
+    for index, files in {
+        1: {"exit_status": "7\n"},
+        2: {"exit_status": "137\n"},
+        3: {"removed": "removed\n"},
+        4: {},
+    }.items():
+        leave(slurm, f"5/.gpe_tasks/{index}", **files)
+
+
+def tell_tasks(slurm: Target) -> dict[str, tuple[object, ...]]:
+    return {s.id: (s.word, s.state, s.exit) for s in slurm.statuses("", JOB_ID="5").values()}
+
+
+FORGOTTEN = {
+    "5_1": ("exited", "DONE", 7),
+    "5_2": ("exited", "FAILED", None),
+    "5_3": ("removed", "REMOVED", None),
+    "5_4": ("forgotten", "LOST", None),
+    "5_11": ("forgotten", "LOST", None),
+    "5_12": ("forgotten", "LOST", None),
+}
+
+
+def test_an_array_that_slurm_has_forgotten(slurm: Target, commands: Commands) -> None:
+    commands.set("squeue", stderr=INVALID, code=1)
+    commands.set("sacct", stderr="Slurm accounting storage is disabled\n", code=1)
+    leave_array(slurm)
+    assert tell_tasks(slurm) == FORGOTTEN
+    assert slurm.fails("GET_JOB_STATUS", JOB_ID="5_4") == INVALID
+    lines = "5_2|TIMEOUT|0:0|n1|\n5_4|FAILED|3:0|n1|None\n5_11|CANCELLED by 0|0:0|None assigned|None\n5_[12]|PENDING|0:0||\n"
+    commands.set("sacct", lines)
+    assert tell_tasks(slurm) == {
+        **FORGOTTEN,
+        "5_2": ("TIMEOUT", "FAILED/LIMIT", None),
+        "5_4": ("FAILED/exit", "DONE", 3),
+        "5_11": ("CANCELLED", "REMOVED", None),
+    }
+    assert "".join(commands.args("sacct")).count("-X -P") == 3
+
+
+def test_an_array_of_which_slurm_has_forgotten_some(slurm: Target, commands: Commands) -> None:
+    """A task that has not begun, and that Slurm does not know with the others, was cancelled."""
+    commands.set("squeue", "5_12|PENDING|0|n/a|Priority|\n5_2|RUNNING|0|n1|None|\n50_1|RUNNING|0|n1|None|\n")
+    commands.set("sacct", stderr="Slurm accounting storage is disabled\n", code=1)
+    leave_array(slurm)
+    assert tell_tasks(slurm) == {
+        **FORGOTTEN,
+        "5_2": ("RUNNING", "RUNNING", None),
+        "5_11": ("removed", "REMOVED", None),
+        "5_12": ("PENDING", "QUEUED", None),
+    }
+    assert commands.args("squeue")[-1].endswith(" -j 5")
+    assert slurm.statuses("", JOB_ID="5_11")["5_11"].state == "REMOVED"
+
+
+CLUSTER_ANSWERS = {
+    "squeue": "CLUSTER: c1\n5|RUNNING|0|n1|None|\n",
+    "sinfo": "CLUSTER: c1\nn1 idle\n",
+    "sbatch": "6;c1\n",
+}
+
+
+def test_a_cluster_of_several(slurm: Target, commands: Commands) -> None:
+    for name, answer in CLUSTER_ANSWERS.items():
+        commands.set(name, answer)
+        program = commands.directory / name
+        note = 'echo "$SLURM_CLUSTERS/$SBATCH_CLUSTERS" >> "$0.cluster"\ncat'
+        program.write_text(program.read_text().replace("cat", note, 1))
+
+    def run(template: str, variation: str = "", **fields: str) -> str:
+        context = {"USER_NAME": "me", "WORKING_DIRECTORY": str(slurm.directory()), "CLUSTER": "c1"}
+        done = slurm.sh(
+            incarnate(slurm.profile, template, variation=variation, fields=fields, context=context).text
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    assert run("GET_JOB_STATUS", JOB_ID="5") == "5 RUNNING host=n1\n"
+    assert run("GET_JOB_STATUS", "ALL") == "5 RUNNING host=n1\n"
+    assert run("LIST_NODES") == "n1 idle\n"
+    assert run("START") == "6\n"
+    told = {name: {*(commands.directory / f"{name}.cluster").read_text().split()} for name in CLUSTER_ANSWERS}
+    assert told == {"squeue": {"c1/"}, "sinfo": {"c1/"}, "sbatch": {"/c1"}}
+
+
 def test_a_controller_that_is_down_has_forgotten_nothing(slurm: Target, commands: Commands) -> None:
     down = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
     commands.set("squeue", stderr=down, code=1)
@@ -284,7 +387,7 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
     assert job.id == "12"
     assert commands.args("sbatch") == ["--parsable --ignore-pbs .gpe_job"]
     lines = job.read(".gpe_job").splitlines()
-    assert lines[: lines.index("gpe_id=${SLURM_JOB_ID:-} gpe_cputime=''")] == [
+    assert lines[: [line.startswith("gpe_id=${SLURM_JOB_ID:-} ") for line in lines].index(True)] == [
         "#!/bin/sh",
         "#SBATCH --output=/dev/null",
         "#SBATCH --job-name=gpe_job",
@@ -296,3 +399,79 @@ def test_slurm_directives(slurm: Target, commands: Commands) -> None:
         "#SBATCH --mem=100M",
         "#SBATCH --time=2",
     ]
+
+
+def test_fields_become_directives_of_slurm(slurm: Target, commands: Commands) -> None:
+    commands.set("sbatch", "12\n")
+    job = slurm.start(QOS="high", PRIORITY="5", NOTIFY="me")
+    assert commands.args("sbatch") == ["--parsable --ignore-pbs --nice=-5 --mail-type=end,fail .gpe_job"]
+    assert "\n#SBATCH --qos=high\n" in job.read(".gpe_job")
+
+
+TORQUE_WORDS: dict[str, tuple[dict[str, str], str]] = {
+    "gpus": ({"GPUS": "2"}, "-l nodes=1:ppn=1:gpus=2"),
+    "properties": ({"NODES": "2", "GPUS": "1", "CONSTRAINT": "fast:ib"}, "-l nodes=2:ppn=1:gpus=1:fast:ib"),
+    "exclusive": ({"EXCLUSIVE": "true"}, "-n"),
+    "priority": ({"PRIORITY": "-5"}, "-p -5"),
+    "time": ({"START_TIME": "2036-01-02T03:04:05"}, "-a 203601020304.05"),
+    "time without seconds": ({"START_TIME": "2036-01-02T03:04"}, "-a 203601020304.00"),
+    "mail": ({"NOTIFY": "a,b@c"}, "-m ae -M a,b@c"),
+    "mail of all events": ({"NOTIFY": "a", "NOTIFY_EVENTS": "begin,end,fail"}, "-m bea -M a"),
+    "requeue": ({"REQUEUE": "true"}, "-r y"),
+    "no requeue": ({"REQUEUE": "false"}, "-r n"),
+    "dependency": (
+        {"DEPENDENCY": "afterok:1.s:2[].s,afterany:3"},
+        "-W depend=afterok:1.s,afterokarray:2[].s,afterany:3",
+    ),
+    "array": ({"ARRAY": "1-3,7%2"}, "-t 1-3,7%2"),
+}
+
+
+@pytest.mark.parametrize(("fields", "words"), TORQUE_WORDS.values(), ids=TORQUE_WORDS)
+def test_fields_become_words_of_torques_qsub(
+    torque: Target, commands: Commands, fields: dict[str, str], words: str
+) -> None:
+    commands.set("qselect")
+    commands.set("qsub", "12[].server\n")
+    torque.start(**fields)
+    assert commands.args("qsub") == [f"-j oe -o /dev/null {words} .gpe_job"]
+
+
+TORQUE_ARRAY = "".join(
+    f"Job Id: 33[{index}].server\n    Job_Owner = {{user}}@host\n    job_state = {state}\n{more}\n"
+    for index, state, more in [
+        (1, "C", "    exit_status = 3\n    exec_host = n1/0\n"),
+        (2, "R", "    exec_host = n1/0\n"),
+        (3, "Q", ""),
+        (4, "H", "    Hold_Types = u\n"),
+        (5, "C", "    exit_status = 271\n"),
+    ]
+)
+
+
+def test_tasks_of_torque(torque: Target, commands: Commands) -> None:
+    commands.set("qselect", "33[].server\n")
+    commands.set("qstat", TORQUE_ARRAY.format(user=user()))
+    leave(torque, "33[].server/.gpe_tasks/5", removed="removed\n")
+    expected = {
+        "33[1].server": ("C/exit", "DONE", 3, None),
+        "33[2].server": ("R", "RUNNING", None, None),
+        "33[3].server": ("Q", "QUEUED", None, None),
+        "33[4].server": ("H", "HELD", None, None),
+        "33[5].server": ("C/removed", "REMOVED", None, None),
+    }
+    assert words(torque) == expected
+    told = torque.statuses("", JOB_ID="33[].server").values()
+    assert {s.id: (s.word, s.state, s.exit, s.signal) for s in told} == expected
+    (one,) = torque.statuses("", JOB_ID="33[2].server")
+    assert one == "33[2].server"
+    assert commands.args("qstat") == ["-f -t 33[].server"] * 2 + ["-f -t 33[2].server"]
+    commands.set("qhold")
+    commands.set("qdel")
+    for verb in ("HOLD", "ABORT"):
+        assert torque.ok(verb, JOB_ID="33[].server") == ""
+    assert commands.args("qhold") == ["-h u 33[].server"]
+    assert commands.args("qdel") == ["33[].server"]
+    assert torque.statuses("", JOB_ID="33[].server")["33[5].server"].state == "REMOVED"
+    commands.set("qstat", TORQUE_ARRAY.format(user=user()).replace("= Q", "= R").replace("= H", "= C"))
+    assert "only waiting jobs can be held" in torque.fails("HOLD", JOB_ID="33[].server")

@@ -209,9 +209,10 @@ class _ProfilePage:
             yield "## Storages\n"
             yield format_table(["storage", "template"], rows)
         for field, template in list_fields(self.profile):
-            if template and _maps_states(field):
+            if _maps_states(field):
+                place = f" in {template.name}" if template else ""
                 yield f"## {STATE_TITLES[field.name]}\n"
-                yield f"From the tags of {format_code(field.name)} in {template.name}.\n"
+                yield f"From the tags of {format_code(field.name)}{place}.\n"
                 yield format_table(
                     ["in the batch system", "in osprofile"],
                     [(format_code(t.name), format_code(t.value)) for t in field.tags],

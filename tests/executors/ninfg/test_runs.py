@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.profile.data_directories import get_bundled_directory
 from tests.executors.ninfg.client import attributes, block, shell
 from tests.executors.ninfg.conftest import processes, until
+from tests.strategies import template
 
 if TYPE_CHECKING:
     from tests.executors.ninfg.client import Client
@@ -79,6 +81,8 @@ def test_an_array_is_cancelled_as_a_whole(machine: Machine) -> None:
 @pytest.mark.parametrize("host_count", ["1", "2"])
 def test_several_nodes_go_through_mpirun(machine: Machine, tmp_path: Path, host_count: str) -> None:
     """An array over several nodes has nobody else to start it there."""
+    directives = Path(get_bundled_directory(), "linux/job-directives.sh").read_text()
+    machine.add("here", template("JOB_DIRECTIVES", directives))  # linux is one node
     machine.program("mpirun", f'#!/bin/sh\necho "$*" > {tmp_path}/ran\nshift 2\nexec "$@"\n')
     with machine.client() as client:
         assert client.run(attributes(count="4", host_count=host_count, **HERE)) == "DONE"

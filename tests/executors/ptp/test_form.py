@@ -23,6 +23,11 @@ QUEUES = {"16777218": "batch", "16777219": ""}
 
 
 @pytest.fixture(scope="module")
+def slurm() -> SubmissionForm:
+    return SubmissionForm(osprofile.load("slurm"))
+
+
+@pytest.fixture(scope="module")
 def linux() -> SubmissionForm:
     return SubmissionForm(osprofile.load("linux"))
 
@@ -161,7 +166,8 @@ def test_every_settable_field_of_the_bundled_profiles(name: str) -> None:
     form = SubmissionForm(osprofile.load(name))
     ids = [definition.id for definition in form.definitions]
     assert ids == sorted(ids)
-    assert {"EXECUTABLE", "NODES", "QUEUE", "WALLTIME"} <= set(ids)
+    assert {"EXECUTABLE", "NODES", "WALLTIME"} <= set(ids)
+    assert ("QUEUE" in ids) == (name != "linux")
     assert not {"JOB_ID", "JOB_SCRIPT", "JOB_ID_PATTERN", "WORKING_DIRECTORY"} & set(ids)
     for definition in form.definitions:
         texts = definition.format_arguments()
@@ -268,10 +274,10 @@ JOBS: list[tuple[str, list[str], dict[str, object]]] = [
 
 @pytest.mark.parametrize(("section", "arguments", "attributes"), JOBS)
 def test_a_job(
-    linux: SubmissionForm, section: str, arguments: list[str], attributes: dict[str, object]
+    slurm: SubmissionForm, section: str, arguments: list[str], attributes: dict[str, object]
 ) -> None:
     expected = JobDescription(**attributes)  # type: ignore[arg-type]
-    assert describe(linux, *arguments) == expected, section
+    assert describe(slurm, *arguments) == expected, section
 
 
 @pytest.mark.parametrize(

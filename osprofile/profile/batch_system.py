@@ -1,0 +1,387 @@
+"""The facts about a batch system, the profile that is made from them, and samples to try them on.
+
+The profile extends `batch`, which has all that batch systems share. The facts become shell functions in
+its field SH_COMMANDS, and the tags of its field STATE. Each word of a command is quoted, so that no fact
+can become shell code.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile import javaregex
+from osprofile.errors import JavaRegexError, quote_value
+from osprofile.profile.model import EXTENSION_NAMESPACE, IDB_NAMESPACE, PROFILE_NAMESPACE
+from osprofile.profile.skeleton import check_name, format_shell_word, hide_hyphens
+from osprofile.profile.writer import escape_attribute, escape_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+STATES: Final = {
+    "queued": "QUEUED",
+    "running": "RUNNING",
+    "held": "HELD",
+    "done": "DONE",
+    "failed": "FAILED",
+    "limit": "FAILED/LIMIT",
+    "removed": "REMOVED",
+}
+"""The states of the profile by the facts that have the batch system's words for them."""
+
+_ENDS: Final = ("done", "failed", "limit", "removed")
+_RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/LIMIT", "removed": "REMOVED"}
+"""The words that a job's own record uses."""
+
+_WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")
+_DIRECTIVE_PREFIX: Final = re.compile(r"#[A-Z$][!-;=-\[\]-~]*")
+_ID_PATTERN: Final = re.compile(r"(?:[A-Za-z0-9_.:@+*?{},()|\[\]^-]|\\[.\[\](){}|+*?^])+")
+_PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
+_SEPARATORS: Final = "|;,:"
+_PATH: Final = '"$PWD/$1"'
+_RESERVED_WORDS: Final = {
+    "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
+    "then", "time", "until", "while",
+}  # fmt: skip
+
+
+@final
+class BatchSystem(NamedTuple):
+    """What a profile needs to know about a batch system.
+
+    Commands are texts of shell words. In `submit`, `{script}` is the script, in `hold`, `resume` and
+    `cancel`, `{id}` is the job's id; without a placeholder it is the last word. `answer` is what `submit`
+    prints, and `line` what `list_jobs` prints for a job, with placeholders. `words` has the batch system's
+    words of each key of `STATES`. `own_id` is what tells a job its id, `$VARIABLE` or a command.
+    """
+
+    submit: str
+    answer: str
+    id_pattern: str
+    list_jobs: str
+    line: str
+    words: Mapping[str, Sequence[str]]
+    cancel: Sequence[str]
+    hold: str = ""
+    resume: str = ""
+    directive_prefix: str = ""
+    own_id: str = ""
+
+
+class Reading(NamedTuple):
+    """What was read from a line of a sample; `job_id` is empty if the line tells nothing about a job."""
+
+    number: int
+    text: str
+    job_id: str = ""
+    word: str = ""
+    state: str = ""
+    exit_code: str = ""
+
+
+@final
+class _Line(NamedTuple):
+    """The columns of a line about a job, by their placeholders, from 0."""
+
+    columns: Mapping[str, int]
+    separator: str
+    ends_with_script: bool
+
+    def split(self, text: str) -> list[str]:
+        """Return the columns of a line, as awk does."""
+        if not self.separator:
+            return text.split()
+        return re.split(rf"[ \t]*{re.escape(self.separator)}[ \t]*", text.lstrip(" \t"))
+
+
+def read_answer_sample(system: BatchSystem, text: str) -> list[Reading]:
+    """Return what the profile reads from a sample of the submit command's output."""
+    pattern = javaregex.compile(system.id_pattern)
+    expression = re.compile(_answer_expression(system.answer))
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = expression.match(line)
+        job_id = match[1] if match and pattern.matches(match[1]) else ""
+        found.append(Reading(number, line, job_id))
+    return found
+
+
+def read_list_sample(system: BatchSystem, text: str) -> list[Reading]:
+    """Return what the profile reads from a sample of the output of the command that lists jobs."""
+    pattern = javaregex.compile(system.id_pattern)
+    line = _parse_line(system.line)
+    states = {word: key for key, words in system.words.items() for word in words}
+    return [_read_line(n, t, line, pattern, states) for n, t in enumerate(text.splitlines(), 1)]
+
+
+def _read_line(
+    number: int, text: str, line: _Line, pattern: javaregex.Pattern, states: Mapping[str, str]
+) -> Reading:
+    columns = line.split(text)
+    cell = {name: columns[n] if n < len(columns) else "" for name, n in line.columns.items()}
+    if not pattern.matches(cell["id"]) or not cell["state"]:
+        return Reading(number, text)
+    word, exit_code = cell["state"], cell.get("exit", "")
+    key = states.get(word) or states.get(word.partition("/")[0], "")
+    if key != "done" or not re.fullmatch("[0-9]+", exit_code):
+        exit_code = ""
+    state = "FAILED" if key == "done" and "exit" in cell and not exit_code else STATES.get(key, "")
+    return Reading(number, text, cell["id"], word, state, exit_code)
+
+
+def render_batch_system(name: str, system: BatchSystem, folder: str | None = None) -> str:
+    """Return the document of a profile for a batch system.
+
+    `folder` is where the commands in the introduction find the profile, if they do not find it by its
+    name. Raises `NotFoundError` for a name that is not allowed, ValueError for an unusable fact.
+    """
+    check_name(name)
+    _check_texts(system)
+    _check_id_pattern(system.id_pattern)
+    commands = "\n".join(_command_lines(system))
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f"<!-- {hide_hyphens(name)}: a batch system. The README of batch, which it extends, has the meaning of each part.",
+        f"     incarnate lint {format_shell_word(folder if folder and folder.isprintable() else name)} tells what is wrong with it. -->",
+        f'<osp:Profile xmlns:osp="{PROFILE_NAMESPACE}"',
+        f'             xmlns:idb="{IDB_NAMESPACE}"',
+        f'             xmlns:ext="{EXTENSION_NAMESPACE}"',
+        f'             name="{name}" extends="batch">',
+        "  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>",
+        "  <osp:Delimiter>/</osp:Delimiter>",
+        "  <idb:Template>",
+        '    <idb:Field name="JOB_ID_PATTERN" isSettable="false">',
+        f"      <idb:Value>{escape_text(system.id_pattern)}</idb:Value>",
+        "    </idb:Field>",
+        '    <idb:Field name="SH_COMMANDS" isSettable="false">',
+        f"      <idb:Value>{escape_text(commands)}</idb:Value>",
+        "    </idb:Field>",
+        '    <idb:Field name="STATE" isSettable="false">',
+        *_tag_lines(system),
+        "    </idb:Field>",
+        "  </idb:Template>",
+        *_directive_lines(system.directive_prefix),
+        "</osp:Profile>",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _check_texts(system: BatchSystem) -> None:
+    """Raise ValueError for a character that no fact may have."""
+    texts = [t for t in system if isinstance(t, str)] + [*system.cancel]
+    for text in texts:
+        if not text.isprintable():
+            raise ValueError(f"{quote_value(text)} has a character that cannot be printed")
+
+
+def _check_id_pattern(text: str) -> None:
+    """Raise ValueError for a pattern that Java and grep would not read alike, or that allows any text."""
+    try:
+        pattern = javaregex.compile(text)
+    except JavaRegexError as error:
+        raise ValueError(f"the id pattern {quote_value(text)} is not valid: {error.message}") from None
+    if not _ID_PATTERN.fullmatch(text):
+        raise ValueError(
+            f"the id pattern {quote_value(text)} has what grep -E reads otherwise, or not at all"
+        )
+    if any(pattern.matches(wrong) for wrong in ("", ".", "..", "a b", "a/b", "-a", "/")):
+        raise ValueError(f"the id pattern {quote_value(text)} allows texts that are no file's name")
+
+
+# The shell functions
+
+
+def _command_lines(system: BatchSystem) -> Iterator[str]:
+    line = _parse_line(system.line)
+    yield _submit_function(system)
+    if system.answer != "{id}":
+        yield f"gpe_read_id() {{ sed -n {shlex.quote(_answer_script(system.answer))}; }}"
+    yield from _list_lines(system, line)
+    ends = [word.partition("/")[0] for key in _ENDS for word in system.words.get(key, ())]
+    if ends:
+        patterns = " | ".join(shlex.quote(word) for word in dict.fromkeys(ends))
+        yield f"gpe_has_ended() {{ case $1 in {patterns}) ;; *) return 1 ;; esac; }}"
+    yield from _own_id_lines(system, line)
+    cancels = [_id_command(command) for command in system.cancel]
+    yield f"gpe_cancel() {{ {' || '.join(cancels)}; }}"
+    for name, command in (("hold", system.hold), ("resume", system.resume)):
+        if command:
+            yield f"gpe_{name}() {{ {_id_command(command)}; }}"
+
+
+def _submit_function(system: BatchSystem) -> str:
+    """Return the function that submits: with options, or with the script alone if it has directives."""
+    words = _split_command(system.submit, "{script}")
+    if system.directive_prefix:
+        return f"gpe_submit() {{ {_quote_words(words, {'{script}': _PATH})}; }}"
+    if "{options}" not in words:
+        words.insert(1, "{options}")
+    command = _quote_words(words, {"{script}": '"$gpe_script"', "{options}": '"$@"'})
+    return f"gpe_submit() {{ gpe_script=$PWD/$1; shift; {command}; }}"
+
+
+def _id_command(text: str) -> str:
+    """Return a command for the job that is the function's argument."""
+    return _quote_words(_split_command(text, "{id}"), {"{id}": '"$1"'})
+
+
+def _split_command(text: str, placeholder: str = "") -> list[str]:
+    """Return the words of a command, with the placeholder as the last one if it has none."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"the command {quote_value(text)} cannot be split into words: {error}") from None
+    if not words:
+        raise ValueError("a command is empty")
+    return words if any(placeholder in word for word in words) else [*words, placeholder]
+
+
+def _quote_words(words: Sequence[str], values: Mapping[str, str]) -> str:
+    """Return words quoted for a shell, with placeholders replaced by shell text."""
+    return " ".join(_quote_word(word, values) for word in words)
+
+
+def _quote_word(word: str, values: Mapping[str, str]) -> str:
+    if word == "<" and "{script}" in values:  # a command may read the script from its standard input
+        return word
+    if word in _RESERVED_WORDS:
+        return f"'{word}'"
+    parts = re.split(f"({'|'.join(map(re.escape, values))})", word) if values else [word]
+    return "".join(values.get(part) or shlex.quote(part) for part in parts if part) or "''"
+
+
+def _answer_parts(answer: str) -> tuple[str, str]:
+    """Return the text before the id on its line, and the character after it."""
+    if answer.count("{id}") != 1:
+        raise ValueError(f"the answer {quote_value(answer)} must contain {{id}} once, in the place of the id")
+    before, _, after = answer.partition("{id}")
+    return before, after[:1]
+
+
+def _answer_expression(answer: str) -> str:
+    """Return the regular expression for a line with the id, as its first group."""
+    before, after = _answer_parts(answer)
+    value = rf"([^{re.escape(after)}]+){re.escape(after)}" if after else r"(\S+)\s*$"
+    return re.escape(before) + value
+
+
+def _answer_script(answer: str) -> str:
+    """Return the same for sed."""
+    before, after = (re.sub(r"([\\/.*\[^$])", r"\\\1", text) for text in _answer_parts(answer))
+    value = rf"\([^{_answer_parts(answer)[1]}]*\){after}.*" if after else r"\([^[:space:]]*\)[[:space:]]*$"
+    return f"s/^{before}{value}/\\1/p"
+
+
+def _parse_line(text: str) -> _Line:
+    """Return the columns of a line's example; raise ValueError if it has no id or no state."""
+    separator = next((c for c in _SEPARATORS if f"}}{c}" in text), "")
+    cells = [c.strip() for c in text.split(separator)] if separator else text.split()
+    names = [c[1:-1] for c in cells if _PLACEHOLDER.fullmatch(c)]
+    known = {"id", "state", "exit", "script", ""}
+    if unknown := sorted({*names} - known):
+        raise ValueError(
+            f"{{{unknown[0]}}} is not known: use {{id}}, {{state}}, {{exit}}, {{script}} and {{}}"
+        )
+    columns = {c[1:-1]: n for n, c in enumerate(cells) if c in {"{id}", "{state}", "{exit}"}}
+    if not {"id", "state"} <= {*columns} or any(names.count(n) > 1 for n in columns):
+        message = f"the line {quote_value(text)} must contain {{id}} and {{state}} once, each as a column"
+        raise ValueError(message)
+    ends_with_script = "script" in names
+    if ends_with_script and cells[-1] != "{script}":
+        raise ValueError(f"in the line {quote_value(text)}, {{script}} must be the end")
+    return _Line(columns, separator, ends_with_script)
+
+
+def _list_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
+    words = _split_command(system.list_jobs)
+    yield f"gpe_rows() {{ {_quote_words(words, {})}; }}"
+    yield "gpe_list() {"
+    yield "  gpe_text=$(gpe_rows) || return"
+    yield f"  printf '%s\\n' \"$gpe_text\" | awk {_awk_option(line)}'"
+    if line.separator:
+        yield '{ sub(/^[ \\t]+/, "") }'
+    number = {name: n + 1 for name, n in line.columns.items()}
+    state = f"${number['state']}"
+    done = "|".join(re.sub(r"([.+*])", r"[\1]", w.partition("/")[0]) for w in system.words.get("done", ()))
+    if "exit" in number and done:
+        code = f"${number['exit']}"
+        yield f'{state} ~ /^({done})(\\/|$)/ && {code} ~ /^[0-9]+$/ {{ sub(/\\/.*/, "", {state}); {state} = {state} "/exit exit=" {code} }}'
+    yield f"{{ print ${number['id']}, {state} }}'"
+    yield "}"
+
+
+def _awk_option(line: _Line) -> str:
+    """Return awk's option for the separator of columns, with a blank behind it."""
+    return f"-F '[ \\t]*[{line.separator}][ \\t]*' " if line.separator else ""
+
+
+def _own_id_lines(system: BatchSystem, line: _Line) -> Iterator[str]:
+    """Yield what finds a job by the script's path in the list, and what tells a job its own id."""
+    if line.ends_with_script:
+        yield "gpe_find() {"
+        yield "  gpe_text=$(gpe_rows) || return"
+        yield f"  printf '%s\\n' \"$gpe_text\" | GPE_SCRIPT=$PWD/.gpe_job awk {_awk_option(line)}'"
+        yield 'substr($0, length($0) - length(ENVIRON["GPE_SCRIPT"]) + 1) == ENVIRON["GPE_SCRIPT"] {'
+        yield f"  print ${line.columns['id'] + 1}; exit"
+        yield "}'"
+        yield "}"
+    if variable := re.fullmatch(r"\$([A-Za-z_][A-Za-z0-9_]*)", system.own_id):
+        yield f"gpe_own_id() {{ printf '%s\\n' \"${{{variable[1]}:-}}\"; }}"
+    elif system.own_id:
+        yield f"gpe_own_id() {{ {_quote_words(_split_command(system.own_id), {})}; }}"
+    elif not line.ends_with_script:
+        raise ValueError("a job must learn its own id: by a variable or command, or by {script} in the line")
+
+
+# The other elements
+
+
+def _tag_lines(system: BatchSystem) -> Iterator[str]:
+    has_exit_codes = "exit" in _parse_line(system.line).columns
+    tags: dict[str, str] = {}
+    for key, words in system.words.items():
+        for word in words:
+            if not _WORD.fullmatch(word):
+                raise ValueError(
+                    f"the word {quote_value(word)} for {key} is not a word of letters and digits"
+                )
+            is_done = key == "done" and has_exit_codes
+            added = (
+                {word: "FAILED", f"{word.partition('/')[0]}/exit": "DONE"} if is_done else {word: STATES[key]}
+            )
+            for name, state in added.items():
+                if tags.setdefault(name, state) != state:
+                    raise ValueError(f"the word {name} has two meanings, {tags[name]} and {state}")
+    for name, state in _RECORD_TAGS.items():
+        if tags.setdefault(name, state) != state:
+            raise ValueError(f"the word {name} is for jobs that are {state}: the batch system cannot use it")
+    for name, state in tags.items():
+        yield f'      <idb:Tag name="{escape_attribute(name)}">{state}</idb:Tag>'
+
+
+def _directive_lines(prefix: str) -> Iterator[str]:
+    """Yield the template of a batch system that reads directives."""
+    if not prefix:
+        return
+    if not _DIRECTIVE_PREFIX.fullmatch(prefix):
+        message = (
+            f"the directive prefix {quote_value(prefix)} is not # and a capital letter or $, without blanks"
+        )
+        raise ValueError(message)
+    option = re.sub(r"([\\$>])", r"\\\1", prefix)
+    yield '  <idb:Template name="JOB_DIRECTIVES">'
+    yield '    <idb:Invocation name="">'
+    yield "      <idb:Body><![CDATA[#!/bin/sh"
+    yield rf"<OPTIONS/(?s)^(.+)\z/{option} $1>"
+    yield "<EXTRA_DIRECTIVES>"
+    yield "{ <SH_COMMANDS>"
+    yield "}"
+    yield r"gpe_id=$(gpe_own_id) gpe_cputime='<CPUTIME/'/'\\''>' gpe_begin=gpe_begin"
+    yield "gpe_begin() { [ ! -e .gpe_removed ] || exit 143; }"
+    yield "]]></idb:Body>"
+    yield "    </idb:Invocation>"
+    yield f'    <idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>{escape_text(prefix)}</idb:Value></idb:Field>'
+    yield "  </idb:Template>"

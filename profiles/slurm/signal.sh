@@ -1,0 +1,15 @@
+<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>' signal='<SIGNAL/'/'\\''>'
+<SH_STATE>
+state=$(gpe_state "$id") || exit
+case $state in
+*RUNNING*) ;;
+*) printf 'SIGNAL: job %s is %s: only running jobs can get signals\n' "$id" "$state" >&2; exit 1 ;;
+esac
+ids=$(squeue -h -r -t RUNNING -o %i -j "$id") || exit
+case $ids in *_*) ;; *) exec scancel --full --signal="$signal" "$id" ;; esac
+# For a whole array, scancel would signal the other tasks as they begin. And where a task waits, Slurm sends the signal
+# to the others, but answers that they change their state; then scancel sends it again, every five seconds. It asks for ten at a time.
+printf '%s\n' "$ids" | xargs -n 10 sh -c '
+timeout 4 scancel --full --signal="$0" "$@"
+rc=$?
+[ "$rc" -eq 124 ] || exit "$rc"' "$signal"

@@ -1,0 +1,204 @@
+"""Arrays and dependencies on a real Slurm, by the profile's scripts alone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.lab.conftest import ENDED, INCARNATE, PROFILES, USER
+from tests.profiles.conftest import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.lab.conftest import Job, Lab, Status
+
+TASKS = 1000
+OVER, REMOVED_RUNNING, AGAIN, REMOVED_WAITING = 4, 5, 6, TASKS
+PROGRAM = f"""case $GPE_ARRAY_INDEX in
+{OVER} | {REMOVED_RUNNING}) exec sleep 600 ;;
+{AGAIN}) [ ! -e again ] || exit 9; : > again; exec sleep 600 ;;
+*1) exit 3 ;;
+*2) kill -s KILL $$ ;;
+*3) kill -s TERM $$ ;;
+*4) exit 255 ;;
+*5) exit 127 ;;
+*6) exec no-such-command ;;
+*7) kill -s USR1 $$ ;;
+esac
+echo "$GPE_ARRAY_ID $GPE_JOB_ID"
+"""
+BY_DIGIT = {
+    1: ("DONE", 3, None), 2: ("FAILED", None, 9), 3: ("FAILED", None, 15), 4: ("DONE", 255, None),
+    5: ("DONE", 127, None), 6: ("DONE", 127, None), 7: ("FAILED", None, 10),
+}  # fmt: skip
+SPECIAL = {
+    OVER: ("FAILED/LIMIT", None, None),
+    REMOVED_RUNNING: ("REMOVED", None, None),
+    AGAIN: ("DONE", 9, None),
+    REMOVED_WAITING: ("REMOVED", None, None),
+}
+
+
+def expect(index: int) -> tuple[str, int | None, int | None]:
+    """Return the end of a task: state, exit code, signal."""
+    return SPECIAL.get(index) or BY_DIGIT.get(index % 10, ("DONE", 0, None))
+
+
+def find_end(status: Status) -> tuple[str, int | None, int | None]:
+    code = re.search(r" exit=(\d+)", status.line)
+    return status.state, int(code[1]) if code and status.state == "DONE" else None, status.signal
+
+
+def script(text: str) -> dict[str, str]:
+    return {"EXECUTABLE": "/bin/sh", "ARGUMENTS": quoted("-c", text)}
+
+
+@pytest.fixture
+def slurm(lab_of: Callable[[str], Lab]) -> Lab:
+    return lab_of("slurm")
+
+
+def until(condition: Callable[[], bool], seconds: int = 150) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def states(job: Job) -> list[str]:
+    return [status.state for status in job.statuses()]
+
+
+def task(job: Job, index: int) -> str:
+    return f"{job.id}_{index}"
+
+
+def test_a_thousand_tasks_with_mixed_ends(slurm: Lab) -> None:
+    job = slurm.start(ARRAY=f"1-{TASKS}%60", WALLTIME="60", **script(PROGRAM))
+    slurm.ok("ABORT", JOB_ID=task(job, REMOVED_WAITING))
+    for index in (REMOVED_RUNNING, AGAIN):
+        until(lambda i=index: "RUNNING" in slurm.ok("GET_JOB_STATUS", JOB_ID=task(job, i)))  # type: ignore[misc]
+    slurm.ok("ABORT", JOB_ID=task(job, REMOVED_RUNNING))
+    until((job.directory / "again").exists)
+    subprocess.run(["scontrol", "requeue", task(job, AGAIN)], check=True)
+    until(lambda: ENDED.issuperset(states(job)), 1800)
+    ends = job.statuses()
+    assert [status.id for status in ends] == [task(job, index) for index in range(1, TASKS + 1)]
+    wrong = {i: found for i, found in enumerate(map(find_end, ends), 1) if found != expect(i)}
+    assert wrong == {}
+    assert job.read("stdout.8") == f"{job.id} {task(job, 8)}\n"
+    assert not (job.directory / f"stdout.{REMOVED_WAITING}").exists()
+    known = slurm.statuses()
+    assert all(known[status.id] == status for status in ends[:-1])
+    count_queries(slurm, job)
+
+
+def count_queries(lab: Lab, job: Job) -> None:
+    """Check that Slurm is asked once for all tasks, and once for all jobs."""
+    for name in ("squeue", "scontrol", "sacct"):
+        program = job.directory / name
+        program.write_text(f'#!/bin/sh\necho >> "$0.calls"\nexec /usr/bin/{name} "$@"\n')
+        program.chmod(0o755)
+    calls = job.directory / "squeue.calls"
+    for options in (["--set", f"JOB_ID={job.id}"], ["--variation", "ALL"]):
+        command = [str(INCARNATE), "GET_JOB_STATUS", "--profile", lab.profile, *options]
+        command += ["--profiles", str(PROFILES), "--context", f"USER_NAME={USER}"]
+        shell = f"PATH={quoted(str(job.directory))}:$PATH sh -s"
+        text = subprocess.check_output(command)
+        done = subprocess.run(
+            ["runuser", "-l", USER, "-c", shell], input=text, capture_output=True, check=True
+        )
+        assert len(done.stdout.splitlines()) >= TASKS - 1
+        assert calls.read_text() == "\n"
+        calls.unlink()
+    assert not (job.directory / "scontrol.calls").exists()
+
+
+def test_an_array_and_its_tasks_are_held_resumed_signalled_and_removed(slurm: Lab) -> None:
+    job = slurm.start(ARRAY="0-5%2", **script("trap 'exit 7' USR1; : > up.$GPE_ARRAY_INDEX; sleep 60 & wait"))
+    until(lambda: all((job.directory / f"up.{index}").exists() for index in (0, 1)))
+    assert slurm.ok("FIND_JOB", "--context", f"WORKING_DIRECTORY={job.directory}") == f"{job.id}\n"
+    slurm.ok("HOLD", JOB_ID=job.id)
+    assert states(job) == ["RUNNING", "RUNNING", "HELD", "HELD", "HELD", "HELD"]
+    slurm.ok("SIGNAL", JOB_ID=job.id, SIGNAL="10")
+    until(lambda: states(job)[:2] == ["DONE", "DONE"])
+    assert [find_end(status)[1] for status in job.statuses()] == [7, 7, None, None, None, None]
+    slurm.ok("ABORT", JOB_ID=task(job, 2))
+    slurm.ok("RESUME", JOB_ID=job.id)
+    slurm.ok("HOLD", JOB_ID=task(job, 5))
+    until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "RUNNING", "RUNNING", "HELD"])
+    slurm.ok("SIGNAL", JOB_ID=task(job, 3), SIGNAL="10")
+    slurm.ok("RESUME", JOB_ID=task(job, 5))
+    until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "DONE", "RUNNING", "RUNNING"])
+    assert "already ended" in slurm.fails("ABORT", JOB_ID=task(job, 3))
+    slurm.ok("ABORT", JOB_ID=job.id)
+    until(lambda: states(job) == ["DONE", "DONE", "REMOVED", "DONE", "REMOVED", "REMOVED"])
+    for verb in ("ABORT", "HOLD", "RESUME"):
+        assert job.id in slurm.fails(verb, JOB_ID=job.id)
+    assert "only running jobs" in slurm.fails("SIGNAL", JOB_ID=job.id, SIGNAL="10")
+
+
+def test_an_array_that_waits_is_found_and_removed(slurm: Lab) -> None:
+    job = slurm.start(ARRAY="7-9", NODES="2")  # the lab has one
+    assert states(job) == ["QUEUED"] * 3
+    assert slurm.ok("FIND_JOB", "--context", f"WORKING_DIRECTORY={job.directory}") == f"{job.id}\n"
+    slurm.ok("HOLD", JOB_ID=job.id)
+    assert states(job) == ["HELD"] * 3
+    slurm.ok("RESUME", JOB_ID=task(job, 8))
+    assert states(job) == ["HELD", "QUEUED", "HELD"]
+    slurm.ok("ABORT", JOB_ID=task(job, 7))
+    assert states(job) == ["REMOVED", "QUEUED", "HELD"]
+    slurm.ok("ABORT", JOB_ID=job.id)
+    assert states(job) == ["REMOVED"] * 3
+    assert [status.id for status in job.statuses()] == [task(job, index) for index in (7, 8, 9)]
+
+
+def test_a_task_that_others_removed_before_it_began(slurm: Lab) -> None:
+    job = slurm.start(ARRAY="1-3", NODES="2")
+    subprocess.run(["scancel", task(job, 2)], check=True)
+    until(lambda: states(job) == ["QUEUED", "REMOVED", "QUEUED"])
+    slurm.ok("ABORT", JOB_ID=job.id)
+
+
+KINDS = {"afterok": (0,), "afternotok": (3, 137), "afterany": (0, 3, 137)}
+
+
+@pytest.mark.parametrize("code", [0, 3, 137])
+@pytest.mark.parametrize("kind", KINDS)
+def test_dependencies(lab: Lab, kind: str, code: int) -> None:
+    text = "kill -s KILL $$" if code == 137 else f"exit {code}"
+    first = lab.start(**script(f"while [ ! -e go ]; do sleep 0.1; done; {text}"))
+    second = lab.start(DEPENDENCY=f"{kind}:{first.id}", **script("echo ran"))
+    third = lab.start(DEPENDENCY=f"afterany:{second.id}", **script("echo ran"))
+    assert second.status().state == "QUEUED"
+    (first.directory / "go").touch()
+    if code in KINDS[kind]:
+        second.wait("DONE")
+        assert second.read("stdout") == "ran\n"
+    else:
+        status = second.wait("REMOVED")
+        assert " reason=DEPENDENCY" in status.line
+        assert not (second.directory / "stdout").exists()
+    third.wait("DONE")
+
+
+def test_dependencies_on_arrays_and_tasks(slurm: Lab) -> None:
+    array = slurm.start(
+        ARRAY="1-3", **script("while [ ! -e go ]; do sleep 0.1; done; exit $((GPE_ARRAY_INDEX - 1))")
+    )
+    good = slurm.start(DEPENDENCY=f"afterok:{task(array, 1)},afternotok:{task(array, 3)}", **script("exit 0"))
+    bad = slurm.start(DEPENDENCY=f"afterok:{array.id}", **script("exit 0"))
+    tasks = slurm.start(DEPENDENCY=f"afterok:{bad.id}", ARRAY="1-2", **script("exit 0"))
+    end = slurm.start(DEPENDENCY=f"afterany:{tasks.id}", **script("exit 0"))
+    assert states(tasks) == ["QUEUED", "QUEUED"]
+    (array.directory / "go").touch()
+    good.wait("DONE")
+    assert " reason=DEPENDENCY" in bad.wait("REMOVED").line
+    until(lambda: states(tasks) == ["REMOVED", "REMOVED"])
+    assert all(" reason=DEPENDENCY" in status.line for status in tasks.statuses())
+    end.wait("DONE")

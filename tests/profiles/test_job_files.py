@@ -1,0 +1,167 @@
+"""NODE_FILE and TMP_DIR: what a job writes and makes for its program."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.errors import IncarnationError
+from tests.profiles.conftest import exports, quoted
+from tests.profiles.test_arrays import all_ended, wait_for
+from tests.profiles.test_hostile_values import REFUSED, VALUES
+from tests.profiles.test_linux import script, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from osprofile.profile.repository import Repository
+    from tests.profiles.conftest import Target
+
+
+@pytest.fixture
+def linux(target_of: Callable[[str], Target]) -> Target:
+    return target_of("linux")
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    path = tmp_path / "scr 'atch"
+    path.mkdir()
+    return path
+
+
+HOST = os.uname().nodename
+
+
+@pytest.mark.parametrize(("processes", "lines"), [({}, 1), ({"PROCESSES": "3"}, 3)])
+def test_the_file_of_nodes_has_a_line_for_each_process(
+    linux: Target, processes: dict[str, str], lines: int
+) -> None:
+    job = linux.start(
+        **script('cat "$GPE_NODE_FILE"; echo "$GPE_NODE_FILE"'), NODE_FILE="no'des", **processes
+    )
+    assert job.wait().exit == 0
+    assert job.read("stdout") == f"{HOST}\n" * lines + f"{job.directory}/no'des\n"
+    assert job.read("no'des") == f"{HOST}\n" * lines
+
+
+def test_an_absolute_path_and_a_directory(linux: Target, tmp_path: Path) -> None:
+    job = linux.start(**script('cat "$GPE_NODE_FILE"'), NODE_FILE=f"{tmp_path}/nodes", DIRECTORY="/")
+    assert job.wait().exit == 0
+    assert (tmp_path / "nodes").read_text() == job.read("stdout") == f"{HOST}\n"
+    job = linux.start(**script('cat "$GPE_NODE_FILE"'), NODE_FILE="nodes", DIRECTORY="/")
+    assert (job.wait().exit, job.read("stdout")) == (0, f"{HOST}\n")
+
+
+def test_a_file_of_nodes_that_cannot_be_written(linux: Target) -> None:
+    job = linux.start(**script("touch begun"), NODE_FILE="no/such/directory/x", WALLTIME="600")
+    assert job.wait().exit == 125
+    assert "no/such/directory/x" in job.read(".gpe_job.out")
+    assert not (job.directory / "begun").exists()
+
+
+def test_without_the_field_there_is_no_variable(linux: Target) -> None:
+    linux.environment |= {"GPE_NODE_FILE": "/of/another/job", "GPE_ARRAY_INDEX": "7", "GPE_ARRAY_ID": "7"}
+    job = linux.start(**script('echo "${GPE_NODE_FILE-no}${GPE_ARRAY_INDEX-no}${GPE_ARRAY_ID-no}"'))
+    assert job.wait().exit == 0
+    assert job.read("stdout") == "nonono\n"
+
+
+def test_a_profile_names_the_nodes_itself(linux: Target, repository: Repository) -> None:
+    linux.profile = repository.load_bytes(
+        b"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
+              xmlns:idb="http://gpe.intel.com/idb" name="site" extends="linux">
+            <osp:UspaceRoot>/tmp</osp:UspaceRoot><osp:Delimiter>/</osp:Delimiter>
+            <idb:Template><idb:Field name="SITE_SETUP" isSettable="false">
+            <idb:Value>gpe_print_nodes() { echo n1; echo n2; }</idb:Value></idb:Field></idb:Template></osp:Profile>"""
+    )
+    job = linux.start(**script('cat "$GPE_NODE_FILE"'), NODE_FILE="nodes", PROCESSES="2")
+    assert (job.wait().exit, job.read("stdout")) == (0, "n1\nn2\n")
+
+
+def test_a_temporary_directory_of_its_own(linux: Target, scratch: Path) -> None:
+    text = 'echo "$TMPDIR"; stat -c %a "$TMPDIR"; mkdir "$TMPDIR/a"; touch "$TMPDIR/a/b"; chmod 500 "$TMPDIR/a"; exit 3'
+    job = linux.start(**script(text), TMP_DIR=str(scratch))
+    assert job.wait().exit == 3
+    made, mode = job.read("stdout").splitlines()
+    assert made.startswith(f"{scratch}/")
+    assert mode == "700"
+    assert [*scratch.iterdir()] == []
+    assert job.read(".gpe_job.out") == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_it_is_removed_after_a_signal(linux: Target, scratch: Path, number: int) -> None:
+    job = linux.start(**script('touch "$TMPDIR/x" up; exec sleep 600'), TMP_DIR=str(scratch))
+    until(job.directory / "up")
+    assert len([*scratch.iterdir()]) == 1
+    linux.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(number)))
+    assert job.wait().signal == number
+    assert [*scratch.iterdir()] == []
+
+
+def test_it_is_removed_after_abort_and_after_the_wall_time(linux: Target, scratch: Path) -> None:
+    job = linux.start(**script("touch up; exec sleep 600"), TMP_DIR=str(scratch))
+    until(job.directory / "up")
+    linux.ok("ABORT", JOB_ID=job.id)
+    assert [*scratch.iterdir()] == []
+    job = linux.start(**script("exec sleep 600"), TMP_DIR=str(scratch), WALLTIME="1")
+    assert job.wait().state == "FAILED/LIMIT"
+    assert [*scratch.iterdir()] == []
+
+
+def test_a_directory_that_is_missing(linux: Target, tmp_path: Path) -> None:
+    job = linux.start(**script("touch begun"), TMP_DIR=f"{tmp_path}/missing", WALLTIME="600")
+    assert job.wait().exit == 125
+    assert f"{tmp_path}/missing" in job.read(".gpe_job.out")
+    assert not (job.directory / "begun").exists()
+
+
+def test_the_request_may_set_its_own(linux: Target, scratch: Path) -> None:
+    job = linux.start(**script('echo "$TMPDIR"'), TMP_DIR=str(scratch), ENVIRONMENT=exports(TMPDIR="/mine"))
+    assert (job.wait().exit, job.read("stdout")) == (0, "/mine\n")
+    assert [*scratch.iterdir()] == []
+
+
+def test_tasks_have_files_and_directories_of_their_own(linux: Target, scratch: Path) -> None:
+    text = 'echo "$TMPDIR"; cat "$GPE_NODE_FILE"; echo "$GPE_NODE_FILE"'
+    job = linux.start(**script(text), ARRAY="1-3%3", NODE_FILE="nodes", TMP_DIR=str(scratch))
+    assert {status.exit for status in wait_for(job, all_ended).values()} == {0}
+    outputs = [job.read(f"stdout.{index}").splitlines() for index in (1, 2, 3)]
+    assert len({temporary for temporary, _, _ in outputs}) == 3
+    assert [rest for _, *rest in outputs] == [[HOST, f"{job.directory}/nodes.{index}"] for index in (1, 2, 3)]
+    assert [*scratch.iterdir()] == []
+
+
+@pytest.mark.parametrize("shell", ["dash"], indirect=True)
+def test_hostile_values(linux: Target, tmp_path: Path) -> None:
+    """Each is the name of a file, or of a directory, or is refused by name; nothing else is made."""
+    for value in VALUES:
+        if "/" in value:
+            continue
+        root = tmp_path / "roots" / value
+        root.mkdir(parents=True)
+        fields = {"NODE_FILE": value, "TMP_DIR": str(root)}
+        if REFUSED.search(value):
+            for name, text in fields.items():
+                with pytest.raises(IncarnationError, match=name):
+                    linux.script("START", **{name: text})
+            continue
+        job = linux.start(
+            EXECUTABLE="/bin/sh",
+            ARGUMENTS=quoted("-c", 'printf "%s|%s" "$GPE_NODE_FILE" "${TMPDIR%/*}"'),
+            **fields,
+        )
+        assert job.wait().exit == 0, (value, job.read(".gpe_job.out"))
+        assert (job.directory / "stdout").read_bytes() == f"{job.directory}/{value}|{root}".encode()
+        assert (job.directory / value).read_text() == f"{HOST}\n"
+        assert [*root.iterdir()] == []
+
+
+def test_memory_limits_the_address_space_of_each_process(linux: Target) -> None:
+    job = linux.start(**script("ulimit -v"), MEMORY="512")
+    assert (job.wait().exit, job.read("stdout")) == (0, "524288\n")
