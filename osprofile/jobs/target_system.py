@@ -19,6 +19,7 @@ from osprofile.errors import (
     ScriptFailedError,
     UnknownFieldError,
     quote_name,
+    quote_value,
 )
 from osprofile.incarnation.context import get_user_name
 from osprofile.jobs.clock import Clock
@@ -71,9 +72,8 @@ class TargetSystem:
         self.user_name = context.get("USER_NAME") or remote_user or get_user_name()
         """The name of the jobs' user on the target system."""
         context["USER_NAME"] = self.user_name
-        if context.get(CLUSTER_FIELD) and CLUSTER_FIELD not in profile.global_fields:
-            message = f"profile {profile.name} has no field {CLUSTER_FIELD}: its batch system has no clusters"
-            raise UnknownFieldError(message, field=CLUSTER_FIELD, hint="leave the cluster out")
+        if context.get(CLUSTER_FIELD):
+            _check_cluster(profile, context[CLUSTER_FIELD])
         self.profile = profile
         self.name = format_target_name(profile, context)
         self.timing = timing or Timing()
@@ -431,3 +431,13 @@ class TargetSystem:
     def query_count(self) -> int:
         """The number of queries for all jobs so far."""
         return self._scripts.query_count
+
+
+def _check_cluster(profile: Profile, cluster: str) -> None:
+    """Raise `UnknownFieldError` for a profile that cannot select a cluster, or has another one."""
+    field = profile.global_fields.get(CLUSTER_FIELD)
+    message = f"profile {profile.name} has no field {CLUSTER_FIELD}: its batch system has no clusters"
+    if field is not None:
+        message = f"field {CLUSTER_FIELD} of profile {profile.name} has the fixed value {quote_value(field.value or '')}"
+    if field is None or (field.value and field.value != cluster):
+        raise UnknownFieldError(message, field=CLUSTER_FIELD, hint="leave the cluster out")

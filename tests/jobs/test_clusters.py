@@ -57,3 +57,10 @@ def test_a_profile_without_clusters_refuses_one(load: Callable[[str], Profile]) 
     with pytest.raises(UnknownFieldError, match="profile made has no field CLUSTER") as caught:
         TargetSystem(load(""), {"CLUSTER": "alpha"})
     assert caught.value.field == "CLUSTER"
+
+
+def test_a_profile_with_a_fixed_cluster_refuses_another(load: Callable[[str], Profile]) -> None:
+    profile = load(CLUSTER.replace("<idb:Default/>", "<idb:Value>alpha</idb:Value>"))
+    assert TargetSystem(profile, {"CLUSTER": "alpha"}).name == "made:alpha"
+    with pytest.raises(UnknownFieldError, match="field CLUSTER of profile made has the fixed value 'alpha'"):
+        TargetSystem(profile, {"CLUSTER": "beta"})
