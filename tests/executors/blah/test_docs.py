@@ -106,7 +106,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "profiles" / "slurm" / "profile.xml").write_text(text)
     (tmp_path / "bin").mkdir()
     commands = {
-        "sbatch": f'for script; do :; done\ngrep -e --qos "$script" >> {tmp_path}/calls\necho 4711',
+        "sbatch": f'for script; do :; done\ngrep -e --licenses "$script" >> {tmp_path}/calls\necho 4711',
         "squeue": "echo 'slurm_load_jobs' >&2; exit 1",
     }
     for name, text in commands.items():
@@ -128,15 +128,17 @@ def test_one_attribute_more(site: Path) -> None:
 
     async def main() -> None:
         async with GridManager("--profiles", str(site / "profiles"), "--log", f"{site}/log") as client:
-            for qos in ("fast", "slow-2"):
-                await client.submit(ad(Cmd="/bin/true", gridtype="slurm", QOS=qos, JobDirectory=qos))
-            for qos in ("$(id)", "a b", "x\n#SBATCH -p y"):
-                text = ad(Cmd="/bin/true", gridtype="slurm", QOS=qos)
+            for licenses in ("solver", "slow-2"):
+                await client.submit(
+                    ad(Cmd="/bin/true", gridtype="slurm", LICENSES=licenses, JobDirectory=licenses)
+                )
+            for licenses in ("$(id)", "a b", "x\n#SBATCH -p y"):
+                text = ad(Cmd="/bin/true", gridtype="slurm", LICENSES=licenses)
                 code, words, _ = await client.ask("BLAH_JOB_SUBMIT", text)
-                assert (code, "attribute QOS: " in words) == ("1", True)
+                assert (code, "attribute LICENSES: " in words) == ("1", True)
             await client.submit(ad(Cmd="/bin/true", gridtype="slurm", JobDirectory="none"))
 
     asyncio.run(asyncio.wait_for(main(), 60))
     calls = [line for line in (site / "calls").read_text().splitlines() if not line.startswith("squeue")]
     call = "sbatch --parsable --ignore-pbs .gpe_job"
-    assert calls == [call, "#SBATCH --qos=high_priority", call, "#SBATCH --qos=slow-2", call]
+    assert calls == [call, "#SBATCH --licenses=solver:2", call, "#SBATCH --licenses=slow-2", call]
