@@ -77,7 +77,8 @@ def test_every_quote_matters(name: str) -> None:
         for name, field in profile.global_fields.items()
         if field.type == "integer"
         or field.value is not None
-        or name in {"JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES"}
+        or name
+        in {"JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", "ARRAY", "DEPENDENCY", "START_TIME"}
     }
     # Words with single spaces between them are safe in any quotes.
     missed -= {"'<MODULES>'", '"<MODULES>"'}
