@@ -73,7 +73,7 @@ lab: $(VENV)/.dev
 	$(BIN)/python benchmarks/blah.py $(BENCH)
 
 bench: $(VENV)/.dev
-	for script in render load start scripts ninfg ptp; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
+	for script in render load start scripts ninfg ptp arrays; do $(BIN)/python benchmarks/$$script.py $(BENCH) || exit 1; done
 
 dist: $(VENV)/.dev
 	rm -rf dist

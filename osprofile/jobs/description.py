@@ -39,6 +39,8 @@ class JobDescription:
     - `start_time`: `YYYY-MM-DDTHH:MM[:SS]` in the target system's time zone
     - `notify`: mail addresses; `notify_events`: of begin, end, fail; both separated by commas
     - `array`: the tasks' indices, and how many of them run at a time at most: `1-100%8`
+    - `after_ok`, `after_not_ok`, `after_any`: ids, or keys (see `TargetSystem.submit`), of jobs of the
+      same target system that must end before: with exit code 0; in another way; in any way
     - `application`: `NAME` or `NAME/VERSION`
     - `fields`: values of further fields of START, by name
     """
@@ -70,6 +72,9 @@ class JobDescription:
     notify: str | None = None
     notify_events: str | None = None
     array: str | None = None
+    after_ok: Sequence[str] = ()
+    after_not_ok: Sequence[str] = ()
+    after_any: Sequence[str] = ()
     requeue: bool | None = None
     container: str | None = None
     node_file: str | None = None
@@ -116,6 +121,10 @@ FIELD_BY_ATTRIBUTE: Final[Mapping[str, str]] = MappingProxyType(
 
 `directory` goes into the context, `application` selects an application; neither is a field."""
 DEPENDENCY_FIELD: Final = "DEPENDENCY"
+DEPENDENCY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
+    {"after_ok": "afterok", "after_not_ok": "afternotok", "after_any": "afterany"}
+)
+"""The conditions in the field DEPENDENCY, by the attributes of JobDescription that name the jobs."""
 JOB_FIELDS: Final = frozenset({*FIELD_BY_ATTRIBUTE.values(), DEPENDENCY_FIELD})
 """The fields of a job that mean the same in every profile. A profile refuses those that its START does not use."""
 
@@ -133,6 +142,8 @@ def build_request(description: JobDescription) -> dict[str, str]:
         value = getattr(description, attribute)
         if value is not None and value not in ((), [], {}):
             request[name] = _FORMATTERS.get(attribute, _format_scalar)(name, value)
+    if dependency := _format_dependency(description):
+        request[DEPENDENCY_FIELD] = dependency
     for name, value in _require_mapping("fields", description.fields, '{"NODES": "2"}').items():
         _require_text("fields", name)
         if name in request:
@@ -207,6 +218,27 @@ def _format_arguments(name: str, value: object) -> str:
     return quote_shell_words([_require_text(name, word) for word in value])
 
 
+def list_dependencies(description: JobDescription) -> dict[str, list[str]]:
+    """Return the jobs that a job depends on, by the conditions afterok, afternotok and afterany.
+
+    Raises `ValueRefusedError` for what is not a sequence of strings.
+    """
+    names = {}
+    for attribute, condition in DEPENDENCY_ATTRIBUTES.items():
+        jobs = getattr(description, attribute)
+        if isinstance(jobs, str) or not isinstance(jobs, Sequence):
+            message = f"{attribute}: {jobs!r} is not a sequence of jobs"
+            raise ValueRefusedError(message, field=DEPENDENCY_FIELD, hint='as in ["1234"]')
+        names[condition] = [_require_text(DEPENDENCY_FIELD, job) for job in jobs]
+    _require_mapping("fields", description.fields, '{"NODES": "2"}')
+    return names
+
+
+def _format_dependency(description: JobDescription) -> str:
+    names = list_dependencies(description).items()
+    return ",".join(":".join([condition, *jobs]) for condition, jobs in names if jobs)
+
+
 def _format_environment(name: str, value: object) -> str:
     return format_exports(_require_mapping(name, value, '{"LANG": "C"}'))
 
@@ -222,4 +254,6 @@ _FORMATTERS: Final = {"arguments": _format_arguments, "environment": _format_env
 
 
 def _find_attribute(name: str) -> str:
+    if name == DEPENDENCY_FIELD:
+        return ", ".join(DEPENDENCY_ATTRIBUTES)
     return next(attribute for attribute, field_name in FIELD_BY_ATTRIBUTE.items() if field_name == name)

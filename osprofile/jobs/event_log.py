@@ -15,6 +15,7 @@ from osprofile.jobs.listener import EventListener
 from osprofile.jobs.script_output import get_output_pattern
 from osprofile.jobs.shell import SSH_VARIATION, get_template_command
 from osprofile.jobs.state import JobEvent
+from osprofile.jobs.target_names import format_target_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -55,8 +56,8 @@ class EventLogSource:
         if profile.find_field(profile.get_template(EVENTS_TEMPLATE), EVENT_ID_FIELD) is not None:
             self._pattern = get_output_pattern(profile, EVENTS_TEMPLATE, EVENT_ID_FIELD, ("id",))
         self._monitor, self._on_event = monitor, on_event
-        host = context.get("SSH:HOST", "")
-        name = re.sub(r"[^A-Za-z0-9_.-]", "_", f"{profile.name}@{host}" if host else profile.name)
+        host_context = {name: value for name, value in context.items() if name != "SSH:PORT"}
+        name = re.sub(r"[^A-Za-z0-9_.-]", "_", format_target_name(profile, host_context))
         checkpoint_path = None if store_path == ":memory:" else f"{store_path}.{name}.since"
         self._listener = EventListener(
             words,

@@ -1,5 +1,7 @@
 """Poll the batch system: one query for all watched jobs, then one for each job that it does not list.
 
+Of an array, the tasks are watched; if several are not listed, there is one query, for the array.
+
 When a poll fails, all states stay as they are, the failure is logged, and the next poll waits longer.
 The query for a single job also finds the exit status that the job left, and the batch system's history.
 If the job is known nowhere, `GraceTracker` decides.
@@ -43,7 +45,7 @@ class WatchedJob:
     """A job that has not ended. Times are monotonic (s), `walltime` is in seconds.
 
     `watched_since` is when watching began, `running_since` when the job started to run. A missing job
-    is not queried by itself before `next_query`.
+    is not queried by itself before `next_query`. `array_id` is the id of the array that it is a task of.
     """
 
     watched_since: float
@@ -51,6 +53,7 @@ class WatchedJob:
     running_since: float | None = None
     grace: GraceTracker = field(default_factory=GraceTracker)
     next_query: float = 0.0
+    array_id: str | None = None
 
 
 @final
@@ -282,7 +285,7 @@ class JobPoller:
         due = {job_id: end for job_id, end in self._logged_ends.items() if end.next_query <= now}
         answers: Mapping[str, JobStatus | OSProfileError]
         try:
-            answers = await self._scripts.query_jobs(list(due))
+            answers = await self._query_jobs(due)
         except OSProfileError as error:
             answers = dict.fromkeys(due, error)
         failed = {j: s for j, s in answers.items() if isinstance(s, OSProfileError)}
@@ -308,6 +311,12 @@ class JobPoller:
                 del self._logged_ends[job_id]
                 self._report_status(end.event.status, end.event.timestamp)
 
+    async def _query_jobs(self, job_ids: Iterable[str]) -> dict[str, JobStatus | OSProfileError]:
+        """Query jobs one by one, except that the tasks of an array share a query."""
+        watched = {job_id: self._watched.get(job_id) for job_id in job_ids}
+        array_ids = {j: w.array_id for j, w in watched.items() if w is not None and w.array_id is not None}
+        return await self._scripts.query_jobs(watched, array_ids)
+
     async def _query_missing_jobs(
         self, missing_ids: Sequence[str], statuses: Mapping[str, JobStatus]
     ) -> bool:
@@ -316,11 +325,11 @@ class JobPoller:
             return False
         timestamp, began_at = self._clock.next_timestamp(), self._clock.monotonic()
         try:
-            answers = await self._scripts.query_jobs(missing_ids)
+            answers = await self._query_jobs(missing_ids)
         except OSProfileError as error:
             log.warning("jobs that the batch system no longer lists stay as they are: %s", error)
             return False
-        missing = {}
+        missing: dict[str, MissingPeriod | None] = {}
         for job_id in missing_ids:
             watched = self._watched.get(job_id)
             if watched is None or watched.watched_since >= began_at:  # the id now belongs to another job
@@ -332,7 +341,8 @@ class JobPoller:
             if isinstance(status, OSProfileError):
                 log.warning("job %s stays as it is: %s", job_id, status)
             elif status is not None and status.state is not JobState.LOST:
-                self.clear_missing([job_id])
+                if watched.grace.missing is not None:
+                    watched.grace.missing = missing[job_id] = None
                 self._report_status(status._replace(job_id=job_id), timestamp)
             else:
                 end = watched.grace.resolve_missing_job(
@@ -341,7 +351,8 @@ class JobPoller:
                 if end is not None:
                     self._report_status(end, timestamp)
                 missing[job_id] = watched.grace.missing
-        self._record_missing(missing)
+        if missing:  # in one transaction: many tasks of an array may have ended
+            self._record_missing(missing)
         return True
 
     def _report_status(self, status: JobStatus, timestamp: float) -> None:

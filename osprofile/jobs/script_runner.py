@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
+from collections import defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import (
@@ -13,11 +16,13 @@ from osprofile.errors import (
     ScriptCutError,
     ScriptError,
     ScriptFailedError,
+    TemplateNotFoundError,
 )
 from osprofile.incarnation.context import generate_unique_name, working_directory
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.incarnation.static_scripts import quote_shell_word
 from osprofile.jobs import file_transfer, script_output
+from osprofile.jobs.arrays import ARRAY_FIELD, parse_array, summarize_tasks
 from osprofile.jobs.description import build_request
 from osprofile.jobs.machine import NODES_TEMPLATE, QUEUES_TEMPLATE, MachineOutputReader
 from osprofile.jobs.process import run_process
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 FIND_TEMPLATE: Final = "FIND_JOB"
+TASK_ID_TEMPLATE: Final = "TASK_ID"
 STATUS_BATCH_SIZE: Final = 25
 """How many queries for single jobs go into one script."""
 UNKNOWN_JOB_EXIT_STATUS: Final = 1
@@ -52,6 +58,8 @@ UNKNOWN_JOB_EXIT_STATUS: Final = 1
 _SSH_FAILURE_EXIT_STATUS: Final = 255
 _JOB_ID_FILE: Final = ".gpe_job_id"
 """START writes the job's id to this file in the working directory."""
+_NO_ARRAYS: Final[Mapping[str, str]] = MappingProxyType({})
+_NUMBER: Final = re.compile("[0-9]+")
 _PRINT_FILE_SCRIPT: Final = """\
 t=$(LC_ALL=C cat -- "$f" 2>&1) && printf '%s\\n' "$t" && exit
 case $t in *'No such file or directory' | *'Not a directory') exit 0 ;; esac
@@ -62,10 +70,11 @@ exit 1"""
 
 @final
 class PreparedSubmission(NamedTuple):
-    """START's script for one job, and the job's working directory."""
+    """START's script for one job, the job's working directory, and the value of ARRAY."""
 
     directory: str
     script: str
+    array: str = ""
 
 
 @final
@@ -110,7 +119,23 @@ class ScriptRunner:
             context=context,
             strict=strict,
         )
-        return PreparedSubmission(directory, build_script(start))
+        array = start.fields[ARRAY_FIELD].value if ARRAY_FIELD in start.fields else ""
+        if array:
+            parse_array(array)
+            if TASK_ID_TEMPLATE not in self.profile.templates:
+                message = f"profile {self.profile.name} has no template {TASK_ID_TEMPLATE}, which arrays need"
+                hint = "without it, the ids of an array's tasks are not known: leave ARRAY out"
+                raise TemplateNotFoundError(message, hint=hint)
+        return PreparedSubmission(directory, build_script(start), array)
+
+    def render_task_ids(self, array_id: str, array: str) -> dict[int, str]:
+        """Return the ids of an array's tasks by index; none if `array`, the value of ARRAY, is empty."""
+        indices = parse_array(array).indices if array else ()
+        return {index: self._render_task_id(array_id, str(index)) for index in indices}
+
+    def _render_task_id(self, array_id: str, index: str) -> str:
+        context = {**self.context, "JOB_ID": array_id, "ARRAY_INDEX": index}
+        return incarnate(self.profile, TASK_ID_TEMPLATE, context=context).text.strip()
 
     def new_job_directory(self) -> str:
         """Return a path for the working directory of a new job."""
@@ -158,55 +183,93 @@ class ScriptRunner:
     async def query_job(self, job_id: str) -> JobStatus | None:
         """Return the status of one job; None if the output has no job.
 
-        The status may have a longer id than `job_id`. Raises `ScriptFailedError`, with
+        The status may have a longer id than `job_id`. That of an array is made of those of the tasks
+        that are printed. Raises `ScriptFailedError`, with
         UNKNOWN_JOB_EXIT_STATUS for a job that nobody knows, with another one if the query failed.
         """
         script = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
         return self._parse_job_status(job_id, await self._run_script(STATUS_TEMPLATE, script))
 
-    async def query_jobs(self, job_ids: Sequence[str]) -> dict[str, JobStatus | OSProfileError]:
+    async def query_jobs(
+        self, job_ids: Iterable[str], array_ids: Mapping[str, str] = _NO_ARRAYS
+    ) -> dict[str, JobStatus | OSProfileError]:
         """Query jobs one by one; return the status of each, or its error if its query failed.
 
-        Jobs that nobody knows are left out. Several queries go into one script, so that they share a
-        connection over ssh.
+        `array_ids` has the array of each task: several tasks of an array have one query. Jobs that
+        nobody knows are left out. Several queries go into one script, so that they share a connection
+        over ssh.
         """
-        batches = [job_ids[i : i + STATUS_BATCH_SIZE] for i in range(0, len(job_ids), STATUS_BATCH_SIZE)]
+        groups: defaultdict[str, list[str]] = defaultdict(list)
+        for job_id in job_ids:
+            groups[array_ids.get(job_id, job_id)].append(job_id)
+        # A single task is queried by its own id: its array may have thousands.
+        queries = [(ids[0] if len(ids) == 1 else queried, ids) for queried, ids in groups.items()]
+        batches = [queries[i : i + STATUS_BATCH_SIZE] for i in range(0, len(queries), STATUS_BATCH_SIZE)]
         answers: dict[str, JobStatus | OSProfileError] = {}
-        for batch_answers in await asyncio.gather(*map(self._query_batch, batches)):
+        for batch_answers in await asyncio.gather(*(self._query_batch(b, array_ids) for b in batches)):
             answers.update(batch_answers)
         return answers
 
-    async def _query_batch(self, job_ids: Iterable[str]) -> dict[str, JobStatus | OSProfileError]:
-        scripts = {}
-        for job_id in job_ids:
+    async def _query_batch(
+        self, queries: Iterable[tuple[str, Sequence[str]]], array_ids: Mapping[str, str]
+    ) -> dict[str, JobStatus | OSProfileError]:
+        """Run queries in one script; each has the id that is queried, and the jobs that it is for."""
+        scripts: list[str] = []
+        job_groups: list[Sequence[str]] = []
+        for queried_id, job_ids in queries:
             with contextlib.suppress(IncarnationError):  # the id is malformed, so unknown
-                scripts[job_id] = self._render_script(STATUS_TEMPLATE, JOB_ID=job_id)
+                scripts.append(self._render_script(STATUS_TEMPLATE, JOB_ID=queried_id))
+                job_groups.append(job_ids)
         if not scripts:
             return {}
-        script = join_scripts(scripts.values())
+        script = join_scripts(scripts)
         result = await self._run_to_end(STATUS_TEMPLATE, script, script_count=len(scripts))
         results = split_results(result)
         if len(results) != len(scripts):
             raise script_output.build_output_error(
                 STATUS_TEMPLATE, "STATUS_PATTERN", result.stdout.decode("latin-1")
             )
-        answers = {j: self._parse_answer(j, r) for j, r in zip(scripts, results, strict=True)}
-        return {job_id: answer for job_id, answer in answers.items() if answer is not None}
+        answers: dict[str, JobStatus | OSProfileError] = {}
+        for job_ids, result in zip(job_groups, results, strict=True):
+            answers.update(self._parse_answers(job_ids, result, are_tasks=job_ids[0] in array_ids))
+        return answers
 
-    def _parse_answer(self, job_id: str, result: ProcessResult) -> JobStatus | OSProfileError | None:
-        """Return the status or error from one job's GET_JOB_STATUS; None if nobody knows the job."""
+    def _parse_answers(
+        self, job_ids: Sequence[str], result: ProcessResult, *, are_tasks: bool
+    ) -> dict[str, JobStatus | OSProfileError]:
+        """Return the statuses or the error from one GET_JOB_STATUS, without jobs that nobody knows."""
         if result.exit_code == UNKNOWN_JOB_EXIT_STATUS:
-            return None
+            return {}
         if result.exit_code != 0:
-            return _build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, result)
+            return dict.fromkeys(job_ids, _build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, result))
+        text = result.stdout.decode("utf-8", "replace")
         try:
-            return self._parse_job_status(job_id, result.stdout.decode("utf-8", "replace"))
+            if are_tasks:  # the answer is about the whole array, or about another form of the id
+                listed = self._single_job_reader.read_statuses(text)
+                return {job_id: listed[job_id] for job_id in job_ids if job_id in listed}
+            status = self._parse_job_status(job_ids[0], text)
         except OSProfileError as error:
-            return error
+            return dict.fromkeys(job_ids, error)
+        return {job_ids[0]: status} if status is not None else {}
 
     def _parse_job_status(self, job_id: str, text: str) -> JobStatus | None:
         statuses = self._single_job_reader.read_statuses(text)
-        return statuses.get(job_id) or next(iter(statuses.values()), None)
+        if not statuses or job_id in statuses:
+            return statuses.get(job_id)
+        tasks = [
+            status for status in statuses.values() if self.find_task_index(job_id, status.job_id) is not None
+        ]
+        return summarize_tasks(job_id, tasks) if tasks else next(iter(statuses.values()))
+
+    def find_task_index(self, array_id: str, job_id: str) -> int | None:
+        """Return the index of a job that is a task of an array by its id, which may have a longer form."""
+        if TASK_ID_TEMPLATE not in self.profile.templates:
+            return None
+        for index in _NUMBER.findall(job_id):
+            with contextlib.suppress(IncarnationError):  # no index, or no id
+                if job_id.startswith(self._render_task_id(array_id, index)) and job_id != array_id:
+                    return int(index)
+        return None
 
     async def list_nodes(self) -> Sequence[NodeStatus]:
         """Return the machine's nodes. Raises `TemplateNotFoundError` without LIST_NODES."""

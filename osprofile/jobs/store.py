@@ -17,6 +17,7 @@ import os
 import sqlite3
 import time
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
 from urllib.parse import quote
 
@@ -53,6 +54,7 @@ CREATE UNIQUE INDEX job_directory ON job (target, directory);
 CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
 CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL;
 """
+_NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
 _REQUIRED_COLUMNS: Final = frozenset(
     {
         "number", "target", "directory", "job_id", "key", "name", "script", "owner", "state",
@@ -64,22 +66,26 @@ _ADDED_COLUMNS: Final = {
     "missing_since": "REAL",  # in s since the boot missing_boot
     "missing_boot": "TEXT",
     "missing_last": "REAL",  # when it was last queried
+    "array_spec": "TEXT",  # of an array: the value of ARRAY
+    "array_id": "TEXT",  # of a task: the job id of its array
+    "array_index": "INTEGER",
 }
 """Columns that the first versions did not have; those versions ignore them."""
+_TASK_INDEX: Final = (
+    "CREATE INDEX IF NOT EXISTS job_array ON job (target, array_id) WHERE array_id IS NOT NULL"
+)
 _LIVE_CONDITION: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
   missing_since = NULL
 WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
-_IS_OLDER_JOB_OF_ID: Final = (
-    "job_id = ? AND number != ? AND target = (SELECT target FROM job WHERE number = ?)"
-)
 _RETIRE_JOB_ID: Final = f"""
 UPDATE job SET job_id = job_id || '#' || number, ended = coalesce(ended, ?),
   state = CASE WHEN NOT {_LIVE_CONDITION} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
   reason = CASE WHEN {_LIVE_CONDITION} THEN 'the batch system gave its id to another job' ELSE reason END
 """  # noqa: S608  # constants
+_IS_JOB_OR_TASK: Final = "(number = ? OR (target = ? AND array_id = ?))"
 _UPDATE_BATCH_SIZE: Final = 250
 """Jobs that one statement updates; older versions of SQLite take at most 999 values."""
 
@@ -93,7 +99,8 @@ class JobRecord:
     process that runs it. Later, `owner` is the process that runs ABORT for it. `walltime` is in seconds;
     `aborted_at` is when the batch system accepted the removal that was requested here. `missing` has
     infinite times if it was recorded before a reboot or on another machine, whose monotonic clock
-    cannot be compared with this one.
+    cannot be compared with this one. An array has the value of ARRAY in `array`; each of its tasks is a
+    job of its own, with the array's id and an index.
     """
 
     number: int
@@ -107,6 +114,9 @@ class JobRecord:
     walltime: float | None = None
     aborted_at: float | None = None
     missing: MissingPeriod | None = None
+    array: str = ""
+    array_id: str | None = None
+    array_index: int | None = None
 
     @property
     def is_submitted(self) -> bool:
@@ -152,8 +162,9 @@ class Store:
         key: str | None = None,
         name: str = "",
         walltime: float | None = None,
+        array: str = "",
     ) -> JobRecord:
-        """Record a job that this process is about to submit.
+        """Record a job that this process is about to submit; `array` is the value of ARRAY.
 
         Raises `SubmissionBusyError` if the key already has a job, `StoreError` if the directory has.
         """
@@ -161,10 +172,10 @@ class Store:
         with self._convert_errors():
             try:
                 number = self._db.execute(
-                    "INSERT INTO job (target, directory, key, name, script, owner, walltime, state,"
-                    " word, by_limit, hosts, reason, submitted)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
-                    (target, directory, key, name, script, owner, walltime, time.time()),
+                    "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
+                    " state, word, by_limit, hosts, reason, submitted)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
+                    (target, directory, key, name, script, owner, walltime, array, time.time()),
                 ).lastrowid
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
@@ -176,8 +187,8 @@ class Store:
                 raise StoreError(message, hint=hint) from None
         return self._select_records("number = ?", (number,))[0]
 
-    def record_job_id(self, number: int, job_id: str) -> None:
-        """Record a submission's job id.
+    def record_job_id(self, number: int, job_id: str, tasks: Mapping[int, str] = _NO_TASKS) -> None:
+        """Record a submission's job id and, for an array, the ids of its tasks by index.
 
         An older job with that id has ended, since the batch system has used the id again. If that job
         has a key, which still refers to it, its id becomes `ID#NUMBER`, and it is LOST unless its end or
@@ -186,11 +197,32 @@ class Store:
         with self._convert_errors(), self._db:
             self._db.execute("BEGIN IMMEDIATE")
             # The older job goes first: the index job_id is unique.
-            older = (job_id, number, number)
-            self._db.execute(f"DELETE FROM job WHERE key IS NULL AND {_IS_OLDER_JOB_OF_ID}", older)  # noqa: S608
-            self._db.execute(f"{_RETIRE_JOB_ID} WHERE {_IS_OLDER_JOB_OF_ID}", (time.time(), *older))
+            self._retire_job_id(number, job_id)
             self._db.execute(
                 "UPDATE job SET job_id = ?, script = NULL, owner = NULL WHERE number = ?", (job_id, number)
+            )
+            self._db.executemany(
+                "INSERT OR REPLACE INTO job (target, directory, job_id, name, state, word, by_limit, hosts,"
+                " reason, submitted, walltime, array_id, array_index)"
+                " SELECT target, 'task:' || number || ':' || ?, ?, name, 'QUEUED', '', 0, '', '', submitted,"
+                " walltime, job_id, ? FROM job WHERE number = ?",
+                [(index, task_id, index, number) for index, task_id in tasks.items()],
+            )
+
+    def _retire_job_id(self, number: int, job_id: str) -> None:
+        """Delete or rename the older job, with its tasks, that has the id of a new one."""
+        target = "target = (SELECT target FROM job WHERE number = ?)"
+        for older in self._select_records(
+            f"job_id = ? AND number != ? AND {target}", (job_id, number, number)
+        ):
+            job = (older.number, older.target, job_id)
+            if older.key is None:
+                self._db.execute(f"DELETE FROM job WHERE {_IS_JOB_OR_TASK}", job)  # noqa: S608  # constants
+                continue
+            self._db.execute(f"{_RETIRE_JOB_ID} WHERE {_IS_JOB_OR_TASK}", (time.time(), *job))
+            self._db.execute(
+                "UPDATE job SET array_id = ? WHERE target = ? AND array_id = ?",
+                (f"{job_id}#{older.number}", older.target, job_id),
             )
 
     def release_submission(self, number: int) -> None:
@@ -210,8 +242,8 @@ class Store:
             return True
 
     def delete_record(self, number: int) -> None:
-        """Delete the record of a job."""
-        self._execute_change("DELETE FROM job WHERE number = ?", (number,))
+        """Delete the record of a job; that of an array with its tasks."""
+        self._delete_jobs("number = ?", number)
 
     def set_key(self, target: str, job_id: str, key: str | None) -> None:
         """Set or, with None, free the key of a submitted job."""
@@ -254,18 +286,20 @@ class Store:
             self._db.execute(f"{_UPDATE_STATEMENT} ({', '.join('?' * len(batch))})", (*values, *batch))
 
     def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
-        """Record that this process runs ABORT for a job, or that its ABORT has ended."""
+        """Record that this process runs ABORT for a job and its tasks, or that its ABORT has ended."""
         owner = submission_owner.get_current_owner()
         self._execute_change(
             "UPDATE job SET owner = CASE WHEN ? THEN ? END"
-            " WHERE target = ? AND job_id = ? AND (? OR owner = ?)",
-            (is_running, owner, target, job_id, is_running, owner),
+            " WHERE target = ? AND (job_id = ? OR array_id = ?) AND (? OR owner = ?)",
+            (is_running, owner, target, job_id, job_id, is_running, owner),
         )
 
     def record_removal(self, target: str, job_id: str, removed_at: float) -> None:
-        """Record when the batch system accepted a job's removal."""
+        """Record when the batch system accepted a job's removal, which is also that of its live tasks."""
         self._execute_change(
-            "UPDATE job SET aborted = ? WHERE target = ? AND job_id = ?", (removed_at, target, job_id)
+            "UPDATE job SET aborted = ? WHERE target = ?"  # noqa: S608  # a constant
+            f" AND (job_id = ? OR (array_id = ? AND {_LIVE_CONDITION}))",
+            (removed_at, target, job_id, job_id),
         )
 
     def record_missing(self, target: str, jobs: Mapping[str, MissingPeriod | None]) -> None:
@@ -303,17 +337,29 @@ class Store:
         return [record for record in unsubmitted if not record.has_live_owner]
 
     def list_live_jobs(self, target: str) -> list[JobRecord]:
-        """Return the jobs that were submitted and have not ended, oldest first."""
-        return self._select_records(f"target = ? AND job_id IS NOT NULL AND {_LIVE_CONDITION}", (target,))
+        """Return the jobs that were submitted and have not ended, oldest first; arrays without their tasks."""
+        condition = f"target = ? AND job_id IS NOT NULL AND array_id IS NULL AND {_LIVE_CONDITION}"
+        return self._select_records(condition, (target,))
 
     def list_all_jobs(self) -> list[JobRecord]:
-        """Return all jobs, oldest first."""
-        return self._select_records("1", ())
+        """Return all jobs, oldest first; arrays without their tasks."""
+        return self._select_records("array_id IS NULL", ())
+
+    def list_tasks(self, target: str, array_id: str) -> list[JobRecord]:
+        """Return the tasks of an array, by index; none for any other job."""
+        return self._select_records("target = ? AND array_id = ?", (target, array_id))
 
     def prune_ended_jobs(self, before: float) -> int:
-        """Delete the jobs that ended before a time (s since 1970); return how many."""
-        statement = f"DELETE FROM job WHERE ended < ? AND NOT ({_LIVE_CONDITION})"  # noqa: S608  # a constant
-        return self._execute_change(statement, (before,))
+        """Delete the jobs that ended before a time (s since 1970), with their tasks; return how many jobs."""
+        return self._delete_jobs(f"array_id IS NULL AND ended < ? AND NOT ({_LIVE_CONDITION})", before)
+
+    def _delete_jobs(self, condition: str, value: float) -> int:
+        """Delete the jobs that meet a condition, with their tasks; return how many jobs."""
+        arrays = f"SELECT target, job_id FROM job WHERE {condition} AND job_id IS NOT NULL"  # noqa: S608  # constants
+        with self._convert_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(f"DELETE FROM job WHERE (target, array_id) IN ({arrays})", (value,))  # noqa: S608
+            return self._db.execute(f"DELETE FROM job WHERE {condition}", (value,)).rowcount  # noqa: S608
 
     def _select_one(self, where: str, values: tuple[object, ...]) -> JobRecord | None:
         return next(iter(self._select_records(where, values)), None)
@@ -393,6 +439,7 @@ def _prepare_schema(db: sqlite3.Connection) -> None:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     for name in _ADDED_COLUMNS.keys() - _read_columns(db):
         db.execute(f"ALTER TABLE job ADD COLUMN {name} {_ADDED_COLUMNS[name]}")
+    db.execute(_TASK_INDEX)
     db.execute("COMMIT")
 
 
@@ -418,6 +465,7 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
         row["owner"], status, row["walltime"], row["aborted"],
         _build_missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
+        row["array_spec"] or "", row["array_id"], row["array_index"],
     )  # fmt: skip
 
 

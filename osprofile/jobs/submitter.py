@@ -21,7 +21,7 @@ from osprofile.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
@@ -49,17 +49,25 @@ class RecoveredSubmission(NamedTuple):
 
 @final
 class JobSubmitter:
-    """Submits the jobs of one target; `on_submitted(record, job_id)` is called for each.
+    """Submits the jobs of one target; `on_submitted(record, job_id, task_ids)` is called for each.
+
+    `resolve_dependencies(description)` returns the description with the ids of the jobs that it depends
+    on, before anything is recorded. The ids of tasks are by index, and empty if the job is no array.
 
     A job is recorded before START runs, and START submits at most once for its directory. The record is
     deleted only when it is certain that there is no job: if START failed and FIND_JOB finds none.
     """
 
     def __init__(
-        self, target: str, scripts: ScriptRunner, store: Store, on_submitted: Callable[[JobRecord, str], None]
+        self,
+        target: str,
+        scripts: ScriptRunner,
+        store: Store,
+        on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
+        resolve_dependencies: Callable[[JobDescription], Awaitable[JobDescription]],
     ) -> None:
         self._target, self._scripts, self._store = target, scripts, store
-        self._on_submitted = on_submitted
+        self._on_submitted, self._resolve_dependencies = on_submitted, resolve_dependencies
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
         self._is_pruned = False
@@ -68,6 +76,7 @@ class JobSubmitter:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
         if key is not None and (record := self._store.find_by_key(self._target, key)) is not None:
             return record.status.job_id or await self._complete_submission(record)
+        description = await self._resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
         self._prune_store()
         record = self._store.begin_submission(
@@ -77,6 +86,7 @@ class JobSubmitter:
             key=key,
             name=description.name or "",
             walltime=description.walltime,
+            array=prepared.array,
         )
         return await self._run_submission(record)
 
@@ -180,13 +190,14 @@ class JobSubmitter:
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
         """Record a job's id; if that fails, the job is watched nevertheless."""
+        task_ids = self._scripts.render_task_ids(job_id, record.array)
         try:
-            self._store.record_job_id(record.number, job_id)
+            self._store.record_job_id(record.number, job_id, task_ids)
             self._unrecorded_ids.pop(record.number, None)
         except StoreError as error:
             self._unrecorded_ids[record.number] = job_id
             log.error("job %s in %s is not recorded: %s", job_id, record.directory, error)  # noqa: TRY400
-        self._on_submitted(record, job_id)
+        self._on_submitted(record, job_id, task_ids)
         return job_id
 
 

@@ -1,31 +1,38 @@
-"""The names of target systems in the record: PROFILE, or PROFILE@HOST:PORT for another host."""
+"""The names of target systems in the record: PROFILE[:CLUSTER][@HOST[:PORT]]."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from osprofile.profile.model import Profile
 
+CLUSTER_FIELD: Final = "CLUSTER"
+"""The field of the context that selects one of several clusters of a batch system."""
 _HOST_AND_PORT: Final = re.compile(r"(?:\[(.*)\]|([^:\[\]]*))(?::([^:]+))?")
 
 
 def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:
-    """Return a target system's name: the profile's name, with `@host:port` if the context has them."""
+    """Return a target system's name: the profile's, with the cluster, host and port of the context."""
     host, port = context.get("SSH:HOST"), context.get("SSH:PORT")
+    cluster = context.get(CLUSTER_FIELD)
+    name = f"{profile.name}:{quote(cluster, safe='')}" if cluster else profile.name
     if not host:
-        return profile.name
+        return name
     host = f"[{host}]" if ":" in host else host  # an IPv6 address
-    return f"{profile.name}@{host}:{port}" if port else f"{profile.name}@{host}"
+    return f"{name}@{host}:{port}" if port else f"{name}@{host}"
 
 
 def parse_target_name(name: str) -> tuple[str, dict[str, str]]:
     """Return the profile's name and the context from a name that `format_target_name` returned."""
-    profile, _, address = name.partition("@")
-    return profile, parse_host_context(address) if address else {}
+    name, _, address = name.partition("@")
+    profile, _, cluster = name.partition(":")
+    context = {CLUSTER_FIELD: unquote(cluster)} if cluster else {}
+    return profile, {**context, **(parse_host_context(address) if address else {})}
 
 
 def parse_host_context(address: str) -> dict[str, str]:

@@ -13,15 +13,23 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Self, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, ScriptFailedError, quote_name
+from osprofile.errors import (
+    JobNotFoundError,
+    OSProfileError,
+    ScriptFailedError,
+    UnknownFieldError,
+    quote_name,
+    quote_value,
+)
 from osprofile.incarnation.context import get_user_name
 from osprofile.jobs.clock import Clock
+from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.recorder import StatusRecorder
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.jobs.submitter import JobSubmitter
-from osprofile.jobs.target_names import format_target_name
+from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name
 from osprofile.jobs.timing import Timing
 from osprofile.jobs.watcher import JobWatcher
 
@@ -43,7 +51,8 @@ class TargetSystem:
     """The jobs of one user on the machine that a profile describes.
 
     `context` is the context of all jobs: USER_NAME (default: this process's user), SSH:HOST and
-    SSH:PORT for another host, and the fields of a user's profile. `store` is the record (default: in
+    SSH:PORT for another host, CLUSTER for one of several clusters, and the fields of a user's profile.
+    `store` is the record (default: in
     memory). Methods raise `OSProfileError`s: those of `incarnate` for a request, `TargetError`s for
     failures of the target system. To be used within one event loop.
     """
@@ -63,6 +72,8 @@ class TargetSystem:
         self.user_name = context.get("USER_NAME") or remote_user or get_user_name()
         """The name of the jobs' user on the target system."""
         context["USER_NAME"] = self.user_name
+        if context.get(CLUSTER_FIELD):
+            _check_cluster(profile, context[CLUSTER_FIELD])
         self.profile = profile
         self.name = format_target_name(profile, context)
         self.timing = timing or Timing()
@@ -80,7 +91,11 @@ class TargetSystem:
         """By the short ids that callers use, the full ids that the batch system reports."""
         self._poller, self.monitor = self._watcher.poller, self._watcher.monitor
         self._submitter = JobSubmitter(
-            self.name, self._scripts, self.store, self._watcher.watch_submitted_job
+            self.name,
+            self._scripts,
+            self.store,
+            self._watcher.watch_submitted_job,
+            DependencyResolver(self.name, self.store, self._scripts.query_jobs).resolve_dependencies,
         )
 
     async def __aenter__(self) -> Self:
@@ -108,7 +123,11 @@ class TargetSystem:
         an interrupted submission is completed. If START fails, FIND_JOB finds out whether the job was
         submitted. A `ScriptCutError` means that this is not known: another call with the same key, or
         `recover_submissions`, finds out. After any other error, this call has not submitted the job.
+
+        The id of an array stands for all its tasks in every method; each task has an id of its own, too
+        (see `task_statuses`). Raises `JobNotFoundError` if nobody knows a job that this one depends on.
         """
+        self._recorder.flush()  # of the jobs that this one depends on
         job_id = await self._submitter.submit_job(description, key=key, strict=strict)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id
@@ -134,11 +153,14 @@ class TargetSystem:
     async def status(self, job_id: str) -> JobStatus:
         """Return the status of a job, which is queried now unless its end is recorded.
 
-        Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
+        That of an array is made of its tasks' statuses; `reason` has their numbers. Raises
+        `JobNotFoundError` for a job that neither the batch system nor the record knows.
         """
         job_id = self._get_full_job_id(job_id)
         if (recorded_end := self._find_recorded_end(job_id)) is not None:
             return recorded_end
+        if (array_status := await self._query_array(job_id)) is not None:
+            return array_status
         timestamp = self._clock.next_timestamp()
         reported_status = await self._query_job(job_id)
         record = self.store.find_job(self.name, job_id)
@@ -167,6 +189,31 @@ class TargetSystem:
         record = self.store.find_job(self.name, job_id)
         return record.status if record and record.status.state.is_terminal else None
 
+    async def _query_array(self, array_id: str) -> JobStatus | None:
+        """Return the status of a recorded array, whose tasks are queried now; None for any other job."""
+        self._watcher.watch_recorded_array(array_id)
+        if array_id not in self._watcher.arrays:
+            return None
+        await self._poller.poll()
+        return self._watcher.get_current_status(array_id, None)
+
+    async def task_statuses(self, job_id: str) -> dict[int, JobStatus]:
+        """Return the statuses of an array's tasks by index, queried now unless the array's end is recorded.
+
+        Raises `JobNotFoundError` for a job that is no array, or that is not recorded.
+        """
+        job_id = self._get_full_job_id(job_id)
+        await self.status(job_id)
+        tasks = self.store.list_tasks(self.name, job_id)
+        if not tasks:
+            message = f"job {quote_name(job_id)} is not recorded as an array"
+            raise JobNotFoundError(message, hint="submit it with a value for ARRAY")
+        return {
+            task.array_index: self.get_cached_status(task.status.job_id) or task.status
+            for task in tasks
+            if task.array_index is not None
+        }
+
     async def _query_job(self, job_id: str) -> JobStatus | None:
         """Return the batch system's status of a job; None for a recorded job that it does not know."""
         message = f"job {quote_name(job_id)} is not known to the batch system"
@@ -176,8 +223,11 @@ class TargetSystem:
             status, message = (await self._poller.poll()).get(job_id), error.message
             if status is None and error.exit_status != UNKNOWN_JOB_EXIT_STATUS:
                 raise
-        if status is None and self.store.find_job(self.name, job_id) is None:
+        record = self.store.find_job(self.name, job_id)
+        if status is None and record is None:
             raise JobNotFoundError(message)
+        if status is not None and status.job_id != job_id and record is not None and record.array_id:
+            return None  # the answer is about another task
         return status
 
     async def statuses(
@@ -266,7 +316,16 @@ class TargetSystem:
     def get_cached_status(self, job_id: str) -> JobStatus | None:
         """Return the last known status of a watched job, None for any other."""
         job_id = self._get_full_job_id(job_id)
+        if job_id in self._watcher.arrays:
+            return self._watcher.get_current_status(job_id, None)
         return self.monitor.get_status(job_id) if job_id in self.monitor else None
+
+    def is_task(self, job_id: str) -> bool:
+        """Return whether a job is a task of an array of the record."""
+        if self._watcher.arrays.find_array(job_id) is not None:
+            return True
+        record = self.store.find_job(self.name, job_id)
+        return record is not None and record.array_id is not None
 
     def _get_full_job_id(self, job_id: str) -> str:
         """Return the id that the batch system reports for a job, or the same id if it is not known."""
@@ -340,8 +399,14 @@ class TargetSystem:
         await self._scripts.download_file(path, descriptor, offset, count)
 
     async def find_job_directory(self, job_id: str) -> str:
-        """Return a job's working directory. Raises `JobNotFoundError` if it is not known."""
+        """Return a job's working directory; tasks have that of their array.
+
+        There, a task's standard output is STDOUT.INDEX. Raises `JobNotFoundError` if it is not known.
+        """
         record = self.store.find_job(self.name, self._get_full_job_id(job_id))
+        if record is not None and record.array_id is not None:
+            job_id = record.array_id
+            record = self.store.find_job(self.name, job_id)
         if record is not None and record.directory.startswith("/"):
             return record.directory
         directory = await self._scripts.find_job_directory(job_id)
@@ -366,3 +431,13 @@ class TargetSystem:
     def query_count(self) -> int:
         """The number of queries for all jobs so far."""
         return self._scripts.query_count
+
+
+def _check_cluster(profile: Profile, cluster: str) -> None:
+    """Raise `UnknownFieldError` for a profile that cannot select a cluster, or has another one."""
+    field = profile.global_fields.get(CLUSTER_FIELD)
+    message = f"profile {profile.name} has no field {CLUSTER_FIELD}: its batch system has no clusters"
+    if field is not None:
+        message = f"field {CLUSTER_FIELD} of profile {profile.name} has the fixed value {quote_value(field.value or '')}"
+    if field is None or (field.value and field.value != cluster):
+        raise UnknownFieldError(message, field=CLUSTER_FIELD, hint="leave the cluster out")

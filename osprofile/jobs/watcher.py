@@ -2,6 +2,9 @@
 
 The poller queries the batch system; if the profile names a log, that is read as well. The monitor
 publishes each change once, to the event streams and the callers of `wait_for_end`.
+
+Of an array, the tasks are watched. The array has no query of its own: its status is made of theirs, when
+all that one answer has changed is known, and published after their events.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
 from osprofile.errors import NotRegisteredError
+from osprofile.jobs.arrays import ArrayTracker
 from osprofile.jobs.event_log import EventLogSource, has_event_log
 from osprofile.jobs.event_stream import EventStream
 from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON, GraceTracker, apply_removal
@@ -21,7 +25,7 @@ from osprofile.jobs.poller import JobPoller, WatchedJob, log
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from osprofile.jobs.clock import Clock
     from osprofile.jobs.recorder import StatusRecorder
@@ -50,6 +54,8 @@ class JobWatcher:
         self._target, self._profile, self._store = target, scripts.profile, store
         self._recorder, self._timing, self._clock = recorder, timing, clock
         self.monitor = JobMonitor(self._publish_event, handle_early_event=self._handle_log_event)
+        self.arrays = ArrayTracker()
+        self._array_update: asyncio.Handle | None = None
         self._event_log: EventLogSource | None = None
         if has_event_log(scripts.profile, scripts.context):
             self._event_log = EventLogSource(
@@ -90,6 +96,7 @@ class JobWatcher:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks.clear()
+        self.update_arrays()
         self._recorder.flush()
         for stream in list(self._streams):
             stream.close()
@@ -115,7 +122,8 @@ class JobWatcher:
     def watch_recorded_job(self, job_id: str) -> JobStatus | None:
         """Watch a job of the record; return its last known status, None if it is not recorded."""
         current_status = self.monitor.get_status(job_id) if job_id in self.monitor else None
-        if current_status is not None and (current_status.state.is_terminal or job_id in self.poller):
+        is_watched = job_id in self.poller or job_id in self.arrays
+        if current_status is not None and (current_status.state.is_terminal or is_watched):
             return current_status
         record = self._store.find_job(self._target, job_id)
         if record is None:
@@ -127,33 +135,74 @@ class JobWatcher:
             return self.monitor.get_status(job_id)
         return current_status or record.status
 
-    def watch_submitted_job(self, record: JobRecord, job_id: str) -> None:
-        """Watch a job that was just submitted."""
-        if job_id in self.monitor:  # the batch system has used the id of an older job again
-            self.unwatch(job_id)
-        self._recorder.discard_status(job_id)
-        status = JobStatus(job_id, JobState.UNKNOWN, submitted=self._clock.next_timestamp())
-        self.watch_record(replace(record, status=status))
+    def watch_recorded_array(self, array_id: str) -> None:
+        """Watch an array of the record that has not ended; do nothing for any other job."""
+        if array_id not in self.arrays:
+            record = self._store.find_job(self._target, array_id)
+            if record is not None and record.array and not record.status.state.is_terminal:
+                self.watch_record(record)
+
+    def watch_submitted_job(self, record: JobRecord, job_id: str, task_ids: Mapping[int, str]) -> None:
+        """Watch a job that was just submitted, with the ids of its tasks if it is an array."""
+        submitted = self._clock.next_timestamp()
+
+        def build_record(job_id: str) -> JobRecord:
+            if job_id in self.monitor:  # the batch system has used the id of an older job again
+                self.unwatch(job_id)
+            self._recorder.discard_status(job_id)
+            status = JobStatus(job_id, JobState.UNKNOWN, submitted=submitted)
+            return replace(record, status=status)
+
+        array = build_record(job_id)
+        if not task_ids:
+            self.watch_record(array)
+            return
+        tasks = map(build_record, task_ids.values())
+        self._watch_array(array, [replace(task, array="", array_id=job_id) for task in tasks])
 
     def register_record(self, record: JobRecord) -> None:
         """Report a job's events from now on, without querying it."""
         self.monitor.register(record.status.job_id, initial_status=record.status)
 
     def watch_record(self, record: JobRecord) -> None:
-        """Report a job's events from now on, and query it."""
+        """Report a job's events from now on, and query it; of an array, its tasks."""
+        tasks = self._store.list_tasks(self._target, record.status.job_id) if record.array else []
+        if tasks:
+            self._watch_array(record, tasks)
+        else:
+            self._watch_job(record)
+
+    def _watch_array(self, record: JobRecord, tasks: Sequence[JobRecord]) -> None:
+        array_id = record.status.job_id
+        for task in tasks:
+            if task.status.job_id not in self.poller and not task.status.state.is_terminal:
+                self._watch_job(task)
+        statuses = [self._get_last_status(task) for task in tasks]
+        if array_id not in self.monitor:
+            self.register_record(record)
+        self.arrays.watch(array_id, statuses, self._clock.next_timestamp())
+        self._schedule_array_update()  # an earlier process may have recorded the ends of all tasks
+
+    def _get_last_status(self, record: JobRecord) -> JobStatus:
+        job_id = record.status.job_id
+        return self.monitor.get_status(job_id) if job_id in self.monitor else record.status
+
+    def _watch_job(self, record: JobRecord) -> None:
         status, now, started = record.status, self._clock.monotonic(), record.status.started
         if started is not None:  # convert from the wall clock to the monotonic one
             started += now - self._clock.next_timestamp()
         grace = GraceTracker(record.aborted_at, record.missing)
-        self.poller.watch(status.job_id, WatchedJob(now, record.walltime, started, grace))
+        watched = WatchedJob(now, record.walltime, started, grace, array_id=record.array_id)
+        self.poller.watch(status.job_id, watched)
         if status.job_id not in self.monitor:
             self.register_record(record)
 
     def unwatch(self, job_id: str) -> None:
-        """Report no more events of a job."""
-        with contextlib.suppress(NotRegisteredError):
-            self.monitor.unregister(job_id)
-        self.poller.unwatch(job_id)
+        """Report no more events of a job, or of an array and its tasks."""
+        for unwatched_id in (job_id, *self.arrays.unwatch(job_id)):
+            with contextlib.suppress(NotRegisteredError):
+                self.monitor.unregister(unwatched_id)
+            self.poller.unwatch(unwatched_id)
 
     # Events
 
@@ -198,34 +247,42 @@ class JobWatcher:
         """Defer a job's end while ABORT runs; yield the function that records the removal.
 
         A killed job is REMOVED if the batch system accepted its removal. This is known only after ABORT,
-        but the job's end may be reported earlier.
+        but the job's end may be reported earlier. The removal of an array is that of its live tasks.
         """
-        self._running_aborts[job_id] += 1
+        tasks = self.arrays.get_tasks(job_id) if job_id in self.arrays else {}
+        removed_ids = Counter([job_id, *(j for j, task in tasks.items() if not task.state.is_terminal)])
+        self._running_aborts += removed_ids
         self._recorder.mark_aborting(job_id, is_running=True)
 
         def record_removal() -> None:
             now = self._clock.next_timestamp()
-            self.poller.note_removal(job_id, now)
             self._recorder.record_removal(job_id, now)
-            if (end := self._deferred_ends.get(job_id)) is not None:
-                self._deferred_ends[job_id] = JobEvent(end.timestamp, apply_removal(end.status))
+            for removed_id in removed_ids:
+                self.poller.note_removal(removed_id, now)
+                if (end := self._deferred_ends.get(removed_id)) is not None:
+                    self._deferred_ends[removed_id] = JobEvent(end.timestamp, apply_removal(end.status))
 
         try:
             yield record_removal
         finally:
-            self._running_aborts -= Counter([job_id])
-            # Only after this, or `handle_event` would defer the end again.
+            self._running_aborts -= removed_ids
+            # Only after this, or `handle_event` would defer the ends again.
             if job_id not in self._running_aborts:
                 self._recorder.mark_aborting(job_id, is_running=False)
-                if (end := self._deferred_ends.pop(job_id, None)) is not None:
+            for removed_id in removed_ids.keys() - self._running_aborts.keys():
+                if (end := self._deferred_ends.pop(removed_id, None)) is not None:
                     self.handle_event(end)
 
     def _log_is_reliable(self) -> bool:
-        return self._event_log is not None and self._event_log.is_reliable
+        # Some logs name only the array, whichever task has changed.
+        is_reliable = self._event_log is not None and self._event_log.is_reliable
+        return is_reliable and not self.arrays.has_live_arrays
 
     def _handle_log_event(self, event: JobEvent) -> None:
         """Handle an event of the log; for an end, ask the batch system, which knows more about it."""
-        if event.job_id not in self.monitor:
+        if event.job_id in self.arrays:
+            self.poller.schedule_poll()  # one of its tasks has changed
+        elif event.job_id not in self.monitor:
             self.monitor.feed_event(event)  # it may be a job that is being submitted
         elif event.state.is_terminal:
             self.poller.confirm_end(event)
@@ -235,11 +292,29 @@ class JobWatcher:
     def _publish_event(self, event: JobEvent, _key: Hashable) -> None:
         for stream in self._streams:
             stream.push_event(event)
+        if self.arrays.find_array(event.job_id) is not None:
+            self.arrays.update_task(event)
+            self._schedule_array_update()
         if event.state.is_terminal:
             self.poller.unwatch(event.job_id)
             for future in self._end_waiters.pop(event.job_id, ()):
                 if not future.done():
                     future.set_result(event.status)
+
+    def _schedule_array_update(self) -> None:
+        if self._array_update is None:
+            self._array_update = asyncio.get_running_loop().call_soon(self.update_arrays)
+
+    def update_arrays(self) -> None:
+        """Publish and record the statuses of the arrays whose tasks have changed."""
+        self._array_update = None
+        events = self.arrays.take_events()
+        for event in events:
+            before, after = self.monitor.feed_event(event, keep_if_unregistered=False)
+            if after.state is not before.state:
+                self._recorder.record_status(after)
+        if events:
+            self._recorder.flush()
 
     # Current statuses
 
@@ -249,9 +324,13 @@ class JobWatcher:
         A state that the profile does not define is UNKNOWN. If the batch system reported
         nothing or LOST, the last state is returned during the grace period.
         """
+        if job_id in self.arrays:
+            self.update_arrays()
         last_status = self.monitor.get_status(job_id)
         if last_status.state.is_terminal:
             return last_status
+        if job_id in self.arrays:
+            return last_status._replace(reason=self.arrays.summarize(job_id).reason)
         if reported_status is None or reported_status.state is JobState.LOST:
             return last_status._replace(reason=UNKNOWN_JOB_REASON)
         if reported_status.state is JobState.UNKNOWN:

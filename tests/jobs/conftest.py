@@ -1,8 +1,9 @@
 """A batch system of three shell scripts, and the profile that a site would write for it.
 
-`toysub FILE` queues a job, `toystat` lists all jobs, `toyfind DIRECTORY` prints the id of the one that
-was submitted there, `toyctl hold|release|kill ID` changes one. It runs a job as soon as it is queued,
-unless the file `stopped` is there. `toyssh` stands in for ssh. Nothing of it is in Python.
+`toysub FILE` queues a job, or the tasks N_INDEX of an array N if TOYARRAY has its indices; `toystat`
+lists all jobs, `toyfind DIRECTORY` prints the id of the one that was submitted there, `toyctl
+hold|release|kill ID` changes one. It runs a job as soon as it is queued, unless the file `stopped` is
+there. `toyssh` stands in for ssh. Nothing of it is in Python.
 """
 
 from __future__ import annotations
@@ -32,15 +33,30 @@ until mkdir "$TOY/jobs/$n" 2> /dev/null; do n=$((n + 1)); done
 cp -- "$1" "$TOY/jobs/$n/script" || exit
 pwd > "$TOY/jobs/$n/directory"
 pwd >> "$TOY/submissions"
-echo WAIT > "$TOY/jobs/$n/state"
-if [ -e "$TOY/stopped" ]; then echo "queued as $n"; exit; fi
-d=$TOY/jobs/$n
-TOYJOB=$n setsid sh -c '
-echo GO > "$1/state"; echo $$ > "$1/pid"
-sh "$1/script" > /dev/null 2>&1
-rc=$?
-[ -e "$1/killed" ] || echo "END $rc" > "$1/state.new" && mv "$1/state.new" "$1/state"
-' sh "$d" < /dev/null > /dev/null 2>&1 3>&- &
+printf '%s\n' "$TOYAFTER" > "$TOY/jobs/$n/after"
+run() { # JOB INDEX
+  d=$TOY/jobs/$1
+  mkdir -p -- "$d"
+  echo WAIT > "$d/state"
+  [ ! -e "$TOY/stopped" ] || return 0
+  TOYJOB=$1 TOYTASK=$2 setsid sh -c '
+  echo GO > "$2/state"; echo $$ > "$2/pid"
+  sh "$1/script" > /dev/null 2>&1
+  rc=$?
+  [ -e "$2/killed" ] || echo "END $rc" > "$2/state.new" && mv "$2/state.new" "$2/state"
+  ' sh "$TOY/jobs/$n" "$d" < /dev/null > /dev/null 2>&1 3>&- &
+}
+ranges=${TOYARRAY%%%*}
+[ -n "$ranges" ] || run "$n" ''
+while [ -n "$ranges" ]; do
+  range=${ranges%%,*}
+  case $ranges in *,*) ranges=${ranges#*,} ;; *) ranges= ;; esac
+  case $range in
+  *:*) step=${range#*:} range=${range%:*} ;;
+  *) step=1 ;;
+  esac
+  for i in $(seq "${range%-*}" "$step" "${range#*-}"); do run "${n}_$i" "$i"; done
+done
 echo "queued as $n"
 """
 TOYSTAT = r"""#!/bin/sh
@@ -61,6 +77,10 @@ exit 0
 """
 TOYCTL = r"""#!/bin/sh
 d=$TOY/jobs/$2
+if [ -d "$d" ] && [ ! -e "$d/state" ]; then # an array
+  for task in "$TOY/jobs/$2"_*; do "$0" "$1" "${task##*/}" 2> /dev/null || :; done
+  exit
+fi
 read -r state < "$d/state" || { echo "toyctl: no job $2" >&2; exit 4; }
 case $1:$state in
 *:END* | *:GONE) echo "toyctl: job $2 is over" >&2; exit 5 ;;
@@ -84,6 +104,7 @@ PROFILE = r"""<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
   <osp:Delimiter>/</osp:Delimiter>
   <idb:Template name="START">
     <idb:Invocation name=""><idb:Body><![CDATA[d='<WORKING_DIRECTORY/'/'\\''>' links="${{HOME:?}}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+export TOYARRAY='<ARRAY/'/'\\''>' TOYAFTER='<DEPENDENCY/'/'\\''>'
 umask 077
 mkdir -p -- "$d" "$links" && cd -- "$d" || exit 73
 [ -s .gpe_job ] || {{ printf '%s\n' '<JOB_SCRIPT/'/'\\''>' > ".gpe_job.$$" && mv ".gpe_job.$$" .gpe_job; }} || exit 1
@@ -107,14 +128,20 @@ read -r id < .gpe_job_id && ln -sfn -- "$d" "$links/$id" && printf '%s\n' "$id"
     <idb:Field name="JOB_ID_PATTERN" isSettable="false"><idb:Value>(?&lt;id>[0-9]+)\n*\z</idb:Value></idb:Field>
   </idb:Template>
 {find_template}
+  <idb:Template name="TASK_ID">
+    <idb:Invocation name=""><idb:Body>&lt;JOB_ID>_&lt;ARRAY_INDEX></idb:Body></idb:Invocation>
+    <idb:Field name="JOB_ID" isSettable="false"><idb:Description>The array's number.</idb:Description></idb:Field>
+    <idb:Field name="ARRAY_INDEX" isSettable="false"><idb:Description>The task's index.</idb:Description></idb:Field>
+  </idb:Template>
   <idb:Template name="JOB_PROLOGUE">
     <idb:Invocation name=""><idb:Body><![CDATA[#!/bin/sh
 cd -- '<WORKING_DIRECTORY/'/'\\''>' || kill -s KILL "$$"
 stdin='<STDIN/'/'\\''>' stdout='<STDOUT/'/'\\''>' stderr='<STDERR/'/'\\''>'
-export GPE_JOB_ID="$TOYJOB" GPE_JOB_NAME='<JOB_NAME/'/'\\''>'
+export GPE_JOB_ID="$TOYJOB" GPE_JOB_NAME='<JOB_NAME/'/'\\''>' GPE_ARRAY_INDEX="$TOYTASK"
+stdout=${{stdout:-stdout}}${{TOYTASK:+.$TOYTASK}} stderr=${{stderr:-stderr}}${{TOYTASK:+.$TOYTASK}}
 (
-exec < "${{stdin:-/dev/null}}" > "${{stdout:-stdout}}" || exit 125
-if [ "${{stdout:-stdout}}" = "${{stderr:-stderr}}" ]; then exec 2>&1; else exec 2> "${{stderr:-stderr}}"; fi || exit 125
+exec < "${{stdin:-/dev/null}}" > "$stdout" || exit 125
+if [ "$stdout" = "$stderr" ]; then exec 2>&1; else exec 2> "$stderr"; fi || exit 125
 ]]></idb:Body></idb:Invocation>
   </idb:Template>
   <idb:Template name="JOB_EPILOGUE">
@@ -123,14 +150,16 @@ if [ "${{stdout:-stdout}}" = "${{stderr:-stderr}}" ]; then exec 2>&1; else exec 
   <idb:Template name="GET_JOB_STATUS">
     <idb:Invocation name=""><idb:Body><![CDATA[id='<JOB_ID/'/'\\''>'
 [ ! -e "$TOY/refused.$id" ] || {{ cat "$TOY/refused.$id" >&2; exit 9; }}
-toystat | grep "^job $id is " || {{ echo "toy: no job $id" >&2; exit 1; }}
+echo "$id" >> "$TOY/single"
+case $id in *_*) tasks= ;; *) tasks='\(_[0-9]*\)\{{0,1\}}' ;; esac
+toystat | grep "^job $id$tasks is " || {{ echo "toy: no job $id" >&2; exit 1; }}
 ]]></idb:Body></idb:Invocation>
     <idb:Invocation name="ALL"><idb:Body><![CDATA[jobs=$(toystat) || exit
 printf '%s\n' "$jobs" | grep '^job ' || :
 ]]></idb:Body></idb:Invocation>
-    <idb:Field name="JOB_ID" ext:pattern="[0-9]+"><idb:Description>The number.</idb:Description></idb:Field>
+    <idb:Field name="JOB_ID" ext:pattern="[0-9]+(?:_[0-9]+)?"><idb:Description>The number.</idb:Description></idb:Field>
     <idb:Field name="STATUS_PATTERN" isSettable="false">
-      <idb:Value>(?m)^job (?&lt;id>[0-9]+) is (?&lt;state>[A-Z]+)(?: (?&lt;exit>[0-9]+))?$</idb:Value>
+      <idb:Value>(?m)^job (?&lt;id>[0-9]+(?:_[0-9]+)?) is (?&lt;state>[A-Z]+)(?: (?&lt;exit>[0-9]+))?$</idb:Value>
     </idb:Field>
     <idb:Field name="STATE" isSettable="false">
       <idb:Tag name="WAIT">QUEUED</idb:Tag>
@@ -142,15 +171,15 @@ printf '%s\n' "$jobs" | grep '^job ' || :
   </idb:Template>
   <idb:Template name="HOLD">
     <idb:Invocation name=""><idb:Body>toyctl hold '&lt;JOB_ID/'/'\\''>'</idb:Body></idb:Invocation>
-    <idb:Field name="JOB_ID" ext:pattern="[0-9]+"><idb:Description>The number.</idb:Description></idb:Field>
+    <idb:Field name="JOB_ID" ext:pattern="[0-9]+(?:_[0-9]+)?"><idb:Description>The number.</idb:Description></idb:Field>
   </idb:Template>
   <idb:Template name="RESUME">
     <idb:Invocation name=""><idb:Body>toyctl release '&lt;JOB_ID/'/'\\''>'</idb:Body></idb:Invocation>
-    <idb:Field name="JOB_ID" ext:pattern="[0-9]+"><idb:Description>The number.</idb:Description></idb:Field>
+    <idb:Field name="JOB_ID" ext:pattern="[0-9]+(?:_[0-9]+)?"><idb:Description>The number.</idb:Description></idb:Field>
   </idb:Template>
   <idb:Template name="ABORT">
     <idb:Invocation name=""><idb:Body>toyctl kill '&lt;JOB_ID/'/'\\''>'</idb:Body></idb:Invocation>
-    <idb:Field name="JOB_ID" ext:pattern="[0-9]+"><idb:Description>The number.</idb:Description></idb:Field>
+    <idb:Field name="JOB_ID" ext:pattern="[0-9]+(?:_[0-9]+)?"><idb:Description>The number.</idb:Description></idb:Field>
   </idb:Template>
   <idb:Template name="SHELL">
     <idb:Invocation name=""><idb:Body>env TOY={toy} HOME={home} PATH={toy}/bin:/usr/bin:/bin sh -s</idb:Body></idb:Invocation>
@@ -218,6 +247,12 @@ class Toy:
     def submissions(self) -> list[str]:
         """The working directories that jobs were submitted from."""
         file = self.path / "submissions"
+        return file.read_text().splitlines() if file.exists() else []
+
+    @property
+    def queried_ids(self) -> list[str]:
+        """The ids of the jobs that were queried one by one."""
+        file = self.path / "single"
         return file.read_text().splitlines() if file.exists() else []
 
     @property

@@ -512,10 +512,10 @@ def test_a_key_is_no_other_job_when_its_id_comes_round_again(machine: Machine, p
 
 
 LONGER = {
-    'toystat | grep "^job $id is "': 'toystat | sed -n "s/^job ${id%.srv} is/job ${id%.srv}.srv is/p" | grep .',
+    'toystat | grep "^job $id$tasks is "': 'toystat | sed -n "s/^job ${id%.srv} is/job ${id%.srv}.srv is/p" | grep .',
     "grep '^job ' || :": "sed -n 's/^job \\([0-9]*\\) is/job \\1.srv is/p'",
-    'ext:pattern="[0-9]+"': 'ext:pattern="[0-9.srv]+"',
-    "(?&lt;id>[0-9]+) is": "(?&lt;id>[0-9.srv]+) is",
+    'ext:pattern="[0-9]+(?:_[0-9]+)?"': 'ext:pattern="[0-9.srv]+"',
+    "(?&lt;id>[0-9]+(?:_[0-9]+)?) is": "(?&lt;id>[0-9.srv]+) is",
 }
 """What a profile says of a batch system that answers with a longer id than START printed."""
 

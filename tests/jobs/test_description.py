@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from osprofile.errors import ValueRefusedError
 from osprofile.incarnation.lengths import MAX_ARGUMENT_SIZE
 from osprofile.jobs.description import (
+    DEPENDENCY_ATTRIBUTES,
     FIELD_BY_ATTRIBUTE,
     JobDescription,
     build_request,
@@ -61,6 +62,13 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"fields": [("A", "1")]}, "fields", "is not a mapping"),
     ({"fields": {3: "1"}}, "fields", "3 is not a string"),
     ({"nodes": 1, "fields": {"NODES": "2"}}, "NODES", "is given twice: by nodes and by fields"),
+    ({"after_ok": "12"}, "DEPENDENCY", "after_ok: '12' is not a sequence of jobs"),
+    ({"after_any": [12]}, "DEPENDENCY", "12 is not a string"),
+    (
+        {"after_ok": ["1"], "fields": {"DEPENDENCY": "afterok:2"}},
+        "DEPENDENCY",
+        "is given twice: by after_ok, after_not_ok, after_any and by fields",
+    ),
 ]
 
 
@@ -71,7 +79,7 @@ def test_what_is_asked_of_start(given_: dict[str, Any], request_: dict[str, str]
 
 def test_every_attribute_is_a_field_a_context_or_a_choice() -> None:
     others = {"directory", "application", "fields"}
-    assert set(JobDescription.__slots__) == set(FIELD_BY_ATTRIBUTE) | others
+    assert set(JobDescription.__slots__) == set(FIELD_BY_ATTRIBUTE) | set(DEPENDENCY_ATTRIBUTES) | others
 
 
 @pytest.mark.parametrize(("given_", "field", "words"), REFUSED)

@@ -111,6 +111,31 @@ def test_states_come_from_the_log(toy: Toy, make_log: Callable[..., Log]) -> Non
     asyncio.run(main())
 
 
+def test_a_log_that_names_the_array_for_its_tasks(toy: Toy, make_log: Callable[..., Log]) -> None:
+    """Such an entry is about one task, nobody knows which: the batch system is asked as without a log."""
+    log = make_log()
+
+    async def main() -> None:
+        async with TargetSystem(log.profile, timing=SELDOM) as target:
+            await wait_until_reliable(target)
+            array = await target.submit(shell("true", array="1-2"))
+            waiting = asyncio.ensure_future(target.wait(array))
+            assert not target._watcher._log_is_reliable()
+            toy.state(f"{array}_1", "END 4")
+            log.write_event(array, 2)
+            log.write_event(array, 8)
+            log.write_event(f"{array}_2", 2)
+            while target.monitor.get_status(f"{array}_1").state is not D:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            assert target.monitor.get_status(array).state in {Q, R}
+            toy.state(f"{array}_2", "END 0")
+            log.write_event(f"{array}_2", 8, 9)  # the batch system knows better
+            assert (await waiting).reason == "1 of 2 tasks ended with 0; exit 4: 1"
+            assert target._watcher._log_is_reliable()
+
+    asyncio.run(main())
+
+
 def test_an_end_that_only_the_log_knows(toy: Toy, make_log: Callable[..., Log]) -> None:
     log = make_log()
 

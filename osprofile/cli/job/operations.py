@@ -17,7 +17,7 @@ from osprofile.cli.job.session import (
     gather_results,
     run_cancellable,
 )
-from osprofile.errors import IncarnationError, OSProfileError
+from osprofile.errors import IncarnationError, JobNotFoundError, OSProfileError, quote_name
 from osprofile.jobs.target_system import TargetSystem
 
 if TYPE_CHECKING:
@@ -33,14 +33,21 @@ RECENT_PERIOD: Final = 86400.0
 StatusResults = dict[JobReference, "JobStatus | OSProfileError"]
 
 
-def show_status(selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
-    """Query and print the states of jobs."""
-    return run_cancellable(_show_status(selection, job_ids, json=json))
+def show_status(selection: TargetSelection, job_ids: Sequence[str], *, tasks: bool, json: bool) -> int:
+    """Query and print the states of jobs; with `tasks`, also those of the tasks of arrays."""
+    return run_cancellable(_show_status(selection, job_ids, unfolds=tasks, json=json))
 
 
-def list_jobs(selection: TargetSelection, *, include_old: bool, json: bool) -> int:
-    """Print the recorded jobs, with their states as queried now."""
-    return run_cancellable(_list_jobs(selection, include_old=include_old, json=json))
+def list_jobs(
+    selection: TargetSelection, job_ids: Sequence[str], *, include_old: bool, tasks: bool, json: bool
+) -> int:
+    """Print the recorded jobs, with their states as queried now.
+
+    `job_ids` selects jobs; with `tasks`, or for those that are named, the tasks of arrays are printed.
+    """
+    return run_cancellable(
+        _list_jobs(selection, job_ids, include_old=include_old, unfolds=tasks or bool(job_ids), json=json)
+    )
 
 
 def control_jobs(verb: str, selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
@@ -48,12 +55,14 @@ def control_jobs(verb: str, selection: TargetSelection, job_ids: Sequence[str], 
     return run_cancellable(_control_jobs(_ACTIONS[verb], selection, job_ids, json=json))
 
 
-async def _show_status(selection: TargetSelection, job_ids: Sequence[str], *, json: bool) -> int:
+async def _show_status(
+    selection: TargetSelection, job_ids: Sequence[str], *, unfolds: bool, json: bool
+) -> int:
     failures = ErrorReporter()
     async with JobSession(selection, record_needed=False) as session:
         job_rows = await _query_rows(session, find_jobs(session, job_ids, failures), failures)
         if job_rows or json:
-            rows.print_rows(job_rows, json=json)
+            _print_rows(job_rows, unfolds=unfolds, json=json)
     return failures.exit_code
 
 
@@ -89,8 +98,14 @@ async def _query_rows(
             _add_hint(session, job, result)
             failures.report_job_error(job, result)
         else:
-            job_rows.append(JobRow(name, result, session.store.find_job(name, result.job_id)))
+            job_rows.append(session.build_row(name, result))
     return job_rows
+
+
+def _print_rows(job_rows: Sequence[JobRow], *, unfolds: bool, json: bool) -> None:
+    """Print rows, with `unfolds` those of tasks, too; in JSON, an array always contains its tasks."""
+    unfolded = [row for job_row in job_rows for row in job_row.unfold()]
+    rows.print_rows(unfolded if unfolds and not json else job_rows, json=json)
 
 
 def _add_hint(session: JobSession, job: JobReference, error: OSProfileError) -> None:
@@ -126,7 +141,9 @@ async def _query_target(target: TargetSystem, jobs: Sequence[JobReference]) -> S
     return {**results, **dict(zip(rest, rest_results, strict=True))}
 
 
-async def _list_jobs(selection: TargetSelection, *, include_old: bool, json: bool) -> int:
+async def _list_jobs(
+    selection: TargetSelection, job_ids: Sequence[str], *, include_old: bool, unfolds: bool, json: bool
+) -> int:
     failures = ErrorReporter()
     async with JobSession(selection) as session:
         names = dict.fromkeys(record.target for record in session.store.list_all_jobs())
@@ -144,10 +161,13 @@ async def _list_jobs(selection: TargetSelection, *, include_old: bool, json: boo
         job_rows = [
             _build_row(session, record, fresh, interrupted)
             for record in session.store.list_all_jobs()
-            if record.target in selected
+            if record.target in selected and (not job_ids or record.status.job_id in job_ids)
         ]
-    since = 0.0 if include_old else time.time() - RECENT_PERIOD
-    rows.print_rows([row for row in job_rows if _is_recent(row, since)], json=json)
+    for job_id in set(job_ids) - {row.status.job_id for row in job_rows}:
+        message = f"job {quote_name(job_id)} is not in the list"
+        failures.report_error(JobNotFoundError(message, hint="incarnate job status shows one task"), "")
+    since = 0.0 if include_old or job_ids else time.time() - RECENT_PERIOD
+    _print_rows([row for row in job_rows if _is_recent(row, since)], unfolds=unfolds, json=json)
     return 1 if failures.exit_code else 0
 
 
@@ -178,7 +198,7 @@ def _build_row(
             return session.row_from_cut_record(record)
         return JobRow(record.target, record.status, record, rows.SUBMITTING)
     status = fresh.get((record.target, record.status.job_id), record.status)
-    return JobRow(record.target, status, record)
+    return session.build_row(record.target, status, record)
 
 
 def _is_recent(row: JobRow, since: float) -> bool:

@@ -84,13 +84,14 @@ def _build_table(
             continue
         row = JobRow(job.target.name, status)
         since = status.started or status.submitted or wait_started
-        hosts = replace_controls(",".join(status.hosts[:3]))
+        # The reason of an array is the number of its tasks in each state.
+        details = replace_controls(",".join(status.hosts[:3]) or status.reason)
         table.add_row(
             Text(replace_controls(job.job_id)),
             Text(row.state, choose_style(row)),
             format_outcome(status),
             format_elapsed(since, status.ended),
-            Text(hosts),
+            Text(details),
         )
     if statuses[max_lines:]:
         table.add_row(Text(_summarize_rest([status for _, status in statuses[max_lines:]])))

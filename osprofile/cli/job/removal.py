@@ -46,7 +46,11 @@ def _find_record(session: JobSession, word: str) -> JobRecord:
     ]
     if not records:
         message = f"there is no job or working directory {quote_name(word)} in {session.store.path}"
-        raise JobNotFoundError(message, hint="incarnate job list --all shows what is recorded")
+        hint = "incarnate job list --all shows what is recorded"
+        array_ids = [task.array_id for task in session.store.find_on_all_targets(word) if task.array_id]
+        if array_ids:
+            hint = f"it is a task, which is deleted together with its array {array_ids[0]}"
+        raise JobNotFoundError(message, hint=hint)
     if len(records) > 1:
         raise make_ambiguity_error(word, [record.target for record in records])
     (record,) = records

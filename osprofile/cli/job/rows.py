@@ -6,6 +6,7 @@ is markup for rich, have no effect.
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import time
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
 from osprofile.errors import replace_unprintable
+from osprofile.jobs.arrays import count_tasks, format_counts
 from osprofile.jobs.state import JobState
-from osprofile.jobs.target_names import parse_target_name
+from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,6 +56,7 @@ class JobRow:
     """A job: its status, and its entry in the record if it has one.
 
     `submission_state` is CUT or SUBMITTING if the job has no id yet; `remedy` says what to do about CUT.
+    An array has its `tasks`.
     """
 
     target: str
@@ -61,6 +64,7 @@ class JobRow:
     record: JobRecord | None = None
     submission_state: str = ""
     remedy: str = ""
+    tasks: Sequence[JobRecord] = ()
 
     @property
     def state(self) -> str:
@@ -75,15 +79,24 @@ class JobRow:
         if self.status.state is JobState.UNKNOWN and self.status.native_state:
             text = f"the batch system's state is {self.status.native_state}"
             return f"{text}: {self.status.reason}" if self.status.reason else text
+        if self.tasks and not (self.status.state.is_terminal and self.status.reason):
+            return format_counts(count_tasks(task.status for task in self.tasks))
         return self.status.reason
+
+    def unfold(self) -> list[JobRow]:
+        """Return this row and, for an array, those of its tasks."""
+        return [self, *(JobRow(self.target, task.status, task) for task in self.tasks)]
 
 
 def format_target_options(target: str) -> str:
     """Return the options that select a target system."""
     profile, context = parse_target_name(target)
-    if "SSH:HOST" not in context:
-        return f"--profile {profile}"
-    return f"--profile {profile} --host {target.partition('@')[2]}"
+    options = [f"--profile {profile}"]
+    if CLUSTER_FIELD in context:
+        options.append(f"--cluster {shlex.quote(context[CLUSTER_FIELD])}")
+    if "SSH:HOST" in context:
+        options.append(f"--host {target.partition('@')[2]}")
+    return " ".join(options)
 
 
 def print_rows(rows: Sequence[JobRow], *, json: bool) -> None:
@@ -107,6 +120,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
     return {
         "id": status.job_id or None,
         "profile": profile,
+        "cluster": context.get(CLUSTER_FIELD),
         "host": context.get("SSH:HOST"),
         "target": row.target,
         "state": row.state,
@@ -121,6 +135,27 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         # For a job that was not started here, the record has a marker instead of a path.
         "directory": directory if directory.startswith("/") else None,
         "submitted": status.submitted,
+        "started": status.started,
+        "ended": status.ended,
+        "array": (record.array if record is not None else "") or None,
+        "array_id": record.array_id if record is not None else None,
+        "tasks": list(map(_encode_task, row.tasks)) or None,
+    }
+
+
+def _encode_task(record: JobRecord) -> dict[str, Any]:
+    """Return a task for JSON: what differs from its array."""
+    status = record.status
+    return {
+        "index": record.array_index,
+        "id": status.job_id,
+        "state": status.state.value,
+        "word": status.native_state or None,
+        "exit_code": status.exit_code,
+        "signal": status.signal,
+        "limit": status.limit_exceeded,
+        "hosts": list(status.hosts),
+        "reason": status.reason or None,
         "started": status.started,
         "ended": status.ended,
     }

@@ -8,7 +8,7 @@ import logging
 import os
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
 from osprofile.cli import common
 from osprofile.cli.job.rows import CUT, JobRow, format_target_options
@@ -22,17 +22,20 @@ from osprofile.errors import (
 )
 from osprofile.jobs.process import cancel_on_signal
 from osprofile.jobs.store import Store, default_store_path
-from osprofile.jobs.target_names import format_target_name, parse_target_name
+from osprofile.jobs.target_names import CLUSTER_FIELD, format_target_name, parse_target_name
 from osprofile.jobs.target_system import TargetSystem
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
     from osprofile.profile.model import Profile
 
 T = TypeVar("T")
+_TARGET_FIELDS: Final = ("SSH:HOST", "SSH:PORT", CLUSTER_FIELD)
+"""The fields of the context that are parts of a target system's name."""
 
 
 @final
@@ -161,14 +164,14 @@ class JobSession:
         return self._get_target(name, resolved, {**self._selection.context, **context})
 
     def is_selected(self, name: str) -> bool:
-        """Return whether `--profile` and `--host` admit a target."""
+        """Return whether `--profile`, `--host` and `--cluster` admit a target."""
         profile, context = parse_target_name(name)
         selection = self._selection
         if selection.profile and self._load_profile(selection.profile).name != profile:
             return False
         return all(
             context.get(field) == selection.context[field]
-            for field in ("SSH:HOST", "SSH:PORT")
+            for field in _TARGET_FIELDS
             if field in selection.context
         )
 
@@ -196,6 +199,12 @@ class JobSession:
             return ""
         return f"this id is recorded for {' and '.join(map(format_target_options, names))}"
 
+    def build_row(self, name: str, status: JobStatus, record: JobRecord | None = None) -> JobRow:
+        """Return the row of a job of a target system; its record is looked up if it is not given."""
+        record = record or self.store.find_job(name, status.job_id)
+        tasks = self.store.list_tasks(name, status.job_id) if record is not None and record.array else ()
+        return JobRow(name, status, record, tasks=tasks)
+
     def row_from_cut_record(self, record: JobRecord) -> JobRow:
         """Return the row of an interrupted submission, with the command that completes or forgets it."""
         if record.key is None:
@@ -217,7 +226,7 @@ class JobSession:
             and self._load_profile(path).name == parse_target_name(name)[0]
         ):
             options[1] = os.path.abspath(path)
-        rest = {f: v for f, v in context.items() if f not in {"SSH:HOST", "SSH:PORT"}}
+        rest = {f: v for f, v in context.items() if f not in _TARGET_FIELDS}
         return [*options, *(word for f, v in rest.items() for word in ("--context", f"{f}={v}"))]
 
     @property

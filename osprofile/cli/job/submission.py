@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
-from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import ErrorReporter, JobReference, JobSession, run_cancellable
 from osprofile.errors import ScriptCutError, format_message
 
@@ -51,7 +50,8 @@ async def _submit_job(
         if json:
             status = target.monitor.get_status(job.job_id)
             record = session.store.find_job(target.name, job.job_id)
-            rows.print_rows([JobRow(target.name, record.status if record else status, record)], json=True)
+            row = session.build_row(target.name, record.status if record else status, record)
+            rows.print_rows([row], json=True)
     return 0
 
 

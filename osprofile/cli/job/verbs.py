@@ -36,6 +36,15 @@ HostOption = Annotated[
         "[USER@]HOST[:PORT]",
     ),
 ]
+ClusterOption = Annotated[
+    str | None,
+    Option(
+        ("--cluster",),
+        "Use this one of several clusters of the batch system; short for --context CLUSTER=...",
+        "NAME",
+    ),
+]
+TasksOption = Annotated[bool, Option(("--tasks",), "Print the tasks of arrays, too, one on each line.")]
 StoreOption = Annotated[
     str | None,
     Option(
@@ -67,6 +76,7 @@ def submit(
     ] = [],
     profile: ProfileOption = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     name: Annotated[str | None, Option(("--name", "-N"), "The job's name.", "NAME")] = None,
     queue: Annotated[str | None, Option(("--queue", "-q"), "The queue.", "QUEUE")] = None,
     project: Annotated[
@@ -87,6 +97,36 @@ def submit(
         ),
     ] = None,
     cputime: Annotated[str | None, Option(("--cputime",), "The limit of CPU time.", "TIME")] = None,
+    gpus: Annotated[str | None, Option(("--gpus", "-G"), "The number of GPUs on each node.", "N")] = None,
+    gpu_type: Annotated[str | None, Option(("--gpu-type",), "The type of these GPUs.", "NAME")] = None,
+    qos: Annotated[str | None, Option(("--qos",), "The quality of service.", "NAME")] = None,
+    constraint: Annotated[
+        str | None, Option(("--constraint", "-C"), "What the nodes must have.", "EXPRESSION")
+    ] = None,
+    exclusive: Annotated[bool, Option(("--exclusive",), "Share the nodes with no other job.")] = False,
+    array: Annotated[
+        str | None,
+        Option(
+            ("--array",),
+            "Run the program once for each index, as in 1-100%8: at most 8 at a time.",
+            "INDICES",
+        ),
+    ] = None,
+    after: Annotated[
+        list[str],
+        Option(
+            ("--after", "--after-ok"),
+            "Begin when this job has ended with exit code 0; may be repeated.",
+            "JOB|KEY",
+            "jobs",
+        ),
+    ] = [],
+    after_not_ok: Annotated[
+        list[str], Option(("--after-not-ok",), "Begin when this job has failed.", "JOB|KEY", "jobs")
+    ] = [],
+    after_any: Annotated[
+        list[str], Option(("--after-any",), "Begin when this job has ended.", "JOB|KEY", "jobs")
+    ] = [],
     env: Annotated[
         list[str], Option(("--env", "-e"), "Set an environment variable; may be repeated.", "NAME=VALUE")
     ] = [],
@@ -124,6 +164,7 @@ def submit(
     Examples:
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
       incarnate job submit -p pbs --host login.example.org --key run-17 --wait make -k
+      incarnate job submit -p slurm --array 1-100%8 --after 4711 sh -c './step $GPE_ARRAY_INDEX'
     """
     from osprofile.cli.job import submission
     from osprofile.cli.job.quantities import parse_count, parse_duration
@@ -146,18 +187,29 @@ def submit(
         memory=parse_count("--memory", memory, "as in --memory 4096: it counts MiB"),
         walltime=parse_duration("--walltime", walltime),
         cputime=parse_duration("--cputime", cputime),
+        gpus=parse_count("--gpus", gpus),
+        gpu_type=gpu_type,
+        qos=qos,
+        constraint=constraint,
+        exclusive=exclusive or None,
+        array=array,
+        after_ok=after,
+        after_not_ok=after_not_ok,
+        after_any=after_any,
         application=application,
         fields=common.parse_assignments(set, "--set"),
     )
-    selection = _select_target(profile, host, context, profiles, store)
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     return submission.submit_job(selection, description, key=key, wait=wait, json=json)
 
 
 def status(
     *,
     jobs: JobsArgument = [],
+    tasks: TasksOption = False,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
@@ -178,12 +230,19 @@ def status(
     from osprofile.cli.job import operations
 
     return operations.show_status(
-        _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        _require_jobs(jobs),
+        tasks=tasks,
+        json=json,
     )
 
 
 def list_(
     *,
+    jobs: Annotated[
+        list[str], Argument("Only these jobs, with the tasks of arrays [default: all].", "[JOB...]", "jobs")
+    ] = [],
+    tasks: TasksOption = False,
     all: Annotated[  # noqa: A002
         bool, Option(("--all",), "Also list jobs that ended more than a day ago.")
     ] = False,
@@ -191,6 +250,7 @@ def list_(
         str | None, Option(("--profile", "-p"), "List only jobs of this profile.", "NAME|PATH", "profiles")
     ] = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
@@ -199,18 +259,24 @@ def list_(
     """List the recorded jobs that have not ended, or ended in the last day, and query their states.
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
-    submission is in progress. If a target system does not answer, the last known states are shown.
+    submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
+    target system does not answer, the last known states are shown.
 
-    Exit codes: 0 all target systems answered; 1 one did not.
+    Exit codes: 0 all target systems answered; 1 one did not, or a job is not recorded.
 
     Examples:
       incarnate job list
       incarnate job list --all --profile slurm --json
+      incarnate job list 4711
     """
     from osprofile.cli.job import operations
 
     return operations.list_jobs(
-        _select_target(profile, host, context, profiles, store), include_old=all, json=json
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        jobs,
+        include_old=all,
+        tasks=tasks,
+        json=json,
     )
 
 
@@ -220,6 +286,7 @@ def wait(
     timeout: TimeoutOption = None,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
@@ -240,7 +307,7 @@ def wait(
     from osprofile.cli.job import waiter
     from osprofile.cli.job.quantities import parse_timeout
 
-    selection = _select_target(profile, host, context, profiles, store)
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     return waiter.wait_for_jobs(
         selection, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
     )
@@ -251,6 +318,7 @@ def hold(
     jobs: JobsArgument = [],
     profile: RecordedProfileOption = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
@@ -266,7 +334,10 @@ def hold(
     from osprofile.cli.job import operations
 
     return operations.control_jobs(
-        "hold", _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
+        "hold",
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        _require_jobs(jobs),
+        json=json,
     )
 
 
@@ -275,6 +346,7 @@ def resume(
     jobs: JobsArgument = [],
     profile: RecordedProfileOption = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
@@ -290,7 +362,10 @@ def resume(
     from osprofile.cli.job import operations
 
     return operations.control_jobs(
-        "resume", _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
+        "resume",
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        _require_jobs(jobs),
+        json=json,
     )
 
 
@@ -299,6 +374,7 @@ def abort(
     jobs: JobsArgument = [],
     profile: RecordedProfileOption = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
@@ -315,7 +391,10 @@ def abort(
     from osprofile.cli.job import operations
 
     return operations.control_jobs(
-        "abort", _select_target(profile, host, context, profiles, store), _require_jobs(jobs), json=json
+        "abort",
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        _require_jobs(jobs),
+        json=json,
     )
 
 
@@ -326,6 +405,7 @@ def forget(
     ] = [],
     profile: RecordedProfileOption = None,
     host: HostOption = None,
+    cluster: ClusterOption = None,
     context: ContextOption = [],
     profiles: ProfilesOption = [],
     store: StoreOption = None,
@@ -344,21 +424,29 @@ def forget(
     """
     from osprofile.cli.job import removal
 
-    selection = _select_target(profile, host, context, profiles, store)
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     return removal.forget_jobs(selection, _require_jobs(jobs), json=json)
 
 
 def _select_target(
-    profile: str | None, host: str | None, context: list[str], profiles: list[str], store: str | None
+    profile: str | None,
+    host: str | None,
+    context: list[str],
+    profiles: list[str],
+    store: str | None,
+    *,
+    cluster: str | None,
 ) -> "TargetSelection":
     from osprofile.cli.job.session import TargetSelection
-    from osprofile.jobs.target_names import parse_host_context
+    from osprofile.jobs.target_names import CLUSTER_FIELD, parse_host_context
 
     special = common.parse_assignments(context, "--context")
     if host is not None:
         special |= parse_host_context(host)
         if not special["SSH:HOST"]:
             raise common.UsageError(f"--host {host!r} does not name a host")
+    if cluster is not None:
+        special[CLUSTER_FIELD] = cluster
     return TargetSelection(profile, special, profiles, store)
 
 

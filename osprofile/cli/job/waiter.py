@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from osprofile.cli import common
 from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
-from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import ErrorReporter, JobReference, JobSession, find_jobs, run_cancellable
 from osprofile.errors import OSProfileError, format_message, quote_name
 from osprofile.jobs.state import JobState
@@ -77,7 +76,7 @@ async def await_jobs(
             task.result()  # raises the exception of a bug
     if json:
         pairs = ((job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs)
-        rows.print_rows([_build_row(session, job, status) for job, status in pairs if status], json=True)
+        rows.print_rows([session.build_row(job.target.name, s) for job, s in pairs if s], json=True)
     return {job.job_id: _report_exit_code(job, ended.get(job), timed_out=job in late) for job in jobs}
 
 
@@ -90,11 +89,6 @@ async def _await_end(
         failures.report_job_error(job, error)
 
 
-def _build_row(session: JobSession, job: JobReference, status: JobStatus) -> JobRow:
-    name = job.target.name
-    return JobRow(name, status, session.store.find_job(name, status.job_id))
-
-
 def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out: bool) -> int:
     if timed_out:
         common.print_message(f"incarnate: job {quote_name(job.job_id)} has not ended yet; it continues")
@@ -103,7 +97,11 @@ def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out:
         return PASS_THROUGH_ERROR
     code, cause = exit_code_from_status(status)
     if cause:
-        cause = f"{cause}: {status.reason}" if status.reason else cause
+        record = job.target.store.find_job(job.target.name, status.job_id)
+        if record is not None and record.array and status.reason:
+            cause = status.reason
+        elif status.reason:
+            cause = f"{cause}: {status.reason}"
         common.print_message(
             format_message(f"incarnate: job {quote_name(job.job_id)} has no exit code: {cause}")
         )

@@ -158,8 +158,14 @@ _OPTIONS_ATTRIBUTE: Final = "BatchExtraSubmitArgs"
 NON_IGNORABLE_ATTRIBUTES: Final = (
     _OPTIONS_ATTRIBUTE, "GPUNumber", "GPUMode", "GPUModel", "MICNumber", "WholeNodes",
 )  # fmt: skip
-"""A job with one of these is refused if the profile has no field of that name in upper case: without
-it the job would run on unsuitable nodes. No bundled profile has such fields."""
+"""A job with one of these is refused if the profile has no field for it: without it the job would run
+on unsuitable nodes. Its field has its name in upper case, or is that of RESOURCE_RULES."""
+
+RESOURCE_RULES: Final = {
+    "GPUNumber": AttributeRule("GPUNumber", "gpus", SubmitAd.get_count),
+    "GPUModel": AttributeRule("GPUModel", "gpu_type", SubmitAd.get_text),
+    "WholeNodes": AttributeRule("WholeNodes", "exclusive", SubmitAd.get_flag),
+}
 
 _LAYOUT_ATTRIBUTES: Final = ("SMPGranularity", "HostSMPSize")
 _SPECIAL_ATTRIBUTES: Final = (
@@ -264,13 +270,29 @@ def _set_other_fields(translation: _Translation) -> None:
             if name == _OPTIONS_ATTRIBUTE and name.upper() not in translation.settable_fields:
                 _set_option_fields(translation, value)
                 continue
-            if name.upper() not in translation.settable_fields:
-                hint = f"the profile needs a settable field {name.upper()}"
-                raise make_refusal(name, "this batch system's profile cannot pass it on", hint)
-            _set_field(translation, name, name.upper(), value)
+            if name.upper() in translation.settable_fields:
+                _set_field(translation, name, name.upper(), value)
+            else:
+                _set_resource(translation, name)
     for name in translation.submit_ad.list_names():
         if name.lower() not in _HANDLED_ATTRIBUTES:
             _copy_to_field(translation, name)
+
+
+def _set_resource(translation: _Translation, name: str) -> None:
+    """Set the field of RESOURCE_RULES for an attribute; refuse it if the profile does not have the field."""
+    rule = RESOURCE_RULES.get(name)
+    field_name = FIELD_BY_ATTRIBUTE[rule.job_attribute] if rule is not None else name.upper()
+    if rule is None or field_name not in translation.settable_fields:
+        hint = f"the profile needs a settable field {field_name}"
+        raise make_refusal(name, "this batch system's profile cannot pass it on", hint)
+    value = rule.read_value(translation.submit_ad, name)
+    if field_name in translation.fields:
+        text = f"attribute {name} is left out: another attribute gives {field_name}"
+        translation.add_warning(text)
+    elif value:
+        translation.job_values[rule.job_attribute] = value
+        translation.attribute_by_field[field_name] = name
 
 
 def _set_option_fields(translation: _Translation, text: str) -> None:

@@ -290,8 +290,13 @@ class SystemView:
                 await asyncio.sleep(0)
 
     async def _discover_job(self, status: JobStatus) -> None:
-        """Add a job that the batch system lists, as one of the record's or as one of others."""
+        """Add a job that the batch system lists, as one of the record's or as one of others.
+
+        PTP knows no arrays: one that was submitted here is a job, and its tasks are left out.
+        """
         job_id = status.job_id
+        if self._target.is_task(job_id):
+            return
         if job_id not in self._recorded_jobs:
             record = self._target.store.find_job(self._target.name, job_id)
             if record is None:

@@ -182,9 +182,10 @@ HOSTS = st.from_regex(r"\A(?:[A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9:][A-Za-z0-
 PORTS = st.integers(1, 65535).map(str)
 
 
-@given(host=HOSTS, port=st.none() | PORTS)
-def test_a_target_s_name_tells_its_context(host: str, port: str | None) -> None:
-    context = {"SSH:HOST": host, **({"SSH:PORT": port} if port else {})}
+@given(host=st.none() | HOSTS, port=st.none() | PORTS, cluster=st.none() | st.text(min_size=1))
+def test_a_target_s_name_tells_its_context(host: str | None, port: str | None, cluster: str | None) -> None:
+    values = {"SSH:HOST": host, "SSH:PORT": port if host else None, "CLUSTER": cluster}
+    context = {name: value for name, value in values.items() if value}
     name = target_names.format_target_name(osprofile.load("linux"), {**context, "USER_NAME": "u"})
     assert target_names.parse_target_name(name) == ("linux", context)
 

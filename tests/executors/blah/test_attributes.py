@@ -14,6 +14,7 @@ from osprofile.errors import AttributeRefusedError, ClassAdError, OSProfileError
 from osprofile.executors.blah.attributes import (
     ATTRIBUTE_RULES,
     NON_IGNORABLE_ATTRIBUTES,
+    RESOURCE_RULES,
     Proxy,
     Submission,
     submission_from_ad,
@@ -22,9 +23,16 @@ from osprofile.executors.blah.classad import write_ad
 from osprofile.executors.blah.framing import split_line
 from osprofile.executors.blah.submit_ad import MAX_AD_LENGTH, SubmitAd
 from osprofile.jobs.description import FIELD_BY_ATTRIBUTE, JobDescription, build_request
+from osprofile.jobs.profiles import list_settable_fields
 from tests.executors.blah.test_protocol import SUBMIT, SUBMIT_AD
 
-SETTABLE = frozenset(FIELD_BY_ATTRIBUTE.values()) | {"GPUNUMBER", "FOO", "FOO_MIN", "FOO_MAX", "CEID"}
+SETTABLE = frozenset(FIELD_BY_ATTRIBUTE.values()) - {"GPUS", "GPU_TYPE", "EXCLUSIVE"} | {
+    "GPUNUMBER",
+    "FOO",
+    "FOO_MIN",
+    "FOO_MAX",
+    "CEID",
+}
 
 
 def submission(text: str, settable: frozenset[str] = SETTABLE) -> Submission:
@@ -317,7 +325,9 @@ def test_which_attributes_must_be_kept() -> None:
         ad = f'[ Cmd = "/c"; GridType = "pbs"; {name} = true ]'
         with pytest.raises(AttributeRefusedError, match=name) as caught:
             submission(ad, frozenset())
-        assert caught.value.hint == f"the profile needs a settable field {name.upper()}"
+        rule = RESOURCE_RULES.get(name)
+        field = FIELD_BY_ATTRIBUTE[rule.job_attribute] if rule is not None else name.upper()
+        assert caught.value.hint == f"the profile needs a settable field {field}"
         found = submission(ad, frozenset({name.upper()})).description
         assert found.fields == {name.upper(): "true"}
 
@@ -338,6 +348,42 @@ def test_whole_nodes(attributes: str) -> None:
     found = submission(ad, SETTABLE | {"WHOLENODES"}).description
     expected = JobDescription(executable="/c", fields={"WHOLENODES": "true"}, **WHOLE[attributes])  # type: ignore[arg-type]
     assert found == expected
+
+
+RESOURCES = {
+    "GPUNumber = 2": {"gpus": 2},
+    "GPUNumber = 0": {},
+    'GPUNumber = 2; GPUModel = "a100"': {"gpus": 2, "gpu_type": "a100"},
+    "WholeNodes = true; HostNumber = 2": {"exclusive": True, "nodes": 2},
+    "WholeNodes = false": {},
+    'GPUNumber = 2; BatchExtraSubmitArgs = "--gpu 3"': {"fields": {"GPUS": "3"}},
+}
+
+
+@pytest.mark.parametrize("attributes", RESOURCES)
+def test_resources_have_the_fields_of_every_profile(attributes: str) -> None:
+    ad = SubmitAd.parse(f'[ Cmd = "/c"; GridType = "pbs"; {attributes} ]')
+    settable = frozenset(FIELD_BY_ATTRIBUTE.values())
+    found = submission_from_ad(ad, settable, accepted_options={"--gpu": "GPUS"})
+    assert found.description == JobDescription(executable="/c", **RESOURCES[attributes])  # type: ignore[arg-type]
+    is_double = "--gpu" in attributes
+    assert found.warnings == (("attribute GPUNumber is left out: another attribute gives GPUS",) * is_double)
+    sources = {"GPUS": "GPUNumber", "GPU_TYPE": "GPUModel", "EXCLUSIVE": "WholeNodes"}
+    named = {f: a for f, a in found.attribute_by_field.items() if f in sources and not is_double}
+    assert named.items() <= sources.items()
+
+
+@pytest.mark.parametrize(
+    ("attribute", "field"),
+    [("GPUNumber = 1", "GPUS"), ('GPUModel = "x"', "GPU_TYPE"), ("WholeNodes = true", "EXCLUSIVE"),
+     ("MICNumber = 1", "MICNUMBER"), ("GPUMode = 1", "GPUMODE")],
+)  # fmt: skip
+def test_resources_that_a_profile_does_not_have(attribute: str, field: str) -> None:
+    ad = SubmitAd.parse(f'[ Cmd = "/c"; GridType = "pbs"; {attribute} ]')
+    with pytest.raises(AttributeRefusedError) as caught:
+        submission_from_ad(ad, list_settable_fields(osprofile.load("linux")))
+    assert caught.value.attribute == attribute.partition(" ")[0]
+    assert caught.value.hint == f"the profile needs a settable field {field}"
 
 
 COMMANDS = {

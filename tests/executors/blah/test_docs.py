@@ -67,7 +67,7 @@ def test_every_submit_command_gives_its_field() -> None:
     found = rows(section("### Submit commands"))
     assert len(found) > 5
     options = {"--qos": "QOS"}
-    settable = {*FIELD_BY_ATTRIBUTE.values(), "QOS", "GPUNUMBER"}
+    settable = {*FIELD_BY_ATTRIBUTE.values(), "QOS"}
     for _, attribute, expected in found:
         field, value = (cell.strip("`") for cell in expected.split(" = "))
         text = f'[ Cmd = "/c"; gridtype = "slurm"; {attribute.strip("`")} ]'

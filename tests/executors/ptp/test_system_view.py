@@ -14,10 +14,13 @@ from osprofile.errors import ScriptFailedError, TemplateNotFoundError
 from osprofile.executors.ptp.system_view import SystemView
 from osprofile.jobs.state import JobState, JobStatus
 from osprofile.jobs.store import Store
+from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from tests.jobs.conftest import QUICK, make_toy, shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
 S = JobState
 
@@ -35,6 +38,9 @@ class Target:
 
     def events(self) -> list[Any]:
         return []
+
+    def is_task(self, _job_id: str) -> bool:
+        return False
 
     async def list_nodes(self) -> list[Any]:
         raise TemplateNotFoundError("none")
@@ -166,3 +172,36 @@ def test_a_job_that_could_not_be_removed() -> None:
 def test_what_has_ended_is_kept_as_long_as_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("osprofile.executors.ptp.system_view.MAX_ENDED_JOBS", 1)
     asyncio.run(case_what_has_ended_is_kept_as_long_as_the_last_ones())
+
+
+def test_an_array_is_one_job(tmp_path: Path) -> None:
+    """PTP knows no arrays: the tasks are not shown, whether it was submitted here or before."""
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-3"))
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            seen = set()
+            view = SystemView(target, lambda: seen.update(words(view).items()), lambda _: None, user="me")
+            following = asyncio.create_task(view.follow_events())
+            await asyncio.sleep(0)
+            for index in (1, 2, 3):
+                toy.state(f"{array}_{index}", "GO")
+            while (array, "RUNNING") not in seen:
+                await view.poll_system()
+                await asyncio.sleep(0.02)
+            for index, word in enumerate(["END 0", "END 0", "GONE"], 1):
+                toy.state(f"{array}_{index}", word)
+            while (array, "FAILED") not in seen:
+                await view.poll_system()
+                await asyncio.sleep(0.02)
+            await view.poll_system()
+            assert {key for key, _ in seen} == {array}
+            assert {status for _, status in seen} <= {"QUEUED", "RUNNING", "FAILED"}
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    with make_toy(tmp_path, has_find_template=True) as toy:
+        (toy.path / "stopped").touch()
+        asyncio.run(main())

@@ -1,0 +1,270 @@
+"""Arrays: one submission that runs a program once for each of many indices, as tasks.
+
+A task is a job with an id, a state and an end of its own. The batch system is asked for tasks only; the
+status of the whole array is made of theirs. It is DONE only if every task is DONE with exit code 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.errors import ValueRefusedError, quote_value
+from osprofile.jobs.state import TERMINAL_STATES, JobEvent, JobState, JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ARRAY_FIELD: Final = "ARRAY"
+MAX_TASKS: Final = 100_000
+"""Limit on the tasks of one array: each has an entry in the record."""
+_RANGE: Final = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([1-9][0-9]{0,8}))?)?")
+_LIMIT: Final = re.compile(r"[1-9][0-9]{0,8}")
+_MAX_OUTCOMES: Final = 8
+"""Different ends that the reason of an array names; the rarer ones are counted together."""
+_LIVE_STATES: Final = (JobState.RUNNING, JobState.QUEUED, JobState.HELD)
+"""If a task has the first of these, the array has it; and so on."""
+_COUNTED_WORDS: Final = ("running", "queued", "held", "unknown", "done", "failed", "removed", "lost")
+
+
+@final
+class ArrayRange(NamedTuple):
+    """What a value of ARRAY means: the indices in ascending order, and how many tasks may run at a time."""
+
+    indices: tuple[int, ...]
+    limit: int | None
+
+
+def parse_array(value: str) -> ArrayRange:
+    """Return the meaning of a value such as `1-10:2,15%3`.
+
+    Raises `ValueRefusedError` for anything else, for a range that is empty, and for more than MAX_TASKS.
+    """
+    listing, percent, limit = value.partition("%")
+    if percent and not _LIMIT.fullmatch(limit):
+        raise _refuse(f"{quote_value(limit)} is not a number of tasks", "as in 1-100%8: at most 8 at a time")
+    ranges = [_parse_range(part) for part in listing.split(",")]
+    if sum(map(len, ranges)) > MAX_TASKS:
+        raise _refuse(
+            f"{quote_value(value)} has too many tasks", f"at most {MAX_TASKS}; submit several arrays"
+        )
+    indices = tuple(sorted(set(itertools.chain.from_iterable(ranges))))
+    return ArrayRange(indices, int(limit) if percent else None)
+
+
+def _parse_range(part: str) -> range:
+    match = _RANGE.fullmatch(part)
+    if match is None:
+        raise _refuse(f"{quote_value(part)} is not a range of indices", "as in 1-100 or 0-9:3,20")
+    first, last, step = match.groups()
+    indices = range(int(first), int(last or first) + 1, int(step or 1))
+    if not indices:
+        raise _refuse(f"{quote_value(part)} has no index", "the first one must not be the larger one")
+    return indices
+
+
+def _refuse(message: str, hint: str) -> ValueRefusedError:
+    return ValueRefusedError(f"field {ARRAY_FIELD}: {message}", field=ARRAY_FIELD, hint=hint)
+
+
+@final
+class _Outcome(NamedTuple):
+    """What counts of a task's status for its array. Tasks that are alike are counted together."""
+
+    state: JobState
+    exit_code: int | None
+    signal: int | None
+    limit_exceeded: bool
+    reason: str
+
+    @property
+    def is_success(self) -> bool:
+        return self.state is JobState.DONE and self.exit_code == 0
+
+    @property
+    def word(self) -> str:
+        """The word under which `count_tasks` counts the task."""
+        if self.state is JobState.DONE:
+            return "done" if self.is_success else "failed"
+        return self.state.value.lower()
+
+    @property
+    def description(self) -> str:
+        """How a task ended that did not end with 0."""
+        if self.state is JobState.DONE:
+            return "exit code unknown" if self.exit_code is None else f"exit {self.exit_code}"
+        if self.limit_exceeded:
+            return "limit"
+        return f"signal {self.signal}" if self.signal else self.word
+
+
+def _get_outcome(status: JobStatus) -> _Outcome:
+    # The texts of other states may differ for each task, and do not matter for the whole.
+    reason = status.reason if status.state is JobState.REMOVED else ""
+    return _Outcome(status.state, status.exit_code, status.signal, status.limit_exceeded, reason)
+
+
+def summarize_tasks(array_id: str, statuses: Iterable[JobStatus]) -> JobStatus:
+    """Return the status of an array from those of its tasks."""
+    tasks = list(statuses)
+    return _summarize(array_id, Counter(map(_get_outcome, tasks)), tasks)
+
+
+def count_tasks(statuses: Iterable[JobStatus]) -> dict[str, int]:
+    """Return how many tasks are running, queued, held, done (with 0), failed, removed, lost, unknown."""
+    counts = Counter(_get_outcome(status).word for status in statuses)
+    return {word: counts[word] for word in _COUNTED_WORDS if counts[word]}
+
+
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Return the result of `count_tasks` as `1000 tasks: 12 running, 985 done, 3 failed`."""
+    total = sum(counts.values())
+    texts = ", ".join(f"{number} {word}" for word, number in counts.items())
+    return f"{total} {'task' if total == 1 else 'tasks'}: {texts}"
+
+
+def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobStatus]) -> JobStatus:
+    """Return the status of an array; `tasks` are only read if all of them have ended."""
+    states = {outcome.state for outcome in outcomes}
+    if not states or states - TERMINAL_STATES:
+        state = next((state for state in _LIVE_STATES if state in states), JobState.UNKNOWN)
+        return JobStatus(array_id, state, reason=_describe_live_tasks(outcomes))
+    started, ended = zip(*((task.started, task.ended) for task in tasks), strict=True)
+    status = JobStatus(
+        array_id,
+        JobState.FAILED,
+        reason=_describe_ends(outcomes),
+        started=min(filter(None, started), default=None),
+        ended=max(filter(None, ended), default=None),
+    )
+    if all(outcome.is_success for outcome in outcomes):
+        return status._replace(state=JobState.DONE, exit_code=0, reason="")
+    if states == {JobState.REMOVED}:
+        reasons = {outcome.reason for outcome in outcomes}
+        return status._replace(state=JobState.REMOVED, reason=reasons.pop() if len(reasons) == 1 else "")
+    return status
+
+
+def _describe_live_tasks(outcomes: Counter[_Outcome]) -> str:
+    counts: Counter[str] = Counter()
+    for outcome, number in outcomes.items():
+        counts[outcome.word] += number
+    return format_counts({word: counts[word] for word in _COUNTED_WORDS if counts[word]})
+
+
+def _describe_ends(outcomes: Counter[_Outcome]) -> str:
+    """Return `997 of 1000 tasks ended with 0; exit 3: 2; signal 9: 1`."""
+    succeeded = sum(number for outcome, number in outcomes.items() if outcome.is_success)
+    others: Counter[str] = Counter()
+    for outcome, number in outcomes.items():
+        if not outcome.is_success:
+            others[outcome.description] += number
+    ends = sorted(others.items(), key=lambda item: (-item[1], item[0]))
+    texts = [f"{description}: {number}" for description, number in ends[:_MAX_OUTCOMES]]
+    if len(ends) > _MAX_OUTCOMES:
+        texts.append(f"other ends: {sum(number for _, number in ends[_MAX_OUTCOMES:])}")
+    return "; ".join([f"{succeeded} of {outcomes.total()} tasks ended with 0", *texts])
+
+
+@final
+@dataclass(slots=True)
+class _Array:
+    """A watched array: the statuses of its tasks by id, and how many tasks are alike."""
+
+    statuses: dict[str, JobStatus]
+    outcomes: Counter[_Outcome]
+    last_timestamp: float = -math.inf
+    summary: JobStatus | None = field(default=None)
+
+
+@final
+class ArrayTracker:
+    """The watched arrays, each with the statuses of its tasks.
+
+    The change of a task costs the same whatever the number of tasks. The status of an array is made when
+    all changes of one answer are known: otherwise it would go back to QUEUED for a moment, when one task
+    has ended and the next one is not yet known to run.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, _Array] = {}
+        self._array_ids: dict[str, str] = {}
+        self._live_ids: set[str] = set()
+        self._changed: dict[str, float] = {}
+        """The timestamp of the last change of a task, by the id of the array."""
+
+    def __contains__(self, array_id: str) -> bool:
+        return array_id in self._arrays
+
+    def watch(self, array_id: str, tasks: Iterable[JobStatus], timestamp: float) -> None:
+        """Follow an array from now on, whose tasks have these statuses at `timestamp`."""
+        statuses = {task.job_id: task for task in tasks}
+        self._arrays[array_id] = _Array(statuses, Counter(map(_get_outcome, statuses.values())))
+        self._array_ids.update(dict.fromkeys(statuses, array_id))
+        self._changed[array_id] = timestamp
+        self._live_ids.add(array_id)
+
+    def unwatch(self, array_id: str) -> list[str]:
+        """Forget an array, if it is known, and return the ids of its tasks."""
+        array = self._arrays.pop(array_id, None)
+        self._changed.pop(array_id, None)
+        self._live_ids.discard(array_id)
+        task_ids = list(array.statuses) if array is not None else []
+        for task_id in task_ids:
+            self._array_ids.pop(task_id, None)
+        return task_ids
+
+    def find_array(self, task_id: str) -> str | None:
+        """Return the id of the array that a task belongs to; None for any other job."""
+        return self._array_ids.get(task_id)
+
+    def get_tasks(self, array_id: str) -> Mapping[str, JobStatus]:
+        """Return the statuses of an array's tasks, by their ids."""
+        return self._arrays[array_id].statuses
+
+    @property
+    def has_live_arrays(self) -> bool:
+        """Whether there is an array whose end is not published."""
+        return bool(self._live_ids)
+
+    def update_task(self, event: JobEvent) -> None:
+        """Note the event of a task; ignore those of other jobs."""
+        array_id = self._array_ids.get(event.job_id)
+        if array_id is None:
+            return
+        array = self._arrays[array_id]
+        before = _get_outcome(array.statuses[event.job_id])
+        array.statuses[event.job_id] = event.status
+        array.outcomes[before] -= 1
+        if not array.outcomes[before]:
+            del array.outcomes[before]
+        array.outcomes[_get_outcome(event.status)] += 1
+        array.summary = None
+        self._changed[array_id] = max(event.timestamp, self._changed.get(array_id, -math.inf))
+
+    def summarize(self, array_id: str) -> JobStatus:
+        """Return the status of an array as of now."""
+        array = self._arrays[array_id]
+        if array.summary is None:
+            array.summary = _summarize(array_id, array.outcomes, array.statuses.values())
+        return array.summary
+
+    def take_events(self) -> list[JobEvent]:
+        """Return the statuses of the arrays that have changed since the last call.
+
+        The timestamps of one array's events always increase, so that none looks like an older one.
+        """
+        changed, self._changed = self._changed, {}
+        events = []
+        for array_id, timestamp in changed.items():
+            array = self._arrays[array_id]
+            array.last_timestamp = max(timestamp, math.nextafter(array.last_timestamp, math.inf))
+            status = self.summarize(array_id)
+            if status.state in TERMINAL_STATES:
+                self._live_ids.discard(array_id)
+            events.append(JobEvent(array.last_timestamp, status))
+        return events

@@ -1,0 +1,96 @@
+"""The jobs that a job depends on: keys and ids become the field DEPENDENCY, and are checked before.
+
+A batch system may accept the id of a job that it never had, and keep the new job waiting for ever.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, final
+
+from osprofile.errors import JobNotFoundError, OSProfileError, quote_name
+from osprofile.jobs.description import DEPENDENCY_FIELD, list_dependencies
+from osprofile.jobs.state import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.store import Store
+
+_CONDITION: Final = re.compile(r"after[a-z]*:(.*)", re.DOTALL)
+_HINT: Final = "give the id of a job, or the key that it was submitted with"
+
+
+@final
+class DependencyResolver:
+    """Finds the jobs of one target that others depend on.
+
+    `query_jobs(job_ids)` asks the batch system for those that are not in the record.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        store: Store,
+        query_jobs: Callable[[Iterable[str]], Awaitable[Mapping[str, JobStatus | OSProfileError]]],
+    ) -> None:
+        self._target, self._store, self._query_jobs = target, store, query_jobs
+
+    async def resolve_dependencies(self, description: JobDescription) -> JobDescription:
+        """Return a description that has ids in place of keys, all of them of known jobs.
+
+        A condition is left out if the record shows that it is met.
+        The ids in the field DEPENDENCY are checked. Raises `JobNotFoundError` for a job that nobody
+        knows or that has no id yet, and the error if the batch system cannot be asked.
+        """
+        ids = {
+            condition: [self._find_id(name) for name in names]
+            for condition, names in list_dependencies(description).items()
+        }
+        field_ids = _extract_ids(description.fields.get(DEPENDENCY_FIELD, ""))
+        await self._check_ids(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
+        after_ok, after_not_ok, after_any = (
+            [job_id for job_id in listed if not self._is_met(condition, job_id)]
+            for condition, listed in ids.items()
+        )
+        return replace(description, after_ok=after_ok, after_not_ok=after_not_ok, after_any=after_any)
+
+    def _find_id(self, name: str) -> str:
+        """Return the id of the job that has a key, else the name itself."""
+        record = self._store.find_by_key(self._target, name)
+        if record is None:
+            return name
+        if not record.is_submitted:
+            message = f"the job with the key {quote_name(name)} has no id yet: its submission is not complete"
+            raise JobNotFoundError(message, hint="complete it first: submit that job again with its key")
+        return record.status.job_id
+
+    def _is_met(self, condition: str, job_id: str) -> bool:
+        """Return whether a condition is met by the record: a batch system forgets the jobs that have ended."""
+        record = self._store.find_job(self._target, job_id)
+        status = record.status if record is not None else None
+        if status is None or not status.state.is_terminal or status.state is JobState.LOST:
+            return False
+        is_success = status.state is JobState.DONE and status.exit_code == 0
+        return condition == "afterany" or is_success == (condition == "afterok")
+
+    async def _check_ids(self, job_ids: Iterable[str]) -> None:
+        unrecorded = [j for j in job_ids if self._store.find_job(self._target, j) is None]
+        answers = await self._query_jobs(unrecorded) if unrecorded else {}
+        for job_id in unrecorded:
+            answer = answers.get(job_id)
+            if isinstance(answer, OSProfileError):
+                raise answer
+            if answer is None:
+                message = f"the job cannot depend on {quote_name(job_id)}: no such job is known"
+                raise JobNotFoundError(message, hint=_HINT)
+
+
+def _extract_ids(value: str) -> list[str]:
+    """Return the ids in a value of DEPENDENCY; what is malformed is left for the field's pattern."""
+    matches = map(_CONDITION.fullmatch, value.split(","))
+    return [job_id for match in matches if match is not None for job_id in match[1].split(":")]
