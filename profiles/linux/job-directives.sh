@@ -7,7 +7,7 @@
 gpe_stat "$$"
 gpe_boot=00000000
 { read -r gpe_boot < /proc/sys/kernel/random/boot_id; } 2> /dev/null
-gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>' gpe_memory='<MEMORY/'/'\\''>' gpe_nodes='<NODES/'/'\\''>' gpe_array='<ARRAY/'/'\\''>' gpe_dependency='<DEPENDENCY/'/'\\''>' gpe_start_time='<START_TIME/'/'\\''>'
+gpe_id=$$-$gpe_since-${gpe_boot%%-*} gpe_cputime='<CPUTIME/'/'\\''>' gpe_nodes='<NODES/'/'\\''>' gpe_array='<ARRAY/'/'\\''>' gpe_dependency='<DEPENDENCY/'/'\\''>' gpe_start_time='<START_TIME/'/'\\''>'
 gpe_jobs="${HOME:-}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_ARRAY_TASK>
 <SH_AFTER>

@@ -51,8 +51,11 @@ def count_problems(view: ProfileView, text: TemplateText) -> Counter[str]:
     return Counter(f"{problem.code} {problem.message}" for problem in check_scripts(view))
 
 
-STRICT = {"ARRAY", "CONSTRAINT", "DEPENDENCY", "EXCLUSIVE", "GPU_TYPE", "NOTIFY"}
-"""Fields with strict patterns; CONSTRAINT's is safe in double quotes alone."""
+STRICT = {
+    "JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", "ARRAY", "DEPENDENCY", "START_TIME", "GPU_TYPE", "QOS",
+    "CONSTRAINT", "RESERVATION", "EXCLUSIVE", "PRIORITY", "NOTIFY", "NOTIFY_EVENTS", "REQUEUE",
+}  # fmt: skip
+"""Fields of directives and ids, which have strict patterns; CONSTRAINT's is safe in double quotes alone."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,9 +82,7 @@ def test_every_quote_matters(name: str) -> None:
     harmless = {
         name
         for name, field in profile.global_fields.items()
-        if field.type == "integer"
-        or field.value is not None
-        or name in {"JOB_ID", "JOB_NAME", "QUEUE", "PROJECT", "PE", "PE_NODES", *STRICT}
+        if field.type == "integer" or field.value is not None or name in STRICT
     }
     # Words with single spaces between them are safe in any quotes.
     missed -= {"'<MODULES>'", '"<MODULES>"'}

@@ -160,8 +160,3 @@ def test_hostile_values(linux: Target, tmp_path: Path) -> None:
         assert (job.directory / "stdout").read_bytes() == f"{job.directory}/{value}|{root}".encode()
         assert (job.directory / value).read_text() == f"{HOST}\n"
         assert [*root.iterdir()] == []
-
-
-def test_memory_limits_the_address_space_of_each_process(linux: Target) -> None:
-    job = linux.start(**script("ulimit -v"), MEMORY="512")
-    assert (job.wait().exit, job.read("stdout")) == (0, "524288\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -186,7 +187,8 @@ def test_a_killed_job_that_waits_is_lost(linux: Target) -> None:
     until(job.directory / ".gpe_host")
     while left := processes(session_of(job)):
         for pid in left:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     assert job.wait().state == "LOST"
 
 
