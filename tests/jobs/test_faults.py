@@ -184,7 +184,7 @@ def make_site(tmp_path: Path) -> Iterator[Callable[[str], FaultySite]]:
             "squeue": SQUEUE.encode(),
             "setsid": f'#!/bin/sh\nexec {shutil.which("setsid")} "$@"\n'.encode(),
         }
-        for command in ("qsub", "qselect", "qstat"):
+        for command in ("job.sh", "qsub", "qselect", "qstat"):
             site.commands[command] = (OPENPBS / command).read_bytes()
         site.restore_commands()
         made.append(site)
