@@ -37,6 +37,7 @@ from osprofile.jobs.shell import (
     split_results,
     wrap_script,
 )
+from osprofile.jobs.target_names import format_link_directory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -325,7 +326,7 @@ class ScriptRunner:
             return ""
         # Older versions kept the links of all profiles in one directory.
         links = [
-            f"{quote_shell_word(self.profile.name)}/{quote_shell_word(job_id)}",
+            f"{quote_shell_word(format_link_directory(self.profile, self.context))}/{quote_shell_word(job_id)}",
             quote_shell_word(job_id),
         ]
         script = "".join(

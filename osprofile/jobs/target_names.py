@@ -27,6 +27,16 @@ def format_target_name(profile: Profile, context: Mapping[str, str]) -> str:
     return f"{name}@{host}:{port}" if port else f"{name}@{host}"
 
 
+def format_link_directory(profile: Profile, context: Mapping[str, str]) -> str:
+    """Return the name of the directory in ~/.gpe/jobs with the links to jobs: PROFILE or PROFILE@CLUSTER.
+
+    Two clusters may give the same id to two jobs.
+    """
+    field = profile.global_fields.get(CLUSTER_FIELD)
+    cluster = field and (field.value or context.get(CLUSTER_FIELD) or field.default)
+    return f"{profile.name}@{cluster}" if cluster else profile.name
+
+
 def parse_target_name(name: str) -> tuple[str, dict[str, str]]:
     """Return the profile's name and the context from a name that `format_target_name` returned."""
     name, _, address = name.partition("@")

@@ -7,6 +7,6 @@ case $state in
 esac
 scancel "$id" || exit
 # not before: only what the batch system has taken is a removal
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'<CLUSTER/(?s)^(.+)\z/@$1>
 <SH_JOB_DIR>
 gpe_note_removal "$id"

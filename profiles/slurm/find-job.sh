@@ -1,4 +1,4 @@
-<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
+<CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >gpe_d='<WORKING_DIRECTORY/'/'\\''>' gpe_profile='<PROFILE_NAME/'/'\\''>'<CLUSTER/(?s)^(.+)\z/@$1> gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
 gpe_find() {
   unset SQUEUE_ACCOUNT SQUEUE_LICENSES SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_STATES SQUEUE_USERS SQUEUE_SORT
   gpe_lines=$(squeue -h -u "$(id -u)" -o '%F|%Z|%o') || return

@@ -1,5 +1,5 @@
 <CLUSTER/(?s)^(.+)\z/export SLURM_CLUSTERS='$1'; >id='<JOB_ID/'/'\\''>'
-gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
+gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'<CLUSTER/(?s)^(.+)\z/@$1>
 <SH_SQUEUE>
 <SH_JOB_DIR>
 <SH_RECORD>

@@ -9,6 +9,7 @@ import pytest
 
 from osprofile.errors import UnknownFieldError
 from osprofile.jobs.store import Store
+from osprofile.jobs.target_names import format_link_directory
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 
@@ -35,6 +36,14 @@ def test_a_cluster_is_part_of_the_name(load: Callable[[str], Profile]) -> None:
         for context in [{}, {"CLUSTER": ""}, {"CLUSTER": "alpha"}, {"CLUSTER": "a@b", "SSH:HOST": "h"}]
     ]
     assert names == ["made", "made", "made:alpha", "made:a%40b@h"]
+
+
+def test_each_cluster_has_links_of_its_own(load: Callable[[str], Profile]) -> None:
+    profile, fixed = load(CLUSTER), load(CLUSTER.replace("<idb:Default/>", "<idb:Value>alpha</idb:Value>"))
+    assert format_link_directory(profile, {}) == "made"
+    assert format_link_directory(profile, {"CLUSTER": "alpha"}) == "made@alpha"
+    assert format_link_directory(fixed, {}) == "made@alpha"
+    assert format_link_directory(load(""), {}) == "made"
 
 
 def test_the_same_key_on_two_clusters(load: Callable[[str], Profile]) -> None:

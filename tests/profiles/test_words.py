@@ -370,6 +370,8 @@ def test_a_cluster_of_several(slurm: Target, commands: Commands) -> None:
     assert run("START") == "6\n"
     told = {name: {*(commands.directory / f"{name}.cluster").read_text().split()} for name in CLUSTER_ANSWERS}
     assert told == {"squeue": {"c1/"}, "sinfo": {"c1/"}, "sbatch": {"/c1"}}
+    # a job of the same id on another cluster has a link of its own
+    assert [link.parent.name for link in (slurm.home / ".gpe/jobs").glob("*/6")] == ["slurm@c1"]
 
 
 def test_a_controller_that_is_down_has_forgotten_nothing(slurm: Target, commands: Commands) -> None:
