@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from manual import batch_systems as systems
-from manual.profiles import list_profiles, load_profile
+from manual.profiles import load_profile
 from osprofile.incarnation.plan import get_plan
 from osprofile.profile.repository import Repository
 from tests.docs.pages import ROOT
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from osprofile import Profile
 
-PROFILES = list_profiles()
+PROFILES = systems.list_batch_systems()
 FIELDS = systems.list_job_fields()
 
 # WALLTIME in seconds, and how each batch system wants it. Those with minutes get the next whole one.
@@ -35,7 +35,7 @@ WALL_TIMES = {
     3600000: ("60000", "1000:00:00", "3600000", "60000"),
 }
 
-TOLD = {("linux", "JOB_NAME"), ("linux", "NODES"), ("linux", "PROCESSES")}
+TOLD = {("linux", "JOB_NAME"), ("linux", "MEMORY"), ("linux", "NODES"), ("linux", "PROCESSES")}
 """What a profile can do nothing with, but tells the program: a machine is one node, and has no names for jobs."""
 
 

@@ -85,7 +85,7 @@ SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb=
 <idb:Field name="QUEUE" isSettable="false"><idb:Value/></idb:Field>
 <idb:Field name="WALLTIME" isSettable="false"><idb:Value>90</idb:Value></idb:Field>
 <idb:Field name="LICENSES" ext:pattern="[a-z]+" ext:directive="#SBATCH --licenses=$1"><idb:Default/></idb:Field>
-<idb:Field name="QOS" ext:directive="#SBATCH --qos=$1"><idb:Tag name="a">low</idb:Tag><idb:Value>a</idb:Value></idb:Field>
+<idb:Field name="LEVEL" ext:directive="#SBATCH --wckey=$1"><idb:Tag name="a">low</idb:Tag><idb:Value>a</idb:Value></idb:Field>
 <idb:Field name="EXTRA_DIRECTIVES" isSettable="false"><idb:Value>#SBATCH --mail-type=NONE
 # not a directive
 #SBATCH --exclusive{}</idb:Value></idb:Field>
@@ -98,7 +98,7 @@ def test_what_the_profile_fixes_is_shown_with_its_location() -> None:
         for d in list_directives(Repository([]).load_bytes(SITE.format("").encode(), "s.xml"))
     }
     assert [t for t in found if "<" not in t] == [
-        "#SBATCH --qos=low",
+        "#SBATCH --wckey=low",
         "#SBATCH --output=/dev/null",
         "#SBATCH --account=phys",
         "#SBATCH --time=2",
@@ -106,7 +106,7 @@ def test_what_the_profile_fixes_is_shown_with_its_location() -> None:
         "#SBATCH --exclusive",
     ]
     assert str(found["#SBATCH --licenses=<LICENSES>"]).startswith("s.xml:7:")
-    assert str(found["#SBATCH --qos=low"]).startswith("s.xml:8:")
+    assert str(found["#SBATCH --wckey=low"]).startswith("s.xml:8:")
     assert str(found["#SBATCH --mail-type=NONE"]) == "s.xml:9:66"
     assert str(found["#SBATCH --exclusive"]) == "s.xml:11:1"
     assert not {"QUEUE", "PROJECT", "EXTRA_DIRECTIVES"} & {t.strip(">").partition("<")[2] for t in found}

@@ -376,11 +376,10 @@ def test_every_template_of_the_bundled_profiles(name: str) -> None:
     for of in loaded.templates.values():
         for variation in of.invocations:
             plan = get_plan(loaded, of.name, variation, None)
-            context = {
-                n: "/w" if n == "WORKING_DIRECTORY" else "1" for n in plan.required if n not in plan.settable
-            }
-            job_id = IDS.get(name, "1")
-            request = {n: job_id if n == "JOB_ID" else "1" for n in plan.required if n in plan.settable}
+            values = {"WORKING_DIRECTORY": "/w", "JOB_ID": IDS.get(name, "1")}
+            required = {n: values.get(n, "1") for n in plan.required}
+            context = {n: value for n, value in required.items() if n not in plan.settable}
+            request = {n: value for n, value in required.items() if n in plan.settable}
             made = incarnate(loaded, of.name, variation=variation, fields=request, context=context)
             told = trace_fields(made)
             fields = {t.name: t for t in told if t.origin != "engine"}

@@ -37,7 +37,7 @@ def lints(tmp_path: Path, name: str, text: str) -> list[str]:
 
 def of_parent(script: str, name: str, parent: str) -> str:
     """Return a script with the parent's name in the place of the profile's own."""
-    for before, quote in (("gpe_profile=", "'"), ('.gpe/jobs"/', "'\\''")):
+    for before, quote in (("gpe_profile=", "'"), ("gpe_profile=", "'\\''"), ('.gpe/jobs"/', "'\\''")):
         script = script.replace(f"{before}{quote}{name}{quote}", f"{before}{quote}{parent}{quote}")
     return script
 
@@ -62,6 +62,7 @@ def test_with_every_comment_opened_it_lints_clean_too(tmp_path: Path, parent: st
     opened = OPENED.sub(r"\1", text)
     fields = BUNDLED.load(parent).global_fields.values()
     places = {"SITE_SETUP", "SITE_CLEANUP", "EXTRA_DIRECTIVES", "MODULES", "SETUP"}
+    places |= {"CLUSTER"} & {field.name for field in fields}
     wanted = {f.name for f in fields if f.settable and f.default is not None} | places
     examples = {"GREETED"} | ({"FEATURES"} if parent != "linux" else set())
     assert set(re.findall('<idb:Field name="([^"]*)"', opened)) == wanted | examples

@@ -144,15 +144,20 @@ class _Start(NamedTuple):
     rest: str
 
 
+def list_batch_systems() -> list[str]:
+    """Return the names of the bundled profiles, without the base of profiles that a site writes."""
+    return [name for name in list_profiles() if name != "batch"]
+
+
 def list_job_fields() -> list[str]:
     """Return the fields of a job that START of any bundled profile takes, in the order of their declarations."""
-    plans = [get_plan(load_profile(name), START, "", None) for name in list_profiles()]
+    plans = [get_plan(load_profile(name), START, "", None) for name in list_batch_systems()]
     return _sort_by_declaration({name for plan in plans for name in plan.settable})
 
 
 def list_site_fields() -> list[str]:
     """Return the fields of START that only the context or a site's profile can set."""
-    plans = [get_plan(load_profile(name), START, "", None) for name in list_profiles()]
+    plans = [get_plan(load_profile(name), START, "", None) for name in list_batch_systems()]
     return _sort_by_declaration(
         {name for plan in plans for name, field in plan.declarations.items() if _is_site_field(field)}
     )
@@ -164,7 +169,7 @@ def _is_site_field(field: Field) -> bool:
 
 def _sort_by_declaration(names: set[str]) -> list[str]:
     declared = dict[str, None]()
-    for profile in map(load_profile, list_profiles()):
+    for profile in map(load_profile, list_batch_systems()):
         declared |= dict.fromkeys(profile.global_fields)
         declared |= dict.fromkeys(name for t in profile.templates.values() for name in t.fields)
     return [name for name in declared if name in names]
@@ -302,7 +307,7 @@ def _run_start(text: str, profile: str) -> tuple[str, ...]:
 
 def format_batch_systems_page() -> str:
     """Return the page that compares the bundled profiles."""
-    names = list_profiles()
+    names = list_batch_systems()
     loaded = [load_profile(name) for name in names]
     head = [f"[{name}](profiles/{name}.md)" for name in names]
     prefixes = {p.name: p.templates["JOB_DIRECTIVES"].directive_prefix for p in loaded}

@@ -16,7 +16,7 @@ import pytest
 from osprofile.profile.data_directories import get_bundled_directory
 from tests.executors.ninfg.client import attributes, block, shell
 from tests.executors.ninfg.conftest import processes, until
-from tests.strategies import template
+from tests.strategies import cdata
 
 if TYPE_CHECKING:
     from tests.executors.ninfg.client import Client
@@ -78,11 +78,27 @@ def test_an_array_is_cancelled_as_a_whole(machine: Machine) -> None:
         assert client.exit() == 0
 
 
+def allow_nodes() -> str:
+    """Return the JOB_DIRECTIVES of linux without the limit of NODES."""
+    folder = Path(get_bundled_directory(), "linux")
+    found = re.search(
+        r'<idb:Template name="JOB_DIRECTIVES">.*?</idb:Template>',
+        (folder / "profile.xml").read_text(),
+        re.DOTALL,
+    )
+    assert found
+    text = re.sub(r'<idb:Field name="NODES".*?</idb:Field>', "", found[0], flags=re.DOTALL)
+    return re.sub(
+        r'<idb:(\w+) ext:src="(.*?)"/>',
+        lambda m: f"<idb:{m[1]}>{cdata((folder / m[2]).read_text().rstrip())}</idb:{m[1]}>",
+        text,
+    )
+
+
 @pytest.mark.parametrize("host_count", ["1", "2"])
 def test_several_nodes_go_through_mpirun(machine: Machine, tmp_path: Path, host_count: str) -> None:
     """An array over several nodes has nobody else to start it there."""
-    directives = Path(get_bundled_directory(), "linux/job-directives.sh").read_text()
-    machine.add("here", template("JOB_DIRECTIVES", directives))  # linux is one node
+    machine.add("here", allow_nodes())  # linux is one node
     machine.program("mpirun", f'#!/bin/sh\necho "$*" > {tmp_path}/ran\nshift 2\nexec "$@"\n')
     with machine.client() as client:
         assert client.run(attributes(count="4", host_count=host_count, **HERE)) == "DONE"
