@@ -37,7 +37,12 @@ _RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/LIMIT", "removed": "RE
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")
 _DIRECTIVE_PREFIX: Final = re.compile(r"#[A-Z$][!-;=-\[\]-~]*")
-_ID_PATTERN: Final = re.compile(r"(?:[A-Za-z0-9_.:@+*?{},()|\[\]^-]|\\[.\[\](){}|+*?^])+")
+_ID_PATTERN: Final = re.compile(
+    r"""(?: (?: [A-Za-z0-9_.:@,|)-] | \((?!\?) | \\[.\[\](){}|+*?^]
+              | \[\^?[A-Za-z0-9_.:@+*?{},()|-][A-Za-z0-9_.:@+*?{},()|^-]*\] )
+            (?: [*+?] | \{[0-9]+(?:,[0-9]*)?\} )? )+""",
+    re.VERBOSE,
+)
 _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
 _SEPARATORS: Final = "|;,:"
 _OPERATOR: Final = re.compile(r"\|\|?|&&?|;|>>?|[0-9]+>.*")

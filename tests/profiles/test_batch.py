@@ -84,7 +84,9 @@ def test_a_command_that_is_not_defined_is_named(
     (tmp_path / "profiles/one/profile.xml").write_text(document)
     profile = Repository([tmp_path / "profiles", PROFILES], use_standard_path=False).load("one")
     fields = {} if template == "START" else {"JOB_ID": "1"}
-    done = target_of(profile).run(template, **fields)
+    target = target_of("linux")
+    target.profile = profile
+    done = target.run(template, **fields)
     assert done.returncode == code
     assert f"SH_COMMANDS of the profile does not define {name}\n" in done.stderr
 
