@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.cli import common
-from osprofile.errors import escape_unprintable
+from osprofile.errors import escape_unprintable, pluralize
 from osprofile.profile.batch_system import (
     STATES,
     BatchSystem,
     Reading,
+    list_programs,
     read_answer_sample,
     read_list_sample,
+    render_batch_system,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
 @final
@@ -52,18 +55,27 @@ FACTS: Final[Mapping[str, _Fact]] = {
 }
 
 
+_UNTOLD: Final = {
+    "submit": "x", "list_jobs": "x", "line": "{id} {state}", "cancel": "x", "own_id": "$x",
+}  # fmt: skip
+"""Facts with which the others can be checked before these are told."""
+
+
 def collect_facts(given: Mapping[str, str | None], cancel: Sequence[str]) -> BatchSystem:
     """Return the facts; ask for what is missing if stdin is a terminal, else raise UsageError."""
     told = {name: value for name, value in given.items() if value is not None}
-    if cancel:
-        told["cancel"] = ""
-    missing = [name for name in FACTS if name not in told]
+    missing = [name for name in FACTS if name not in told and not (name == "cancel" and cancel)]
     if sys.stdin.isatty():
-        told |= {name: _ask(name) for name in missing}
-    elif needed := [name for name in missing if FACTS[name].default is None]:
+        return _ask_for_facts(told, list(cancel), missing)
+    if needed := [name for name in missing if FACTS[name].default is None]:
         flags = ", ".join(_flag(name) for name in needed)
         hint = "these are needed; on a terminal, the command asks for them"
         raise common.UsageError(f"the batch system is not described completely: {flags}", hint=hint)
+    return _build(told, cancel)
+
+
+def _build(told: Mapping[str, str], cancel: Sequence[str]) -> BatchSystem:
+    """Return the facts, with the defaults of those that are not told."""
     facts = {name: told.get(name, fact.default or "") for name, fact in FACTS.items()}
     return BatchSystem(
         submit=facts["submit"],
@@ -72,12 +84,61 @@ def collect_facts(given: Mapping[str, str | None], cancel: Sequence[str]) -> Bat
         list_jobs=facts["list_jobs"],
         line=facts["line"],
         words={key: _split_words(facts[key]) for key in STATES},
-        cancel=cancel or [facts["cancel"]],
+        cancel=cancel,
         hold=facts["hold"],
         resume=facts["resume"],
         directive_prefix=facts["directive"],
         own_id=facts["own_id"],
     )
+
+
+def _ask_for_facts(told: dict[str, str], cancel: list[str], missing: Sequence[str]) -> BatchSystem:
+    """Ask for the facts that are missing; each answer is checked together with what is told so far."""
+
+    def check(name: str, answer: str) -> None:
+        commands = [*cancel, *([answer] if name == "cancel" and answer else [])]
+        facts = {**_UNTOLD, **told, **({name: answer} if name else {})}
+        render_batch_system("x", _build(facts, commands or [_UNTOLD["cancel"]]))
+
+    try:
+        check("", "")
+    except ValueError as error:
+        raise common.UsageError(str(error)) from None
+    for name in missing:
+        if name == "resume" and not told.get("hold"):
+            continue
+        question, default = FACTS[name]
+        answer = _ask(question, name, default, check)
+        if name != "cancel":
+            told[name] = answer
+        while name == "cancel" and answer:
+            cancel.append(answer)
+            answer = _ask("... if that one fails; empty if there is no other", name, "", check)
+    return _build(told, cancel)
+
+
+def ask_for_samples(system: BatchSystem, files: tuple[str | None, str | None]) -> list[str | None]:
+    """Return the files of the samples; ask for those that are missing if stdin is a terminal."""
+    if not sys.stdin.isatty():
+        return [*files]
+
+    def check(name: str, answer: str) -> None:
+        if answer:
+            is_answer = name == "sample_submit"
+            read_samples(system, answer if is_answer else None, None if is_answer else answer)
+
+    questions = {"sample_submit": "the submit command", "sample_list": "the list command"}
+    return [
+        _ask(f"A file with what {command} printed; empty if there is none", name, "", check) or None
+        if file is None
+        else file
+        for file, (name, command) in zip(files, questions.items(), strict=True)
+    ]
+
+
+def find_missing_programs(system: BatchSystem) -> list[str]:
+    """Return the programs of the commands that this machine does not have."""
+    return [program for program in list_programs(system) if shutil.which(program) is None]
 
 
 def _flag(name: str) -> str:
@@ -88,34 +149,45 @@ def _split_words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def _ask(name: str) -> str:
-    """Return the answer to a question on the terminal; ask again until it has what is needed."""
-    fact = FACTS[name]
-    default = f" [{fact.default}]" if fact.default else ""
+def _ask(question: str, name: str, default: str | None, check: Callable[[str, str], None]) -> str:
+    """Return the answer to a question on the terminal; ask again, and say why, until it is usable."""
+    shown = f" [{default}]" if default else ""
     while True:
-        sys.stderr.write(f"{fact.question} ({_flag(name)}){default}: ")
+        sys.stderr.write(f"{question} ({_flag(name)}){shown}: ")
         sys.stderr.flush()
         line = sys.stdin.readline()
         if not line:
             raise common.UsageError(f"{_flag(name)} was not answered")
-        answer = line.strip() or fact.default
-        if answer is not None:
+        answer = line.strip() or default
+        if answer is None:
+            common.print_message("an answer is needed")
+            continue
+        try:
+            check(name, answer)
+        except (ValueError, common.UsageError) as error:
+            common.print_message(str(error))
+        else:
             return answer
 
 
 def read_samples(
     system: BatchSystem, answer_file: str | None, list_file: str | None
 ) -> dict[str, list[Reading]]:
-    """Return what is read from the samples; raise UsageError for one in which nothing is understood."""
+    """Return what is read from the samples; raise UsageError for one that tells nothing about a job."""
     readers = (("answer", answer_file, read_answer_sample), ("list", list_file, read_list_sample))
     found = {}
     for name, file, read in readers:
         if file is not None:
             found[name] = read(system, _read_sample(file))
             if not any(reading.job_id for reading in found[name]):
-                report = "\n".join(format_readings({name: found[name]}))
-                hint = f"compare it with the option --{'answer' if name == 'answer' else 'line'}"
-                raise common.UsageError(f"no line of the sample {file} is understood\n{report}", hint=hint)
+                fault, hint = "is understood", f"the option --{'answer' if name == 'answer' else 'line'}"
+            elif name == "list" and not any(reading.state for reading in found[name]):
+                fault, hint = "has a state that an option names", "--line, and --queued and the like"
+            else:
+                continue
+            report = "\n".join(format_readings({name: found[name]}))
+            message = f"no line of the sample {file} {fault}\n{report}"
+            raise common.UsageError(message, hint=f"compare it with {hint}")
     return found
 
 
@@ -138,7 +210,18 @@ def format_readings(samples: Mapping[str, Sequence[Reading]]) -> Iterator[str]:
             elif name == "answer":
                 told = f"id {r.job_id}"
             else:
-                state = r.state or "no option has this word"
+                state = r.state or "WARNING: no option names this state"
                 told = f"id {r.job_id}, state {escape_unprintable(r.word)}: {state}"
             told += f", exit code {r.exit_code}" if r.exit_code else ""
             yield f"{name}:{r.number}: {told}"
+
+
+def format_unknown_states(samples: Mapping[str, Sequence[Reading]]) -> str:
+    """Return how many lines have a state that no option names, and which; empty if there are none."""
+    words = [r.word for r in samples.get("list", ()) if r.job_id and not r.state]
+    names = ", ".join(escape_unprintable(word) for word in dict.fromkeys(words))
+    return (
+        f"{pluralize(len(words), 'line')} of the list with a state that no option names: {names}"
+        if words
+        else ""
+    )

@@ -149,20 +149,26 @@ def _new_batch_system(
     json: bool,
 ) -> int:
     """Write a profile of a batch system, and tell what is read from samples of its output."""
-    from osprofile.cli.batch_system import collect_facts, format_readings, read_samples
+    from osprofile.cli import batch_system as facts
     from osprofile.profile.batch_system import render_batch_system
 
-    system = collect_facts(given, cancel)
+    _check_target(name, directory)
+    system = facts.collect_facts(given, cancel)
     try:
         document = render_batch_system(name, system, _find_folder(directory, name))
     except ValueError as error:
         raise common.UsageError(str(error)) from None
-    samples = read_samples(system, *sample_files)
+    samples = facts.read_samples(system, *facts.ask_for_samples(system, sample_files))
     file = _write(directory, name, document)
     found = {name: [reading._asdict() for reading in readings] for name, readings in samples.items()}
     if not json:
-        for text in format_readings(samples):
+        for text in facts.format_readings(samples):
             common.print_message(text)
+    warnings = [f"{program} is not found on this machine" for program in facts.find_missing_programs(system)]
+    if unknown := facts.format_unknown_states(samples):
+        warnings.append(unknown)
+    for text in warnings:
+        common.print_message(f"warning: {text}")
     _print(document, file, json, {"name": name, "extends": "batch", "samples": found})
     return 0
 
@@ -188,8 +194,24 @@ def _write(directory: str | None, name: str, document: str) -> str | None:
     try:
         return write_skeleton(path.expanduser(directory), name, document)
     except FileExistsError as error:
-        hint = "it was not changed: choose another name or directory"
-        raise common.UsageError(f"{error.filename} exists", hint=hint) from None
+        raise _file_exists(error.filename) from None
+
+
+def _check_target(name: str, directory: str | None) -> None:
+    """Raise an error, before anything is asked, for a name that is not allowed or a file that exists."""
+    from os import path
+
+    from osprofile.profile.skeleton import check_name
+
+    check_name(name)
+    file = None if directory is None else path.join(path.expanduser(directory), name, "profile.xml")
+    if file is not None and path.lexists(file):
+        raise _file_exists(file)
+
+
+def _file_exists(file: str) -> common.UsageError:
+    hint = "it was not changed: choose another name or directory"
+    return common.UsageError(f"{file} exists", hint=hint)
 
 
 def _print(document: str, file: str | None, json: bool, result: dict[str, object]) -> None:

@@ -37,9 +37,15 @@ _RECORD_TAGS: Final = {"exited": "DONE", "limit": "FAILED/LIMIT", "removed": "RE
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:+*-]+(?:/[A-Za-z0-9_.:+*-]+)?")
 _DIRECTIVE_PREFIX: Final = re.compile(r"#[A-Z$][!-;=-\[\]-~]*")
-_ID_PATTERN: Final = re.compile(r"(?:[A-Za-z0-9_.:@+*?{},()|\[\]^-]|\\[.\[\](){}|+*?^])+")
+_ID_PATTERN: Final = re.compile(
+    r"""(?: (?: [A-Za-z0-9_.:@,|)-] | \((?!\?) | \\[.\[\](){}|+*?^]
+              | \[\^?[A-Za-z0-9_.:@+*?{},()|-][A-Za-z0-9_.:@+*?{},()|^-]*\] )
+            (?: [*+?] | \{[0-9]+(?:,[0-9]*)?\} )? )+""",
+    re.VERBOSE,
+)
 _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
 _SEPARATORS: Final = "|;,:"
+_OPERATOR: Final = re.compile(r"\|\|?|&&?|;|>>?|[0-9]+>.*")
 _PATH: Final = '"$PWD/$1"'
 _RESERVED_WORDS: Final = {
     "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
@@ -191,6 +197,14 @@ def _check_id_pattern(text: str) -> None:
         raise ValueError(f"the id pattern {quote_value(text)} allows texts that are no file's name")
 
 
+def list_programs(system: BatchSystem) -> list[str]:
+    """Return the first words of the commands, each once."""
+    commands = [system.submit, system.list_jobs, *system.cancel, system.hold, system.resume]
+    if not system.own_id.startswith("$"):
+        commands.append(system.own_id)
+    return [*dict.fromkeys(_split_command(command)[0] for command in commands if command)]
+
+
 # The shell functions
 
 
@@ -236,6 +250,11 @@ def _split_command(text: str, placeholder: str = "") -> list[str]:
         raise ValueError(f"the command {quote_value(text)} cannot be split into words: {error}") from None
     if not words:
         raise ValueError("a command is empty")
+    if operator := next(filter(_OPERATOR.fullmatch, words), ""):
+        raise ValueError(
+            f"the command {quote_value(text)} has the shell operator {operator}: no shell reads it. "
+            "Give --cancel twice for a second attempt, or write a function in SH_COMMANDS of the profile"
+        )
     return words if any(placeholder in word for word in words) else [*words, placeholder]
 
 

@@ -2,6 +2,7 @@ id='<JOB_ID/'/'\\''>' gpe_id_pattern='<JOB_ID_PATTERN/'/'\\''>'
 gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_JOB_DIR>
 gpe_has_ended() { false; }
+<SH_DEFAULTS>
 <SH_COMMANDS>
 <SH_STATES>
 gpe_read_jobs || exit

@@ -26,6 +26,18 @@ FACTS = {
 NEW = ("new", "mine", "--batch-system")
 
 
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put the commands of the facts on PATH; they are never run."""
+    path = tmp_path / "programs"
+    path.mkdir()
+    for name in ("sub", "list", "del", "kill"):
+        (path / name).write_text("#!/bin/sh\n")
+        (path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path}:{os.environ['PATH']}")
+    return path
+
+
 def options(**changed: str | None) -> list[str]:
     facts = {**FACTS, **{f"--{name.replace('_', '-')}": value for name, value in changed.items()}}
     return [word for flag, value in facts.items() if value is not None for word in (flag, value)]
@@ -61,8 +73,9 @@ def test_samples(incarnate: Incarnate, tmp_path: Path) -> None:
         "list:2: id 7, state Q: QUEUED",
         "list:3: id 8, state C: DONE, exit code 3",
         "list:4: id 9, state C: FAILED",
-        "list:5: id 10, state Z: no option has this word",
+        "list:5: id 10, state Z: WARNING: no option names this state",
         "list:6: not understood: \\x1b[31m \ufffd",
+        "warning: 1 line of the list with a state that no option names: Z",
     ]
     told = json.loads(incarnate(*NEW, *options(), *samples, "--json").out)["samples"]
     assert [r["job_id"] for r in told["answer"]] == ["", "7"]
@@ -76,6 +89,47 @@ def test_a_sample_without_a_job_writes_nothing(incarnate: Incarnate, tmp_path: P
     assert "list:1: not understood: Q 7" in ended.err
     assert "compare it with the option --line" in ended.err
     assert not (tmp_path / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [("{id} {state} {exit}", "ID STATE\n7 alice\n8 bob\n"), ("{state} {id}", "Z 7\nY 8\nZ 9\n")],
+)
+def test_a_sample_without_a_known_state_writes_nothing(
+    incarnate: Incarnate, tmp_path: Path, line: str, text: str
+) -> None:
+    (tmp_path / "list").write_text(text)
+    sample = ("--sample-list", str(tmp_path / "list"), "--directory", str(tmp_path))
+    ended = incarnate(*NEW, *options(line=line), *sample)
+    assert (ended.code, ended.out) == (2, "")
+    assert f"no line of the sample {tmp_path}/list has a state that an option names" in ended.err
+    assert "compare it with --line, and --queued and the like" in ended.err
+    assert not (tmp_path / "mine").exists()
+
+
+def test_each_unknown_state_is_counted(incarnate: Incarnate, tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("7 Z\n8 R\n9 Y\n10 Z\n")
+    ended = incarnate(*NEW, *options(), "--sample-list", str(tmp_path / "list"), "--json")
+    assert ended.code == 0
+    assert ended.err == "warning: 3 lines of the list with a state that no option names: Z, Y\n"
+
+
+def test_a_program_that_is_not_here_is_a_warning(incarnate: Incarnate, programs: Path) -> None:
+    (programs / "del").unlink()
+    ended = incarnate(*NEW, *options(hold="holdd {id}", own_id="sh -c x"), "--cancel", "del -f")
+    assert ended.code == 0
+    assert ended.err.splitlines() == [
+        "warning: del is not found on this machine", "warning: holdd is not found on this machine",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", ["||", "|", ";", "&&", ">", "2>/dev/null"])
+@pytest.mark.parametrize("fact", ["submit", "list", "cancel", "hold"])
+def test_a_shell_operator_is_refused(incarnate: Incarnate, fact: str, operator: str) -> None:
+    ended = incarnate(*NEW, *options(**{fact: f"sub a {operator} b"}))
+    assert (ended.code, ended.out) == (2, "")
+    assert f"has the shell operator {operator}: no shell reads it. Give --cancel twice" in ended.err
+    assert "SH_COMMANDS" in ended.err
 
 
 @pytest.mark.parametrize(
@@ -119,11 +173,27 @@ def on_terminal(answers: str, *words: str) -> tuple[int, str, str]:
 
 def test_questions_on_a_terminal() -> None:
     """What an option tells is not asked for; what is needed is asked for again."""
-    answers = ["{id}", "", "", "list", "{id} {state}", "Q", "R", *[""] * 5, "del", "", "", "", "$MY_ID"]
+    answers = [
+        "{id}",
+        "",
+        "",
+        "list",
+        "{id} {state}",
+        "Q",
+        "R",
+        *[""] * 5,
+        "del",
+        *[""] * 3,
+        "$MY_ID",
+        "",
+        "",
+    ]
     code, out, err = on_terminal("\n".join([*answers, ""]), *NEW, "--submit", "sub {script}")
     assert code == 0, err
     assert err.count("(--list)") == 2  # it was empty at first
+    assert "an answer is needed" in err
     assert "(--submit)" not in err
+    assert "(--resume)" not in err
     assert "[[0-9]+]: " in err
     expected = [word for flag, value in FACTS.items() for word in (flag, value)]
     expected[expected.index("--line") + 1] = "{id} {state}"
@@ -141,3 +211,51 @@ def test_an_end_of_the_answers() -> None:
     code, out, err = on_terminal("sub\n\x04", *NEW)
     assert (code, out) == (2, "")
     assert "--answer was not answered" in err
+
+
+def test_an_answer_is_checked_at_once(tmp_path: Path) -> None:
+    """Each fault is told before the next question."""
+    (tmp_path / "list").write_text("7 Z\n")
+    (tmp_path / "good").write_text("7 R\n")
+    answers = [
+        "sub | x", "sub", "job", "{id}", "(", "", "list", "{id}", "{id} {state}", "a b", "Q", "Q", "R",
+        *[""] * 5, "del a || del b", "del a", "'", "kill {id}", "", "hold 'x", "hold", "free", "x", "#X",
+        "", "$MY_ID", str(tmp_path / "none"), "", str(tmp_path / "list"), str(tmp_path / "good"),
+    ]  # fmt: skip
+    code, out, err = on_terminal("\n".join([*answers, ""]), *NEW)
+    assert code == 0, err
+    refusals = [
+        ("--submit", "has the shell operator |"),
+        ("--answer", "must contain {id} once"),
+        ("--id-pattern", "is not valid"),
+        ("--line", "must contain {id} and {state} once"),
+        ("--queued", "is not a word"),
+        ("--running", "two meanings"),
+        ("--cancel", "has the shell operator ||"),
+        ("--cancel", "cannot be split into words"),
+        ("--hold", "cannot be split into words"),
+        ("--directive", "is not # and a capital letter"),
+        ("--own-id", "a job must learn its own id"),
+        ("--sample-submit", "cannot be read"),
+        ("--sample-list", "has a state that an option names"),
+    ]
+    place = 0
+    for flag, message in refusals:
+        place = err.index(message, err.index(f"({flag})", place))
+        assert f"({flag})" in err[place:], "it is asked for again"
+    assert 'gpe_cancel() { del a "$1" || kill "$1"; }' in out
+    assert 'gpe_resume() { free "$1"; }' in out
+    assert "list:1: id 7, state R: RUNNING" in err
+
+
+def test_what_is_wrong_already_is_told_before_the_first_question(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/profile.xml").touch()
+    for words, message in (
+        (("--directory", str(tmp_path)), "profile.xml exists"),
+        (("--cancel", "a ; b"), "has the shell operator ;"),
+    ):
+        code, out, err = on_terminal("", *NEW, *words)
+        assert (code, out) == (2, "")
+        assert message in err
+        assert "(--submit)" not in err

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BIN = Path(sys.executable).parent
+PROGRAMS = Path(__file__).parent / "programs"
+"""What stands for programs of a page that this machine may not have."""
 SHOWN_HOME = "/home/alice"
 LIMIT = 120.0
 """Time limit of a block in seconds, only to end a test that hangs: every block needs far less."""
@@ -123,7 +125,7 @@ class Home:
         self._prefix = tuple(prefix)
         self.environment = {
             "HOME": str(path),
-            "PATH": f"{bin_directory}:/usr/local/bin:/usr/bin:/bin",
+            "PATH": f"{bin_directory}:/usr/local/bin:/usr/bin:/bin:{PROGRAMS}",
             "LANG": "C.UTF-8",
             "COLUMNS": "100",
             "USER": user,

@@ -138,6 +138,20 @@ def test_a_job_that_runs_is_removed(tsp: Spooler) -> None:
     assert "has already ended" in tsp.fails("ABORT", JOB_ID=job.id)
 
 
+def test_a_job_that_ignores_its_removal_runs_until_it_ends(tsp: Spooler) -> None:
+    """What the server lists as running is not told as removed."""
+    job = tsp.start(**script("trap '' TERM; touch ready; until [ -e go ]; do sleep 0.1; done; exit 4"))
+    while not (job.directory / "ready").exists():
+        time.sleep(0.05)
+    assert tsp.ok("ABORT", JOB_ID=job.id) == ""
+    assert (job.directory / ".gpe_removed").exists()
+    for told in (job.status(), tsp.statuses()[job.id]):
+        assert told.state == "RUNNING"
+    assert tsp.states()[job.id] == "running"
+    (job.directory / "go").touch()
+    assert job.wait().state == "REMOVED"
+
+
 def test_a_job_is_removed_as_it_begins(tsp: Spooler) -> None:
     """Its shell outlives the signal, and must not run the program after it."""
     for _ in range(15):

@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
     from tests.profiles.conftest import Job, Target
 
+ONE = """\
+<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
+             xmlns:ext="urn:osprofile:extension" name="one" extends="batch">
+  <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
+  <osp:Delimiter>/</osp:Delimiter>
+  <idb:Template>
+    <idb:Field name="SH_COMMANDS" isSettable="false"><idb:Value>{commands}</idb:Value></idb:Field>
+  </idb:Template>
+</osp:Profile>
+"""
+
 PAGES = [("new-batch-system", "tsp"), ("flux", "flux")]
 
 
@@ -53,6 +64,31 @@ def test_a_batch_system_takes_few_lines(page: str, name: str, tmp_path: Path) ->
     assert 10 <= shell <= 20
     assert not re.search("ext:src", xml)
     assert lint_file(folder, Repository([folder.parent, PROFILES], use_standard_path=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "code"),
+    [
+        ("gpe_submit", "START", 1),
+        ("gpe_list", "GET_JOB_STATUS", 2),
+        ("gpe_list", "ABORT", 1),
+        ("gpe_cancel", "ABORT", 1),
+    ],
+)
+def test_a_command_that_is_not_defined_is_named(
+    tmp_path: Path, target_of: Callable[..., Target], name: str, template: str, code: int
+) -> None:
+    text = "gpe_list() { echo 1 R; }" if name != "gpe_list" else ":"
+    document = ONE.format(commands=text)
+    (tmp_path / "profiles/one").mkdir(parents=True)
+    (tmp_path / "profiles/one/profile.xml").write_text(document)
+    profile = Repository([tmp_path / "profiles", PROFILES], use_standard_path=False).load("one")
+    fields = {} if template == "START" else {"JOB_ID": "1"}
+    target = target_of("linux")
+    target.profile = profile
+    done = target.run(template, **fields)
+    assert done.returncode == code
+    assert f"SH_COMMANDS of the profile does not define {name}\n" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["WALLTIME", "MEMORY"])
