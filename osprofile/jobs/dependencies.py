@@ -29,7 +29,8 @@ _HINT: Final = "give the id of a job, or the key that it was submitted with"
 class DependencyResolver:
     """Finds the jobs of one target that others depend on.
 
-    `query_jobs(job_ids)` asks the batch system for those that are not in the record.
+    `query_jobs(job_ids)` asks the batch system for those that are not in the record, and
+    `refresh_jobs(job_ids)` records which of the others have ended.
     """
 
     def __init__(
@@ -37,8 +38,10 @@ class DependencyResolver:
         target: str,
         store: Store,
         query_jobs: Callable[[Iterable[str]], Awaitable[Mapping[str, JobStatus | OSProfileError]]],
+        refresh_jobs: Callable[[Iterable[str]], Awaitable[None]],
     ) -> None:
-        self._target, self._store, self._query_jobs = target, store, query_jobs
+        self._target, self._store = target, store
+        self._query_jobs, self._refresh_jobs = query_jobs, refresh_jobs
 
     async def resolve_dependencies(self, description: JobDescription) -> JobDescription:
         """Return a description that has ids in place of keys, all of them of known jobs.
@@ -53,6 +56,7 @@ class DependencyResolver:
         }
         field_ids = _extract_ids(description.fields.get(DEPENDENCY_FIELD, ""))
         await self._check_ids(dict.fromkeys(itertools.chain(*ids.values(), field_ids)))
+        await self._refresh_live_jobs(dict.fromkeys(itertools.chain(*ids.values())))
         after_ok, after_not_ok, after_any = (
             [job_id for job_id in listed if not self._is_met(condition, job_id)]
             for condition, listed in ids.items()
@@ -75,8 +79,25 @@ class DependencyResolver:
         status = record.status if record is not None else None
         if status is None or not status.state.is_terminal or status.state is JobState.LOST:
             return False
+        if condition != "afterany" and self._has_unknown_end(job_id, status):
+            return False
         is_success = status.state is JobState.DONE and status.exit_code == 0
         return condition == "afterany" or is_success == (condition == "afterok")
+
+    def _has_unknown_end(self, job_id: str, status: JobStatus) -> bool:
+        """Return whether it is not known if an ended job, or a task of it, ended with 0."""
+        tasks = [task.status for task in self._store.list_tasks(self._target, job_id)]
+        return any(
+            s.state is JobState.LOST or (s.state is JobState.DONE and s.exit_code is None)
+            for s in tasks or [status]
+        )
+
+    async def _refresh_live_jobs(self, job_ids: Iterable[str]) -> None:
+        """Update the record: a batch system may have forgotten a job whose end is not recorded yet."""
+        records = [self._store.find_job(self._target, job_id) for job_id in job_ids]
+        live_ids = [r.status.job_id for r in records if r is not None and not r.status.state.is_terminal]
+        if live_ids:
+            await self._refresh_jobs(live_ids)
 
     async def _check_ids(self, job_ids: Iterable[str]) -> None:
         unrecorded = [j for j in job_ids if self._store.find_job(self._target, j) is None]

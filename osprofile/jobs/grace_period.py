@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, final
 from osprofile.jobs.state import JobState, JobStatus
 
 UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
+REUSED_ID_REASON: Final = "the batch system gave its id to another job"
 
 
 @final

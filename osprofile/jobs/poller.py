@@ -137,6 +137,10 @@ class JobPoller:
         if job_id in self._watched:
             self._watched[job_id].grace.aborted_at = removed_at
 
+    def was_removed(self, job_id: str) -> bool:
+        """Return whether a job is watched, and the batch system has accepted its removal."""
+        return job_id in self._watched and self._watched[job_id].grace.aborted_at is not None
+
     def clear_missing(self, job_ids: Iterable[str]) -> None:
         """Note that jobs are not missing, or no longer."""
         known_ids = list(job_ids)
@@ -334,26 +338,43 @@ class JobPoller:
             watched = self._watched.get(job_id)
             if watched is None or watched.watched_since >= began_at:  # the id now belongs to another job
                 continue
-            now = self._clock.monotonic()
-            grace_period = self._timing.grace_period
-            watched.next_query = now + grace_period / _QUERIES_PER_GRACE_PERIOD
-            status = answers.get(job_id)
-            if isinstance(status, OSProfileError):
-                log.warning("job %s stays as it is: %s", job_id, status)
-            elif status is not None and status.state is not JobState.LOST:
-                if watched.grace.missing is not None:
-                    watched.grace.missing = missing[job_id] = None
-                self._report_status(status._replace(job_id=job_id), timestamp)
-            else:
-                end = watched.grace.resolve_missing_job(
-                    job_id, status or statuses.get(job_id), now=now, grace_period=grace_period
-                )
-                if end is not None:
-                    self._report_status(end, timestamp)
+            known_before = watched.grace.missing is None
+            self._resolve_missing_job(job_id, watched, answers, statuses, timestamp)
+            if watched.grace.missing is not None or not known_before:
                 missing[job_id] = watched.grace.missing
         if missing:  # in one transaction: many tasks of an array may have ended
             self._record_missing(missing)
         return True
+
+    def _resolve_missing_job(
+        self,
+        job_id: str,
+        watched: WatchedJob,
+        answers: Mapping[str, JobStatus | OSProfileError],
+        statuses: Mapping[str, JobStatus],
+        timestamp: float,
+    ) -> None:
+        """Report what the query for a missing job has found; `statuses` are the jobs that are listed."""
+        now, grace_period = self._clock.monotonic(), self._timing.grace_period
+        watched.next_query = now + grace_period / _QUERIES_PER_GRACE_PERIOD
+        answer = answers.get(job_id)
+        if isinstance(answer, OSProfileError):
+            log.warning("job %s stays as it is: %s", job_id, answer)
+            return
+        status = answer or statuses.get(job_id)
+        if answer is not None and answer.state is not JobState.LOST:
+            watched.grace.missing = None
+            self._report_status(answer._replace(job_id=job_id), timestamp)
+        elif (
+            status is None
+            and watched.grace.aborted_at is None
+            and _is_live_array(watched.array_id, answers, statuses)
+        ):
+            watched.grace.missing = None  # the batch system has not lost the task, it does not print it
+        else:
+            end = watched.grace.resolve_missing_job(job_id, status, now=now, grace_period=grace_period)
+            if end is not None:
+                self._report_status(end, timestamp)
 
     def _report_status(self, status: JobStatus, timestamp: float) -> None:
         watched = self._watched[status.job_id]
@@ -362,3 +383,9 @@ class JobPoller:
         if watched.grace.aborted_at:
             status = apply_removal(status)
         self._on_event(JobEvent(timestamp, status))
+
+
+def _is_live_array(array_id: str | None, *answers: Mapping[str, JobStatus | OSProfileError]) -> bool:
+    """Return whether one of the answers has the array itself, and it has not ended."""
+    statuses = [answer[array_id] for answer in answers if array_id is not None and array_id in answer]
+    return any(isinstance(s, JobStatus) and s.state not in TERMINAL_STATES for s in statuses)

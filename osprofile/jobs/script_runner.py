@@ -196,9 +196,9 @@ class ScriptRunner:
     ) -> dict[str, JobStatus | OSProfileError]:
         """Query jobs one by one; return the status of each, or its error if its query failed.
 
-        `array_ids` has the array of each task: several tasks of an array have one query. Jobs that
-        nobody knows are left out. Several queries go into one script, so that they share a connection
-        over ssh.
+        `array_ids` has the array of each task: several tasks of an array have one query, and the array
+        itself is in the result if it is printed. Jobs that nobody knows are left out. Several queries go
+        into one script, so that they share a connection over ssh.
         """
         groups: defaultdict[str, list[str]] = defaultdict(list)
         for job_id in job_ids:
@@ -232,22 +232,26 @@ class ScriptRunner:
             )
         answers: dict[str, JobStatus | OSProfileError] = {}
         for job_ids, result in zip(job_groups, results, strict=True):
-            answers.update(self._parse_answers(job_ids, result, are_tasks=job_ids[0] in array_ids))
+            answers.update(self._parse_answers(job_ids, result, array_ids.get(job_ids[0])))
         return answers
 
     def _parse_answers(
-        self, job_ids: Sequence[str], result: ProcessResult, *, are_tasks: bool
+        self, job_ids: Sequence[str], result: ProcessResult, array_id: str | None
     ) -> dict[str, JobStatus | OSProfileError]:
-        """Return the statuses or the error from one GET_JOB_STATUS, without jobs that nobody knows."""
+        """Return the statuses or the error from one GET_JOB_STATUS, without jobs that nobody knows.
+
+        `array_id` is that of the jobs if they are tasks.
+        """
         if result.exit_code == UNKNOWN_JOB_EXIT_STATUS:
             return {}
         if result.exit_code != 0:
             return dict.fromkeys(job_ids, _build_failure_error(STATUS_TEMPLATE, STATUS_TEMPLATE, result))
         text = result.stdout.decode("utf-8", "replace")
         try:
-            if are_tasks:  # the answer is about the whole array, or about another form of the id
+            if array_id is not None:  # the answer is about the whole array, or about another form of the id
                 listed = self._single_job_reader.read_statuses(text)
-                return {job_id: listed[job_id] for job_id in job_ids if job_id in listed}
+                asked_ids = dict.fromkeys([*job_ids, array_id])
+                return {job_id: listed[job_id] for job_id in asked_ids if job_id in listed}
             status = self._parse_job_status(job_ids[0], text)
         except OSProfileError as error:
             return dict.fromkeys(job_ids, error)

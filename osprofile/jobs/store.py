@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.jobs import submission_owner
-from osprofile.jobs.grace_period import MissingPeriod
+from osprofile.jobs.grace_period import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import JobState, JobStatus
 
@@ -83,7 +83,7 @@ WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a cons
 _RETIRE_JOB_ID: Final = f"""
 UPDATE job SET job_id = job_id || '#' || number, ended = coalesce(ended, ?),
   state = CASE WHEN NOT {_LIVE_CONDITION} THEN state WHEN aborted IS NULL THEN 'LOST' ELSE 'REMOVED' END,
-  reason = CASE WHEN {_LIVE_CONDITION} THEN 'the batch system gave its id to another job' ELSE reason END
+  reason = CASE WHEN {_LIVE_CONDITION} THEN '{REUSED_ID_REASON}' ELSE reason END
 """  # noqa: S608  # constants
 _IS_JOB_OR_TASK: Final = "(number = ? OR (target = ? AND array_id = ?))"
 _UPDATE_BATCH_SIZE: Final = 250

@@ -21,7 +21,7 @@ from osprofile.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.script_runner import ScriptRunner
@@ -51,6 +51,8 @@ class RecoveredSubmission(NamedTuple):
 class JobSubmitter:
     """Submits the jobs of one target; `on_submitted(record, job_id, task_ids)` is called for each.
 
+    `on_reused(job_id)` is called before, if an older job of the record had that id, and `on_recorded(job_ids)`
+    when a job that could not be recorded is recorded later.
     `resolve_dependencies(description)` returns the description with the ids of the jobs that it depends
     on, before anything is recorded. The ids of tasks are by index, and empty if the job is no array.
 
@@ -65,9 +67,13 @@ class JobSubmitter:
         store: Store,
         on_submitted: Callable[[JobRecord, str, Mapping[int, str]], None],
         resolve_dependencies: Callable[[JobDescription], Awaitable[JobDescription]],
+        *,
+        on_reused: Callable[[str], None],
+        on_recorded: Callable[[Iterable[str]], None],
     ) -> None:
         self._target, self._scripts, self._store = target, scripts, store
         self._on_submitted, self._resolve_dependencies = on_submitted, resolve_dependencies
+        self._on_reused, self._on_recorded = on_reused, on_recorded
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
         self._is_pruned = False
@@ -190,15 +196,32 @@ class JobSubmitter:
 
     def _record_job_id(self, record: JobRecord, job_id: str) -> str:
         """Record a job's id; if that fails, the job is watched nevertheless."""
-        task_ids = self._scripts.render_task_ids(job_id, record.array)
+        task_ids = self._render_task_ids(record, job_id)
+        is_watched, is_reused = record.number in self._unrecorded_ids, False
         try:
+            older = self._store.find_job(self._target, job_id)
+            # A record without a directory may be that of this job: its id was known before its submission was.
+            is_reused = older is not None and older.number != record.number and older.directory[:1] == "/"
             self._store.record_job_id(record.number, job_id, task_ids)
             self._unrecorded_ids.pop(record.number, None)
         except StoreError as error:
             self._unrecorded_ids[record.number] = job_id
             log.error("job %s in %s is not recorded: %s", job_id, record.directory, error)  # noqa: TRY400
+        if is_watched:
+            self._on_recorded([*task_ids.values(), job_id])
+            return job_id
+        if is_reused:
+            self._on_reused(job_id)
         self._on_submitted(record, job_id, task_ids)
         return job_id
+
+    def _render_task_ids(self, record: JobRecord, job_id: str) -> dict[int, str]:
+        """Return the ids of an array's tasks; none if the profile cannot tell them: the array is submitted."""
+        try:
+            return self._scripts.render_task_ids(job_id, record.array)
+        except OSProfileError as error:
+            log.error("the tasks of job %s are not known: %s", job_id, error)  # noqa: TRY400
+            return {}
 
 
 def _has_done_nothing(error: OSProfileError) -> bool:

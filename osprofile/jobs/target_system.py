@@ -95,7 +95,11 @@ class TargetSystem:
             self._scripts,
             self.store,
             self._watcher.watch_submitted_job,
-            DependencyResolver(self.name, self.store, self._scripts.query_jobs).resolve_dependencies,
+            DependencyResolver(
+                self.name, self.store, self._scripts.query_jobs, self._refresh_jobs
+            ).resolve_dependencies,
+            on_reused=self._watcher.lose_reused_job,
+            on_recorded=self._watcher.record_statuses,
         )
 
     async def __aenter__(self) -> Self:
@@ -214,6 +218,12 @@ class TargetSystem:
             if task.array_index is not None
         }
 
+    async def _refresh_jobs(self, job_ids: Iterable[str]) -> None:
+        """Query recorded jobs, so that the record has those that have ended; ignore a query that fails."""
+        with contextlib.suppress(OSProfileError):
+            await self.statuses(job_ids)
+        self._recorder.flush()
+
     async def _query_job(self, job_id: str) -> JobStatus | None:
         """Return the batch system's status of a job; None for a recorded job that it does not know."""
         message = f"job {quote_name(job_id)} is not known to the batch system"
@@ -320,12 +330,12 @@ class TargetSystem:
             return self._watcher.get_current_status(job_id, None)
         return self.monitor.get_status(job_id) if job_id in self.monitor else None
 
-    def is_task(self, job_id: str) -> bool:
-        """Return whether a job is a task of an array of the record."""
-        if self._watcher.arrays.find_array(job_id) is not None:
-            return True
+    def find_array(self, job_id: str) -> str | None:
+        """Return the id of the array of the record that a job is a task of; None for any other job."""
+        if (array_id := self._watcher.arrays.find_array(job_id)) is not None:
+            return array_id
         record = self.store.find_job(self.name, job_id)
-        return record is not None and record.array_id is not None
+        return record.array_id if record is not None else None
 
     def _get_full_job_id(self, job_id: str) -> str:
         """Return the id that the batch system reports for a job, or the same id if it is not known."""
@@ -357,6 +367,9 @@ class TargetSystem:
     async def abort(self, job_id: str) -> None:
         """Remove a job. Raises `ScriptFailedError` if it has ended already."""
         job_id = await self._resolve_job_id(job_id)
+        with contextlib.suppress(OSProfileError):
+            # Tasks of an array that failed before are not removed: their ends are recorded first.
+            await self._query_array(job_id)
         with self._watcher.track_removal(job_id) as record_removal:
             await self._control_job("ABORT", job_id)
             record_removal()

@@ -15,17 +15,17 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, final
 
-from osprofile.errors import NotRegisteredError
+from osprofile.errors import NotRegisteredError, OSProfileError
 from osprofile.jobs.arrays import ArrayTracker
 from osprofile.jobs.event_log import EventLogSource, has_event_log
 from osprofile.jobs.event_stream import EventStream
-from osprofile.jobs.grace_period import UNKNOWN_JOB_REASON, GraceTracker, apply_removal
+from osprofile.jobs.grace_period import REUSED_ID_REASON, UNKNOWN_JOB_REASON, GraceTracker, apply_removal
 from osprofile.jobs.monitor import JobMonitor
 from osprofile.jobs.poller import JobPoller, WatchedJob, log
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from osprofile.jobs.clock import Clock
     from osprofile.jobs.recorder import StatusRecorder
@@ -52,6 +52,7 @@ class JobWatcher:
         clock: Clock,
     ) -> None:
         self._target, self._profile, self._store = target, scripts.profile, store
+        self._scripts = scripts
         self._recorder, self._timing, self._clock = recorder, timing, clock
         self.monitor = JobMonitor(self._publish_event, handle_early_event=self._handle_log_event)
         self.arrays = ArrayTracker()
@@ -160,28 +161,73 @@ class JobWatcher:
         tasks = map(build_record, task_ids.values())
         self._watch_array(array, [replace(task, array="", array_id=job_id) for task in tasks])
 
+    def lose_reused_job(self, job_id: str) -> None:
+        """Tell those who wait for a job, or its tasks, that it is over: its id is that of another job now."""
+        tasks = self.arrays.get_tasks(job_id) if job_id in self.arrays else {}
+        for lost_id in (job_id, *tasks):
+            lost = JobStatus(lost_id, JobState.LOST, reason=REUSED_ID_REASON)
+            if self.poller.was_removed(lost_id):
+                lost = apply_removal(lost)
+            for future in self._end_waiters.pop(lost_id, ()):
+                if not future.done():
+                    future.set_result(lost)
+
+    def record_statuses(self, job_ids: Iterable[str]) -> None:
+        """Record the states of watched jobs that were not in the record until now."""
+        for job_id in job_ids:
+            if (
+                job_id in self.monitor
+                and (status := self.monitor.get_status(job_id)).state is not JobState.UNKNOWN
+            ):
+                self._recorder.record_status(status)
+
     def register_record(self, record: JobRecord) -> None:
         """Report a job's events from now on, without querying it."""
         self.monitor.register(record.status.job_id, initial_status=record.status)
 
     def watch_record(self, record: JobRecord) -> None:
         """Report a job's events from now on, and query it; of an array, its tasks."""
-        tasks = self._store.list_tasks(self._target, record.status.job_id) if record.array else []
+        tasks = self._list_tasks(record) if record.array else []
         if tasks:
             self._watch_array(record, tasks)
         else:
             self._watch_job(record)
+
+    def _list_tasks(self, array: JobRecord) -> list[JobRecord]:
+        """Return the tasks of a recorded array.
+
+        A version without arrays records no tasks when it completes a submission: they are recorded now.
+        """
+        array_id = array.status.job_id
+        tasks = self._store.list_tasks(self._target, array_id)
+        if not tasks:
+            try:
+                task_ids = self._scripts.render_task_ids(array_id, array.array)
+                self._store.record_job_id(array.number, array_id, task_ids)
+                tasks = self._store.list_tasks(self._target, array_id)
+            except OSProfileError as error:
+                log.warning("the tasks of job %s are not recorded: %s", array_id, error)
+        return tasks
 
     def _watch_array(self, record: JobRecord, tasks: Sequence[JobRecord]) -> None:
         array_id = record.status.job_id
         for task in tasks:
             if task.status.job_id not in self.poller and not task.status.state.is_terminal:
                 self._watch_job(task)
+        for task in tasks:
+            self._note_recorded_end(task)
         statuses = [self._get_last_status(task) for task in tasks]
         if array_id not in self.monitor:
             self.register_record(record)
         self.arrays.watch(array_id, statuses, self._clock.next_timestamp())
         self._schedule_array_update()  # an earlier process may have recorded the ends of all tasks
+
+    def _note_recorded_end(self, record: JobRecord) -> None:
+        """Report the end of a registered job that another process has recorded."""
+        job_id = record.status.job_id
+        is_live = job_id in self.monitor and not self.monitor.get_status(job_id).state.is_terminal
+        if is_live and record.status.state.is_terminal:
+            self.handle_event(JobEvent(self._clock.next_timestamp(), record.status))
 
     def _get_last_status(self, record: JobRecord) -> JobStatus:
         job_id = record.status.job_id
@@ -198,7 +244,12 @@ class JobWatcher:
             self.register_record(record)
 
     def unwatch(self, job_id: str) -> None:
-        """Report no more events of a job, or of an array and its tasks."""
+        """Report no more events of a job, or of an array and its tasks.
+
+        A task stays watched with its array, whose end it decides.
+        """
+        if self.arrays.find_array(job_id) is not None:
+            return
         for unwatched_id in (job_id, *self.arrays.unwatch(job_id)):
             with contextlib.suppress(NotRegisteredError):
                 self.monitor.unregister(unwatched_id)

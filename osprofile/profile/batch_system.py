@@ -260,12 +260,15 @@ def _split_command(text: str, placeholder: str = "") -> list[str]:
 
 def _quote_words(words: Sequence[str], values: Mapping[str, str]) -> str:
     """Return words quoted for a shell, with placeholders replaced by shell text."""
-    return " ".join(_quote_word(word, values) for word in words)
+    following = [*words[1:], ""]
+    # A command may read the script from its standard input.
+    return " ".join(
+        word if (word, after) == ("<", "{script}") and "{script}" in values else _quote_word(word, values)
+        for word, after in zip(words, following, strict=True)
+    )
 
 
 def _quote_word(word: str, values: Mapping[str, str]) -> str:
-    if word == "<" and "{script}" in values:  # a command may read the script from its standard input
-        return word
     if word in _RESERVED_WORDS:
         return f"'{word}'"
     parts = re.split(f"({'|'.join(map(re.escape, values))})", word) if values else [word]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shutil
 import sqlite3
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from osprofile.jobs.arrays import (
     parse_array,
     summarize_tasks,
 )
+from osprofile.jobs.script_runner import ScriptRunner
 from osprofile.jobs.state import TERMINAL_STATES, JobEvent, JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
@@ -688,6 +690,135 @@ def test_a_profile_without_ids_of_tasks_refuses_arrays(toy: Toy, monkeypatch: py
             with pytest.raises(ValueRefusedError, match="'3-1' has no index"):
                 await target.submit(shell("true", array="3-1"))
         assert toy.submissions == []
+
+    asyncio.run(main())
+
+
+def test_an_array_is_watched_after_a_task_whose_end_another_process_has_recorded(toy: Toy) -> None:
+    """One process knows a task as QUEUED; the record, but no query of this process, tells its end."""
+    stop(toy)
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-2"))
+        async with (
+            TargetSystem(toy.profile, store=store, timing=QUICK) as target,
+            TargetSystem(toy.profile, store=store, timing=QUICK) as other,
+        ):
+            await target.status(f"{array}_1")
+            for index in (1, 2):
+                toy.state(f"{array}_{index}", "END 0")
+            await other.status(f"{array}_1")
+            assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
+
+    asyncio.run(main())
+
+
+def test_a_task_that_failed_before_its_array_was_removed(toy: Toy) -> None:
+    """Nobody has asked for its end when the array is removed: it is no removal."""
+    stop(toy)
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-2"))
+        toy.state(f"{array}_1", "END 137")
+        toy.state(f"{array}_2", "GO")
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            await target.abort(array)
+            assert (await target.wait(array)).reason == "0 of 2 tasks ended with 0; removed: 1; signal 9: 1"
+
+    asyncio.run(main())
+
+
+def test_an_array_that_an_older_version_recorded_without_tasks(toy: Toy) -> None:
+    """The state of the whole is never that of the tasks that are still listed."""
+    stop(toy)
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-3"))
+        store._db.execute("DELETE FROM job WHERE array_id IS NOT NULL")
+        for index, word in ((1, None), (2, "END 0"), (3, "END 0")):
+            toy.state(f"{array}_{index}", word)
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            assert (await target.wait(array)).reason == "2 of 3 tasks ended with 0; lost: 1"
+            assert set(await target.task_statuses(array)) == {1, 2, 3}
+
+    asyncio.run(main())
+
+
+ONLY_THE_WHOLE = OTHER_TASKS.replace("printf '9_1 exited exit=0\\n9_3 running\\n'", "echo 9 running").replace(
+    "<idb:Body>:<", "<idb:Body>{listed}<"
+)
+
+
+@pytest.mark.parametrize("listed", ["echo 9 running", ":"])
+def test_tasks_are_not_lost_while_only_the_array_is_listed(
+    load: Callable[[str], Profile], listed: str
+) -> None:
+    async def main() -> None:
+        async with TargetSystem(load(ONLY_THE_WHOLE.replace("{listed}", listed)), timing=QUICK) as target:
+            record = target.store.begin_submission(target.name, "/d", script="", array="1-3")
+            target.store.record_job_id(record.number, "9", {1: "9_1", 2: "9_2", 3: "9_3"})
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(target.wait("9"), 3 * QUICK.grace_period)
+
+    asyncio.run(main())
+
+
+def test_those_who_wait_for_an_array_whose_id_is_given_again(toy: Toy) -> None:
+    stop(toy)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-3"))
+            waits = [
+                asyncio.create_task(target.wait(job_id)) for job_id in (array, f"{array}_1", f"{array}_3")
+            ]
+            await target.status(array)
+            shutil.rmtree(toy.path / "jobs")
+            (toy.path / "jobs").mkdir()
+            assert await target.submit(shell("true", array="1-2")) == array
+            statuses = await asyncio.wait_for(asyncio.gather(*waits), 20)
+            assert {status.state for status in statuses} == {JobState.LOST}
+            assert {status.reason for status in statuses} == {"the batch system gave its id to another job"}
+            assert (await target.status(array)).reason == "2 tasks: 2 queued"
+
+    asyncio.run(main())
+
+
+def test_a_task_of_a_watched_array_stays_watched(toy: Toy) -> None:
+    stop(toy)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-2"))
+            target.unwatch(f"{array}_1")
+            for index in (1, 2):
+                toy.state(f"{array}_{index}", "END 0")
+            assert (await asyncio.wait_for(target.wait(array), 20)).exit_code == 0
+
+    asyncio.run(main())
+
+
+def test_an_array_whose_tasks_have_no_ids_is_not_lost(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch system has the array already when TASK_ID refuses its id."""
+    stop(toy)
+
+    def refuse(*_: object) -> str:
+        raise ValueRefusedError("refused", field="JOB_ID")
+
+    monkeypatch.setattr(ScriptRunner, "_render_task_id", refuse)
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            array = await target.submit(shell("true", array="1-2"), key="k")
+            assert await target.submit(shell("true", array="1-2"), key="k") == array
+            assert [record.status.job_id for record in target.store.list_all_jobs()] == [array]
+            assert len(toy.submissions) == 1
 
     asyncio.run(main())
 

@@ -215,3 +215,41 @@ def test_what_the_record_shows_to_be_met(toy: Toy, word: str, kept: str) -> None
             assert (toy.path / "jobs" / job / "after").read_text() == f"{kept}\n"
 
     asyncio.run(main())
+
+
+def test_the_end_of_a_job_that_nobody_asked_for_yet(toy: Toy) -> None:
+    """It is looked for before it is decided which conditions are met."""
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        store = Store()
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            await target.submit(shell("true"), key="first")
+            array = await target.submit(shell("true", array="1-2"), key="array")
+        for job_id in ("1", f"{array}_1", f"{array}_2"):
+            toy.state(job_id, "END 0")
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            job = await target.submit(shell("true", after_ok=["first", "array"]))
+            assert (toy.path / "jobs" / job / "after").read_text() == "\n"
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("array", [None, "1-2"])
+@pytest.mark.parametrize("word", ["END", "GONE"])
+def test_a_condition_on_an_unknown_exit_code_is_left_to_the_batch_system(
+    toy: Toy, array: str | None, word: str
+) -> None:
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            first = await target.submit(shell("true", array=array))
+            for job_id in [f"{first}_1", f"{first}_2"] if array else [first]:
+                toy.state(job_id, word)
+            await target.wait(first)
+            job = await target.submit(shell("true", after_not_ok=[first]))
+            expected = f"afternotok:{first}\n" if word == "END" else "\n"
+            assert (toy.path / "jobs" / job / "after").read_text() == expected
+
+    asyncio.run(main())

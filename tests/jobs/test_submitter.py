@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -372,3 +373,66 @@ def test_a_start_that_did_nothing_is_not_searched_for(toy: Toy) -> None:
 
     asyncio.run(main())
     assert toy.submissions == []
+
+
+@pytest.mark.parametrize("array", [None, "1-2"])
+def test_a_job_that_ended_before_it_could_be_recorded(
+    toy: Toy, array: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end that was seen counts, although the batch system has forgotten the job in between."""
+    (toy.path / "stopped").touch()
+
+    def fail(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            with monkeypatch.context() as patch:
+                patch.setattr(Store, "record_job_id", fail)
+                job_id = await target.submit(shell("true", array=array), key="k")
+                job_ids = [f"{job_id}_1", f"{job_id}_2"] if array else [job_id]
+                waiting = asyncio.create_task(target.wait(job_id))
+                await asyncio.sleep(0.1)
+                for each in job_ids:
+                    toy.state(each, "END 0")
+                assert (await waiting).exit_code == 0
+            for each in job_ids:
+                toy.state(each, None)
+            assert await target.submit(shell("true", array=array), key="k") == job_id
+            assert (await target.wait(job_id)).exit_code == 0
+            await asyncio.sleep(0)
+            for each in {job_id, *job_ids}:
+                record = target.store.find_job("toy", each)
+                assert record is not None
+                assert (record.status.state.value, record.status.exit_code) == ("DONE", 0)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+def test_those_who_wait_for_a_job_whose_id_is_given_again(toy: Toy, is_live: bool) -> None:
+    """They are not told the end of the new job; those who knew the same job by its id only are."""
+    (toy.path / "stopped").touch()
+
+    async def main() -> None:
+        async with TargetSystem(toy.profile, timing=QUICK) as target:
+            job_id = await target.submit(JOB, key="k")
+            (record,) = target.store.list_all_jobs()
+            if not is_live:  # the submission was interrupted, and its job adopted by its id
+                db = target.store._db
+                db.execute("UPDATE job SET job_id = NULL, owner = NULL, script = 'exit 1'")
+                target.unwatch(job_id)
+            waiting = asyncio.create_task(target.wait(job_id))
+            await asyncio.sleep(0.2)
+            if is_live:
+                shutil.rmtree(toy.path / "jobs" / job_id)
+                assert await target.submit(JOB) == job_id
+            else:
+                (recovered,) = await target.recover_submissions(resubmit=False)
+                assert recovered.job_id == job_id
+            toy.state(job_id, "END 0")
+            status = await asyncio.wait_for(waiting, 20)
+            assert (status.state.value, status.exit_code) == (("LOST", None) if is_live else ("DONE", 0))
+            assert record.key == "k"
+
+    asyncio.run(main())

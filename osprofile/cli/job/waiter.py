@@ -98,7 +98,7 @@ def _report_exit_code(job: JobReference, status: JobStatus | None, *, timed_out:
     code, cause = exit_code_from_status(status)
     if cause:
         record = job.target.store.find_job(job.target.name, status.job_id)
-        if record is not None and record.array and status.reason:
+        if record is not None and record.array and status.state is JobState.FAILED and status.reason:
             cause = status.reason
         elif status.reason:
             cause = f"{cause}: {status.reason}"

@@ -292,11 +292,18 @@ class SystemView:
     async def _discover_job(self, status: JobStatus) -> None:
         """Add a job that the batch system lists, as one of the record's or as one of others.
 
-        PTP knows no arrays: one that was submitted here is a job, and its tasks are left out.
+        PTP knows no arrays: one of the record is a job, and its tasks are left out.
         """
         job_id = status.job_id
-        if self._target.is_task(job_id):
-            return
+        if (array_id := self._target.find_array(job_id)) is not None:
+            if (
+                array_id in self._tracked_jobs
+                or self._target.store.find_job(self._target.name, array_id) is None
+            ):
+                return
+            job_id, status = array_id, await self._target.watch(array_id)
+            if status.state.is_terminal:
+                return
         if job_id not in self._recorded_jobs:
             record = self._target.store.find_job(self._target.name, job_id)
             if record is None:

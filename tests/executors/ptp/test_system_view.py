@@ -39,8 +39,8 @@ class Target:
     def events(self) -> list[Any]:
         return []
 
-    def is_task(self, _job_id: str) -> bool:
-        return False
+    def find_array(self, _job_id: str) -> str | None:
+        return None
 
     async def list_nodes(self) -> list[Any]:
         raise TemplateNotFoundError("none")
@@ -199,6 +199,36 @@ def test_an_array_is_one_job(tmp_path: Path) -> None:
             await view.poll_system()
             assert {key for key, _ in seen} == {array}
             assert {status for _, status in seen} <= {"QUEUED", "RUNNING", "FAILED"}
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    with make_toy(tmp_path, has_find_template=True) as toy:
+        (toy.path / "stopped").touch()
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize("is_recorded_before", [True, False])
+def test_an_array_that_another_process_submitted(tmp_path: Path, is_recorded_before: bool) -> None:
+    """It is shown although the batch system lists only its tasks, and its state does not change."""
+
+    async def main() -> None:
+        store = Store()
+
+        async def submit() -> str:
+            async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+                array = await target.submit(shell("true", array="1-3"))
+                toy.state(f"{array}_1", "GO")
+                await target.status(array)
+                return array
+
+        array = await submit() if is_recorded_before else ""
+        async with TargetSystem(toy.profile, store=store, timing=QUICK) as target:
+            view = SystemView(target, lambda: None, lambda _: None, user="me")
+            following = asyncio.create_task(view.follow_events())
+            await asyncio.sleep(0.1)
+            array = array or await submit()
+            await view.poll_system()
+            assert words(view) == {array: "RUNNING"}
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
 
