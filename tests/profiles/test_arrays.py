@@ -301,3 +301,25 @@ def test_delete_removes_an_array(linux: Target) -> None:
     linux.ok("DELETE", PATH=str(job.directory))
     assert not job.directory.exists()
     assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=job.id)
+
+
+@pytest.mark.parametrize("index", ["01", "9"])
+def test_a_task_that_an_array_does_not_have_is_unknown(linux: Target, index: str) -> None:
+    job = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600", ARRAY="1-2%1")
+    assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}_{index}")
+    linux.ok("ABORT", JOB_ID=job.id)
+
+
+def test_abort_leaves_alone_what_an_ended_array_left_running(linux: Target) -> None:
+    job = linux.start(**script("sleep 600 > /dev/null & echo $! > left; exit 0"), ARRAY="1")
+    wait_for(job, all_ended)
+    left = int(job.read("left"))
+    for _ in range(100):
+        if not processes(session_of(job)):
+            break
+        time.sleep(0.05)
+    assert "has ended" in linux.fails("ABORT", JOB_ID=job.id)
+    assert not (job.directory / ".gpe_removed").exists()
+    os.kill(left, signal.SIGKILL)
+    after = linux.start(DEPENDENCY=f"afterok:{job.id}")
+    assert after.wait().exit == 0
