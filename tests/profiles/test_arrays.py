@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -323,3 +324,16 @@ def test_abort_leaves_alone_what_an_ended_array_left_running(linux: Target) -> N
     os.kill(left, signal.SIGKILL)
     after = linux.start(DEPENDENCY=f"afterok:{job.id}")
     assert after.wait().exit == 0
+
+
+def test_a_task_runs_once(linux: Target) -> None:
+    """A killed xargs leaves a task behind that has not written its session yet; the next xargs begins it, too."""
+    job = linux.start(**script("echo begun >> begun; until [ -e go ]; do sleep 0.05; done; exit 3"), ARRAY="1")
+    until(job.directory / "begun")
+    environment = {**linux.env, "GPE_ARRAY_ID": job.id, "GPE_JOB_ID": f"{job.id}_1"}
+    again = ["setsid", "-w", "sh", ".gpe_job", "1"]
+    (job.directory / "go").touch()
+    with subprocess.Popen(again, cwd=job.directory, env=environment) as task:
+        assert task.wait(30) == 1
+    assert {(s.state, s.exit) for s in wait_for(job, all_ended).values()} == {("DONE", 3)}
+    assert job.read("begun") == "begun\n"
