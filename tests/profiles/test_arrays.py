@@ -328,7 +328,9 @@ def test_abort_leaves_alone_what_an_ended_array_left_running(linux: Target) -> N
 
 def test_a_task_runs_once(linux: Target) -> None:
     """A killed xargs leaves a task behind that has not written its session yet; the next xargs begins it, too."""
-    job = linux.start(**script("echo begun >> begun; until [ -e go ]; do sleep 0.05; done; exit 3"), ARRAY="1")
+    job = linux.start(
+        **script("echo begun >> begun; until [ -e go ]; do sleep 0.05; done; exit 3"), ARRAY="1"
+    )
     until(job.directory / "begun")
     environment = {**linux.env, "GPE_ARRAY_ID": job.id, "GPE_JOB_ID": f"{job.id}_1"}
     again = ["setsid", "-w", "sh", ".gpe_job", "1"]
