@@ -26,6 +26,12 @@ gpe_find_leaders "$id"
 leaders=$gpe_leaders
 # shellcheck disable=SC2086
 pids=$(gpe_processes "$id" $leaders)
+live=
+for task in "$dir"/.gpe_tasks/*; do
+  [ ! -d "$task" ] || [ -e "$task/.gpe_exit_status" ] || { [ -e "$task/.gpe_removed" ] && [ ! -e "$task/.gpe_session" ]; } || live=y
+done
+# what the programs of an array left running is no part of it
+[ ! -d "$dir/.gpe_tasks" ] || [ -n "$leaders$live" ] || pids=
 [ -n "$pids$waits" ] || ended 'has no processes on this machine: it has ended, or never ran here'
 [ ! -d "$dir" ] || note "$dir" || ended 'has already ended'
 for task in "$dir"/.gpe_tasks/*; do

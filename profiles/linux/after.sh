@@ -7,10 +7,10 @@ if [ -z "${gpe_task:-}" ]; then
 fi
 gpe_after() { # waits until the other jobs have ended
   while gpe_check_dependency "$gpe_dependency"; gpe_rc=$?; [ "$gpe_rc" -eq 2 ]; do
-    [ ! -e .gpe_removed ] || exit 0
+    [ ! -e .gpe_removed ] || { trap - EXIT; exit 0; } # without an exit status: it never ran
     sleep 1
   done
-  [ "$gpe_rc" -eq 0 ] || { printf 'DEPENDENCY\n' > .gpe_removed; exit 0; }
+  [ "$gpe_rc" -eq 0 ] || { printf 'DEPENDENCY\n' > .gpe_removed; trap - EXIT; exit 0; }
   rm -f .gpe_waiting && touch .gpe_host
 }
 gpe_lives=gpe_lives
@@ -22,9 +22,10 @@ gpe_lives() { # ID DIRECTORY: can the job, or the task with this directory, leav
     elif gpe_i=${1%_*}; [ -e "$2/.gpe_removed" ] || [ -e "${2%/.gpe_tasks/*}/.gpe_removed" ]; then return 1
     fi ;;
   esac
-  gpe_leader "$gpe_i" || { # or does it run on another machine that shares this home directory?
-    gpe_other=$gpe_host
-    { read -r gpe_other < "${2%/.gpe_tasks/*}/.gpe_host"; } 2> /dev/null
-    [ "$gpe_other" != "$gpe_host" ]
-  }
+  gpe_leader "$gpe_i" && return
+  # does its program go on without a leader, or does it run on another machine that shares this home directory?
+  case $2 in */.gpe_tasks/*) gpe_i=${1%_*}_${2##*/} ;; esac
+  gpe_other=$gpe_host
+  { read -r gpe_other < "${2%/.gpe_tasks/*}/.gpe_host"; } 2> /dev/null
+  [ "$gpe_other" != "$gpe_host" ] || [ -n "$(gpe_processes "$gpe_i")" ]
 }

@@ -1,5 +1,6 @@
 if [ "$#" -gt 0 ]; then # INDEX: a task, for which the leader of the array's session runs this script again
-  printf '%s\n' "$gpe_id" > ".gpe_tasks/$1/.gpe_session" || exit 1
+  (set -C; : > ".gpe_tasks/$1/.gpe_session") 2> /dev/null || exit 1 # it has begun already, below an xargs that was killed
+  printf '%s\n' "$gpe_id" > ".gpe_tasks/$1/.gpe_session" || { rm -f ".gpe_tasks/$1/.gpe_session"; exit 1; }
   [ ! -e ".gpe_tasks/$1/.gpe_held" ] || { rm -f ".gpe_tasks/$1/.gpe_session"; exit 0; }
   [ ! -e ".gpe_tasks/$1/.gpe_removed" ] && [ ! -e .gpe_removed ] && gpe_leader "$GPE_ARRAY_ID" || exit 0
   gpe_id=$GPE_ARRAY_ID gpe_task=$1 gpe_task_id=$GPE_JOB_ID gpe_enlist=:

@@ -1,13 +1,15 @@
+gpe_met=''
 gpe_check_dependency() { # CONDITIONS: true if all hold; 1: one can never hold; 2: some of the jobs have not ended, as gpe_lives ID DIRECTORY tells
   gpe_all=0 gpe_asked=
-  for gpe_i in $(printf '%s\n' "$1" | tr ',:' '\n\n'); do
-    case $gpe_i in
-    afterok | afternotok | afterany) gpe_asked=$gpe_i ;;
+  for gpe_one in $(printf '%s\n' "$1" | tr ',:' '\n\n'); do
+    case $gpe_one:$gpe_met in
+    afterok:* | afternotok:* | afterany:*) gpe_asked=$gpe_one ;;
+    "$gpe_one:"*" $gpe_asked:$gpe_one "*) ;; # it held before; its record may be gone by now
     *)
-      gpe_find_end "$gpe_i"
+      gpe_find_end "$gpe_one"
       case $gpe_asked:$gpe_found in
       *:) gpe_all=2 ;;
-      afterok:ok | afternotok:other | afterany:*) ;;
+      afterok:ok | afternotok:other | afterany:*) gpe_met="$gpe_met $gpe_asked:$gpe_one " ;;
       *) return 1 ;;
       esac ;;
     esac

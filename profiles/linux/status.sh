@@ -3,6 +3,7 @@ gpe_host=unknown
 gpe_status() { # ID: of a job or a task. The exit status is looked for again when the processes are gone: the job may have ended in between
   gpe_job_dir "$1" || :
   gpe_home=${gpe_dir%/.gpe_tasks/*} gpe_sid=$1 gpe_word=running
+  [ "$gpe_home" = "$gpe_dir" ] || [ -d "$gpe_dir" ] || return # an array has no other tasks than those
   if [ "$gpe_home" != "$gpe_dir" ]; then # a task, in a session of its own
     gpe_sid=''
     [ ! -e "$gpe_dir/.gpe_session" ] || read -r gpe_sid < "$gpe_dir/.gpe_session"

@@ -3,7 +3,7 @@ gpe_start=$(date -d "${gpe_start_time%T*} ${gpe_start_time#*T}" +%s) || exit 1
 gpe_until() { # waits until START_TIME
   while gpe_left=$((gpe_start - $(date +%s))) && [ "$gpe_left" -gt 0 ]; do
     [ -e .gpe_waiting ] || printf '%s not before %s\n' "$gpe_id" "$gpe_start_time" > .gpe_waiting
-    [ ! -e .gpe_removed ] || exit 0
+    [ ! -e .gpe_removed ] || { trap - EXIT; exit 0; }
     sleep "$((gpe_left < 60 ? gpe_left : 60))"
   done
   rm -f .gpe_waiting && touch .gpe_host

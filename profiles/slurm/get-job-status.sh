@@ -11,11 +11,11 @@ else
 fi
 [ -z "$shown" ] || printf '%s\n' "$shown"
 # the tasks of an array that Slurm does not tell: it forgets each some minutes after its end
-rest=$id
-if gpe_job_dir "$id" && spec=$(sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe_job" 2> /dev/null) && [ -n "$spec" ]; then
-  rest=$(printf '%s\n' "$shown" | awk -v id="$id" -v spec="$spec" '
+rest=$id whole=${id%%_*} spec=''
+if gpe_job_dir "$whole" && spec=$(sed -n '/^#SBATCH --array=/{s///p;q;}' "$gpe_dir/.gpe_job" 2> /dev/null) && [ -n "$spec" ]; then
+  rest=$(printf '%s\n' "$shown" | awk -v id="$whole" -v only="$id" -v spec="$spec" '
 { told[$1] }
-function tell(task) { task = id "_" task; if (!(task in told)) print task; told[task] }
+function tell(task) { task = id "_" task; if (!(task in told) && (only == id || only == task)) print task; told[task] }
 END {
   sub(/%.*/, "", spec)
   n = split(spec, part, ",")
@@ -27,11 +27,11 @@ END {
 elif [ -n "$shown" ]; then
   exit 0
 fi
-[ -n "$rest" ] || exit 0
+[ -n "$rest" ] || { [ -z "$shown" ] || exit 0; printf '%s\n' "$error" >&2; exit 1; } # all are told, or it is no task of this array
 records=$(for task in $rest; do
   gpe_record "$task" && continue
   # a task that waits is forgotten at once when it is cancelled
-  case $task in *_*) [ -n "$known" ] && [ ! -d "$gpe_dir" ] && printf '%s removed\n' "$task" && continue ;; esac
+  case $task in *_*) [ -n "$known" ] && [ -n "$spec" ] && [ ! -d "$gpe_dir" ] && printf '%s removed\n' "$task" && continue ;; esac
   printf '%s forgotten\n' "$task"
 done)
 history=

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -301,3 +302,40 @@ def test_delete_removes_an_array(linux: Target) -> None:
     linux.ok("DELETE", PATH=str(job.directory))
     assert not job.directory.exists()
     assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=job.id)
+
+
+@pytest.mark.parametrize("index", ["01", "9"])
+def test_a_task_that_an_array_does_not_have_is_unknown(linux: Target, index: str) -> None:
+    job = linux.start(EXECUTABLE="/bin/sleep", ARGUMENTS="600", ARRAY="1-2%1")
+    assert "unknown job" in linux.fails("GET_JOB_STATUS", JOB_ID=f"{job.id}_{index}")
+    linux.ok("ABORT", JOB_ID=job.id)
+
+
+def test_abort_leaves_alone_what_an_ended_array_left_running(linux: Target) -> None:
+    job = linux.start(**script("sleep 600 > /dev/null & echo $! > left; exit 0"), ARRAY="1")
+    wait_for(job, all_ended)
+    left = int(job.read("left"))
+    for _ in range(100):
+        if not processes(session_of(job)):
+            break
+        time.sleep(0.05)
+    assert "has ended" in linux.fails("ABORT", JOB_ID=job.id)
+    assert not (job.directory / ".gpe_removed").exists()
+    os.kill(left, signal.SIGKILL)
+    after = linux.start(DEPENDENCY=f"afterok:{job.id}")
+    assert after.wait().exit == 0
+
+
+def test_a_task_runs_once(linux: Target) -> None:
+    """A killed xargs leaves a task behind that has not written its session yet; the next xargs begins it, too."""
+    job = linux.start(
+        **script("echo begun >> begun; until [ -e go ]; do sleep 0.05; done; exit 3"), ARRAY="1"
+    )
+    until(job.directory / "begun")
+    environment = {**linux.env, "GPE_ARRAY_ID": job.id, "GPE_JOB_ID": f"{job.id}_1"}
+    again = ["setsid", "-w", "sh", ".gpe_job", "1"]
+    (job.directory / "go").touch()
+    with subprocess.Popen(again, cwd=job.directory, env=environment) as task:
+        assert task.wait(30) == 1
+    assert {(s.state, s.exit) for s in wait_for(job, all_ended).values()} == {("DONE", 3)}
+    assert job.read("begun") == "begun\n"

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -242,3 +243,30 @@ def test_flux_scripts(tmp_path: Path, file_regression: FileRegressionFixture) ->
         incarnate(profile, name, fields=fields, context=context).text for name in ("HOLD", "RESUME", "ABORT")
     ]
     file_regression.check("\n".join([start.partition("\ncd -- ")[0], *rest]), extension=".txt")
+
+
+def test_a_job_that_cannot_ask_for_its_id_does_not_begin(
+    tmp_path: Path, target_of: Callable[..., Target]
+) -> None:
+    """Given up by FIND_JOB, it would run beside the job that START has submitted in its place."""
+    folder = make_page_profile("new-batch-system", "tsp", tmp_path / "profiles")
+    commands = tmp_path / "commands"
+    commands.mkdir()
+    (commands / "tsp").write_text(
+        '#!/bin/sh\ncd "$(dirname "$0")" || exit\n[ "$1" = sh ] && echo 7 && echo "$2" > jobs && exit\n'
+        "[ ! -e away ] || { touch asked; exit 1; }\necho ID; echo 7 running file $(cat jobs)\n"
+    )
+    (commands / "tsp").chmod(0o755)
+    target = target_of("linux", commands)
+    target.profile = Repository([folder.parent, PROFILES], use_standard_path=False).load("tsp")
+    job = target.start(EXECUTABLE="/bin/echo")
+    (commands / "away").touch()
+    with subprocess.Popen(["sh", str(job.directory / ".gpe_job")], env=target.env, cwd="/") as script:
+        while not (commands / "asked").exists():
+            time.sleep(0.05)
+        assert not (job.directory / "stdout").exists()
+        (job.directory / ".gpe_job_id").unlink()
+        (job.directory / ".gpe_submitting").unlink()
+        (commands / "away").unlink()
+        assert script.wait(30) == 1
+    assert not (job.directory / "stdout").exists()

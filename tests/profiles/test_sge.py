@@ -225,6 +225,16 @@ def test_every_task_has_a_directory_before_it_begins(sge: Target, commands: Comm
     assert {path.name for path in (job.directory / ".gpe_tasks").iterdir()} == {"2", "6", "10"}
 
 
+def test_a_refused_array_leaves_no_tasks_to_the_next_job(sge: Target, commands: Commands) -> None:
+    commands.set("qsub", stderr="Unable to run job\n", code=1)
+    directory = sge.directory()
+    assert sge.run("START", directory=directory, ARRAY="1-3").returncode == 1
+    (directory / ".gpe_submitting").unlink()
+    commands.set("qsub", "7\n")
+    job = sge.start(directory)
+    assert not (job.directory / ".gpe_tasks").exists()
+
+
 def run_task(job: Job, index: int) -> None:
     subprocess.run(
         ["sh", ".gpe_job"],

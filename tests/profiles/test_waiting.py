@@ -246,3 +246,57 @@ def test_both_a_time_and_a_job(linux: Target) -> None:
 def test_what_is_no_time_condition_or_list_is_refused_by_name(linux: Target, name: str, value: str) -> None:
     with pytest.raises(IncarnationError, match=name):
         linux.script("START", **{name: value})
+
+
+def test_an_end_counts_after_its_record_is_gone(linux: Target) -> None:
+    good = linux.start(**script("exit 0"))
+    good.wait()
+    first = linux.start(**script(FIRST))
+    after = linux.start(DEPENDENCY=f"afterok:{good.id}:{first.id}")
+    time.sleep(0.5)
+    linux.ok("DELETE", PATH=str(good.directory))
+    time.sleep(1.2)
+    (first.directory / "go").touch()
+    assert after.wait().exit == 0
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_a_program_that_lost_its_leader_has_not_ended(linux: Target, array: bool) -> None:
+    fields = {"ARRAY": "1"} if array else {}
+    first = linux.start(**script("touch began; until [ -e go ]; do sleep 0.05; done"), **fields)
+    until(first.directory / "began")
+    session = (first.directory / ".gpe_tasks/1/.gpe_session").read_text() if array else first.id
+    after = linux.start(DEPENDENCY=f"afterany:{first.id}")
+    os.kill(int(session.partition("-")[0]), signal.SIGKILL)
+    time.sleep(1.5)
+    assert first.status().state == "RUNNING" if not array else tasks(first)[1].state == "RUNNING"
+    assert after.status().state == "QUEUED"
+    (first.directory / "go").touch()
+    assert after.wait().exit == 0
+
+
+def test_what_is_removed_while_it_waits_leaves_no_exit_status(linux: Target) -> None:
+    """ABORT takes its note back where it finds an exit status: the job would count as one that ended well."""
+    first = linux.start(**script(FIRST))
+    noted = linux.start(DEPENDENCY=f"afterany:{first.id}")
+    never = linux.start(DEPENDENCY=f"afternotok:{first.id}")
+    (noted.directory / ".gpe_removed").write_text("removed\n")
+    for job in (noted, never):
+        if job is never:
+            (first.directory / "go").touch()
+        assert job.wait().state == "REMOVED"
+        while not gone(job):
+            time.sleep(0.05)
+        assert not (job.directory / ".gpe_exit_status").exists()
+
+
+@pytest.mark.parametrize("later", ["", "1-2"])
+def test_a_refused_start_leaves_no_tasks_to_the_next_one(linux: Target, later: str) -> None:
+    directory = linux.directory()
+    refused = linux.run("START", directory=directory, ARRAY="1-4", START_TIME="2026-02-30T00:00")
+    assert refused.returncode == 1
+    job = linux.start_found(directory, **script("exit 3"), **({"ARRAY": later} if later else {}))
+    if later:
+        assert set(wait_for(job, all_ended)) == {1, 2}
+    else:
+        assert (job.wait().state, job.status().exit) == ("DONE", 3)

@@ -284,6 +284,51 @@ def test_a_job_that_slurm_has_forgotten(
         assert (status.word, status.state, status.exit, status.signal) == expected
 
 
+@pytest.mark.parametrize("stderr", [INVALID, ""])  # of a task, squeue says nothing
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        ("afterok:5", "can never hold"),
+        ("afterok:6,afterok:5", "can never hold"),
+        ("afterok:7", "can never hold"),
+        ("afternotok:6", "can never hold"),
+        ("afterany:8", "no job of this profile"),
+        ("afterok:6_1", "no job of this profile"),
+        ("afterok:6,afternotok:5,afterany:5:6:7", None),
+    ],
+)
+def test_a_dependency_on_a_job_that_slurm_has_forgotten(
+    slurm: Target, commands: Commands, stderr: str, condition: str, words: str | None
+) -> None:
+    """Slurm would take any condition on it for one that holds."""
+    commands.set("squeue", stderr=stderr, code=int(bool(stderr)))
+    commands.set("sbatch", "9\n")
+    leave(slurm, "5", exit_status="3\n")
+    leave(slurm, "6", exit_status="0\n")
+    leave(slurm, "7", exit_status="0\n", removed="removed\n")
+    if words is None:
+        assert slurm.start(DEPENDENCY=condition).id == "9"
+    else:
+        assert words in slurm.fails("START", DEPENDENCY=condition)
+        assert not (commands.directory / "sbatch.args").exists()
+
+
+def test_a_dependency_on_a_job_that_slurm_knows(slurm: Target, commands: Commands) -> None:
+    commands.set("squeue", "5_1\n5_2\n")
+    commands.set("sbatch", "9\n")
+    assert slurm.start(DEPENDENCY="afterok:5,afterany:5_2").id == "9"
+    commands.set("squeue", stderr="slurm_load_jobs error: Unable to contact slurm controller\n", code=1)
+    assert "Unable to contact" in slurm.fails("START", DEPENDENCY="afterok:5")
+
+
+@pytest.mark.parametrize("job", ["5_9", "5_01", "6_1"])
+def test_a_task_that_an_array_does_not_have(slurm: Target, commands: Commands, job: str) -> None:
+    commands.set("squeue", "")
+    leave(slurm, "5", job="#!/bin/sh\n#SBATCH --array=1-4\n")
+    leave(slurm, "6", job="#!/bin/sh\n")
+    assert f"no job {job} is known" in slurm.fails("GET_JOB_STATUS", JOB_ID=job)
+
+
 def leave_array(slurm: Target) -> None:
     """Leave what four tasks of an array left: two ended, one was removed, and one has nothing about its end."""
     leave(slurm, "5", job="#!/bin/sh\n#SBATCH --array=1-4:3,02,3-3,11,12%2\n")
