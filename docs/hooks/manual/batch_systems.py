@@ -287,8 +287,10 @@ def _run_start(text: str, profile: str) -> tuple[str, ...]:
             stand_in.parent.mkdir(exist_ok=True)
             stand_in.write_text(_NOTE_WORDS)
             stand_in.chmod(0o755)
-        for dependency in SAMPLES["DEPENDENCY"]:  # jobs of this profile
-            (home / ".gpe" / "jobs" / profile / dependency.partition(":")[2]).mkdir(parents=True)
+        for dependency in SAMPLES["DEPENDENCY"]:  # jobs of this profile, which have ended
+            job = home / ".gpe" / "jobs" / profile / dependency.partition(":")[2]
+            job.mkdir(parents=True)
+            (job / ".gpe_exit_status").write_text("0\n")
         environment = {"HOME": name, "PATH": f"{home}/bin:{os.environ.get('PATH', os.defpath)}"}
         script = text.replace(WORKING_DIRECTORY, f"{home}/job")
         done = subprocess.run(
