@@ -43,6 +43,8 @@ _ID_PATTERN: Final = re.compile(
             (?: [*+?] | \{[0-9]+(?:,[0-9]*)?\} )? )+""",
     re.VERBOSE,
 )
+_HYPHEN_FIRST: Final = re.compile(r"(?:^|[(|])(?:-|\[-|\[[^\]]*-\])")
+"""Of an id pattern: what may begin with a hyphen, as an option does."""
 _PLACEHOLDER: Final = re.compile(r"\{[a-z]*\}")
 _SEPARATORS: Final = "|;,:"
 _OPERATOR: Final = re.compile(r"\|\|?|&&?|;|>>?|[0-9]+>.*")
@@ -193,8 +195,10 @@ def _check_id_pattern(text: str) -> None:
         raise ValueError(
             f"the id pattern {quote_value(text)} has what grep -E reads otherwise, or not at all"
         )
-    if any(pattern.matches(wrong) for wrong in ("", ".", "..", "a b", "a/b", "-a", "/")):
-        raise ValueError(f"the id pattern {quote_value(text)} allows texts that are no file's name")
+    if _HYPHEN_FIRST.search(text) or any(map(pattern.matches, ("", ".", "..", "a b", "a/b", "-a", "/"))):
+        raise ValueError(
+            f"the id pattern {quote_value(text)} allows texts that are an option, or no file's name"
+        )
 
 
 def list_programs(system: BatchSystem) -> list[str]:

@@ -221,10 +221,11 @@ def test_a_name_that_no_profile_may_have() -> None:
         render_batch_system("../x", SYSTEM)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20))
 @example("]]>'\\''<X/a/b>")
 @example("{id}{options}")
+@example("-")
 def test_any_text_is_a_word_or_refused(text: str) -> None:
     """As a command, an answer, a line, a pattern or a prefix: a clean profile, or an error. No third."""
     for fact in ("submit", "answer", "id_pattern", "list_jobs", "line", "hold", "directive_prefix", "own_id"):
