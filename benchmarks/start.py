@@ -21,7 +21,7 @@ def main() -> int:
     command = [sys.executable, str(Path(sys.executable).parent / "incarnate")]
     peer = "a bare interpreter"
     cases = [
-        ("incarnate START --profile pbs", [*command, "START", "--profile", "pbs"], 7),
+        ("incarnate START --profile pbs", [*command, "START", "--profile", "pbs"], 8),
         ("incarnate --help", [*command, "--help"], 9),
         ("import osprofile", [sys.executable, "-c", "import osprofile"], 2),
     ]
