@@ -48,7 +48,7 @@ def test_a_change_shows_what_it_changed(browser: Browser, site: Served) -> None:
             "incarnate START --profile site --set WALLTIME=90 --set NODES=all"
         )
         page.fill(field("QUEUE"), "")
-        says(page, "QUEUE changed line 3 of 10.")
+        says(page, "QUEUE took 1 line away; the script has 9 lines.")
         asked = site.ask(template="START", fields={"WALLTIME": "90", "NODES": "all", "QUEUE": ""})
         assert script(page) == asked["text"]
 
@@ -255,15 +255,15 @@ def test_finding_fields(browser: Browser, static: str) -> None:
         box = page.get_by_label("Find a field")
         box.fill("SECONDS")
         assert page.locator(".field:visible h4").all_text_contents() == ["WALLTIME", "CPUTIME"]
-        expect(page.locator("#filter-count")).to_have_text("2 of 21")
+        expect(page.locator("#filter-count")).to_have_text("2 of 37")
         expect(page.locator("#group-other")).to_be_hidden()
         box.fill("processor seconds")
         assert page.locator(".field:visible h4").all_text_contents() == ["CPUTIME"]
         box.fill("no such field")
         expect(page.locator("#filter-count")).to_have_text("no field has these words")
         box.press("Escape")
-        assert page.locator(".field:visible").count() == 21
-        expect(page.locator("#filter-count")).to_have_text("21 of 21")
+        assert page.locator(".field:visible").count() == 37
+        expect(page.locator("#filter-count")).to_have_text("37 of 37")
 
 
 def test_links_to_fields(browser: Browser, static: str, site: Served) -> None:
@@ -332,7 +332,7 @@ def test_a_server_that_has_gone(browser: Browser) -> None:
         page = context.new_page()
         page.goto(url_of(running))
         expect(page.locator("#status")).to_contain_text("lines")
-    page.fill(field("QUEUE"), "long")
+    page.fill(field("JOB_NAME"), "long")
     says(page, "No script: the server does not answer")
     expect(page.locator("#refusal")).to_contain_text("Start incarnate page --serve again")
     context.close()
