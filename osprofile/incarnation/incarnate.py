@@ -209,8 +209,7 @@ def _resolve_values(
         raw_value = values[name]
         value = cache.get(raw_value)
         values[name] = rule.resolve_value(raw_value) if value is None else value
-    if plan.conditions or plan.requirements:
-        _apply_links(plan, values, request, context)
+    _apply_links(plan, values, request, context)
     if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
         return values, plan.unquoted_text
     for key, name, old, new in plan.literal_replacements:
