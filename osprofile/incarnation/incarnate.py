@@ -199,9 +199,8 @@ def _resolve_values(
     joined = _join_simple_values(request, context)
     if joined is None:
         _validate_values(plan, request, context)
-    for name in plan.required:
-        if not values[name]:
-            raise KeyError(name)
+    if plan.required:
+        _require_values(plan, values)
     for name, cache, rule in plan.checked_fields:
         if values[name] not in cache:
             rule.resolve_value(values[name])
@@ -209,7 +208,8 @@ def _resolve_values(
         raw_value = values[name]
         value = cache.get(raw_value)
         values[name] = rule.resolve_value(raw_value) if value is None else value
-    _apply_links(plan, values, request, context)
+    if plan.conditions or plan.requirements:
+        _apply_links(plan, values, request, context)
     if plan.unquoted_text is not None and joined is not None and plan.quoted_character not in joined:
         return values, plan.unquoted_text
     for key, name, old, new in plan.literal_replacements:
@@ -218,6 +218,12 @@ def _resolve_values(
     for step in plan.steps:
         values[step.key] = step.compute_value(values)
     return values, plan.text
+
+
+def _require_values(plan: Plan, values: Values) -> None:
+    for name in plan.required:
+        if not values[name]:
+            raise KeyError(name)
 
 
 def _apply_links(plan: Plan, values: Values, request: Mapping[str, str], context: Mapping[str, str]) -> None:
