@@ -32,8 +32,10 @@ WORKING_DIRECTORY: Final = "/srv/jobs/1"
 
 SUBMIT_COMMANDS: Final = ("sbatch", "qsub", "bsub")
 """The commands that START runs to submit a job."""
-OTHER_COMMANDS: Final = ("qselect",)
-"""Commands by which START knows its batch system: Torque has it, Slurm's commands of the same names do not."""
+OTHER_COMMANDS: Final = ("qselect", "squeue")
+"""Other commands that START runs: Torque has qselect, by which START knows it; squeue knows a DEPENDENCY's job.
+
+Without them, the page would depend on the machine on which it is made."""
 
 SAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "JOB_NAME": ("mine",),
