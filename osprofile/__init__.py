@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         StorageNotFoundError as StorageNotFoundError,
         StoreError as StoreError,
         SubmissionBusyError as SubmissionBusyError,
+        SubmissionsFailedError as SubmissionsFailedError,
         TargetError as TargetError,
         TemplateNotFoundError as TemplateNotFoundError,
         UnknownFieldError as UnknownFieldError,
@@ -68,9 +69,30 @@ if TYPE_CHECKING:
         deployment_script as deployment_script,
     )
     from osprofile.jobs.description import JobDescription as JobDescription
-    from osprofile.jobs.state import JobEvent as JobEvent, JobState as JobState, JobStatus as JobStatus
-    from osprofile.jobs.store import Store as Store
+    from osprofile.jobs.event_stream import EventStream as EventStream
+    from osprofile.jobs.machine import (
+        NodeStatus as NodeStatus,
+        QueueStatus as QueueStatus,
+    )
+    from osprofile.jobs.script_output import FileEntry as FileEntry
+    from osprofile.jobs.session import (
+        Job as Job,
+        JobSession as JobSession,
+    )
+    from osprofile.jobs.state import (
+        JobEvent as JobEvent,
+        JobState as JobState,
+        JobStatus as JobStatus,
+        NodeState as NodeState,
+        QueueState as QueueState,
+    )
+    from osprofile.jobs.store import (
+        JobRecord as JobRecord,
+        Store as Store,
+    )
+    from osprofile.jobs.submitter import RecoveredSubmission as RecoveredSubmission
     from osprofile.jobs.target_system import TargetSystem as TargetSystem
+    from osprofile.jobs.timing import Timing as Timing
     from osprofile.profile.model import Profile as Profile
     from osprofile.profile.repository import Repository as Repository
 
@@ -84,15 +106,21 @@ _NAMES_BY_MODULE = {
         NotFoundError NotRegisteredError NotSettableError OSProfileError OutputError Problem
         ProfileNotFoundError RequestError ScriptCutError ScriptError ScriptFailedError
         ScriptTimeoutError SettingError StorageNotFoundError StoreError SubmissionBusyError
-        TargetError TemplateNotFoundError UnknownFieldError ValueRefusedError
+        SubmissionsFailedError TargetError TemplateNotFoundError UnknownFieldError ValueRefusedError
     """,
     "incarnation.context": "new_context working_directory",
     "incarnation.incarnate": "FieldValue Incarnation incarnate static_scripts storage_path",
     "incarnation.static_scripts": "StaticScriptFile deployment_script",
     "jobs.description": "JobDescription",
-    "jobs.state": "JobEvent JobState JobStatus",
-    "jobs.store": "Store",
+    "jobs.event_stream": "EventStream",
+    "jobs.machine": "NodeStatus QueueStatus",
+    "jobs.script_output": "FileEntry",
+    "jobs.session": "Job JobSession",
+    "jobs.state": "JobEvent JobState JobStatus NodeState QueueState",
+    "jobs.store": "JobRecord Store",
+    "jobs.submitter": "RecoveredSubmission",
     "jobs.target_system": "TargetSystem",
+    "jobs.timing": "Timing",
     "profile.model": "Profile",
     "profile.repository": "Repository",
 }

@@ -24,6 +24,7 @@
          +- OutputError               a script's output does not match the profile's pattern
          +- StoreError                the record of the jobs cannot be read or written
          |   +- SubmissionBusyError   another process is submitting the same job
+         +- SubmissionsFailedError    some of several jobs could not be submitted
          +- MonitorError              a job is watched already, or is not watched
              +- AlreadyRegisteredError
              +- NotRegisteredError
@@ -45,7 +46,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from osprofile.source import Location
 
@@ -299,6 +300,23 @@ class StoreError(TargetError):
 
 class SubmissionBusyError(StoreError):
     """Another process is submitting the same job."""
+
+
+class SubmissionsFailedError(TargetError):
+    """Some of several jobs could not be submitted.
+
+    - `job_ids`: the ids in the order of the descriptions, None for a job that was not submitted
+    - `errors`: the errors by the positions of the descriptions, from 0
+    """
+
+    def __init__(self, job_ids: Sequence[str | None], errors: Mapping[int, OSProfileError]) -> None:
+        position, first = next(iter(sorted(errors.items())))
+        message = (
+            f"{len(errors)} of {len(job_ids)} jobs were not submitted; job {position + 1}: {first.message}"
+        )
+        super().__init__(message, hint=first.hint)
+        self.job_ids = tuple(job_ids)
+        self.errors = dict(errors)
 
 
 class MonitorError(TargetError):

@@ -2,6 +2,7 @@
 
 For executors and the command line, which import no other module of this package:
 
+- `session`: `JobSession`, the same for programs that are not asynchronous
 - `target_system`: `TargetSystem`, the interface to the jobs of one target system
 - `description`: `JobDescription`, and the profile's fields that it becomes
 - `state`: `JobState`, `JobStatus`, `JobEvent`, and the states of nodes and queues
@@ -19,5 +20,6 @@ Internal:
 - `submitter`, `submission_owner`: submit a job once
 - `watcher`, `poller`, `event_log`, `listener`, `monitor`, `event_stream`: follow the states of jobs
 - `recorder`, `mounts`: write the record
+- `loop_thread`: the event loop of sessions
 - `clock`: time for timestamps and for intervals
 """

@@ -48,6 +48,16 @@ def build_download_script(path: str, begin: int = 0, count: int | None = None) -
     return f'f={quote_shell_word(path)}\n{_REQUIRE_REGULAR_FILE}\nexec < "$f" || exit\ntail -c +{begin + 1} | head -c {count}'
 
 
+def build_output_script(path: str) -> str:
+    """Return the script that prints a file, or nothing if it is missing in a directory that exists."""
+    directory = os.path.dirname(path)
+    return (
+        f"f={quote_shell_word(path)} d={quote_shell_word(directory)}\n"
+        '[ -e "$f" ] || { ls -d -- "$d/" > /dev/null; exit; }\n'
+        'exec cat < "$f"'
+    )
+
+
 _CREATE_TEMPORARY: Final = """\
 case $f in */*) mkdir -p -- "${f%/*}" || exit ;; esac
 if [ -d "$f" ]; then printf '%s: this is a directory\\n' "$f" >&2; exit 1; fi

@@ -71,11 +71,13 @@ exit 1"""
 
 @final
 class PreparedSubmission(NamedTuple):
-    """START's script for one job, the job's working directory, and the value of ARRAY."""
+    """START's script for one job, the job's working directory, and the values of ARRAY, STDOUT and STDERR."""
 
     directory: str
     script: str
     array: str = ""
+    stdout: str = ""
+    stderr: str = ""
 
 
 @final
@@ -120,14 +122,17 @@ class ScriptRunner:
             context=context,
             strict=strict,
         )
-        array = start.fields[ARRAY_FIELD].value if ARRAY_FIELD in start.fields else ""
+        array, stdout, stderr = (
+            start.fields[name].value if name in start.fields else ""
+            for name in (ARRAY_FIELD, "STDOUT", "STDERR")
+        )
         if array:
             parse_array(array)
             if TASK_ID_TEMPLATE not in self.profile.templates:
                 message = f"profile {self.profile.name} has no template {TASK_ID_TEMPLATE}, which arrays need"
                 hint = "without it, the ids of an array's tasks are not known: leave ARRAY out"
                 raise TemplateNotFoundError(message, hint=hint)
-        return PreparedSubmission(directory, build_script(start), array)
+        return PreparedSubmission(directory, build_script(start), array, stdout, stderr)
 
     def render_task_ids(self, array_id: str, array: str) -> dict[int, str]:
         """Return the ids of an array's tasks by index; none if `array`, the value of ARRAY, is empty."""
@@ -323,6 +328,11 @@ class ScriptRunner:
         size = (await self.stat_file(path)).size if count is None else count
         script = file_transfer.build_download_script(path, offset, count)
         await self._run_transfer(f"reading {path}", script, size, stdout=descriptor)
+
+    async def download_output(self, path: str, descriptor: int) -> None:
+        """Write a job's output file to a file descriptor of this process; nothing if the job has not begun."""
+        script = file_transfer.build_output_script(path)
+        await self._run_transfer(f"reading {path}", script, 0, stdout=descriptor)
 
     async def find_job_directory(self, job_id: str) -> str:
         """Return the working directory of a job; empty if it has none."""

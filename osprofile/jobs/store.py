@@ -69,6 +69,8 @@ _ADDED_COLUMNS: Final = {
     "array_spec": "TEXT",  # of an array: the value of ARRAY
     "array_id": "TEXT",  # of a task: the job id of its array
     "array_index": "INTEGER",
+    "stdout": "TEXT",  # paths on the target system, relative to the directory
+    "stderr": "TEXT",
 }
 """Columns that the first versions did not have; those versions ignore them."""
 _TASK_INDEX: Final = (
@@ -99,7 +101,8 @@ class JobRecord:
     process that runs it. Later, `owner` is the process that runs ABORT for it. `walltime` is in seconds;
     `aborted_at` is when the batch system accepted the removal that was requested here. `missing` has
     infinite times if it was recorded before a reboot or on another machine, whose monotonic clock
-    cannot be compared with this one. An array has the value of ARRAY in `array`; each of its tasks is a
+    cannot be compared with this one. `stdout` and `stderr` are the paths of the job's output, relative to
+    `directory`; empty if they are not recorded. An array has the value of ARRAY in `array`; each of its tasks is a
     job of its own, with the array's id and an index.
     """
 
@@ -117,6 +120,8 @@ class JobRecord:
     array: str = ""
     array_id: str | None = None
     array_index: int | None = None
+    stdout: str = ""
+    stderr: str = ""
 
     @property
     def is_submitted(self) -> bool:
@@ -163,6 +168,8 @@ class Store:
         name: str = "",
         walltime: float | None = None,
         array: str = "",
+        stdout: str = "",
+        stderr: str = "",
     ) -> JobRecord:
         """Record a job that this process is about to submit; `array` is the value of ARRAY.
 
@@ -173,9 +180,21 @@ class Store:
             try:
                 number = self._db.execute(
                     "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
-                    " state, word, by_limit, hosts, reason, submitted)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
-                    (target, directory, key, name, script, owner, walltime, array, time.time()),
+                    " stdout, stderr, state, word, by_limit, hosts, reason, submitted)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
+                    (
+                        target,
+                        directory,
+                        key,
+                        name,
+                        script,
+                        owner,
+                        walltime,
+                        array,
+                        stdout,
+                        stderr,
+                        time.time(),
+                    ),
                 ).lastrowid
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
@@ -466,6 +485,7 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
         row["owner"], status, row["walltime"], row["aborted"],
         _build_missing_period(row["missing_since"], row["missing_last"], row["missing_boot"]),
         row["array_spec"] or "", row["array_id"], row["array_index"],
+        row["stdout"] or "", row["stderr"] or "",
     )  # fmt: skip
 
 

@@ -93,6 +93,8 @@ class JobSubmitter:
             name=description.name or "",
             walltime=description.walltime,
             array=prepared.array,
+            stdout=prepared.stdout,
+            stderr=prepared.stderr,
         )
         return await self._run_submission(record)
 

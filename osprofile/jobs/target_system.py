@@ -10,13 +10,17 @@ from the scheduler's log if the profile names one.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Self, final
+import os
+import tempfile
+from typing import TYPE_CHECKING, Any, Self, final
 
 from osprofile.errors import (
     JobNotFoundError,
     OSProfileError,
     ScriptFailedError,
+    SubmissionsFailedError,
     UnknownFieldError,
     quote_name,
     quote_value,
@@ -34,7 +38,7 @@ from osprofile.jobs.timing import Timing
 from osprofile.jobs.watcher import JobWatcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Coroutine, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import IO
 
@@ -135,6 +139,26 @@ class TargetSystem:
         job_id = await self._submitter.submit_job(description, key=key, strict=strict)
         self._watcher.watch_recorded_job(job_id)  # for a job of that key, submitted earlier
         return job_id
+
+    async def submit_many(
+        self, descriptions: Iterable[JobDescription], *, keys: Sequence[str | None] | None = None
+    ) -> list[str]:
+        """Submit jobs side by side, and return their ids in the same order; `keys` has one for each.
+
+        At most `max_parallel_scripts` scripts run at the same time. Raises `SubmissionsFailedError`, when
+        all others are submitted, if any job was not; `ValueError` if there are more or fewer keys than jobs.
+        """
+        jobs = list(descriptions)
+        submissions = (
+            self.submit(job, key=key)
+            for job, key in zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True)
+        )
+        results = await asyncio.gather(*map(_catch_error, submissions))
+        errors = {i: result for i, result in enumerate(results) if isinstance(result, OSProfileError)}
+        ids = [result if isinstance(result, str) else None for result in results]
+        if errors:
+            raise SubmissionsFailedError(ids, errors)
+        return [job_id for job_id in ids if job_id is not None]
 
     async def recover_submissions(self, *, resubmit: bool = True) -> list[RecoveredSubmission]:
         """Complete the submissions that were interrupted, for instance by the end of a process.
@@ -428,6 +452,37 @@ class TargetSystem:
             raise JobNotFoundError(message, hint="it was not started by osprofile, or is deleted")
         return directory
 
+    async def read_stdout(self, job_id: str) -> bytes:
+        """Return what a job has written to its standard output so far; nothing if it has not begun.
+
+        For the whole content of a small file: `download_file` writes large ones to a file. Raises
+        `JobNotFoundError` for a job that is not in the record, and for an array: its tasks have the output.
+        """
+        return await self._read_output(job_id, "stdout")
+
+    async def read_stderr(self, job_id: str) -> bytes:
+        """Return what a job has written to its standard error so far; see `read_stdout`."""
+        return await self._read_output(job_id, "stderr")
+
+    async def _read_output(self, job_id: str, stream: str) -> bytes:
+        record = self.store.find_job(self.name, self._get_full_job_id(job_id))
+        index = ""
+        if record is not None and record.array_id is not None:
+            index = f".{record.array_index}"
+            record = self.store.find_job(self.name, record.array_id)
+        path = "" if record is None else {"stdout": record.stdout, "stderr": record.stderr}[stream]
+        if record is None or not path:
+            message = f"job {quote_name(job_id)} has no {stream} in the record"
+            raise JobNotFoundError(message, hint="it was not submitted with this record: give another one")
+        if record.array and not index:
+            message = f"job {quote_name(job_id)} is an array: each of its tasks has a {stream}"
+            raise JobNotFoundError(message, hint="give the id of a task: task_statuses returns them")
+        path = os.path.join(record.directory, path) + index
+        with tempfile.TemporaryFile() as file:
+            await self._scripts.download_output(path, file.fileno())
+            file.seek(0)
+            return file.read()
+
     async def delete_path(self, path: str) -> None:
         """Delete a file, or a directory with its content, on the target system."""
         await self._scripts.delete_path(path)
@@ -444,6 +499,13 @@ class TargetSystem:
     def query_count(self) -> int:
         """The number of queries for all jobs so far."""
         return self._scripts.query_count
+
+
+async def _catch_error(submission: Coroutine[Any, Any, str]) -> str | OSProfileError:
+    try:
+        return await submission
+    except OSProfileError as error:
+        return error
 
 
 def _check_cluster(profile: Profile, cluster: str) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Final
 from osprofile.cli.job import rows
 from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import (
+    CommandSession,
     ErrorReporter,
     JobReference,
-    JobSession,
     find_jobs,
     gather_results,
     run_cancellable,
@@ -59,7 +59,7 @@ async def _show_status(
     selection: TargetSelection, job_ids: Sequence[str], *, unfolds: bool, json: bool
 ) -> int:
     failures = ErrorReporter()
-    async with JobSession(selection, record_needed=False) as session:
+    async with CommandSession(selection, record_needed=False) as session:
         job_rows = await _query_rows(session, find_jobs(session, job_ids, failures), failures)
         if job_rows or json:
             _print_rows(job_rows, unfolds=unfolds, json=json)
@@ -74,7 +74,7 @@ async def _control_jobs(
     json: bool,
 ) -> int:
     failures = ErrorReporter()
-    async with JobSession(selection, record_needed=False) as session:
+    async with CommandSession(selection, record_needed=False) as session:
         jobs = find_jobs(session, job_ids, failures)
         results = await gather_results(jobs, lambda job: action(job.target, job.job_id))
         for job, result in zip(jobs, results, strict=True):
@@ -87,7 +87,7 @@ async def _control_jobs(
 
 
 async def _query_rows(
-    session: JobSession, jobs: Sequence[JobReference], failures: ErrorReporter
+    session: CommandSession, jobs: Sequence[JobReference], failures: ErrorReporter
 ) -> list[JobRow]:
     """Query the states of jobs and return their rows; report errors."""
     results = await _query_states(session, jobs)
@@ -108,12 +108,12 @@ def _print_rows(job_rows: Sequence[JobRow], *, unfolds: bool, json: bool) -> Non
     rows.print_rows(unfolded if unfolds and not json else job_rows, json=json)
 
 
-def _add_hint(session: JobSession, job: JobReference, error: OSProfileError) -> None:
+def _add_hint(session: CommandSession, job: JobReference, error: OSProfileError) -> None:
     if not error.hint:
         error.hint = session.suggest_other_targets(job)
 
 
-async def _query_states(session: JobSession, jobs: Sequence[JobReference]) -> StatusResults:
+async def _query_states(session: CommandSession, jobs: Sequence[JobReference]) -> StatusResults:
     """Query states: for each target, one query for its recorded jobs and one for the others."""
     groups: defaultdict[tuple[TargetSystem, bool], list[JobReference]] = defaultdict(list)
     for job in jobs:
@@ -145,7 +145,7 @@ async def _list_jobs(
     selection: TargetSelection, job_ids: Sequence[str], *, include_old: bool, unfolds: bool, json: bool
 ) -> int:
     failures = ErrorReporter()
-    async with JobSession(selection) as session:
+    async with CommandSession(selection) as session:
         names = dict.fromkeys(record.target for record in session.store.list_all_jobs())
         selected = [name for name in names if session.is_selected(name)]
         fresh: dict[tuple[str, str], JobStatus] = {}
@@ -171,7 +171,9 @@ async def _list_jobs(
     return 1 if failures.exit_code else 0
 
 
-async def _refresh_target(session: JobSession, name: str, failures: ErrorReporter) -> dict[str, JobStatus]:
+async def _refresh_target(
+    session: CommandSession, name: str, failures: ErrorReporter
+) -> dict[str, JobStatus]:
     """Query the states of a target's live jobs, and of those whose interrupted submission succeeded."""
     states: dict[str, JobStatus] = {}
     live = [record.status.job_id for record in session.store.list_live_jobs(name)]
@@ -191,7 +193,10 @@ async def _refresh_target(session: JobSession, name: str, failures: ErrorReporte
 
 
 def _build_row(
-    session: JobSession, record: JobRecord, fresh: Mapping[tuple[str, str], JobStatus], interrupted: set[int]
+    session: CommandSession,
+    record: JobRecord,
+    fresh: Mapping[tuple[str, str], JobStatus],
+    interrupted: set[int],
 ) -> JobRow:
     if not record.is_submitted:
         if record.number in interrupted:

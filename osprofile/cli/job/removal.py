@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
-from osprofile.cli.job.session import ErrorReporter, JobSession, make_ambiguity_error, run_cancellable
+from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error, run_cancellable
 from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, quote_name
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def forget_jobs(selection: TargetSelection, words: Sequence[str], *, json: bool)
 async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, json: bool) -> int:
     failures = ErrorReporter()
     forgotten = []
-    async with JobSession(selection) as session:
+    async with CommandSession(selection) as session:
         for word in words:
             try:
                 record = _find_record(session, word)
@@ -37,7 +37,7 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, json
     return failures.exit_code
 
 
-def _find_record(session: JobSession, word: str) -> JobRecord:
+def _find_record(session: CommandSession, word: str) -> JobRecord:
     """Return the record that a job id or working directory names, if it may be deleted."""
     records = [
         record

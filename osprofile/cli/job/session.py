@@ -107,7 +107,7 @@ def print_warning(text: str) -> None:
 
 
 @final
-class JobSession:
+class CommandSession:
     """The record and the target systems of one command.
 
     With `record_needed=False`, an unusable record is only a warning if `--profile` selects the target
@@ -285,7 +285,7 @@ class ErrorReporter:
         self.report_error(error, f"job {quote_name(job.job_id)}")
 
 
-def find_jobs(session: JobSession, job_ids: Sequence[str], reporter: ErrorReporter) -> list[JobReference]:
+def find_jobs(session: CommandSession, job_ids: Sequence[str], reporter: ErrorReporter) -> list[JobReference]:
     """Return the jobs with these ids; report those that cannot be found."""
     jobs = []
     for job_id in job_ids:

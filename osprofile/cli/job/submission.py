@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
-from osprofile.cli.job.session import ErrorReporter, JobReference, JobSession, run_cancellable
+from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, run_cancellable
 from osprofile.errors import ScriptCutError, format_message
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def submit_job(
 async def _submit_job(
     selection: TargetSelection, description: JobDescription, key: str, *, wait: bool, json: bool
 ) -> int:
-    async with JobSession(selection) as session:
+    async with CommandSession(selection) as session:
         target = session.open_selected_target()
         try:
             job = JobReference(await target.submit(description, key=key), target)
@@ -55,7 +55,7 @@ async def _submit_job(
     return 0
 
 
-def _describe_interruption(session: JobSession, target: TargetSystem, key: str) -> str:
+def _describe_interruption(session: CommandSession, target: TargetSystem, key: str) -> str:
     """Return the message for an interrupted submission: whether there is a job, as far as is known."""
     record = session.store.find_by_key(target.name, key)
     if record is None:
@@ -66,7 +66,7 @@ def _describe_interruption(session: JobSession, target: TargetSystem, key: str) 
     return format_message(f"incarnate: {message}", hint=_format_remedy(session, key))
 
 
-def _format_remedy(session: JobSession, key: str) -> str:
+def _format_remedy(session: CommandSession, key: str) -> str:
     listing = shlex.join(["incarnate", "job", "list", *session.location_options])
     retry = f"the same command with --key {shlex.quote(key)} completes the submission, without a second job"
     return f"{listing} finds out; {retry}"

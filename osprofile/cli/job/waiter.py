@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.cli import common
 from osprofile.cli.common import PASS_THROUGH_ERROR, TIMED_OUT
 from osprofile.cli.job import progress, rows
-from osprofile.cli.job.session import ErrorReporter, JobReference, JobSession, find_jobs, run_cancellable
+from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, find_jobs, run_cancellable
 from osprofile.errors import OSProfileError, format_message, quote_name
 from osprofile.jobs.state import JobState
 
@@ -37,7 +37,7 @@ async def _wait_for_jobs(
     selection: TargetSelection, job_ids: Sequence[str], *, time_limit: float | None, json: bool
 ) -> int:
     failures = ErrorReporter()
-    async with JobSession(selection, record_needed=False) as session:
+    async with CommandSession(selection, record_needed=False) as session:
         jobs = find_jobs(session, job_ids, failures)
         codes = await await_jobs(session, jobs, failures, time_limit=time_limit, json=json)
     return combine_exit_codes([codes.get(job_id, PASS_THROUGH_ERROR) for job_id in job_ids])
@@ -49,7 +49,7 @@ def combine_exit_codes(codes: Sequence[int]) -> int:
 
 
 async def await_jobs(
-    session: JobSession,
+    session: CommandSession,
     jobs: Sequence[JobReference],
     failures: ErrorReporter,
     *,

@@ -1,0 +1,93 @@
+"""One event loop in a thread of its own, for callers that are not asynchronous.
+
+All sessions of a process share it. The thread is a daemon: it does not keep the interpreter from exiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+T = TypeVar("T")
+_CANCEL_TIMEOUT: Final = 10.0
+"""Seconds to wait for an operation that was cancelled; it ends the scripts that it runs."""
+
+
+@final
+class LoopThread:
+    """An event loop that runs in a daemon thread until the process ends."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="osprofile", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def run(self, operation: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+        """Run a coroutine in the loop and return its result, from any other thread.
+
+        Raises `TimeoutError` after `timeout` seconds. Then, and when the caller is interrupted, the
+        coroutine is cancelled first.
+        """
+        if threading.current_thread() is self._thread:
+            operation.close()
+            message = "a blocking call inside osprofile's event loop would wait for itself"
+            raise RuntimeError(message)
+        if timeout is not None:
+            operation = asyncio.wait_for(operation, timeout)
+        future = asyncio.run_coroutine_threadsafe(operation, self.loop)
+        try:
+            return future.result()
+        except BaseException:
+            if not future.done():
+                self._cancel(future)
+            raise
+
+    def _cancel(self, future: concurrent.futures.Future[Any]) -> None:
+        """Cancel a coroutine, and wait until it has ended its scripts."""
+        future.cancel()  # done at once; the task itself ends later
+        ended = asyncio.run_coroutine_threadsafe(_wait_for_cancelled_tasks(), self.loop)
+        try:
+            ended.result(_CANCEL_TIMEOUT)
+        except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
+            return
+
+
+async def _wait_for_cancelled_tasks() -> None:
+    """Wait until all tasks that were cancelled have ended."""
+    await asyncio.sleep(0)  # the cancellation itself is a callback of the loop
+    own = asyncio.current_task()
+    cancelled = [task for task in asyncio.all_tasks() if task is not own and task.cancelling()]
+    if cancelled:
+        await asyncio.wait(cancelled)
+
+
+_lock = threading.Lock()
+_current: LoopThread | None = None
+
+
+def get_loop_thread() -> LoopThread:
+    """Return this process's loop thread, which is started at the first call."""
+    global _current  # noqa: PLW0603  # one for each process
+    with _lock:
+        if _current is None:
+            _current = LoopThread()
+        return _current
+
+
+def _forget_loop_thread() -> None:
+    """Forget the loop in a child process: it has no other thread than the one that forked."""
+    global _current, _lock
+    _current, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_loop_thread)

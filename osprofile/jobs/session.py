@@ -1,0 +1,466 @@
+"""Jobs for programs that are not asynchronous: scripts, notebooks, threads. See docs/python.md.
+
+    with osprofile.JobSession("slurm") as session:
+        job = session.submit(osprofile.JobDescription(executable="/bin/date"))
+        print(job.wait().exit_code, job.stdout())
+
+Each method calls that of `TargetSystem`, in one event loop that all sessions of the process share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import queue
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
+
+from osprofile.jobs.loop_thread import LoopThread, get_loop_thread
+from osprofile.jobs.store import Store, default_store_path
+from osprofile.jobs.target_system import TargetSystem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.state import JobEvent, JobStatus
+    from osprofile.jobs.timing import Timing
+    from osprofile.profile.model import Profile
+
+T = TypeVar("T")
+log: Final = logging.getLogger("osprofile.jobs")
+_CALLBACK_TIMEOUT: Final = 5.0
+"""Seconds that `close` waits for the callbacks of events that have been told."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job of a session. Jobs of one session with the same id are equal.
+
+    The methods are those of `JobSession` with the job's id, and raise the same errors.
+    """
+
+    session: JobSession
+    """The session that submitted or found the job."""
+    id: str
+    """The batch system's id of the job; that of an array stands for all its tasks."""
+
+    def __repr__(self) -> str:
+        return f"<Job {self.id} on {self.session.name}>"
+
+    def status(self) -> JobStatus:
+        """Return the status of the job, which is queried now unless its end is recorded."""
+        return self.session.status(self.id)
+
+    def wait(self, timeout: float | None = None) -> JobStatus:
+        """Wait until the job ends, and return its last status; `TimeoutError` after `timeout` seconds."""
+        return self.session.wait(self.id, timeout)
+
+    def task_statuses(self) -> dict[int, JobStatus]:
+        """Return the statuses of an array's tasks by index."""
+        return self.session.task_statuses(self.id)
+
+    def hold(self) -> None:
+        """Keep the job from starting, or suspend it, as far as the profile can."""
+        self.session.hold(self.id)
+
+    def resume(self) -> None:
+        """Let the job continue after `hold`."""
+        self.session.resume(self.id)
+
+    def abort(self) -> None:
+        """Remove the job."""
+        self.session.abort(self.id)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the running job."""
+        self.session.signal(self.id, number)
+
+    def stdout(self) -> str:
+        """Return what the job has written to its standard output so far, as UTF-8."""
+        return self.session.read_stdout(self.id).decode("utf-8", "replace")
+
+    def stderr(self) -> str:
+        """Return what the job has written to its standard error so far, as UTF-8."""
+        return self.session.read_stderr(self.id).decode("utf-8", "replace")
+
+    def directory(self) -> str:
+        """Return the job's working directory on the target system."""
+        return self.session.find_job_directory(self.id)
+
+
+@final
+class JobSession:
+    """The jobs of one user on the machine that a profile describes, by methods that block.
+
+    - `profile`: a profile, or the name of one on the standard search path
+    - `context`: as for `TargetSystem`: SSH:HOST for another host, CLUSTER for one of several clusters
+    - `store`: the path of the record (default: that of `incarnate job`; `:memory:` for none)
+    - `timing`, `max_parallel_scripts`: as for `TargetSystem`
+
+    Any thread may call any method. The methods raise the errors of `TargetSystem`: `IncarnationError`s for a
+    request, `TargetError`s for failures of the target system; `RuntimeError` after `close`. Jobs go on
+    when the session is closed or the program ends: a later session with the same record knows them. After
+    a fork, the child opens the record anew when it calls a method.
+    """
+
+    def __init__(
+        self,
+        profile: Profile | str,
+        context: Mapping[str, str] | None = None,
+        *,
+        store: str | None = None,
+        timing: Timing | None = None,
+        max_parallel_scripts: int = 8,
+    ) -> None:
+        if isinstance(profile, str):
+            from osprofile.profile.repository import Repository
+
+            profile = Repository().load(profile)
+        self.profile: Profile = profile
+        """The profile of the machine."""
+        self.store_path: str = store or default_store_path()
+        """The path of the record."""
+        self._context, self._timing = dict(context or {}), timing
+        self._max_parallel_scripts = max_parallel_scripts
+        self._lock = threading.RLock()
+        self._is_closed = False
+        self._thread = get_loop_thread()
+        self._dispatcher: _EventDispatcher | None = None
+        self._target = self._thread.run(self._open_target())
+        self.name: str = self._target.name
+        """The name of the target system in the record."""
+        self.user_name: str = self._target.user_name
+        """The name of the jobs' user on the target system."""
+        _open_sessions.add(self)
+
+    async def _open_target(self) -> TargetSystem:
+        """Open the record and the target system: SQLite's connection belongs to the loop's thread."""
+        store = Store(self.store_path)
+        try:
+            return TargetSystem(
+                self.profile,
+                self._context,
+                store=store,
+                timing=self._timing,
+                max_parallel_scripts=self._max_parallel_scripts,
+            )
+        except BaseException:
+            store.close()
+            raise
+
+    def __repr__(self) -> str:
+        return f"<JobSession {self.name}{' (closed)' if self._is_closed else ''}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop watching and close the record; the jobs go on. It is done at the end of the program, too.
+
+        Listeners are still called for the events that have been told, for at most 5 s.
+        """
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            _open_sessions.discard(self)
+            target, dispatcher, thread = self._target, self._dispatcher, self._thread
+        if thread is not get_loop_thread():
+            return  # of the process that forked this one
+        if dispatcher is not None:
+            dispatcher.stop(thread)
+        thread.run(_close_target(target))
+
+    def run(
+        self, operation: Callable[[TargetSystem], Coroutine[Any, Any, T]], timeout: float | None = None
+    ) -> T:
+        """Call an asynchronous function with the `TargetSystem` of this session; return its result.
+
+        For what this class has no method for: `session.run(lambda target: target.list_nodes())`.
+        Raises `TimeoutError` after `timeout` seconds; the function is cancelled then.
+        """
+        thread, target = self._get_open_target()
+        return thread.run(operation(target), timeout)
+
+    def _get_open_target(self) -> tuple[LoopThread, TargetSystem]:
+        with self._lock:
+            if self._is_closed:
+                message = "the session is closed"
+                raise RuntimeError(message)
+            thread = get_loop_thread()
+            if thread is not self._thread:  # after a fork
+                # The parent's connection to the record must not be closed here: that would drop its locks.
+                _parents_targets.append(self._target)
+                self._thread, self._dispatcher = thread, None
+                self._target = thread.run(self._open_target())
+            return self._thread, self._target
+
+    # Submitting
+
+    def submit(self, description: JobDescription, *, key: str | None = None) -> Job:
+        """Submit a job, watch it from then on, and return it.
+
+        `key` is the caller's name for the submission: with the same key, no job is submitted twice. A
+        `ScriptCutError` means that it is not known whether the job was submitted: another call with
+        the same key, or `run(lambda target: target.recover_submissions())`, finds out.
+        """
+        return Job(self, self.run(lambda target: target.submit(description, key=key)))
+
+    def submit_many(
+        self, descriptions: Iterable[JobDescription], *, keys: Sequence[str | None] | None = None
+    ) -> list[Job]:
+        """Submit jobs side by side, and return them in the same order; `keys` has one for each.
+
+        Raises `SubmissionsFailedError`, with the ids of the jobs that were submitted, if any was not.
+        """
+        ids = self.run(lambda target: target.submit_many(descriptions, keys=keys))
+        return [Job(self, job_id) for job_id in ids]
+
+    def get_job(self, job_id: str) -> Job:
+        """Return the job with an id, without a query."""
+        return Job(self, job_id)
+
+    def list_jobs(self, *, include_ended: bool = False) -> list[Job]:
+        """Return the jobs of the record on this target system, oldest first, without a query."""
+
+        async def list_ids(target: TargetSystem) -> list[str]:
+            if not include_ended:
+                records = target.store.list_live_jobs(target.name)
+            else:
+                records = [r for r in target.store.list_all_jobs() if r.target == target.name]
+            return [record.status.job_id for record in records if record.is_submitted]
+
+        return [Job(self, job_id) for job_id in self.run(list_ids)]
+
+    # Queries
+
+    def status(self, job_id: str) -> JobStatus:
+        """Return the status of a job, which is queried now unless its end is recorded.
+
+        Raises `JobNotFoundError` for a job that neither the batch system nor the record knows.
+        """
+        return self.run(lambda target: target.status(job_id))
+
+    def statuses(self, job_ids: Iterable[str] | None = None, *, max_age: float = 0.0) -> dict[str, JobStatus]:
+        """Return the statuses of jobs by one query; by default, of all live jobs of the record.
+
+        An answer that is at most `max_age` seconds old is used again. Jobs that nobody knows are left out.
+        """
+        ids = None if job_ids is None else list(job_ids)
+        return self.run(lambda target: target.statuses(ids, max_age=max_age))
+
+    def get_cached_status(self, job_id: str) -> JobStatus | None:
+        """Return the last known status of a watched job, without a query; None for any other job."""
+
+        async def get(target: TargetSystem) -> JobStatus | None:
+            return target.get_cached_status(job_id)
+
+        return self.run(get)
+
+    def task_statuses(self, job_id: str) -> dict[int, JobStatus]:
+        """Return the statuses of an array's tasks by index, queried now unless its end is recorded."""
+        return self.run(lambda target: target.task_statuses(job_id))
+
+    # Waiting
+
+    def wait(self, job_id: str, timeout: float | None = None) -> JobStatus:
+        """Wait until a job ends, and return its last status; `TimeoutError` after `timeout` seconds."""
+        return self.run(lambda target: target.wait(job_id), timeout)
+
+    def wait_all(self, job_ids: Iterable[str | Job], timeout: float | None = None) -> dict[str, JobStatus]:
+        """Wait until all of the jobs have ended; return their last statuses by id.
+
+        Raises `TimeoutError` after `timeout` seconds.
+        """
+        ids = list(map(_get_id, job_ids))
+
+        async def wait(target: TargetSystem) -> dict[str, JobStatus]:
+            return dict(zip(ids, await _gather([target.wait(job_id) for job_id in ids]), strict=True))
+
+        return self.run(wait, timeout)
+
+    def wait_any(self, job_ids: Iterable[str | Job], timeout: float | None = None) -> JobStatus:
+        """Wait until one of the jobs has ended, and return its last status.
+
+        Raises `TimeoutError` after `timeout` seconds, and `ValueError` if there is no job.
+        """
+        for status in self.as_completed(job_ids, timeout):
+            return status
+        message = "wait_any needs a job to wait for"
+        raise ValueError(message)
+
+    def as_completed(self, job_ids: Iterable[str | Job], timeout: float | None = None) -> Iterator[JobStatus]:
+        """Yield the last status of each job, in the order in which they end.
+
+        Raises `TimeoutError` if a job has not ended `timeout` seconds after the first status was asked for.
+        """
+        ids = list(map(_get_id, job_ids))
+        ended: queue.SimpleQueue[JobStatus | None] = queue.SimpleQueue()
+
+        async def collect(target: TargetSystem) -> None:
+            try:
+                async with asyncio.timeout(timeout):
+                    waits = [asyncio.ensure_future(target.wait(job_id)) for job_id in ids]
+                    try:
+                        for wait in asyncio.as_completed(waits):
+                            ended.put(await wait)
+                    finally:
+                        for task in waits:
+                            task.cancel()
+            finally:
+                ended.put(None)
+
+        thread, target = self._get_open_target()
+        future = asyncio.run_coroutine_threadsafe(collect(target), thread.loop)
+        try:
+            while (status := ended.get()) is not None:
+                yield status
+            future.result()
+        finally:
+            future.cancel()
+
+    # Events
+
+    def watch(self, job_id: str) -> JobStatus:
+        """Tell listeners a job's events from now on, and return its current status.
+
+        Jobs that were submitted by this session are watched already.
+        """
+        return self.run(lambda target: target.watch(job_id))
+
+    def add_listener(self, listener: Callable[[JobEvent], object]) -> None:
+        """Call a function for each event of each watched job from now on, in the order of the events.
+
+        It is called in a thread of its own, one event after the other, and may call any method of the
+        session. An exception is logged, and the next event is told. Between two polls, states may be
+        skipped: the first event of a short job may be its end. Ends are never skipped.
+        """
+        with self._lock:
+            thread, target = self._get_open_target()
+            if self._dispatcher is None:
+                self._dispatcher = _EventDispatcher(thread, target)
+            self._dispatcher.listeners = [*self._dispatcher.listeners, listener]
+
+    def remove_listener(self, listener: Callable[[JobEvent], object]) -> None:
+        """Call a function no more. Raises `ValueError` if it is no listener."""
+        with self._lock:
+            listeners = [] if self._dispatcher is None else list(self._dispatcher.listeners)
+            listeners.remove(listener)
+            if self._dispatcher is not None:
+                self._dispatcher.listeners = listeners
+
+    # Actions
+
+    def hold(self, job_id: str) -> None:
+        """Keep a waiting job from starting, or suspend a running one, as far as the profile can."""
+        self.run(lambda target: target.hold(job_id))
+
+    def resume(self, job_id: str) -> None:
+        """Let a held job continue."""
+        self.run(lambda target: target.resume(job_id))
+
+    def abort(self, job_id: str) -> None:
+        """Remove a job. Raises `ScriptFailedError` if it has ended already."""
+        self.run(lambda target: target.abort(job_id))
+
+    def signal(self, job_id: str, number: int) -> None:
+        """Send a signal to a running job. Raises `TemplateNotFoundError` without SIGNAL."""
+        self.run(lambda target: target.signal(job_id, number))
+
+    # Files
+
+    def find_job_directory(self, job_id: str) -> str:
+        """Return a job's working directory on the target system. Raises `JobNotFoundError`."""
+        return self.run(lambda target: target.find_job_directory(job_id))
+
+    def read_stdout(self, job_id: str) -> bytes:
+        """Return what a job has written to its standard output so far; see `TargetSystem.read_stdout`."""
+        return self.run(lambda target: target.read_stdout(job_id))
+
+    def read_stderr(self, job_id: str) -> bytes:
+        """Return what a job has written to its standard error so far."""
+        return self.run(lambda target: target.read_stderr(job_id))
+
+
+def _get_id(job: str | Job) -> str:
+    return job.id if isinstance(job, Job) else job
+
+
+async def _gather(waits: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Await coroutines at once, and return their results; if one fails, cancel the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(wait) for wait in waits]
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def _close_target(target: TargetSystem) -> None:
+    try:
+        await target.close()
+    finally:
+        target.store.close()
+
+
+@final
+class _EventDispatcher:
+    """Calls the listeners of one session in a thread of its own, so that they may block and call the session."""
+
+    def __init__(self, thread: LoopThread, target: TargetSystem) -> None:
+        self.listeners: list[Callable[[JobEvent], object]] = []
+        self._events: queue.SimpleQueue[JobEvent | None] = queue.SimpleQueue()
+        self._collector = thread.run(self._start(target))
+        self._caller = threading.Thread(target=self._call_listeners, name="osprofile-events", daemon=True)
+        self._caller.start()
+
+    async def _start(self, target: TargetSystem) -> asyncio.Task[None]:
+        stream = target.events()
+
+        async def collect() -> None:
+            async for event in stream:
+                self._events.put(event)
+
+        return asyncio.create_task(collect())
+
+    def _call_listeners(self) -> None:
+        while (event := self._events.get()) is not None:
+            for listener in self.listeners:
+                try:
+                    listener(event)
+                except Exception:
+                    log.exception("a listener failed for the event %s of job %s", event.state, event.job_id)
+
+    def stop(self, thread: LoopThread) -> None:
+        """End the thread after the events that have been told."""
+        thread.run(self._stop_collector())
+        self._events.put(None)
+        if threading.current_thread() is not self._caller:
+            self._caller.join(_CALLBACK_TIMEOUT)
+
+    async def _stop_collector(self) -> None:
+        await asyncio.sleep(0)  # events that are in the stream
+        self._collector.cancel()
+        await asyncio.wait([self._collector])
+
+
+_open_sessions: Final[set[JobSession]] = set()
+"""The sessions to close when the program ends."""
+_parents_targets: Final[list[TargetSystem]] = []
+"""In a child process, the target systems of its parent: they are kept, so that nothing closes them."""
+
+
+@atexit.register
+def _close_sessions() -> None:
+    for session in list(_open_sessions):
+        session.close()
