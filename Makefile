@@ -2,6 +2,7 @@
 # make check   ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm and a real Grid Engine
 # make docs    the manual, built to site/; make browser, the pages in a Chromium (Debian's package chromium)
+# make plugins  the plugins for PSI/J, Parsl and Snakemake, with these; make suites, the projects' own tests
 # make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
 VENV   ?= .venv
@@ -10,7 +11,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help demo check test lint docs browser lab golden bench dist clean
+.PHONY: help demo check test lint docs browser plugins suites lab golden bench dist clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -31,6 +32,15 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 # The browser itself is not among the packages of Python: CHROMIUM is its path.
 $(VENV)/.browser: $(VENV)/.dev
 	$(BIN)/python -m pip install -q --group browser
+	@touch $@
+
+# An environment of their own: these projects install much, and pin much.
+PLUGINS := .venv-plugins
+EXTRAS  := psij,parsl,snakemake
+$(PLUGINS)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(PLUGINS)
+	$(PLUGINS)/bin/python -m pip install -q 'pip>=25.1'
+	$(PLUGINS)/bin/python -m pip install -q -e '.[$(EXTRAS)]' --group plugins
 	@touch $@
 
 demo: $(VENV)/.run
@@ -61,6 +71,16 @@ browser: $(VENV)/.browser
 	$(BIN)/python -m pytest tests/browser $(PYTEST)
 	$(BIN)/python benchmarks/page.py $(BENCH)
 
+plugins: $(PLUGINS)/.dev
+	$(PLUGINS)/bin/python -m mypy --config-file tests/plugins/mypy.ini
+	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
+
+# With SUITES_PROFILE=slurm, on a real Slurm (as root: sh tests/lab/up.sh).
+SUITES         ?= psij parsl snakemake
+SUITES_PROFILE ?= linux
+suites: $(PLUGINS)/.dev
+	for name in $(SUITES); do PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$$name.sh $(SUITES_PROFILE) || exit 1; done
+
 golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update
 
@@ -80,5 +100,5 @@ dist: $(VENV)/.dev
 	$(BIN)/python -m hatchling build
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PLUGINS) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
