@@ -228,6 +228,7 @@ def _render_script(
             application=application,
             fields={name: value for name, value in request.fields.items() if name in used_names},
             context=side.context,
+            strict=False,
         )
     except (IncarnationError, NotFoundError, JavaRegexTimeoutError) as error:
         return RenderedScript("", error)

@@ -135,14 +135,15 @@ def incarnate(
     variation: str = "",
     application: str | None = None,
     context: Mapping[str, str] | None = None,
-    strict: bool = False,
+    strict: bool = True,
 ) -> Incarnation:
     """Return the script of a template of a resolved profile (OS Profile 0.3, 2).
 
     `fields` is the request: values by field name, not trusted. `context` holds the special fields
     (USER_NAME, WORKING_DIRECTORY, `TargetSystemInfo:XXX`, `SSH:HOST`, `SSH:PORT`) and those of the
     user's profile. `application` is `NAME` or `NAME/VERSION`, for templates that use JOB_SCRIPT.
-    With `strict`, a field in the request that no template uses is an error, not a warning.
+    A field in the request that no template uses is an error; with `strict=False`, it is one of
+    `Incarnation.warnings`, and ignored.
 
     Raises `NotFoundError` (template, variation, application), `InvalidProfileError` (an error in a
     body), `IncarnationError` (the request), `JavaRegexTimeoutError`.

@@ -361,8 +361,11 @@ class ScriptRunner:
         return script_output.parse_entries(pattern, text)
 
     def _render_script(self, template: str, variation: str = "", **fields: str) -> str:
+        # Not strict: not every batch system's script needs all of the fields, for instance the job's id.
         return build_script(
-            incarnate(self.profile, template, fields=fields, variation=variation, context=self.context)
+            incarnate(
+                self.profile, template, fields=fields, variation=variation, context=self.context, strict=False
+            )
         )
 
     async def _run_script(self, template: str, script: str) -> str:

@@ -104,7 +104,7 @@ def test_incarnation_is_what_the_rules_say(
     body: str, declared: dict[str, dict[str, str]], request: dict[str, str], context: dict[str, str]
 ) -> None:
     made = profile(template("T", body, *(field(n, written(r)) for n, r in declared.items())))
-    found = incarnate(made, "T", fields=request, context=context)
+    found = incarnate(made, "T", fields=request, context=context, strict=False)
     assert found.text == reference(body, declared, request, context)
 
 
@@ -113,8 +113,8 @@ def test_a_template_of_replacements_is_the_join_of_its_parts(body: str, request:
     declared = [field(name, default("d")) for name in FIELDS]
     whole = profile(template("T", f"{body}\n{body}", *declared))
     once = profile(template("T", body, *declared))
-    text = incarnate(once, "T", fields=request).text
-    assert incarnate(whole, "T", fields=request).text == f"{text}\n{text}"
+    text = incarnate(once, "T", fields=request, strict=False).text
+    assert incarnate(whole, "T", fields=request, strict=False).text == f"{text}\n{text}"
 
 
 @given(xml_texts)

@@ -220,6 +220,13 @@ def test_what_one_template_does_not_let_a_request_set_no_other_one_does(strict: 
         incarnate(made, "START", fields={"X": "y"}, strict=strict)
 
 
+def test_a_misspelt_field_is_an_error_unless_the_caller_asks_for_a_warning() -> None:
+    with pytest.raises(UnknownFieldError, match="field GLOABL is not used"):
+        incarnate(MADE, "T", fields={"GLOABL": "x"}, context=CONTEXT)
+    found = incarnate(MADE, "T", fields={"GLOABL": "x"}, context=CONTEXT, strict=False)
+    assert found.warnings == ("field GLOABL is not used by template T of profile p",)
+
+
 def test_a_request_never_overrides_what_only_the_context_gives() -> None:
     with pytest.raises(NotSettableError):
         incarnate(MADE, "T", fields={"HOME_DIR": "; rm -rf /"}, context=CONTEXT)

@@ -335,7 +335,7 @@ def rebuilt(made: Incarnation, body: str) -> str:
 def test_a_trace_gives_the_text_again(body: str, a: str, b: str) -> None:
     assume("<x" not in body)  # the use of a field that is not there
     made = profile(template("T", body, field("A", default("d")), field("B", default(""))))
-    found = incarnate(made, "T", fields={"A": a, "B": b})
+    found = incarnate(made, "T", fields={"A": a, "B": b}, strict=False)
     assert rebuilt(found, made.templates["T"].invocations[""].body.text) == found.text  # type: ignore[union-attr]
 
 
