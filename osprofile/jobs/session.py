@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import concurrent.futures
+import contextlib
 import logging
 import queue
 import threading
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 log: Final = logging.getLogger("osprofile.jobs")
+_CLOSED: Final = "the session is closed"
 _CALLBACK_TIMEOUT: Final = 5.0
 """Seconds that `close` waits for the callbacks of events that have been told."""
 
@@ -190,13 +193,23 @@ class JobSession:
         Raises `TimeoutError` after `timeout` seconds; the function is cancelled then.
         """
         thread, target = self._get_open_target()
-        return thread.run(operation(target), timeout)
+        with self._convert_cancellation():
+            return thread.run(operation(target), timeout)
+
+    @contextlib.contextmanager
+    def _convert_cancellation(self) -> Iterator[None]:
+        """Raise an error of this class for a call that `close` has ended in another thread."""
+        try:
+            yield
+        except concurrent.futures.CancelledError:
+            if self._is_closed:
+                raise RuntimeError(_CLOSED) from None
+            raise
 
     def _get_open_target(self) -> tuple[LoopThread, TargetSystem]:
         with self._lock:
             if self._is_closed:
-                message = "the session is closed"
-                raise RuntimeError(message)
+                raise RuntimeError(_CLOSED)
             thread = get_loop_thread()
             if thread is not self._thread:  # after a fork
                 # The parent's connection to the record must not be closed here: that would drop its locks.
@@ -325,7 +338,8 @@ class JobSession:
         try:
             while (status := ended.get()) is not None:
                 yield status
-            future.result()
+            with self._convert_cancellation():
+                future.result()
         finally:
             future.cancel()
 

@@ -1,0 +1,449 @@
+"""The interface that blocks: what it does with threads, forks, interruptions and the end of a program."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import osprofile
+from osprofile import (
+    Job,
+    JobDescription,
+    JobEvent,
+    JobNotFoundError,
+    JobSession,
+    JobState,
+    ScriptFailedError,
+    SubmissionsFailedError,
+    TargetSystem,
+    Timing,
+    ValueRefusedError,
+)
+from tests.jobs.conftest import Toy, shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+QUICK = Timing(min_poll_interval=0.05, max_poll_interval=0.2, grace_period=5.0)
+NEVER = 3600.0
+
+
+@pytest.fixture
+def session(toy: Toy, tmp_path: Path) -> Iterator[JobSession]:
+    with JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK) as session:
+        yield session
+
+
+def wait_until(condition: object, limit: float = 30.0) -> None:
+    """Wait until a function returns something true."""
+    deadline = time.monotonic() + limit
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# A job's life
+
+
+def test_a_job(session: JobSession) -> None:
+    job = session.submit(shell("echo out; echo err >&2; exit 3"))
+    status = job.wait()
+    assert (status.job_id, status.state, status.exit_code) == (job.id, JobState.DONE, 3)
+    assert (job.stdout(), job.stderr()) == ("out\n", "err\n")
+    assert session.read_stdout(job.id) == b"out\n"
+    assert job.status() == status
+    assert session.get_job(job.id) == job
+    assert {job, Job(session, job.id)} == {job}
+    assert os.path.isfile(os.path.join(job.directory(), "stdout"))
+    assert repr(job) == f"<Job {job.id} on toy>"
+    assert session.list_jobs() == []
+    assert session.list_jobs(include_ended=True) == [job]
+
+
+def test_control(toy: Toy, session: JobSession) -> None:
+    (toy.path / "stopped").touch()
+    job = session.submit(shell("true"))
+    assert job.status().state is JobState.QUEUED
+    job.hold()
+    assert job.status().state is JobState.HELD
+    job.resume()
+    assert job.status().state is JobState.QUEUED
+    assert session.list_jobs() == [job]
+    job.abort()
+    assert job.wait().state is JobState.REMOVED
+    with pytest.raises(ScriptFailedError):
+        job.abort()
+
+
+def test_a_key(session: JobSession) -> None:
+    jobs = [session.submit(shell("true"), key="k") for _ in range(3)]
+    assert len(set(jobs)) == 1
+
+
+def test_an_array(session: JobSession) -> None:
+    job = session.submit(shell("echo $GPE_ARRAY_INDEX; exit $((GPE_ARRAY_INDEX - 1))", array="1-2"))
+    assert job.wait().state is JobState.FAILED
+    tasks = job.task_statuses()
+    assert {index: task.exit_code for index, task in tasks.items()} == {1: 0, 2: 1}
+    assert session.read_stdout(tasks[2].job_id) == b"2\n"
+    with pytest.raises(JobNotFoundError, match="is an array"):
+        job.stdout()
+
+
+def test_another_session_knows_the_job(toy: Toy, tmp_path: Path) -> None:
+    path = str(tmp_path / "jobs.db")
+    with JobSession(toy.profile, store=path, timing=QUICK) as first:
+        job_id = first.submit(shell("echo $V; exit 7", environment={"V": "a'b"}), key="k").id
+    with JobSession(toy.profile, store=path, timing=QUICK) as second:
+        job = second.get_job(job_id)
+        assert (job.wait().exit_code, job.stdout()) == (7, "a'b\n")
+        assert second.submit(shell("true"), key="k") == job
+
+
+def test_output_of_jobs(session: JobSession, tmp_path: Path) -> None:
+    odd = tmp_path / "it's $(touch x) -n.txt"
+    job = session.submit(shell("printf '\\377'; sleep 0", stdout=str(odd), stderr="-e"))
+    job.wait()
+    assert (session.read_stdout(job.id), job.stdout(), job.stderr()) == (b"\xff", "�", "")
+    odd.unlink()
+    assert job.stdout() == ""
+    with pytest.raises(JobNotFoundError, match="no stdout in the record"):
+        session.read_stdout("999")
+
+
+def test_output_in_a_directory_that_is_gone(session: JobSession) -> None:
+    job = session.submit(shell("true"))
+    job.wait()
+    os.rename(job.directory(), f"{job.directory()}.gone")
+    with pytest.raises(ScriptFailedError, match="No such file"):
+        job.stdout()
+
+
+# Several jobs
+
+
+def test_submit_many(session: JobSession) -> None:
+    jobs = session.submit_many((shell(f"exit {n}") for n in range(12)), keys=[str(n) for n in range(12)])
+    ended = session.wait_all(jobs)
+    assert [ended[job.id].exit_code for job in jobs] == list(range(12))
+    assert session.submit_many([shell("true")] * 2, keys=["3", "5"]) == [jobs[3], jobs[5]]
+
+
+def test_submit_many_tells_what_was_submitted(session: JobSession) -> None:
+    with pytest.raises(SubmissionsFailedError) as caught:
+        session.submit_many([shell("exit 1"), shell("true", environment={"1": "x"}), shell("exit 2")])
+    error = caught.value
+    assert isinstance(error.errors[1], ValueRefusedError)
+    assert (list(error.errors), error.job_ids[1]) == ([1], None)
+    assert error.message.startswith("1 of 3 jobs were not submitted; job 2: field ENVIRONMENT")
+    ids = [job_id for job_id in error.job_ids if job_id]
+    assert [session.wait(job_id).exit_code for job_id in ids] == [1, 2]
+    with pytest.raises(ValueError, match="zip"):
+        session.submit_many([shell("true")], keys=["a", "b"])
+
+
+def test_waiting_for_several(toy: Toy, session: JobSession) -> None:
+    gates = [toy.path / f"gate{n}" for n in range(3)]
+    jobs = [session.submit(shell(f"until [ -e {gate} ]; do sleep 0.02; done")) for gate in gates]
+    gates[1].touch()
+    assert session.wait_any(jobs).job_id == jobs[1].id
+    with pytest.raises(TimeoutError):
+        session.wait_all(jobs, timeout=0.2)
+    ended = session.as_completed([job.id for job in jobs])
+    assert next(ended).job_id == jobs[1].id
+    gates[2].touch()
+    assert next(ended).job_id == jobs[2].id
+    gates[0].touch()
+    assert [status.job_id for status in ended] == [jobs[0].id]
+    assert list(session.as_completed([])) == []
+    assert session.wait_all([]) == {}
+    with pytest.raises(ValueError, match="needs a job"):
+        session.wait_any([])
+
+
+def test_a_timeout_leaves_the_job_alone(session: JobSession) -> None:
+    job = session.submit(shell("sleep 1; exit 4"))
+    with pytest.raises(TimeoutError):
+        job.wait(0.1)
+    with pytest.raises(TimeoutError):
+        session.wait_any([job], 0.1)
+    assert job.wait(NEVER).exit_code == 4
+
+
+def test_an_unknown_job(session: JobSession) -> None:
+    job = session.submit(shell("sleep 1"))
+    for wait in (session.wait, session.status, session.watch):
+        with pytest.raises(JobNotFoundError):
+            wait("987654")
+    with pytest.raises(JobNotFoundError):
+        session.wait_all([job, "987654"])
+    assert session.get_cached_status("987654") is None
+    assert session.statuses(["987654"]) == {}
+    assert session.statuses()[job.id].state in {JobState.QUEUED, JobState.RUNNING}
+
+
+def test_what_the_class_has_no_method_for(session: JobSession) -> None:
+    async def render(target: TargetSystem) -> str:
+        await asyncio.sleep(0)
+        return target.render_start_script(JobDescription(executable="/bin/date"))
+
+    assert "/bin/date" in session.run(render)
+
+    async def hang(_target: TargetSystem) -> None:
+        await asyncio.sleep(NEVER)
+
+    with pytest.raises(TimeoutError):
+        session.run(hang, timeout=0.1)
+
+
+# Events
+
+
+def test_listeners(session: JobSession, caplog: pytest.LogCaptureFixture) -> None:
+    told: list[JobEvent] = []
+    names: list[str] = []
+
+    def fail(_event: JobEvent) -> None:
+        message = "by intent"
+        raise ValueError(message)
+
+    def ask(event: JobEvent) -> None:  # a listener may call the session
+        names.append(f"{threading.current_thread().name} {session.status(event.job_id).job_id}")
+
+    for listener in (fail, told.append, ask):
+        session.add_listener(listener)
+    with caplog.at_level(logging.CRITICAL, "osprofile.jobs"):
+        jobs = session.submit_many([shell(f"exit {n}") for n in range(5)])
+        session.wait_all(jobs)
+        wait_until(lambda: sum(e.state.is_terminal for e in told) == 5)
+    ends = {event.job_id: event.status.exit_code for event in told if event.state.is_terminal}
+    assert ends == {job.id: n for n, job in enumerate(jobs)}
+    wait_until(lambda: len(names) == len(told))
+    assert {name.split()[0] for name in names} == {"osprofile-events"}
+    session.remove_listener(told.append)
+    with pytest.raises(ValueError, match="not in list"):
+        session.remove_listener(told.append)
+    count = len(told)
+    session.submit(shell("true")).wait()
+    wait_until(lambda: len(names) > count)
+    assert len(told) == count
+
+
+def test_close_waits_for_the_listeners(toy: Toy, tmp_path: Path) -> None:
+    told = []
+    with JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK) as session:
+        session.add_listener(lambda event: (time.sleep(0.3), told.append(event.state)))
+        session.submit(shell("true")).wait()
+    assert told[-1] is JobState.DONE
+
+
+def test_a_listener_may_close_the_session(toy: Toy, tmp_path: Path) -> None:
+    session = JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK)
+    closed = threading.Event()
+
+    def close(event: JobEvent) -> None:
+        if event.state.is_terminal:
+            session.close()
+            closed.set()
+
+    session.add_listener(close)
+    session.submit(shell("true"))
+    assert closed.wait(30)
+    with pytest.raises(RuntimeError, match="closed"):
+        session.list_jobs()
+
+
+# Threads, closing
+
+
+def test_any_thread_may_call(session: JobSession) -> None:
+    codes: dict[int, int | None] = {}
+
+    def run(number: int) -> None:
+        codes[number] = session.submit(shell(f"exit {number}")).wait().exit_code
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == {n: n for n in range(8)}
+
+
+def test_a_closed_session(toy: Toy, tmp_path: Path) -> None:
+    session = JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK)
+    job = session.submit(shell("true"))
+    session.close()
+    session.close()
+    assert "closed" in repr(session)
+    for call in (job.status, session.list_jobs, lambda: session.submit(shell("true"))):
+        with pytest.raises(RuntimeError, match="the session is closed"):
+            call()  # type: ignore[operator]
+
+
+def test_closing_ends_the_waiting_of_other_threads(toy: Toy, tmp_path: Path) -> None:
+    session = JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK)
+    job = session.submit(shell("sleep 60"))
+    raised: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            job.wait()
+        except BaseException as error:  # noqa: BLE001
+            raised.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.3)
+    session.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert isinstance(raised[0], RuntimeError)
+    with JobSession(toy.profile, store=str(tmp_path / "jobs.db")) as other:
+        other.abort(job.id)
+
+
+def test_a_call_inside_the_loop_is_refused(session: JobSession) -> None:
+    async def ask(_target: TargetSystem) -> object:
+        await asyncio.sleep(0)
+        return session.list_jobs()
+
+    with pytest.raises(RuntimeError, match="would wait for itself"):
+        session.run(ask)
+
+
+def test_in_a_running_event_loop(session: JobSession) -> None:
+    """As in a notebook, whose cells run inside a loop."""
+
+    async def cell() -> int | None:
+        await asyncio.sleep(0)
+        return session.submit(shell("exit 5")).wait().exit_code
+
+    assert asyncio.run(cell()) == 5
+
+
+def test_a_profile_that_cannot_be_used(toy: Toy, tmp_path: Path) -> None:
+    with pytest.raises(osprofile.ProfileNotFoundError):
+        JobSession("no-such-profile")
+    (tmp_path / "record").write_text("not a database, but long enough to look at\n" * 20)
+    with pytest.raises(osprofile.StoreError):
+        JobSession(toy.profile, store=str(tmp_path / "record"))
+    with pytest.raises(osprofile.UnknownFieldError):
+        JobSession("linux", {"CLUSTER": "x"}, store=":memory:")
+
+
+# Processes: each in a program of its own
+
+PROGRAM = """\
+import os, signal, sys, threading, time
+import osprofile
+def job(text): return osprofile.JobDescription(executable="/bin/sh", arguments=["-c", text])
+session = osprofile.JobSession("linux", store="jobs.db")
+"""
+
+
+def run_program(tmp_path: Path, text: str, *, status: int = 0) -> str:
+    """Run a program in an empty home; return its output, with nothing on standard error."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM + textwrap.dedent(text)],
+        cwd=tmp_path,
+        env=os.environ | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (status, "")
+    return done.stdout
+
+
+def test_the_end_of_a_program(tmp_path: Path) -> None:
+    """Nothing needs to be closed, and the job goes on."""
+    job_id = run_program(
+        tmp_path, "session.add_listener(print); print(session.submit(job('sleep 1; exit 9')).id)"
+    )
+    ended = run_program(tmp_path, f"print(session.wait({job_id.split()[0]!r}).exit_code)")
+    assert ended == "9\n"
+
+
+def test_the_end_of_a_program_while_another_thread_waits(tmp_path: Path) -> None:
+    text = """
+    waiting = threading.Thread(target=session.submit(job("sleep 30")).wait, daemon=True)
+    waiting.start()
+    time.sleep(0.2)
+    session.list_jobs()[0].abort()
+    print("end")
+    """
+    assert run_program(tmp_path, text) == "end\n"
+
+
+def test_a_fork(tmp_path: Path) -> None:
+    text = """
+    first = session.submit(job("exit 1"))
+    child = os.fork()
+    if not child:
+        codes = first.wait().exit_code, session.submit(job("exit 2"), key="of the child").wait().exit_code
+        os.write(1, repr(codes).encode() + b"\\n")
+        sys.exit(0)
+    os.waitpid(child, 0)
+    print(first.wait().exit_code, len(session.list_jobs(include_ended=True)))
+    """
+    assert run_program(tmp_path, text) == "(1, 2)\n1 2\n"
+
+
+def test_a_fork_while_another_thread_submits(tmp_path: Path) -> None:
+    text = """
+    thread = threading.Thread(target=lambda: [session.submit(job("true")) for _ in range(5)])
+    thread.start()
+    children = []
+    for n in range(5):
+        child = os.fork()
+        if not child:
+            session.submit(job("true"))
+            os._exit(0)
+        children.append(child)
+        time.sleep(0.05)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    thread.join()
+    print(codes, len(session.list_jobs(include_ended=True)))
+    """
+    assert run_program(tmp_path, text) == "[0, 0, 0, 0, 0] 10\n"
+
+
+def test_an_interruption_ends_the_waiting_and_not_the_session(tmp_path: Path) -> None:
+    text = """
+    running = session.submit(job("sleep 2; exit 6"))
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        running.wait()
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(running.wait().exit_code)
+    """
+    assert run_program(tmp_path, text) == "interrupted\n6\n"
+
+
+def test_an_interrupted_submission_is_completed_by_its_key(tmp_path: Path) -> None:
+    text = """
+    for delay in (0.001, 0.01, 0.02, 0.03, 0.05):
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            session.submit(job("exit 8"), key="k")
+        except KeyboardInterrupt:
+            pass
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    print(session.submit(job("exit 8"), key="k").wait().exit_code)
+    print(len(session.list_jobs(include_ended=True)))
+    """
+    assert run_program(tmp_path, text) == "8\n1\n"
