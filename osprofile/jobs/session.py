@@ -202,6 +202,8 @@ class JobSession:
         try:
             yield
         except concurrent.futures.CancelledError:
+            if _is_exiting.is_set():  # a daemon thread, which ends with the program: without a traceback
+                threading.Event().wait()
             if self._is_closed:
                 raise RuntimeError(_CLOSED) from None
             raise
@@ -470,11 +472,13 @@ class _EventDispatcher:
 
 _open_sessions: Final[set[JobSession]] = set()
 """The sessions to close when the program ends."""
+_is_exiting: Final = threading.Event()
 _parents_targets: Final[list[TargetSystem]] = []
 """In a child process, the target systems of its parent: they are kept, so that nothing closes them."""
 
 
 @atexit.register
 def _close_sessions() -> None:
+    _is_exiting.set()
     for session in list(_open_sessions):
         session.close()

@@ -149,11 +149,9 @@ class TargetSystem:
         all others are submitted, if any job was not; `ValueError` if there are more or fewer keys than jobs.
         """
         jobs = list(descriptions)
-        submissions = (
-            self.submit(job, key=key)
-            for job, key in zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True)
-        )
-        results = await asyncio.gather(*map(_catch_error, submissions))
+        keyed = list(zip(jobs, [None] * len(jobs) if keys is None else keys, strict=True))
+        submissions = (_catch_error(self.submit(job, key=key)) for job, key in keyed)
+        results = await asyncio.gather(*submissions)
         errors = {i: result for i, result in enumerate(results) if isinstance(result, OSProfileError)}
         ids = [result if isinstance(result, str) else None for result in results]
         if errors:
