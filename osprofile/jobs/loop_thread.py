@@ -52,6 +52,19 @@ class LoopThread:
                 self._cancel(future)
             raise
 
+    def pause(self) -> threading.Event:
+        """Let the loop do nothing until the event that is returned is set; wait until it begins to."""
+        paused, resume = threading.Event(), threading.Event()
+
+        def wait() -> None:
+            paused.set()
+            resume.wait()
+
+        if threading.current_thread() is not self._thread:
+            self.loop.call_soon_threadsafe(wait)
+            paused.wait()
+        return resume
+
     def _cancel(self, future: concurrent.futures.Future[Any]) -> None:
         """Cancel a coroutine, and wait until it has ended its scripts."""
         future.cancel()  # done at once; the task itself ends later
@@ -84,10 +97,22 @@ def get_loop_thread() -> LoopThread:
         return _current
 
 
+_forking: Final = threading.local()
+
+
+def _pause_loop() -> None:
+    """Pause the loop during a fork: a lock that it holds then, such as SQLite's, stays locked in the child."""
+    _forking.resume = _current.pause() if _current is not None else threading.Event()
+
+
+def _resume_loop() -> None:
+    _forking.resume.set()
+
+
 def _forget_loop_thread() -> None:
     """Forget the loop in a child process: it has no other thread than the one that forked."""
     global _current, _lock
     _current, _lock = None, threading.Lock()
 
 
-os.register_at_fork(after_in_child=_forget_loop_thread)
+os.register_at_fork(before=_pause_loop, after_in_parent=_resume_loop, after_in_child=_forget_loop_thread)

@@ -14,6 +14,7 @@ import atexit
 import concurrent.futures
 import contextlib
 import logging
+import os
 import queue
 import threading
 from dataclasses import dataclass
@@ -475,6 +476,15 @@ _open_sessions: Final[set[JobSession]] = set()
 _is_exiting: Final = threading.Event()
 _parents_targets: Final[list[TargetSystem]] = []
 """In a child process, the target systems of its parent: they are kept, so that nothing closes them."""
+
+
+def _renew_locks() -> None:
+    """Renew the sessions' locks in a child process: other threads of its parent may have held them."""
+    for session in _open_sessions:
+        session._lock = threading.RLock()  # noqa: SLF001
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 @atexit.register
