@@ -57,15 +57,19 @@ Severity = Literal["error", "warning"]
 class Problem(NamedTuple):
     """One thing that is wrong with a profile.
 
-    `code` is stable (`OSP101`); `osprofile.lint.rules` has the table of all codes. `str()` is
-    `file:line:column: severity CODE message`, the source line, a caret, and the hint.
+    `str()` is `file:line:column: severity CODE message`, the source line, a caret, and the hint.
     """
 
     code: str
+    """The code, which is stable (`OSP101`); see docs/rules.md."""
     message: str
+    """What is wrong."""
     location: Location | None = None
+    """Where it is: file, line and column from 1."""
     hint: str = ""
+    """What to do; may be empty."""
     severity: Severity = "error"
+    """The severity: error, warning or info."""
 
     def __str__(self) -> str:
         return format_message(f"{self.severity} {self.code} {self.message}", self.location, self.hint)

@@ -39,17 +39,18 @@ _EMPTY_MAPPING: Mapping[str, str] = {}
 
 @final
 class FieldValue(NamedTuple):
-    """The value of a field in the text, and its origin.
-
-    `raw_value` is the value before a tag was applied. `location` is where the profile declares the
-    field, None if it does not.
-    """
+    """The value of a field in the text, and its origin."""
 
     name: str
+    """The name of the field."""
     value: str
+    """The value in the text."""
     raw_value: str
+    """The value before a tag was applied."""
     origin: ValueOrigin
+    """Where the value comes from."""
     location: Location | None
+    """Where the profile declares the field; None if it does not."""
 
 
 @final
@@ -72,8 +73,11 @@ class Incarnation:
     ) -> None:
         """Fill `compiled_text`, one of the plan's two texts; raise `KeyError` with the name of a missing value."""
         self.text = compiled_text.fill_slots(values)
+        """The script."""
         self.static_scripts = _render_static_scripts(plan, values) if plan.static_scripts else ()
+        """The files that must be deployed for the script to run."""
         self.warnings: tuple[str, ...] = ()
+        """Sentences for the caller's log; empty unless `strict=False`, or a field has a fixed value."""
         self._inputs = (plan, values, request, context, compiled_text)
 
     def __repr__(self) -> str:

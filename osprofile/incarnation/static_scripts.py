@@ -18,15 +18,16 @@ SCRIPT_FILE_MODE = 0o700
 
 @final
 class StaticScriptFile(NamedTuple):
-    """A static script to deploy: `path` and `directory` are shell words (`"$HOME"/.gpe/bin/x`).
-
-    `body` is written unchanged; only the owner may access the file (`mode`).
-    """
+    """A static script to deploy."""
 
     path: str
+    """The file as a shell word: `"$HOME"/.gpe/bin/x`."""
     body: str
+    """The content, which is written unchanged."""
     directory: str
+    """Its directory as a shell word."""
     mode: int = SCRIPT_FILE_MODE
+    """The permission bits: only the owner may access the file."""
 
     @property
     def digest(self) -> str:

@@ -28,59 +28,86 @@ _EMPTY_MAPPING: Final[Mapping[str, str]] = MappingProxyType({})
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDescription:
-    """A job, independent of any protocol. None stands for the profile's default.
+    """A job, independent of any protocol. None stands for the default of the profile.
 
-    - `arguments`, `environment`: unquoted
-    - `stdin`, `stdout`, `stderr`: paths, relative to `directory`
-    - `directory`: the working directory, absolute (None: a new one)
-    - `processes`: on all nodes together; `cpus`: per process; `memory`: in MiB per node
-    - `walltime`, `cputime`: in seconds
-    - `gpus`: per node; `gpu_type`: as the site names it
-    - `start_time`: `YYYY-MM-DDTHH:MM[:SS]` in the target system's time zone
-    - `notify`: mail addresses; `notify_events`: of begin, end, fail; both separated by commas
-    - `array`: the tasks' indices, and how many of them run at a time at most: `1-100%8`
-    - `after_ok`, `after_not_ok`, `after_any`: ids, or keys (see `TargetSystem.submit`), of jobs of the
-      same target system that must end before: with exit code 0; in another way; in any way
-    - `application`: `NAME` or `NAME/VERSION`
-    - `fields`: values of further fields of START, by name
+    The profile refuses by name what its batch system does not have.
     """
 
     executable: str | None = None
+    """The program: an absolute path, or a name on the PATH of the target system."""
     arguments: Sequence[str] = ()
+    """The arguments of the program, unquoted."""
     environment: Mapping[str, str] = field(default_factory=lambda: _EMPTY_MAPPING)
+    """Variables of the program by name, unquoted."""
     stdin: str | None = None
+    """The file for standard input, relative to the working directory of the job."""
     stdout: str | None = None
+    """The file for standard output, relative to the working directory of the job."""
     stderr: str | None = None
+    """The file for standard error, relative to the working directory of the job."""
     directory: str | None = None
+    """The working directory of the job, absolute, and not that of another job; None: a new one.
+
+    The program runs in it unless the field DIRECTORY names another one.
+    """
     name: str | None = None
+    """The name of the job."""
     queue: str | None = None
+    """The queue (Slurm: partition)."""
     project: str | None = None
+    """The project or account that is charged."""
     nodes: int | None = None
+    """The number of nodes."""
     processes: int | None = None
+    """The number of processes on all nodes together."""
     cpus: int | None = None
+    """The CPUs of each process."""
     memory: int | None = None
+    """The memory per node in MiB."""
     walltime: int | None = None
+    """The limit of the run time in seconds."""
     cputime: int | None = None
+    """The limit of the processor time in seconds."""
     gpus: int | None = None
+    """The GPUs per node."""
     gpu_type: str | None = None
+    """The type of the GPUs, as the site names it."""
     qos: str | None = None
+    """The quality of service, as the site names it."""
     constraint: str | None = None
+    """The features that the nodes must have, as the batch system writes them."""
     reservation: str | None = None
+    """The reservation in which the job runs."""
     exclusive: bool | None = None
+    """Whether no other job may run on the nodes."""
     priority: int | None = None
+    """The priority, as the batch system counts it."""
     start_time: str | None = None
+    """The earliest start, `YYYY-MM-DDTHH:MM[:SS]` in the time zone of the target system."""
     notify: str | None = None
+    """Mail addresses, separated by commas."""
     notify_events: str | None = None
+    """When to send mail: of `begin`, `end` and `fail`, separated by commas."""
     array: str | None = None
+    """The indices of an array of tasks, and how many of them run at a time at most: `1-100%8`."""
     after_ok: Sequence[str] = ()
+    """Ids, or keys (see `TargetSystem.submit`), of jobs that must end with exit code 0 before."""
     after_not_ok: Sequence[str] = ()
+    """Ids or keys of jobs that must end before in another way."""
     after_any: Sequence[str] = ()
+    """Ids or keys of jobs that must end before in any way."""
     requeue: bool | None = None
+    """Whether the batch system may start the job again after a failure of a node."""
     container: str | None = None
+    """The image of a container in which the program runs."""
     node_file: str | None = None
+    """The file that gets the names of the nodes, one per line, relative to the working directory."""
     tmp_dir: str | None = None
+    """The directory for temporary files (TMPDIR) of the job."""
     application: str | None = None
+    """An application of the profile, `NAME` or `NAME/VERSION`."""
     fields: Mapping[str, str] = field(default_factory=lambda: _EMPTY_MAPPING)
+    """Values of further fields of START, by name."""
 
 
 FIELD_BY_ATTRIBUTE: Final[Mapping[str, str]] = MappingProxyType(

@@ -30,21 +30,28 @@ T = TypeVar("T")
 
 @final
 class NodeStatus(NamedTuple):
-    """A node; `native_state` is the batch system's word for its state (STATE or STATE/SUBSTATE)."""
+    """The status of a node."""
 
     name: str
+    """The name of the node."""
     state: NodeState
+    """Its state."""
     native_state: str = ""
+    """The batch system's word for the state (STATE or STATE/SUBSTATE)."""
 
 
 @final
 class QueueStatus(NamedTuple):
-    """A queue; `is_default` is true for the queue of jobs that do not name one."""
+    """The status of a queue."""
 
     name: str
+    """The name of the queue."""
     state: QueueState
+    """Its state."""
     native_state: str = ""
+    """The batch system's word for the state."""
     is_default: bool = False
+    """Whether it has the jobs that do not name a queue."""
 
 
 @final

@@ -40,17 +40,18 @@ _NUMBER_LIMIT: Final = 2**31
 @final
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file as LIST prints it.
-
-    `type` is f, d, l or the letter of `ls`, `mode` has the permission bits, `size` is in bytes, `mtime`
-    in seconds since 1970. Bytes of `name` that are not UTF-8 are surrogates, as in Python's `os`.
-    """
+    """A file of the target system, as the template LIST prints it."""
 
     name: str
+    """The name; bytes that are not UTF-8 are surrogates, as in Python's `os`."""
     type: str
+    """The type: f, d, l, or another letter of `ls`."""
     mode: int
+    """The permission bits."""
     size: int
+    """The size in bytes."""
     mtime: int
+    """When it was changed."""
 
 
 def get_output_pattern(profile: Profile, template: str, name: str, groups: Sequence[str]) -> Pattern:

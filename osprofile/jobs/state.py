@@ -13,23 +13,24 @@ from typing import Final, NamedTuple, final
 
 @final
 class JobState(StrEnum):
-    """The state of a job. See docs/python.md, Jobs.
-
-    - DONE: the job's program ended by itself, with any exit code.
-    - FAILED: it was ended by a signal, a limit or the system.
-    - REMOVED: it was cancelled.
-    - LOST: the batch system no longer knows it, and it left no exit status.
-    - UNKNOWN: the batch system reported a state that the profile does not define; this is not an event.
-    """
+    """The state of a job, which is also a `str`. See docs/python.md, Jobs."""
 
     QUEUED = "QUEUED"
+    """It waits."""
     RUNNING = "RUNNING"
+    """It runs."""
     HELD = "HELD"
+    """It is kept from starting, or suspended."""
     DONE = "DONE"
+    """The program ended by itself, with any exit code."""
     FAILED = "FAILED"
+    """The job was ended by a signal, a limit or the batch system."""
     REMOVED = "REMOVED"
+    """It was cancelled."""
     LOST = "LOST"
+    """The batch system no longer knows it, and it left no exit status."""
     UNKNOWN = "UNKNOWN"
+    """The batch system reported a state that the profile does not define; this is no event."""
 
     @property
     def is_terminal(self) -> bool:
@@ -56,38 +57,47 @@ def parse_state_tag(tag_value: str) -> tuple[JobState, bool]:
 
 @final
 class JobStatus(NamedTuple):
-    """The status of a job. Times are in seconds since 1970, by the clock of this machine.
+    """The status of a job. Moments are in seconds since 1970, by the clock of this machine.
 
-    - `native_state`: the batch system's word for the state (STATE or STATE/SUBSTATE)
-    - `exit_code`: of a DONE job, 0 to 255
-    - `signal`: the number of the signal that killed a FAILED job
-    - `limit_exceeded`: whether a limit of the system ended the job
-    - `reason`: the batch system's explanation of the state
-    - `queue`: empty if the batch system does not report it with the state
-    - `elapsed`: the run time of an ended job in seconds, if the batch system reports it
+    States may be skipped: a job that begins and ends between two queries was never seen RUNNING.
     """
 
     job_id: str
+    """The batch system's id of the job."""
     state: JobState
+    """The state; the same words for all batch systems."""
     native_state: str = ""
+    """The batch system's word for the state (STATE or STATE/SUBSTATE)."""
     exit_code: int | None = None
+    """The exit code of a DONE job, 0 to 255; None for any other job."""
     signal: int | None = None
+    """The number of the signal that killed a FAILED job, if it is known."""
     limit_exceeded: bool = False
+    """Whether a limit of the batch system, such as the wall time, ended the job."""
     hosts: tuple[str, ...] = ()
+    """The names of the nodes, as far as the batch system reports them."""
     reason: str = ""
+    """The batch system's explanation of the state."""
     submitted: float | None = None
+    """When it was submitted."""
     started: float | None = None
+    """When it began; if the batch system does not report it, when it was first seen running."""
     ended: float | None = None
+    """When it ended."""
     queue: str = ""
+    """The queue; empty if the batch system does not report it with the state."""
     elapsed: float | None = None
+    """The run time of an ended job in seconds, if the batch system reports it."""
 
 
 @final
 class JobEvent(NamedTuple):
-    """A change of a job's state at `timestamp` (seconds since 1970)."""
+    """A change of a job's state."""
 
     timestamp: float
+    """When the state changed."""
     status: JobStatus
+    """The job's status since then."""
 
     @property
     def job_id(self) -> str:
@@ -102,21 +112,28 @@ class JobEvent(NamedTuple):
 
 @final
 class NodeState(StrEnum):
-    """The state of a node. UP: it runs jobs or could; DOWN: it does not accept jobs; ERROR: it has a fault."""
+    """The state of a node."""
 
     UP = "UP"
+    """It runs jobs, or could."""
     DOWN = "DOWN"
+    """It does not accept jobs."""
     ERROR = "ERROR"
+    """It has a fault."""
     UNKNOWN = "UNKNOWN"
+    """The profile does not define the word of the batch system."""
 
 
 @final
 class QueueState(StrEnum):
-    """The state of a queue. OPEN: it accepts and starts jobs; STOPPED: it does at most one of these."""
+    """The state of a queue."""
 
     OPEN = "OPEN"
+    """It accepts and starts jobs."""
     STOPPED = "STOPPED"
+    """It does at most one of these."""
     UNKNOWN = "UNKNOWN"
+    """The profile does not define the word of the batch system."""
 
 
 NODE_STATE_TAGS: Final = tuple(s.value for s in NodeState if s is not NodeState.UNKNOWN)

@@ -95,33 +95,40 @@ _UPDATE_BATCH_SIZE: Final = 250
 @final
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """The record of one job; `target` is its target system's name (`format_target_name`).
-
-    While the job is being submitted, its status has no job id, `script` submits it, and `owner` is the
-    process that runs it. Later, `owner` is the process that runs ABORT for it. `walltime` is in seconds;
-    `aborted_at` is when the batch system accepted the removal that was requested here. `missing` has
-    infinite times if it was recorded before a reboot or on another machine, whose monotonic clock
-    cannot be compared with this one. `stdout` and `stderr` are the paths of the job's output, relative to
-    `directory`; empty if they are not recorded. An array has the value of ARRAY in `array`; each of its tasks is a
-    job of its own, with the array's id and an index.
-    """
+    """The record of one job."""
 
     number: int
+    """The number in the record."""
     target: str
+    """The name of the target system (`JobSession.name`)."""
     directory: str
+    """The working directory."""
     key: str | None
+    """The caller's name for the submission."""
     name: str
+    """The name of the job."""
     script: str | None
+    """The script that submits the job, while it is being submitted."""
     owner: str | None
+    """The process that submits the job; later, the one that runs ABORT for it."""
     status: JobStatus
+    """The last status; its id is empty while the job is being submitted."""
     walltime: float | None = None
+    """The limit of the run time in seconds."""
     aborted_at: float | None = None
+    """When the batch system accepted the removal that was requested here."""
     missing: MissingPeriod | None = None
+    """Since when the batch system does not know the job; infinite times if it was recorded before a reboot."""
     array: str = ""
+    """The value of ARRAY; empty if the job is no array."""
     array_id: str | None = None
+    """The id of the array, if the job is a task."""
     array_index: int | None = None
+    """The index in the array, if the job is a task."""
     stdout: str = ""
+    """The file of the standard output, relative to `directory`; empty if it is not recorded."""
     stderr: str = ""
+    """The file of the standard error."""
 
     @property
     def is_submitted(self) -> bool:
@@ -149,6 +156,7 @@ class Store:
 
     def __init__(self, path: str = ":memory:") -> None:
         self.path = path
+        """The path of the file."""
         with self._convert_errors():
             self._db = self._open_database(path)
 

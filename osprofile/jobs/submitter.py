@@ -40,11 +40,14 @@ _CUT_HINT: Final = "the submission can be completed, without a second job"
 
 @final
 class RecoveredSubmission(NamedTuple):
-    """A submission that was interrupted: its job's id, or the error if it still has none."""
+    """A submission that was interrupted, after it was completed or not."""
 
     record: JobRecord
+    """The record of the submission."""
     job_id: str | None
+    """The id of the job, None if it still has none."""
     error: OSProfileError | None = None
+    """Why the submission was not completed."""
 
 
 @final

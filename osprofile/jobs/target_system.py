@@ -79,9 +79,13 @@ class TargetSystem:
         if context.get(CLUSTER_FIELD):
             _check_cluster(profile, context[CLUSTER_FIELD])
         self.profile = profile
+        """The profile of the machine."""
         self.name = format_target_name(profile, context)
+        """The target system's name in the record."""
         self.timing = timing or Timing()
+        """The times."""
         self.store = store or Store()
+        """The record."""
         self._owns_store = store is None
         self._clock = clock or Clock()
         self._recorder = StatusRecorder(self.name, self.store)
@@ -93,7 +97,9 @@ class TargetSystem:
         )
         self._full_job_ids: dict[str, str] = {}
         """By the short ids that callers use, the full ids that the batch system reports."""
-        self._poller, self.monitor = self._watcher.poller, self._watcher.monitor
+        self._poller = self._watcher.poller
+        self.monitor = self._watcher.monitor
+        """The states of the watched jobs, for executors: which were told, and who is registered for them."""
         self._submitter = JobSubmitter(
             self.name,
             self._scripts,

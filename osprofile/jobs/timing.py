@@ -18,21 +18,20 @@ _OVERDUE_WINDOW: Final = 60.0
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Times in seconds that a site may set.
-
-    - `min_poll_interval`, `max_poll_interval`: between two polls
-    - `max_retry_interval`: maximum while polls fail
-    - `grace_period`: after it, a job that nobody knows is LOST
-    - `log_poll_interval`: minimum while a log reports the jobs
-    - `script_timeout`: time limit of a script whose template has no TIME_LIMIT
-    """
+    """Times in seconds that a site may set."""
 
     min_poll_interval: float = 1.0
+    """The minimum between two polls."""
     max_poll_interval: float = 60.0
+    """The maximum between two polls."""
     max_retry_interval: float = 300.0
+    """The maximum while polls fail."""
     grace_period: float = 60.0
+    """After it, a job that nobody knows is LOST."""
     log_poll_interval: float = 300.0
+    """The minimum while a log reports the jobs."""
     script_timeout: float = 120.0
+    """The limit of a script whose template has no TIME_LIMIT."""
 
 
 @final

@@ -377,13 +377,18 @@ class Profile:
 
     def __init__(self, documents: Sequence[Document]) -> None:
         self.documents = tuple(documents)
+        """The profile's own document, then those that it inherits from."""
         own = self.documents[0]
         self.name = own.name
+        """The name."""
         self.uspace_root = own.uspace_root
+        """The directory for the working directories of jobs."""
         self.delimiter = own.delimiter
+        """The delimiter of paths."""
         chain = self.documents[::-1]
         global_fields = {name: field for d in chain for name, field in d.global_fields.items()}
         self.global_fields: Mapping[str, Field] = _resolve_patterns(global_fields, global_fields)
+        """The global fields by name."""
         templates = _merge_entities([d.templates for d in chain])
         for name, template in templates.items():
             if any(f.pattern_field for f in template.fields.values()):
@@ -392,8 +397,11 @@ class Profile:
         if JOB_DIRECTIVES in templates:
             templates[JOB_DIRECTIVES] = _add_directives(templates[JOB_DIRECTIVES], global_fields.values())
         self.templates: Mapping[str, Template] = templates
+        """The templates by name."""
         self.storages: Mapping[str, Storage] = _merge_entities([d.storages for d in chain])
+        """The storages by name."""
         self.applications: Mapping[str, Application] = _merge_entities([d.applications for d in chain])
+        """The applications by key."""
 
     def __repr__(self) -> str:
         return f"<Profile {' -> '.join(d.name for d in self.documents)}>"

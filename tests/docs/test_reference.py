@@ -1,0 +1,57 @@
+"""The reference of the Python interface has every public name, and each is described."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+import griffe
+import pytest
+
+import osprofile
+from tests.docs.pages import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGES = [ROOT / "docs" / "reference" / name for name in ("jobs.md", "profiles.md")]
+DOCUMENTED = [path for page in PAGES for path in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)]
+PACKAGE = griffe.load("osprofile", search_paths=[ROOT])
+EXCEPTIONS = {
+    name
+    for name in dir(osprofile)
+    if inspect.isclass(value := getattr(osprofile, name)) and issubclass(value, Exception)
+}
+
+
+def list_members(path: str) -> Iterator[griffe.Object]:
+    """Yield the object of a path, and its public members."""
+    item = PACKAGE[path.removeprefix("osprofile.")]
+    yield item
+    for name, member in item.members.items() if item.is_class else ():
+        if not name.startswith("_"):
+            yield member
+
+
+def test_every_public_name_is_on_a_page() -> None:
+    names = [path.rpartition(".")[2] for path in DOCUMENTED]
+    assert len(set(names)) == len(names)
+    # errors.md is made of all exceptions
+    assert set(names) == {*dir(osprofile)} - EXCEPTIONS
+
+
+@pytest.mark.parametrize("path", DOCUMENTED)
+def test_everything_is_described(path: str) -> None:
+    for item in list_members(path):
+        assert item.docstring, item.path
+        text = item.docstring.value
+        assert text[0].isupper() or text[0] == "`", item.path
+        assert text.splitlines()[0].rstrip()[-1] in ".:,;", item.path
+
+
+@pytest.mark.parametrize("path", DOCUMENTED)
+def test_it_is_what_the_package_exports(path: str) -> None:
+    module, _, name = path.rpartition(".")
+    value = getattr(osprofile, name)
+    assert value.__module__ == module
