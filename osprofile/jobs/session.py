@@ -316,7 +316,7 @@ class JobSession:
         raise ValueError(message)
 
     def as_completed(self, job_ids: Iterable[str | Job], timeout: float | None = None) -> Iterator[JobStatus]:
-        """Yield the last status of each job, in the order in which they end.
+        """Yield the last status of each job, when its end is known.
 
         Raises `TimeoutError` if a job has not ended `timeout` seconds after the first status was asked for.
         """
