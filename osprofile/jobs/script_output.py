@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 START_TEMPLATE: Final = "START"
 STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
+POLL_INTERVAL_FIELD: Final = "POLL_INTERVAL"
+POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
+"""A number of seconds greater than 0."""
 _STATUS_AFTER_ID: Final = (
     r" (?<state>[^\s/]+)(?:/(?<substate>[^\s]+))?(?: exit=(?<exit>-?[0-9]+))?(?: signal=(?<signal>[0-9]+))?"
     r"(?: host=(?<host>[^\s]+))?(?: queue=(?<queue>[^\s]+))?(?: elapsed=(?<elapsed>[0-9]+))?"
@@ -114,6 +117,14 @@ def get_time_limit(profile: Profile, template: str, default: float) -> float:
     field = profile.find_field(profile.get_template(template), "TIME_LIMIT")
     value = field.value if field is not None else None
     return float(value) if value and value.isascii() and value.isdigit() else default
+
+
+def get_poll_interval(profile: Profile) -> float | None:
+    """Return the shortest time in seconds between two polls, POLL_INTERVAL of GET_JOB_STATUS; None without it."""
+    template = profile.templates.get(STATUS_TEMPLATE)
+    field = profile.find_field(template, POLL_INTERVAL_FIELD) if template is not None else None
+    value = field.value if field is not None else None
+    return float(value) if value and POLL_INTERVAL_FORM.fullmatch(value) else None
 
 
 def parse_job_id(pattern: Pattern, text: str) -> str | None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
+from weakref import WeakValueDictionary
 
 from osprofile.errors import (
     OSProfileError,
@@ -79,12 +80,22 @@ class JobSubmitter:
         self._on_reused, self._on_recorded = on_reused, on_recorded
         self._unrecorded_ids: dict[int, str] = {}
         """By the numbers of their records, the job ids that could not be written."""
+        self._key_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._is_pruned = False
 
     async def submit_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         """Submit a job, or complete the submission of that key; see `TargetSystem.submit`."""
-        if key is not None and (record := self._store.find_by_key(self._target, key)) is not None:
-            return record.status.job_id or await self._complete_submission(record)
+        if key is None:
+            return await self._submit_new_job(description, key=None, strict=strict)
+        # Calls with the same key, one after the other; the lock goes with the last call that holds it.
+        lock = self._key_locks.setdefault(key, asyncio.Lock())
+        async with lock:
+            record = self._store.find_by_key(self._target, key)
+            if record is not None:
+                return record.status.job_id or await self._complete_submission(record)
+            return await self._submit_new_job(description, key=key, strict=strict)
+
+    async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
         description = await self._resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
         self._prune_store()

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import os
 import tempfile
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, final
 
 from osprofile.errors import (
@@ -29,6 +30,7 @@ from osprofile.incarnation.context import get_user_name
 from osprofile.jobs.clock import Clock
 from osprofile.jobs.dependencies import DependencyResolver
 from osprofile.jobs.recorder import StatusRecorder
+from osprofile.jobs.script_output import get_poll_interval
 from osprofile.jobs.script_runner import UNKNOWN_JOB_EXIT_STATUS, ScriptRunner
 from osprofile.jobs.state import JobEvent, JobState, JobStatus
 from osprofile.jobs.store import Store
@@ -82,7 +84,10 @@ class TargetSystem:
         """The profile of the machine."""
         self.name = format_target_name(profile, context)
         """The target system's name in the record."""
-        self.timing = timing or Timing()
+        timing = timing or Timing()
+        if timing.min_poll_interval is None:
+            timing = replace(timing, min_poll_interval=get_poll_interval(profile))
+        self.timing = timing
         """The times."""
         self.store = store or Store()
         """The record."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, final
 
+DEFAULT_POLL_INTERVAL: Final = 1.0
 _SLOWDOWN_FACTOR: Final = 1.5
 """Factor by which each poll that finds no change lengthens the delay."""
 _MAX_QUERY_SHARE: Final = 0.1
@@ -20,8 +21,8 @@ _OVERDUE_WINDOW: Final = 60.0
 class Timing:
     """Times in seconds that a site may set."""
 
-    min_poll_interval: float = 1.0
-    """The minimum between two polls."""
+    min_poll_interval: float | None = None
+    """The minimum between two polls; None: POLL_INTERVAL of the profile's GET_JOB_STATUS, else 1."""
     max_poll_interval: float = 60.0
     """The maximum between two polls."""
     max_retry_interval: float = 300.0
@@ -41,14 +42,15 @@ class PollBackoff:
     def __init__(self, timing: Timing) -> None:
         self._timing = timing
         self._poll_duration = 0.0
-        self._delay = timing.min_poll_interval
+        self._min_interval = timing.min_poll_interval or DEFAULT_POLL_INTERVAL
+        self._delay = self._min_interval
         self.failure_count = 0
         """The number of polls that have failed since the last one that succeeded."""
         self._pause_factor = _MAX_PAUSE_FACTOR
 
     def reset_delay(self) -> None:
         """Poll soon: something was submitted or is about to change."""
-        self._delay = self._timing.min_poll_interval
+        self._delay = self._min_interval
         # Otherwise the pause would never grow while jobs are submitted one by one.
         if self._pause_factor == _MAX_PAUSE_FACTOR:
             self._pause_factor = 1.0
@@ -58,7 +60,7 @@ class PollBackoff:
         self._poll_duration = duration
         self._pause_factor = min(self._pause_factor * 2, _MAX_PAUSE_FACTOR)
         self.failure_count = 0
-        self._delay = self._timing.min_poll_interval if changed else self._delay * _SLOWDOWN_FACTOR
+        self._delay = self._min_interval if changed else self._delay * _SLOWDOWN_FACTOR
 
     def record_failure(self) -> None:
         """Note that a poll has failed."""
@@ -72,8 +74,8 @@ class PollBackoff:
         timing = self._timing
         if self.failure_count:
             factor = 2.0 ** min(self.failure_count, 20)  # a float overflows at 2**1024
-            return float(min(timing.min_poll_interval * factor, timing.max_retry_interval))
-        min_delay = max(timing.min_poll_interval, self._poll_duration * self._pause_factor)
+            return float(min(self._min_interval * factor, timing.max_retry_interval))
+        min_delay = max(self._min_interval, self._poll_duration * self._pause_factor)
         delay = self._delay = min(max(self._delay, min_delay), max(timing.max_poll_interval, min_delay))
         if expected_end is not None and expected_end - now < delay and now - expected_end < _OVERDUE_WINDOW:
             return max(min_delay, expected_end - now)

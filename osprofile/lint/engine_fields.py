@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, final
 from osprofile import javaregex
 from osprofile.errors import JavaRegexError, quote_value, suggest_names
 from osprofile.javaregex.charset import CharSet
-from osprofile.jobs.script_output import find_id_form
+from osprofile.jobs.script_output import POLL_INTERVAL_FIELD, POLL_INTERVAL_FORM, find_id_form
 from osprofile.jobs.state import JOB_STATE_TAGS, NODE_STATE_TAGS, QUEUE_STATE_TAGS
 from osprofile.lint.declarations import find_regex_problem, list_declared_fields
 from osprofile.lint.id_forms import find_difference
@@ -61,6 +61,7 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
             ("id", "state"), ("substate", "exit", "signal", "host", "queue", "elapsed", "reason")
         ),
         "STATE": EngineField(allowed_words=JOB_STATE_TAGS),
+        POLL_INTERVAL_FIELD: EngineField(must_exist=False),
     },
     "LIST_NODES": {
         "NODE_PATTERN": EngineField(("name", "state"), ("substate",)),
@@ -86,6 +87,11 @@ def check_engine_fields(view: ProfileView) -> Iterator[Problem]:
         if declared.name == TIME_LIMIT_FIELD and not _is_seconds(declared.value):
             message = "field TIME_LIMIT needs a fixed Value that is a number of seconds"
             yield make_problem("OSP406", message, declared.location, "as in <Value>120</Value>")
+        if declared.name == POLL_INTERVAL_FIELD and not POLL_INTERVAL_FORM.fullmatch(declared.value or ""):
+            message = "field POLL_INTERVAL needs a fixed Value that is a number of seconds, more than 0"
+            yield make_problem(
+                "OSP406", message, declared.location, "as in <Value>2</Value> or <Value>0.5</Value>"
+            )
     for name, fields in ENGINE_FIELDS.items():
         template = view.profile.templates.get(name)
         if template is None:

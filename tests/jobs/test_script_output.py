@@ -14,6 +14,8 @@ from osprofile.errors import InvalidProfileError, OutputError, ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs import script_output
 from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.target_system import TargetSystem
+from osprofile.jobs.timing import Timing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,6 +214,25 @@ def test_time_limits(load: Callable[[str], Profile], value: str | None, seconds:
 <idb:Template name="HOLD"><idb:Invocation name=""><idb:Body>x</idb:Body></idb:Invocation></idb:Template>"""
     )
     assert script_output.get_time_limit(profile, "HOLD", 120.0) == seconds
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"), [("2", 2.0), ("0.25", 0.25), ("0", None), ("0.0", None), ("-1", None), ("1s", None)]
+)
+def test_poll_intervals(load: Callable[[str], Profile], value: str, seconds: float | None) -> None:
+    body = '<idb:Invocation name=""><idb:Body>x</idb:Body></idb:Invocation>'
+    field = f'<idb:Field name="POLL_INTERVAL" isSettable="false"><idb:Value>{value}</idb:Value></idb:Field>'
+    profile = load(f'<idb:Template name="GET_JOB_STATUS">{body}{field}</idb:Template>')
+    assert script_output.get_poll_interval(profile) == seconds
+    assert TargetSystem(profile).timing.min_poll_interval == seconds
+    assert TargetSystem(profile, timing=Timing(min_poll_interval=7)).timing.min_poll_interval == 7
+
+
+def test_each_batch_system_has_its_own_poll_interval() -> None:
+    """A profile that defines the query does not inherit how often it may be asked."""
+    names = ("linux", "slurm", "pbs", "torque", "sge", "lsf", "batch")
+    found = {name: script_output.get_poll_interval(osprofile.load(name)) for name in names}
+    assert found == {**dict.fromkeys(names), "linux": 0.1}
 
 
 ODD = st.text(st.sampled_from("12RFT okx-/\r\n\x85\u2028é:=.[]_"), max_size=12)

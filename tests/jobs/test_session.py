@@ -90,6 +90,21 @@ def test_a_key(session: JobSession) -> None:
     assert len(set(jobs)) == 1
 
 
+def test_calls_with_one_key_at_once(session: JobSession) -> None:
+    jobs = []
+    threads = [
+        threading.Thread(target=lambda: jobs.append(session.submit(shell("true"), key="k"))) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(jobs) == 6
+    assert len(set(jobs)) == 1
+    assert session.submit_many([shell("true")] * 3, keys=["l"] * 3)[0] != jobs[0]
+    assert len(session.list_jobs(include_ended=True)) == 2
+
+
 def test_an_array(session: JobSession) -> None:
     job = session.submit(shell("echo $GPE_ARRAY_INDEX; exit $((GPE_ARRAY_INDEX - 1))", array="1-2"))
     assert job.wait().state is JobState.FAILED
@@ -435,9 +450,9 @@ def test_an_interruption_ends_the_waiting_and_not_the_session(tmp_path: Path) ->
 
 def test_an_interrupted_submission_is_completed_by_its_key(tmp_path: Path) -> None:
     text = """
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
     for delay in (0.001, 0.01, 0.02, 0.03, 0.05):
         signal.setitimer(signal.ITIMER_REAL, delay)
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
         try:
             session.submit(job("exit 8"), key="k")
         except KeyboardInterrupt:
