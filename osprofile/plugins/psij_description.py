@@ -35,7 +35,7 @@ _MEBIBYTE: Final = 1 << 20
 _UNSUPPORTED: Final = ("stage_in", "stage_out", "cleanup")
 """Properties of JobSpec in versions after 0.9.11."""
 _PROPERTY_BY_FIELD: Final = {
-    "ARGUMENTS": "executable, arguments or a path",
+    "ARGUMENTS": "executable, arguments, environment or a path",
     "CPUS": "resources.cpu_cores_per_process",
     "DIRECTORY": "directory",
     "ENVIRONMENT": "environment",

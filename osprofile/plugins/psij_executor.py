@@ -238,8 +238,9 @@ class _Connection:
         _set_status(job, JobStatus(JobState.QUEUED, time=submitted, metadata={"nativeId": job_id}))
         self._changes.put((job_id, job))
         # What was told before the job was in the queue: it may have ended already.
-        status = self.session.get_cached_status(job_id) or self.session.status(job_id)
-        self._changes.put((job_id, status))
+        with contextlib.suppress(osprofile.OSProfileError):  # the job is watched: a later query tells it
+            status = self.session.get_cached_status(job_id) or self.session.status(job_id)
+            self._changes.put((job_id, status))
 
     def _set_states(self) -> None:
         while True:

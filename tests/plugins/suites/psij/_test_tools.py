@@ -35,7 +35,7 @@ def _get_executor_instance(params: ExecutorTestParams, job: Job | None = None) -
     return JobExecutor.get_instance(params.executor)
 
 
-def assert_completed(job: Job, status: JobStatus | None, attached: bool = False) -> None:  # noqa: FBT001
+def assert_completed(job: Job, status: JobStatus | None, attached: bool = False) -> None:
     assert status is not None
     assert status.state == JobState.COMPLETED, f"{job}, {attached=}: {status}"
 
