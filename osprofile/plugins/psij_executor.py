@@ -189,7 +189,7 @@ class JobInfo:
             submit_host=socket.gethostname(),
             wall_time=max(elapsed, 0.0),
             cpu_time=None,
-            submission_time=_to_datetime(status.submitted or status.started or now),
+            submission_time=_to_datetime(min(status.submitted or now, status.started or now)),
             dispatch_time=None if status.started is None else _to_datetime(status.started),
             resourcelist=[{"name": host} for host in status.hosts],
         )
@@ -390,6 +390,5 @@ def get_executor_class(class_name: str) -> type[OSProfileJobExecutor]:
     if class_name.startswith("__"):
         message = f"there is no profile {class_name!r}"
         raise AttributeError(message)
-    return type(
-        "OSProfileJobExecutor", (OSProfileJobExecutor,), {"profile_name": class_name.replace(":", ".")}
-    )
+    attributes = {"profile_name": class_name.replace(":", "."), "__module__": __name__}
+    return type("OSProfileJobExecutor", (OSProfileJobExecutor,), attributes)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import psij
 import pytest
 from psij import InvalidJobException, Job, JobAttributes, JobExecutor, JobSpec, JobState, ResourceSpecV1
+from psij.serialize import JSONSerializer
 
 import osprofile
 from osprofile.plugins.psij import list_executors
@@ -469,16 +470,22 @@ def test_hold_release_and_info(executor: JobExecutor, tmp_path: Path) -> None:
             action(unknown)
 
 
-def test_info_by_owner_as_open_ondemand_writes_it(executor: JobExecutor) -> None:
+def test_info_as_open_ondemand_prints_it(executor: JobExecutor) -> None:
+    """Its adapter merges these dictionaries, formats the times, and prints JSON."""
     job = make_job("2", executable="/bin/sleep")
     executor.submit(job)
     owner = executor.info()[0].current_info.owner
-    assert job.native_id in [j.native_id for j in executor.info(owner=f"nobody,{owner}")]
+    assert job.native_id in [found.native_id for found in executor.info(owner=f"nobody,{owner}")]
     assert executor.info(owner="nobody") == []
-    serializer = psij.serialize.JSONSerializer()
     for found in executor.info():
-        text = json.dumps(serializer._from_spec(found.spec) | {"wall": int(found.current_info.wall_time)})
-        assert {"attributes", "resources"} <= json.loads(text).keys()
+        merged = {"native_id": found.native_id, "current_state": found._status.state.name}
+        merged |= found.current_info.__dict__ | JSONSerializer()._from_spec(found.spec)
+        merged |= merged.pop("attributes") | merged.pop("resources")
+        merged["duration"] = found.spec.attributes.duration.total_seconds()
+        merged["wall_time"] = int(merged["wall_time"])
+        for name in ("submission_time", "dispatch_time"):
+            merged[name] = merged[name] and merged[name].strftime("%Y-%m-%d %H:%M:%S")
+        assert json.loads(json.dumps(merged))["owner"] == owner
     job.cancel()
     job.wait()
 
@@ -495,28 +502,34 @@ print(osprofile.__file__, job.wait().exit_code, *sorted(n for n in names if n.st
 """
 
 
-@pytest.mark.parametrize("options", [[], ["-e"]], ids=["wheel", "editable"])
-def test_psij_finds_the_executors_of_an_installation(options: list[str], tmp_path: Path) -> None:
+def run_probe(python: str, directory: Path) -> str:
+    """Return the path of osprofile, and check what PSI/J finds and says."""
+    ended = subprocess.run([python, "-c", PROBE], check=True, capture_output=True, text=True, cwd=directory)
+    place, exit_code, *names = ended.stdout.split()
+    assert (exit_code, ended.stderr) == ("6", "")
+    assert names == [name for name, _, _ in list_executors()]
+    return place
+
+
+def test_psij_finds_the_executors_of_this_environment(tmp_path: Path) -> None:
+    """An editable one, as `make plugins` makes it: pip has made copies of these files."""
+    run_probe(sys.executable, tmp_path)
+    packages = Path(psij.__file__).parents[1]
+    for name in ("osprofile_psij.py", "psij-descriptors/osprofile_descriptor.py"):
+        message = f"{packages / name} is old: pip install -e . --no-deps"
+        assert (packages / name).read_text() == (ROOT / "plugins" / name).read_text(), message
+
+
+def test_psij_finds_the_executors_of_a_wheel(tmp_path: Path) -> None:
     """An environment of its own, with this one's packages except osprofile."""
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = str(environment / "bin" / "python")
     (packages,) = environment.glob("lib/python*/site-packages")
     link_packages(Path(psij.__file__).parents[1], packages)
-    source = tmp_path / "source"
-    tracked = subprocess.run(
-        ["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True
-    )
-    for name in filter(None, tracked.stdout.split("\0")):
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        (source / name).write_bytes((ROOT / name).read_bytes())
-    install = ["install", "-q", "--no-deps", "--no-build-isolation", *options, str(source)]
+    install = ["install", "-q", "--no-deps", "--no-build-isolation", str(ROOT)]
     subprocess.run([sys.executable, "-m", "pip", "--python", python, *install], check=True)
-    found = subprocess.run([python, "-c", PROBE], check=True, capture_output=True, text=True, cwd=tmp_path)
-    place, exit_code, *names = found.stdout.split()
-    assert Path(place).is_relative_to(source if options else packages)
-    assert (exit_code, found.stderr) == ("6", "")
-    assert names == [name for name, _, _ in list_executors()]
+    assert Path(run_probe(python, tmp_path)).is_relative_to(packages)
 
 
 def link_packages(here: Path, there: Path) -> None:
