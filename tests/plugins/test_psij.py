@@ -574,10 +574,10 @@ print(job.wait().exit_code, "osprofile-same" in psij.JobExecutor.get_executor_na
 
 
 def test_the_blocks_of_the_page() -> None:
-    blocks = [b for b in read(PAGE) if b.marks.get("run") == "by tests/plugins/test_psij.py"]
-    outputs = [b for b in read(PAGE) if b.is_output]
-    assert len(blocks) == len(outputs) == 1
-    assert run_python(blocks[0].text) == outputs[0].text
+    program, output = [
+        b for b in read(PAGE) if b.marks.get("run") == f"by tests/plugins/{Path(__file__).name}"
+    ]
+    assert run_python(program.text) == output.text
 
 
 def test_the_example() -> None:
