@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 log: Final = logging.getLogger("osprofile.plugins.psij")
 _NAME_PREFIX: Final = "osprofile-"
-_STARTED_STATES: Final = (osprofile.JobState.DONE, osprofile.JobState.FAILED)
 
 
 class OSProfileJobExecutor(JobExecutor):
@@ -62,8 +61,8 @@ class OSProfileJobExecutor(JobExecutor):
         Nothing is submitted twice: after a `SubmitException` that is `transient`, call it again.
         """
         begin = time.time()
+        spec = self._check_job(job)
         try:
-            spec = self._check_job(job)
             with _translated_errors():
                 connection = _connect(self.profile_name)
                 session = connection.session
@@ -71,8 +70,7 @@ class OSProfileJobExecutor(JobExecutor):
                 description = build_description(job, launcher, self.name, session.profile.global_fields)
                 job_id = session.submit(description, key=job.id).id
         except BaseException:
-            if job.status.state == JobState.NEW and job.native_id is None:
-                job.executor = None  # so that it can be submitted again
+            job.executor = None  # so that it can be submitted again
             raise
         connection.follow(job, job_id, begin)
 
@@ -258,7 +256,7 @@ class _Connection:
         converted = convert_status(status)
         if converted is None:
             return
-        if status.state in _STARTED_STATES:  # a poll may have missed that it was running
+        if converted.state.final and _has_run(status):  # a poll may have missed it
             for job in jobs:
                 _set_status(job, JobStatus(JobState.ACTIVE, time=status.started))
         for job in jobs:
@@ -295,6 +293,11 @@ def _connect(profile_name: str) -> _Connection:
         return _open_connection(profile_name, os.getpid())
 
 
+def _has_run(status: osprofile.JobStatus) -> bool:
+    facts = status.started, status.exit_code, status.signal
+    return any(fact is not None for fact in facts) or status.state is osprofile.JobState.DONE
+
+
 def _set_status(job: Job, status: JobStatus) -> None:
     if not job.status.final:  # PSI/J would replace one end by another
         job.status = status
@@ -324,9 +327,16 @@ def convert_status(status: osprofile.JobStatus) -> JobStatus | None:
         state,
         time=timestamp,
         message=status.reason or _explain_failure(status),
-        exit_code=status.exit_code if status.signal is None else 128 + status.signal,
+        exit_code=_get_exit_code(status),
         metadata={"nativeId": status.job_id, "nativeState": status.native_state},
     )
+
+
+def _get_exit_code(status: osprofile.JobStatus) -> int | None:
+    """Return the exit code, of a job that ended by itself or by a signal: any other 0 looks like success."""
+    if status.signal is not None:
+        return 128 + status.signal
+    return status.exit_code if status.state is osprofile.JobState.DONE else None
 
 
 def _explain_failure(status: osprofile.JobStatus) -> str | None:

@@ -122,6 +122,12 @@ def test_a_job_over_its_duration_has_failed(executor: JobExecutor) -> None:
     assert "wall time of 1 s" in status.message
 
 
+def test_a_directory_that_is_missing_is_a_failure(executor: JobExecutor, tmp_path: Path) -> None:
+    status = run(executor, make_job("-c", ":", directory=tmp_path / "missing"))
+    assert (status.state, status.exit_code) == (JobState.FAILED, 125)
+    assert "missing" in status.message
+
+
 def test_a_program_that_is_missing_has_failed(executor: JobExecutor) -> None:
     status = run(executor, make_job(executable="/no/such program"))
     assert (status.state, status.exit_code) == (JobState.FAILED, 127)
@@ -155,10 +161,10 @@ def test_callbacks_may_submit_jobs_while_a_lock_is_held(executor: JobExecutor) -
         (osprofile.JobStatus("1", osprofile.JobState.DONE, exit_code=0), JobState.COMPLETED, 0),
         (osprofile.JobStatus("1", osprofile.JobState.DONE), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.LOST), JobState.FAILED, None),
-        (osprofile.JobStatus("1", osprofile.JobState.LOST, exit_code=0), JobState.FAILED, 0),
+        (osprofile.JobStatus("1", osprofile.JobState.LOST, exit_code=0), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.FAILED, limit_exceeded=True), JobState.FAILED, None),
-        (osprofile.JobStatus("1", osprofile.JobState.FAILED, exit_code=0), JobState.FAILED, 0),
-        (osprofile.JobStatus("1", osprofile.JobState.REMOVED, exit_code=0), JobState.CANCELED, 0),
+        (osprofile.JobStatus("1", osprofile.JobState.FAILED, exit_code=0), JobState.FAILED, None),
+        (osprofile.JobStatus("1", osprofile.JobState.REMOVED, exit_code=0), JobState.CANCELED, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD), JobState.QUEUED, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD, started=1.0), JobState.ACTIVE, None),
     ],
@@ -422,6 +428,18 @@ def test_attach_with_another_record(executor: JobExecutor, monkeypatch: pytest.M
     executor.submit(job)
     monkeypatch.setenv("OSPROFILE_STORE", ":memory:")
     assert run_python(ATTACH, job.native_id) == "FAILED 6\n"
+
+
+def test_a_submission_that_is_repeated_is_the_same_job(executor: JobExecutor) -> None:
+    job = make_job("-c", ":")
+    executor.submit(job)
+    again = make_job("-c", ":")
+    again._id = job.id  # as after a SubmitException that did not reach the batch system's answer
+    executor.submit(again)
+    assert again.native_id == job.native_id
+    assert (job.wait().state, again.wait().state) == (JobState.COMPLETED, JobState.COMPLETED)
+    with pytest.raises(InvalidJobException, match="NEW"):
+        executor.submit(job)
 
 
 def test_attach_refuses(executor: JobExecutor) -> None:
