@@ -113,7 +113,7 @@ class OSProfileJobExecutor(JobExecutor):
     def _query_all_jobs(self) -> Collection[osprofile.JobStatus]:
         """Return the jobs that have not ended, and those that have just ended."""
         session = _connect(self.profile_name).session
-        return {**session.run(lambda target: target.poll()), **session.statuses()}.values()
+        return {**session.run(lambda target: target.poll()), **session.statuses(max_age=1.0)}.values()
 
     def attach(self, job: Job, native_id: str) -> None:
         """Give a new job the states of a job of the batch system, which any program may have submitted.
@@ -270,12 +270,12 @@ class _Connection:
             return None
         try:
             output = self.session.read_stdout(job_id).decode("utf-8", "replace")
-        except osprofile.OSProfileError as error:
-            return f"its output cannot be read: {error.message}"
-        launcher = job.executor._find_launcher(job.spec)  # noqa: SLF001  # of this module
-        if not output or not launcher.is_launcher_failure(f"\n{output}"):
-            return None
-        return launcher.get_launcher_failure_message(output)
+            launcher = job.executor._find_launcher(job.spec)  # noqa: SLF001  # of this module
+            if output and launcher.is_launcher_failure(f"\n{output}"):
+                return launcher.get_launcher_failure_message(output)
+        except Exception:  # the end itself must be told
+            log.exception("job %s: the output of its launcher cannot be read", job_id)
+        return None
 
 
 @cache
