@@ -8,6 +8,7 @@ A block is one job. Its script is written to Parsl's `script_dir`, and bash runs
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import re
@@ -34,8 +35,8 @@ log: Final = logging.getLogger(__name__)
 _POLLING_INTERVAL: Final = 5
 """Seconds between two calls of `status`: as for Parsl's own provider for one machine."""
 _MAX_AGE: Final = 60.0
-"""The session queries all its jobs every 1 to 60 s: often after a change, seldom while nothing changes. Its last answer serves
-Parsl, so that frequent calls of `status` are no load for the batch system."""
+"""The session itself queries its jobs every 1 to 60 s: often after a change, seldom while nothing changes.
+Its last answer serves Parsl, so that frequent calls of `status` are no load for the batch system."""
 
 _WALLTIME: Final = re.compile(r"([0-9]{1,6}):([0-5][0-9]):([0-5][0-9])", re.ASCII)
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.-]")
@@ -175,6 +176,8 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
             "job_stdout_path": f"{path}.stdout",
             "job_stderr_path": f"{path}.stderr",
         }
+        with contextlib.suppress(osprofile.OSProfileError):  # the job was submitted in any case
+            self._get_session().watch(job_id)  # which begins the queries, see _MAX_AGE
         return job_id
 
     def status(self, job_ids: Sequence[object]) -> list[JobStatus]:
