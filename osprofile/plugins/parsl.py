@@ -75,7 +75,7 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
     - `init_blocks`, `min_blocks`, `max_blocks`, `parallelism`: how many blocks, see Parsl's manual
     - `worker_init`: bash commands that run before the worker pool
     - `launcher`: starts the worker pool on the nodes of the block (None: `SingleNodeLauncher`)
-    - `environment`: the environment variables of the block (None: those of the caller, see below)
+    - `environment`: variables that the block gets besides those of the batch system (None: the caller's, see below)
     - `fields`: values of other fields of the profile, as in `{"GPUS": "2", "QOS": "high"}`
     - `context`: as for `osprofile.JobSession`: SSH:HOST for another host, CLUSTER for one of several clusters
     - `store`: the path of the record of the jobs (None: that of `incarnate job`)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/plugins/parsl.md"
 EXAMPLE = ROOT / "docs/examples/parsl_example.py"
-LABEL = "a 'strange' $(label) ü"
+LABEL = "htex_blocks"
 HOSTILE = [
     "a b",
     "it's",
@@ -348,14 +348,9 @@ def test_names_are_made_plain(make: Make) -> None:
 
 @pytest.mark.parametrize("profile", ["linux", "slurm", "pbs", "torque", "sge", "lsf"])
 def test_every_profile_takes_a_block(make: Make, profile: str) -> None:
-    provider = make(
-        profile,
-        queue="q",
-        project="p",
-        cores_per_node=4,
-        mem_per_node=2,
-        walltime="00:10:00",
-    )
+    provider = make(profile, cores_per_node=4, mem_per_node=2, walltime="00:10:00")
+    if profile != "linux":
+        provider.queue, provider.project = "q", "p"
     with osprofile.JobSession(profile, store=":memory:") as session:
         for name in HOSTILE:
             plain = plugin._make_plain_name(name)
@@ -395,8 +390,13 @@ def test_directories_with_any_name(make: Make) -> None:
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
-        *(({"queue": value}, "QUEUE") for value in HOSTILE if value not in {"", "x" * 5000}),
-        ({"project": "a;b"}, "PROJECT"),
+        *(
+            ({"profile": "slurm", "queue": value}, "field QUEUE: .* does not match")
+            for value in HOSTILE
+            if value not in {"", "x" * 5000}
+        ),
+        ({"profile": "slurm", "project": "a;b"}, "field PROJECT: .* does not match"),
+        ({"queue": "long"}, "QUEUE is not used by .* profile linux"),
         ({"nodes_per_block": 2}, "NODES"),
         ({"nodes_per_block": 0}, "NODES"),
         ({"cores_per_node": 10**9}, "CPUS"),
@@ -413,8 +413,7 @@ def test_values_that_are_refused(make: Make, settings: dict[str, object], field:
     with pytest.raises(SubmitException, match=field):
         provider.submit("touch canary", 1)
     assert provider.resources == {}
-    with osprofile.JobSession("linux") as session:
-        assert session.list_jobs(include_ended=True) == []
+    assert provider._get_session().list_jobs(include_ended=True) == []
     assert not Path("canary").exists()
 
 
@@ -455,18 +454,21 @@ def test_the_environment_of_a_block(
     assert {name: found[name] for name in OWN_ENVIRONMENT} == {
         name: os.environ[name] for name in OWN_ENVIRONMENT
     }
-    assert not {*refused, *others, "BASH_FUNC_f%%"} - {"GPE_CPUS"} & set(found)
-    assert found["GPE_CPUS"] == ""
+    assert found["GPE_CPUS"] == ""  # the job's own
+    copied = plugin._copy_environment(os.environ)  # on `linux`, a job has the caller's other variables, too
+    assert given.items() <= copied.items()
+    assert not {*refused, *others, "BASH_FUNC_f%%"} & set(copied)
     assert "DIRECTIVE" in caplog.text
     assert not Path("canary").exists()
 
 
-def test_an_environment_of_its_own(make: Make) -> None:
-    provider = make(environment={"PATH": os.environ["PATH"], "ONLY": "it's"}, fields={"DIRECTORY": "/"})
-    status = wait_for_end(
-        provider, provider.submit('pwd; echo "$ONLY"; echo "${OSPROFILE_TEST_MARK-unset}"', 1)
-    )
-    assert status.stdout == "/\nit's\nunset\n"
+def test_an_environment_that_is_given(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOTH", "caller")
+    given = {"PATH": os.environ["PATH"], "ONLY": "it's", "BOTH": "given"}
+    provider = make(environment=given, fields={"DIRECTORY": "/"})
+    assert provider._describe_block("n", "/n", 1).environment == given
+    status = wait_for_end(provider, provider.submit('pwd; echo "$ONLY $BOTH"', 1))
+    assert status.stdout == "/\nit's given\n"
 
 
 # Settings
