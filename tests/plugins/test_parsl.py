@@ -332,6 +332,34 @@ def test_one_query_tells_all_jobs(make: Make, tmp_path: Path) -> None:
     close_session(fresh)
 
 
+def test_a_submission_that_is_cut_off_is_completed(
+    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    shell = tmp_path / "shell"
+    # START, which submits the job, and FIND_JOB, which looks for it, are killed before their answers.
+    shell.write_text(
+        f"cd {tmp_path}\ncat > script.$$\n[ -s cuts ] || exec sh script.$$\n"
+        "sed -i 1d cuts\nsh script.$$ > lost.$$\nkill -s KILL $$\n"
+    )
+    provider = make(write_profile(tmp_path, f"sh {shell}"))
+    (tmp_path / "cuts").write_text("START\nFIND_JOB\n")
+    job_id = provider.submit("echo run >> runs", 1)
+    assert "a submission was cut off" in caplog.text
+    assert (tmp_path / "cuts").read_text() == ""
+    assert wait_for_end(provider, job_id).state is JobState.COMPLETED
+    assert Path("runs").read_text() == "run\n"
+    assert [job.id for job in provider._get_session().list_jobs(include_ended=True)] == [job_id]
+
+
+def test_a_submission_that_stays_unknown_is_an_error(make: Make, tmp_path: Path) -> None:
+    shell = tmp_path / "shell"
+    shell.write_text("kill -s KILL $$\n")
+    provider = make(write_profile(tmp_path, f"sh {shell}"))
+    with pytest.raises(SubmitException, match="START"):
+        provider.submit("true", 1)
+    assert provider.resources == {}
+
+
 # Hostile values
 
 
