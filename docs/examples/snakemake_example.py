@@ -1,4 +1,4 @@
-"""Run a workflow of Snakemake through a profile, by Snakemake's interface for Python."""
+"""Run a workflow of Snakemake through a profile, by Snakemake's interface for Python."""  # noqa: INP001  # a program
 
 import sys
 from pathlib import Path

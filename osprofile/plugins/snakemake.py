@@ -8,6 +8,7 @@ Written against snakemake-interface-executor-plugins 9 (`RemoteExecutor`).
 # Annotations are not postponed here: Snakemake reads the types of ExecutorSettings when it makes options of them.
 import asyncio
 import contextlib
+import functools
 import os
 import re
 import shlex
@@ -87,7 +88,7 @@ _MAX_STATUS_AGE: Final = 1.0
 
 
 @dataclass
-class ExecutorSettings(ExecutorSettingsBase):
+class ExecutorSettings(ExecutorSettingsBase):  # type: ignore[misc]  # the interface has no types
     """The options of this executor; on the command line, each begins with `--osprofile-`."""
 
     profile: Optional[str] = field(  # noqa: UP045  # Snakemake knows no other form
@@ -177,7 +178,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 self.logger.info(
                     "Resuming job %s, which runs with external jobid '%s'.", job.jobid, running.id
                 )
-                self._register_job(job, running, {})
+                self._register_job(job, running, session.run(functools.partial(_find_log, job_id=running.id)))
             else:
                 by_session.setdefault(session, []).append((job, description))
         for session, submissions in by_session.items():
@@ -198,7 +199,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         for number, (job, description) in enumerate(submissions):
             job_id = job_ids[number]
             if job_id is not None:
-                self._register_job(job, session.get_job(job_id), {"log": description.stdout})
+                self._register_job(job, session.get_job(job_id), description.stdout)
                 self._submitting.discard(keys[number])
                 kind = "group job" if job.is_group() else "job"
                 self.logger.info("Submitted %s %s with external jobid '%s'.", kind, job.jobid, job_id)
@@ -216,24 +217,27 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         self, session: osprofile.JobSession, job: JobExecutorInterface
     ) -> osprofile.Job | None:
         """Return the job of an earlier Snakemake that was killed, if it has not ended."""
-        job_id = self.dag.incomplete_external_jobid(job) if not job.is_group() else None
+        job_id = self.dag.incomplete_external_jobid(job)
         if not job_id or session.get_job(job_id) not in session.list_jobs():
             return None
         return session.get_job(job_id)
 
-    def _register_job(self, job: JobExecutorInterface, external: osprofile.Job, aux: dict[str, Any]) -> None:
+    def _register_job(self, job: JobExecutorInterface, external: osprofile.Job, log: str | None) -> None:
         with self._live_lock:
             self._live_jobs.add(external)
         self._job_by_output.update((str(path), external) for path in job.output)
         self.report_job_submission(
-            SubmittedJobInfo(job, external_jobid=external.id, aux={**aux, "job": external})
+            SubmittedJobInfo(job, external_jobid=external.id, aux={"job": external, "log": log})
         )
 
     def _describe_job(self, job: JobExecutorInterface) -> tuple[str, osprofile.JobDescription]:
         """Return the name of the cluster, empty for the default one, and the description of a job."""
         script = self.get_jobscript(job)
-        self.write_jobscript(job, script)
-        self._log_directory.mkdir(parents=True, exist_ok=True)
+        try:
+            self.write_jobscript(job, script)
+            self._log_directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WorkflowError(f"job {job.jobid} was not submitted: {error}") from None
         name = _make_name(self.get_jobname(job))
         log = str(self._log_directory / f"{name}.{job.attempt}.log")
         cluster, fields = map_resources(job.resources, job.threads)
@@ -242,7 +246,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             before = {self._job_by_output[str(f)].id for f in job.input if str(f) in self._job_by_output}
         return cluster, osprofile.JobDescription(
             executable=script,
-            environment=self._build_environment(),
+            environment=self._build_environment(fields),
             stdout=log,
             stderr=log,
             name=name,
@@ -250,13 +254,15 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             fields={**fields, "DIRECTORY": self.workflow.workdir_init},
         )
 
-    def _build_environment(self) -> dict[str, str]:
+    def _build_environment(self, fields: Mapping[str, str]) -> dict[str, str]:
         """Return this process's variables, and those that the workflow declares."""
         inherited = {
             name: value
             for name, value in os.environ.items()
             if _VARIABLE_NAME.match(name) and not _OWN_VARIABLE.match(name)
         }
+        if "TMP_DIR" in fields:
+            inherited.pop("TMPDIR", None)  # the job has its own
         return {**inherited, **self.envvars()}
 
     # What the base class makes of a job
@@ -336,7 +342,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         if status.state is osprofile.JobState.DONE and status.exit_code == 0:
             self.report_job_success(info)
             return
-        log = info.aux.get("log")
+        log = info.aux["log"]
         message = f"Job {info.external_jobid} of profile {self._profile_name} {_describe_end(status)}."
         if log:
             message += f" Its output is in {log}."
@@ -348,12 +354,12 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         """Remove all jobs that have not ended, also those that the base class does not know at the moment."""
         with self._live_lock:
             jobs = self._live_jobs | {info.aux["job"] for info in active_jobs}
+            self._live_jobs.clear()
         for session in self._sessions.values():
-            mine = [job.id for job in jobs if job.session is session]
+            mine = {job.id for job in jobs if job.session is session}
             if mine or self._submitting:
-                for message in session.run(
-                    lambda target, ids=mine: _abort_jobs(target, ids, self._submitting)
-                ):
+                abort = functools.partial(_abort_jobs, job_ids=mine, keys=self._submitting)
+                for message in session.run(abort):
                     self.logger.error(message)
 
     def shutdown(self) -> None:
@@ -365,18 +371,23 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             session.close()
 
 
-async def _abort_jobs(target: osprofile.TargetSystem, job_ids: list[str], keys: set[str]) -> list[str]:
+async def _find_log(target: osprofile.TargetSystem, job_id: str) -> str | None:
+    record = target.store.find_job(target.name, job_id)
+    return os.path.join(record.directory, record.stdout) if record is not None and record.stdout else None
+
+
+async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: set[str]) -> list[str]:
     """Remove jobs, and those of interrupted submissions with these keys; return what failed."""
     messages = []
     if keys:
         for recovered in await target.recover_submissions(resubmit=False):
-            if recovered.record.key in keys and recovered.job_id is not None:
-                job_ids = [*job_ids, recovered.job_id]
-            elif recovered.record.key in keys and recovered.error is not None:
+            if recovered.record.key in keys and recovered.error is not None:
                 messages.append(
                     f"It is not known whether a job was submitted in {recovered.record.directory}: "
                     f"{_format_error(recovered.error)}"
                 )
+        records = [record for record in target.store.list_all_jobs() if record.target == target.name]
+        job_ids = job_ids | {r.status.job_id for r in records if r.key in keys and r.is_submitted}
 
     async def abort(job_id: str) -> str | None:
         try:
@@ -399,7 +410,8 @@ def map_resources(resources: Mapping[str, Any], threads: int) -> tuple[str, dict
     Raises `WorkflowError` with the resource's name for what has no field, and for two resources that
     set one field to different values. The values themselves are checked by the profile.
     """
-    cluster, fields, origins = "", {"CPUS": str(threads)}, {}
+    cluster, fields = "", {"CPUS": str(threads)}
+    origins: dict[str, tuple[str, str]] = {}
     for name, value in resources.items():
         # empty, or not known before the job runs
         if value is None or str(value) in {"", "<TBD>"} or (name == "gpu" and value == 0):
@@ -417,7 +429,7 @@ def map_resources(resources: Mapping[str, Any], threads: int) -> tuple[str, dict
             raise WorkflowError(f"resource {name}: the executor osprofile cannot map it; {hint}")
         else:
             continue
-        if target in origins and origins[target] != (name, text) and origins[target][1] != text:
+        if target in origins and origins[target][1] != text:
             raise WorkflowError(
                 f"resources {origins[target][0]} and {name} set the field {target} to different values, "
                 f"{origins[target][1]!r} and {text!r}: leave one of them out"
