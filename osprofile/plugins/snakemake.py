@@ -175,8 +175,8 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 self.report_job_error(SubmittedJobInfo(job), msg=f"{error} ")
                 continue
             if (running := self._find_running_job(session, job)) is not None:
-                self.logger.info(
-                    "Resuming job %s, which runs with external jobid '%s'.", job.jobid, running.id
+                self._tell(
+                    "info", f"Resuming job {job.jobid}, which runs with external jobid '{running.id}'."
                 )
                 self._register_job(job, running, session.run(functools.partial(_find_log, job_id=running.id)))
             else:
@@ -202,7 +202,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 self._register_job(job, session.get_job(job_id), description.stdout)
                 self._submitting.discard(keys[number])
                 kind = "group job" if job.is_group() else "job"
-                self.logger.info("Submitted %s %s with external jobid '%s'.", kind, job.jobid, job_id)
+                self._tell("info", f"Submitted {kind} {job.jobid} with external jobid '{job_id}'.")
             elif isinstance(errors[number], osprofile.ScriptCutError):
                 # A second attempt could run at the same time as this one.
                 raise WorkflowError(
@@ -255,15 +255,39 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         )
 
     def _build_environment(self, fields: Mapping[str, str]) -> dict[str, str]:
-        """Return this process's variables, and those that the workflow declares."""
+        """Return the variables of this process, and those that the workflow declares."""
+        # With TMP_DIR, a job has a TMPDIR of its own.
+        omitted = {"TMPDIR"} if "TMP_DIR" in fields else set()
         inherited = {
-            name: value
-            for name, value in os.environ.items()
-            if _VARIABLE_NAME.match(name) and not _OWN_VARIABLE.match(name)
+            name: value for name, value in self._inherited_environment.items() if name not in omitted
         }
-        if "TMP_DIR" in fields:
-            inherited.pop("TMPDIR", None)  # the job has its own
         return {**inherited, **self.envvars()}
+
+    @functools.cached_property
+    def _inherited_environment(self) -> dict[str, str]:
+        """This process's variables, without those that the profile refuses: no user has chosen them for a job."""
+        names = [name for name in os.environ if _VARIABLE_NAME.match(name) and not _OWN_VARIABLE.match(name)]
+        if self._find_refusal(names) is None:
+            return {name: os.environ[name] for name in names}
+        refused = [name for name in names if self._find_refusal([name]) is not None]
+        self._tell(
+            "warning", f"Jobs do not get these variables, whose values no job can have: {', '.join(refused)}"
+        )
+        return {name: os.environ[name] for name in names if name not in refused}
+
+    def _find_refusal(self, names: Iterable[str]) -> osprofile.ValueRefusedError | None:
+        description = osprofile.JobDescription(environment={name: os.environ[name] for name in names})
+
+        async def render(target: osprofile.TargetSystem) -> None:
+            target.render_start_script(description)
+
+        try:
+            next(iter(self._sessions.values())).run(render)
+        except osprofile.ValueRefusedError as error:
+            return error if error.field == "ENVIRONMENT" else None
+        except osprofile.OSProfileError:
+            pass  # of another field: the submission will tell
+        return None
 
     # What the base class makes of a job
 
@@ -320,7 +344,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         try:
             answers = session.run(lambda target: target.statuses_or_errors(ids, max_age=_MAX_STATUS_AGE))
         except osprofile.OSProfileError as error:
-            self.logger.warning("The jobs' states are not known at the moment: %s", _format_error(error))
+            self._tell("warning", f"The jobs' states are not known at the moment: {_format_error(error)}")
             return {job_id: session.get_cached_status(job_id) for job_id in ids}
         statuses: dict[str, osprofile.JobStatus | None] = {}
         for job_id in ids:
@@ -329,8 +353,8 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 # neither the batch system nor the record knows it: it will never be known
                 answer = osprofile.JobStatus(job_id, osprofile.JobState.LOST, reason="nobody knows this job")
             elif isinstance(answer, osprofile.OSProfileError):
-                self.logger.warning(
-                    "The state of job %s is not known at the moment: %s", job_id, answer.message
+                self._tell(
+                    "warning", f"The state of job {job_id} is not known at the moment: {answer.message}"
                 )
                 answer = session.get_cached_status(job_id)
             statuses[job_id] = answer
@@ -348,6 +372,10 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             message += f" Its output is in {log}."
         self.report_job_error(info, msg=f"{message} ", **({"aux_logs": [log]} if log else {}))
 
+    def _tell(self, level: str, message: str) -> None:
+        """Log a message. It is formatted before: Snakemake's log has no arguments."""
+        getattr(self.logger, level)(message)
+
     # Ending
 
     def cancel_jobs(self, active_jobs: list[SubmittedJobInfo]) -> None:
@@ -360,7 +388,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             if mine or self._submitting:
                 abort = functools.partial(_abort_jobs, job_ids=mine, keys=self._submitting)
                 for message in session.run(abort):
-                    self.logger.error(message)
+                    self._tell("error", message)
 
     def shutdown(self) -> None:
         """Stop watching. Jobs that have not ended are removed: the thread that watches has failed."""
@@ -380,12 +408,11 @@ async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: s
     """Remove jobs, and those of interrupted submissions with these keys; return what failed."""
     messages = []
     if keys:
-        for recovered in await target.recover_submissions(resubmit=False):
-            if recovered.record.key in keys and recovered.error is not None:
-                messages.append(
-                    f"It is not known whether a job was submitted in {recovered.record.directory}: "
-                    f"{_format_error(recovered.error)}"
-                )
+        messages = [
+            f"It is not known whether a job was submitted in {found.record.directory}: {_format_error(found.error)}"
+            for found in await target.recover_submissions(resubmit=False)
+            if found.record.key in keys and found.error is not None
+        ]
         records = [record for record in target.store.list_all_jobs() if record.target == target.name]
         job_ids = job_ids | {r.status.job_id for r in records if r.key in keys and r.is_submitted}
 
