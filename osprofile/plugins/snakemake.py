@@ -175,13 +175,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             except WorkflowError as error:
                 self.report_job_error(SubmittedJobInfo(job), msg=f"{error} ")
                 continue
-            if (running := self._find_running_job(session, job)) is not None:
-                self._tell(
-                    "info", f"Resuming job {job.jobid}, which runs with external jobid '{running.id}'."
-                )
-                self._register_job(job, running, session.run(functools.partial(_find_log, job_id=running.id)))
-            else:
-                by_session.setdefault(session, []).append((job, description))
+            by_session.setdefault(session, []).append((job, description))
         for session, submissions in by_session.items():
             self._submit_to_session(session, submissions)
 
@@ -213,15 +207,6 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 self._submitting.discard(keys[number])
                 message = f"job {job.jobid} was not submitted: {_format_error(errors[number])}. "
                 self.report_job_error(SubmittedJobInfo(job), msg=message)
-
-    def _find_running_job(
-        self, session: osprofile.JobSession, job: JobExecutorInterface
-    ) -> osprofile.Job | None:
-        """Return the job of an earlier Snakemake that was killed, if it has not ended."""
-        job_id = self.dag.incomplete_external_jobid(job)
-        if not job_id or session.get_job(job_id) not in session.list_jobs():
-            return None
-        return session.get_job(job_id)
 
     def _register_job(self, job: JobExecutorInterface, external: osprofile.Job, log: str | None) -> None:
         with self._live_lock:
@@ -398,11 +383,6 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         super().shutdown()
         for session in self._sessions.values():
             session.close()
-
-
-async def _find_log(target: osprofile.TargetSystem, job_id: str) -> str | None:
-    record = target.store.find_job(target.name, job_id)
-    return os.path.join(record.directory, record.stdout) if record is not None and record.stdout else None
 
 
 async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: set[str]) -> list[str]:

@@ -306,37 +306,6 @@ rule a:
     assert workflow.processes() == []
 
 
-def test_a_job_goes_on_when_snakemake_is_killed_and_is_found_again(workflow: Workflow) -> None:
-    workflow.write(
-        """
-rule a:
-    output: "a.txt"
-    shell: "echo >> began; while [ ! -e go ]; do sleep 0.1; done; echo done > {output}"
-"""
-    )
-    process = workflow.start()
-    wait_for(workflow.directory / "began", process)
-    while not any(
-        (workflow.directory / ".snakemake/incomplete").glob("*")
-    ):  # where Snakemake has the job's id
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.kill()
-    process.communicate()
-    workflow.run("--unlock")
-    again = workflow.start()
-    assert again.stdout is not None
-    lines = []
-    for line in again.stdout:
-        lines.append(line)
-        if line.startswith("Resuming job"):
-            (workflow.directory / "go").touch()
-    assert again.wait() == 0, lines
-    assert workflow.read("began") == "\n"
-    assert workflow.read("a.txt") == "done\n"
-    assert len(workflow.records()) == 1
-
-
 def test_jobs_that_are_submitted_at_once_wait_for_those_before_them(workflow: Workflow) -> None:
     workflow.write(
         """
