@@ -306,7 +306,9 @@ rule a:
     assert workflow.processes() == []
 
 
-def test_jobs_that_are_submitted_at_once_wait_for_those_before_them(workflow: Workflow) -> None:
+def test_jobs_that_are_submitted_at_once_wait_for_those_before_them(
+    workflow: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workflow.write(
         """
 rule all:
@@ -322,6 +324,7 @@ rule b:
     )
     workflow.run("--immediate-submit", "--notemp")
     (workflow.directory / "go").touch()
+    monkeypatch.setenv("HOME", str(workflow.directory.parent / "home"))
     with osprofile.JobSession("linux", store=workflow.store) as session:
         ids = [record.status.job_id for record in workflow.records()]
         assert [status.exit_code for status in session.wait_all(ids).values()] == [0, 0]
