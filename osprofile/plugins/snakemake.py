@@ -78,11 +78,9 @@ _EXECUTORS_FIELDS: Final = frozenset(
 _MAX_NAME_LENGTH: Final = 200
 _VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _OWN_VARIABLE: Final = re.compile(
-    r"(?:GPE|SLURM|SLURMD|PBS|LSB|SGE|PMI|PMIX)_|(?:JOB_ID|JOB_NAME|NSLOTS|NHOSTS|PE_HOSTFILE|SNAKEMAKE_PROFILE)\Z"
+    r"(?:GPE|SLURM|SLURMD|PBS|LSB|SGE|PMI|PMIX)_|(?:JOB_ID|JOB_NAME|NSLOTS|NHOSTS|PE_HOSTFILE)\Z"
 )
-"""Variables of the batch job in which Snakemake itself may run: the jobs have their own values.
-
-With SNAKEMAKE_PROFILE, the Snakemake of a job would want to submit jobs, too."""
+"""Variables of the batch job in which Snakemake itself may run: the jobs have their own values."""
 _MAX_STATUS_AGE: Final = 1.0
 """Seconds for which an answer is used again: Snakemake may check as often as a hundred times a second."""
 
@@ -194,7 +192,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         for number, (job, description) in enumerate(submissions):
             job_id = job_ids[number]
             if job_id is not None:
-                self._register_job(job, session.get_job(job_id), description.stdout)
+                self._register_job(job, session.get_job(job_id), description.stdout or "")
                 self._submitting.discard(keys[number])
                 kind = "group job" if job.is_group() else "job"
                 self._tell("info", f"Submitted {kind} {job.jobid} with external jobid '{job_id}'.")
@@ -208,7 +206,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
                 message = f"job {job.jobid} was not submitted: {_format_error(errors[number])}. "
                 self.report_job_error(SubmittedJobInfo(job), msg=message)
 
-    def _register_job(self, job: JobExecutorInterface, external: osprofile.Job, log: str | None) -> None:
+    def _register_job(self, job: JobExecutorInterface, external: osprofile.Job, log: str) -> None:
         with self._live_lock:
             self._live_jobs.add(external)
         self._job_by_output.update((str(path), external) for path in job.output)
@@ -247,6 +245,9 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         inherited = {
             name: value for name, value in self._inherited_environment.items() if name not in omitted
         }
+        if "SNAKEMAKE_PROFILE" in inherited:
+            # With that profile, the Snakemake of a job would submit jobs, too. On profile linux, a job inherits it.
+            inherited["SNAKEMAKE_PROFILE"] = "none"
         return {**inherited, **self.envvars()}
 
     @functools.cached_property
@@ -353,10 +354,10 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             self.report_job_success(info)
             return
         log = info.aux["log"]
-        message = f"Job {info.external_jobid} of profile {self._profile_name} {_describe_end(status)}."
-        if log:
-            message += f" Its output is in {log}."
-        self.report_job_error(info, msg=f"{message} ", **({"aux_logs": [log]} if log else {}))
+        message = f"Job {info.external_jobid} of profile {self._profile_name} {_describe_end(status)}. Its output is in {log}."
+        if info.job.is_group():
+            self._tell("error", message)  # Snakemake does not print the message of a group
+        self.report_job_error(info, msg=f"{message} ", aux_logs=[log])
 
     def _tell(self, level: str, message: str) -> None:
         """Log a message. It is formatted before: Snakemake's log has no arguments."""
