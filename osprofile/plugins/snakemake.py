@@ -216,6 +216,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
 
     def _describe_job(self, job: JobExecutorInterface) -> tuple[str, osprofile.JobDescription]:
         """Return the name of the cluster, empty for the default one, and the description of a job."""
+        _check_wildcards(job)
         script = self.get_jobscript(job)
         try:
             self.write_jobscript(job, script)
@@ -411,6 +412,17 @@ async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: s
 
     results = await asyncio.gather(*map(abort, job_ids))
     return messages + [message for message in results if message is not None]
+
+
+def _check_wildcards(job: JobExecutorInterface) -> None:
+    """Raise `WorkflowError` for a wildcard that Snakemake would change on the way: the job would write another file."""
+    for target in job.get_target_spec():
+        for name, value in target.wildcards_dict.items():
+            if value != value.strip("'\""):
+                raise WorkflowError(
+                    f"job {job.jobid} was not submitted: Snakemake cannot pass the wildcard {name}={value!r} to a job, "
+                    "as it begins or ends with a quote"
+                )
 
 
 def map_resources(resources: Mapping[str, Any], threads: int) -> tuple[str, dict[str, str]]:
