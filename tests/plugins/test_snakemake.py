@@ -20,6 +20,7 @@ from snakemake_interface_common.exceptions import WorkflowError
 
 import osprofile
 from osprofile.plugins.snakemake import map_resources
+from tests.docs import pages
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,10 +41,27 @@ class Workflow:
         return str(self.directory.parent / "jobs.db")
 
     def start(
-        self, *options: str, profile: str | None = "linux", **settings: object
+        self,
+        *options: str,
+        profile: str | None = "linux",
     ) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "snakemake", "--executor", "osprofile", "--jobs", "50"]
+        command += ["--seconds-between-status-checks", "1", "--nocolor"]
+        command += [] if profile is None else ["--osprofile-profile", profile]
+        return subprocess.Popen(
+            [*command, *options],
+            cwd=self.directory,
+            env=self.prepare(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def prepare(self) -> dict[str, str]:
+        """Make the home, and return the environment of the commands."""
         (self.directory.parent / "home").mkdir(exist_ok=True)
-        environment = {
+        return {
             **os.environ,
             "HOME": str(self.directory.parent / "home"),
             "PYTHONPATH": str(ROOT / "plugins"),
@@ -51,19 +69,6 @@ class Workflow:
             "MARKER": self.marker,
             **self.environment,
         }
-        command = [sys.executable, "-m", "snakemake", "--executor", "osprofile", "--jobs", "50"]
-        command += ["--seconds-between-status-checks", "1", "--nocolor"]
-        command += [] if profile is None else ["--osprofile-profile", profile]
-        return subprocess.Popen(
-            [*command, *options],
-            cwd=self.directory,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            **settings,  # type: ignore[call-overload]
-        )
 
     def run(self, *options: str, exit_code: int = 0, profile: str | None = "linux") -> str:
         """Run Snakemake to its end, and return what it prints."""
@@ -349,9 +354,8 @@ HOSTILE = [
     "both ' and \" $(touch canary)",
     "`touch canary`",
     "; touch canary #",
-    "' ; touch canary ; '",
-    "'quoted' $(touch canary)",
-    '"quoted" $(touch canary)',
+    "a' ; touch canary ; 'b",
+    'a" ; touch canary ; "b',
     "-rf",
     "--config=x",
     "\\$HOME \\\\",
@@ -386,6 +390,19 @@ rule copy:
         assert workflow.read(f"out/{value}.txt") == value
     assert [*workflow.directory.rglob("canary"), *workflow.directory.parent.rglob("canary")] == []
     assert len(workflow.records()) == 2 * len(HOSTILE)
+
+
+@pytest.mark.parametrize(
+    "value", ["'quoted' $(touch canary)", '"quoted" $(touch canary)', "' ; touch canary ; '"]
+)
+def test_a_wildcard_that_snakemake_would_change_is_refused(workflow: Workflow, value: str) -> None:
+    workflow.write(
+        f'rule all:\n    input: [{value + ".txt"!r}]\nrule a:\n    output: "{{x}}.txt"\n    shell: "touch {{output:q}}"\n'
+    )
+    output = workflow.run(exit_code=1)
+    assert f"Snakemake cannot pass the wildcard x={value!r} to a job" in output
+    assert workflow.records() == []
+    assert list(workflow.directory.rglob("canary")) == []
 
 
 def test_hostile_values_of_the_workflow_and_its_place_reach_no_shell(tmp_path: Path) -> None:
@@ -519,3 +536,28 @@ def test_the_example_prints_what_its_workflow_has_made(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "lines: 4"
+
+
+def test_the_page_shows_what_happens(workflow: Workflow) -> None:
+    workflow.environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = workflow.prepare()
+    count = 0
+    for block in pages.read("docs/plugins/snakemake.md"):
+        if block.file is not None:
+            path = workflow.directory / block.file
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block.text)
+        for command in pages.commands(block) if block.word == "console" else ():
+            result = subprocess.run(
+                ["bash", "-c", command.text],
+                cwd=workflow.directory,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            assert result.returncode == 0, result.stdout
+            assert pages.match(command.output, result.stdout, {}) is not None, result.stdout
+            count += 1
+    assert count == 4
