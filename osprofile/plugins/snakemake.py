@@ -460,6 +460,8 @@ def map_resources(resources: Mapping[str, Any], threads: int) -> tuple[str, dict
             cluster = text
         else:
             fields[target] = text
+    if "GPUS" not in fields and origins.get("GPU_TYPE", ("",))[0] == "gpu_model":
+        del fields["GPU_TYPE"]  # a default for the jobs of the workflow that use GPUs
     if resources.get("mem_mb_per_cpu"):
         fields["MEMORY"] = _multiply_memory(resources["mem_mb_per_cpu"], fields)
     return cluster, fields

@@ -488,7 +488,7 @@ def test_a_resource_that_is_refused_is_told_by_name(workflow: Workflow, resource
         ({"slurm_partition": "long", "slurm_account": "a"}, "", {"CPUS": "4", "QUEUE": "long", "PROJECT": "a"}),
         ({"queue": "long", "partition": "long", "account": "a"}, "", {"CPUS": "4", "QUEUE": "long", "PROJECT": "a"}),
         ({"gpu": 2, "gpu_model": "a100"}, "", {"CPUS": "4", "GPUS": "2", "GPU_TYPE": "a100"}),
-        ({"gpu": 0, "qos": "", "tmpdir": "<TBD>", "licenses": 3, "disk_mb": 5}, "", {"CPUS": "4"}),
+        ({"gpu": 0, "gpu_model": "a100", "qos": "", "tmpdir": "<TBD>", "licenses": 3, "disk_mb": 5}, "", {"CPUS": "4"}),
         ({"qos": "q", "constraint": "c", "reservation": "r"}, "",
          {"CPUS": "4", "QOS": "q", "CONSTRAINT": "c", "RESERVATION": "r"}),
         ({"clusters": "west"}, "west", {"CPUS": "4"}),

@@ -102,6 +102,12 @@ test_storage_localrule: needs the storage plugin fs, and rsync
 test_access_patterns: needs the storage plugin fs, and rsync
 test_storage_cleanup_local: needs the storage plugin fs, and rsync
 test_singularity_cluster: needs Apptainer and the Internet
+test_global_resource_limits_limit_scheduling_of_groups: fails by a status command of cluster-generic that fails
+test_new_resources_can_be_defined_as_local: the same
+test_resource_prefix_does_not_affect_scope_overwrite: the same
+test_resources_can_be_overwritten_as_global: the same
+test_nodelocal: its submit command makes a file system for each job
+test_immediate_submit_without_shared_fs: it reads what its own submit command has written
 EOF
 cd cases
 export PYTHONPATH="$PWD"
