@@ -56,8 +56,10 @@ _FIELD_BY_RESOURCE: Final[Mapping[str, str]] = {
     "qos": "QOS",
     "constraint": "CONSTRAINT",
     "reservation": "RESERVATION",
+    "cluster": "CLUSTER",
+    "clusters": "CLUSTER",
+    "slurm_cluster": "CLUSTER",
 }
-_CLUSTER_RESOURCES: Final = ("cluster", "clusters", "slurm_cluster")
 _FIELD_PREFIX: Final = "osprofile_"
 """Prefix of the resources for all other fields."""
 _HINT_BY_REFUSED_RESOURCE: Final[Mapping[str, str]] = {
@@ -431,47 +433,42 @@ def map_resources(resources: Mapping[str, Any], threads: int) -> tuple[str, dict
     Raises `WorkflowError` with the resource's name for what has no field, and for two resources that
     set one field to different values. The values themselves are checked by the profile.
     """
-    cluster, fields = "", {"CPUS": str(threads)}
-    origins: dict[str, tuple[str, str]] = {}
+    fields = {"CPUS": str(threads)}
+    origins: dict[str, str] = {}
     for name, value in resources.items():
+        field_name = _get_field(name)
         # empty, or not known before the job runs
-        if value is None or str(value) in {"", "<TBD>"} or (name == "gpu" and value == 0):
+        if field_name is None or value is None or str(value) in {"", "<TBD>"} or (name, value) == ("gpu", 0):
             continue
-        if name in _CLUSTER_RESOURCES:
-            target, text = "CLUSTER", str(value)
-        elif name in _FIELD_BY_RESOURCE:
-            target, text = _FIELD_BY_RESOURCE[name], _format_value(name, value)
-        elif name.startswith(_FIELD_PREFIX):
-            target, text = _get_field(name), _format_value(name, value)
-        elif name in _HINT_BY_REFUSED_RESOURCE or name.startswith("slurm_"):
-            hint = _HINT_BY_REFUSED_RESOURCE.get(
-                name, f"use {_FIELD_PREFIX}FIELD=VALUE, with a field of the profile"
-            )
-            raise WorkflowError(f"resource {name}: the executor osprofile cannot map it; {hint}")
-        else:
-            continue
-        if target in origins and origins[target][1] != text:
+        text = _format_value(name, value)
+        if field_name in origins and fields[field_name] != text:
             raise WorkflowError(
-                f"resources {origins[target][0]} and {name} set the field {target} to different values, "
-                f"{origins[target][1]!r} and {text!r}: leave one of them out"
+                f"resources {origins[field_name]} and {name} set the field {field_name} to different values, "
+                f"{fields[field_name]!r} and {text!r}: leave one of them out"
             )
-        origins[target] = name, text
-        if target == "CLUSTER":
-            cluster = text
-        else:
-            fields[target] = text
-    if "GPUS" not in fields and origins.get("GPU_TYPE", ("",))[0] == "gpu_model":
+        origins[field_name], fields[field_name] = name, text
+    if "GPUS" not in fields and origins.get("GPU_TYPE") == "gpu_model":
         del fields["GPU_TYPE"]  # a default for the jobs of the workflow that use GPUs
     if resources.get("mem_mb_per_cpu"):
         fields["MEMORY"] = _multiply_memory(resources["mem_mb_per_cpu"], fields)
-    return cluster, fields
+    return fields.pop("CLUSTER", ""), fields
 
 
-def _get_field(resource: str) -> str:
-    name = resource.removeprefix(_FIELD_PREFIX).upper()
-    if name in _EXECUTORS_FIELDS:
-        raise WorkflowError(f"resource {resource}: the executor sets the field {name} itself")
-    return name
+def _get_field(resource: str) -> str | None:
+    """Return the field of a resource, None for one of Snakemake's own scheduling."""
+    if resource in _FIELD_BY_RESOURCE:
+        return _FIELD_BY_RESOURCE[resource]
+    if resource.startswith(_FIELD_PREFIX):
+        name = resource.removeprefix(_FIELD_PREFIX).upper()
+        if name in _EXECUTORS_FIELDS:
+            raise WorkflowError(f"resource {resource}: the executor sets the field {name} itself")
+        return name
+    if resource in _HINT_BY_REFUSED_RESOURCE or resource.startswith("slurm_"):
+        hint = _HINT_BY_REFUSED_RESOURCE.get(
+            resource, f"use {_FIELD_PREFIX}FIELD=VALUE, with a field of the profile"
+        )
+        raise WorkflowError(f"resource {resource}: the executor osprofile cannot map it; {hint}")
+    return None
 
 
 def _format_value(name: str, value: object) -> str:
