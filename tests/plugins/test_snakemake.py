@@ -21,6 +21,7 @@ from snakemake_interface_common.exceptions import WorkflowError
 import osprofile
 from osprofile.plugins.snakemake import map_resources
 from tests.docs import pages
+from tests.strategies import document
 
 ROOT = Path(__file__).parents[2]
 
@@ -274,6 +275,40 @@ rule a:
     workflow.run("--retries", "2")
     assert workflow.read("tries") == "100\n200\n"
     assert [record.status.exit_code for record in workflow.records()] == [1, 0]
+
+
+def test_a_query_that_fails_ends_no_job(workflow: Workflow) -> None:
+    broken = workflow.directory / "broken"
+    shell = workflow.directory / "shell"
+    shell.write_text(
+        f"#!/bin/sh\n[ ! -e '{broken}' ] || {{ echo no connection >&2; exit 1; }}\nexec sh \"$@\"\n"
+    )
+    shell.chmod(0o700)
+    profile = document(
+        f'<idb:Template name="SHELL"><idb:Invocation name=""><idb:Body>{shell}</idb:Body></idb:Invocation></idb:Template>',
+        name="flaky",
+        extends="linux",
+        root="/var/tmp",
+    )
+    (workflow.directory / "flaky").mkdir()
+    (workflow.directory / "flaky/profile.xml").write_text(profile)
+    workflow.environment = {"OSPROFILE_PATH": str(workflow.directory)}
+    workflow.write(
+        'rule a:\n    output: "a.txt"\n    shell: "touch began; while [ ! -e go ]; do sleep 0.1; done; touch {output}"\n'
+    )
+    process = workflow.start(profile="flaky")
+    wait_for(workflow.directory / "began", process)
+    broken.touch()
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if "not known at the moment" in line and broken.exists():
+            broken.unlink()
+            (workflow.directory / "go").touch()
+    assert process.wait() == 0, lines
+    assert any("no connection" in line for line in lines)
+    assert len(workflow.records()) == 1
 
 
 # Interrupts
