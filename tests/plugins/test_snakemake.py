@@ -296,17 +296,17 @@ def test_a_query_that_fails_ends_no_job(workflow: Workflow) -> None:
     workflow.write(
         'rule a:\n    output: "a.txt"\n    shell: "touch began; while [ ! -e go ]; do sleep 0.1; done; touch {output}"\n'
     )
-    process = workflow.start(profile="flaky")
-    wait_for(workflow.directory / "began", process)
-    broken.touch()
-    assert process.stdout is not None
     lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if "not known at the moment" in line and broken.exists():
-            broken.unlink()
-            (workflow.directory / "go").touch()
-    assert process.wait() == 0, lines
+    with workflow.start(profile="flaky") as process:
+        wait_for(workflow.directory / "began", process)
+        broken.touch()
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if "not known at the moment" in line and broken.exists():
+                broken.unlink()
+                (workflow.directory / "go").touch()
+    assert process.returncode == 0, lines
     assert any("no connection" in line for line in lines)
     assert len(workflow.records()) == 1
 
