@@ -52,7 +52,9 @@ def main() -> NoReturn:
         if os.environ.get("OSPROFILE_DEBUG"):
             raise
         text = f"error: internal error: {type(error).__name__}: {error}"
-        print_error(program, f"{text}\n    hint: this is a bug in osprofile; OSPROFILE_DEBUG=1 shows the traceback")
+        print_error(
+            program, f"{text}\n    hint: this is a bug in osprofile; OSPROFILE_DEBUG=1 shows the traceback"
+        )
         code = 1
     sys.exit(code)
 

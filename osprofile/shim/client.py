@@ -191,7 +191,11 @@ class Client:
         return last + 1
 
     def _list_numbers(self) -> Iterable[int]:
-        return (int(match[1]) for record in self.store.list_all_jobs() if (match := _KEY.fullmatch(record.key or "")))
+        return (
+            int(match[1])
+            for record in self.store.list_all_jobs()
+            if (match := _KEY.fullmatch(record.key or ""))
+        )
 
     # Queries
 
@@ -262,7 +266,8 @@ class Client:
             return [Entry(number, None, statuses.get(record.status.job_id, record.status), record)]
         tasks = self.store.list_tasks(self.settings.target, record.status.job_id)
         return [
-            Entry(number, task.array_index, statuses.get(task.status.job_id, task.status), record) for task in tasks
+            Entry(number, task.array_index, statuses.get(task.status.job_id, task.status), record)
+            for task in tasks
         ]
 
     # Actions

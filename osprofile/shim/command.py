@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.jobs.state import JobState
@@ -40,7 +41,9 @@ class Command(NamedTuple):
         for option in self.table:
             equals = "=" if option.is_optional else " "
             value = f"[={option.value}]" if option.is_optional else f"{equals}{option.value}"
-            lines.append(f"  {', '.join(option.flags)}{value.rstrip()}{'  ' if option.help else ''}{option.help}")
+            lines.append(
+                f"  {', '.join(option.flags)}{value.rstrip()}{'  ' if option.help else ''}{option.help}"
+            )
         return "\n".join([*lines, "", "A stand-in of osprofile. Other options are refused."])
 
 
@@ -91,3 +94,12 @@ def is_known(status: JobStatus, since: float) -> bool:
 def has_started(status: JobStatus) -> bool:
     """Return whether a job's program has begun, as far as is known."""
     return status.started is not None or status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
+
+
+def get_elapsed(status: JobStatus) -> float:
+    """Return the run time of a job in seconds, 0 if it has not begun."""
+    if status.elapsed is not None:
+        return status.elapsed
+    if status.started is None:
+        return 0.0
+    return (status.ended or time.time()) - status.started

@@ -115,7 +115,9 @@ def _find_option(by_flag: Mapping[str, Option], flag: str, where: str) -> Option
     if option is None:
         hint = suggest_names(flag, by_flag) if flag.startswith("--") else ""
         hint = hint if hint.startswith("did") else f"leave it out; supported are {', '.join(sorted(by_flag))}"
-        message = f"{where}option {quote_name(flag)} is not supported: this command stands in for the real one"
+        message = (
+            f"{where}option {quote_name(flag)} is not supported: this command stands in for the real one"
+        )
         raise UsageError(message, hint=hint)
     return option
 
@@ -184,7 +186,9 @@ def split_words(text: str, where: str = "") -> list[str]:
             literal = next(characters, c) if c == "\\" else c
             word = f"{word or ''}{literal}"
     if quote:
-        raise UsageError(f"{where}the quote {quote} is not closed", hint=f"write a second {quote} behind the value")
+        raise UsageError(
+            f"{where}the quote {quote} is not closed", hint=f"write a second {quote} behind the value"
+        )
     return words if word is None else [*words, word]
 
 
@@ -201,7 +205,9 @@ def split_list(option: OptionValue, separator: str = ",") -> list[str]:
         else:
             parts[-1] += c
     if quote:
-        raise UsageError(f"{option.flag}: the quote {quote} is not closed", hint="write it twice, or not at all")
+        raise UsageError(
+            f"{option.flag}: the quote {quote} is not closed", hint="write it twice, or not at all"
+        )
     return parts
 
 
@@ -246,9 +252,13 @@ def make_script(content: bytes, name: str) -> JobScript:
     """Return a script with the interpreter of its first line, /bin/sh without one."""
     what = quote_name(name) if name else "on standard input"
     if not content.strip():
-        raise UsageError(f"the script {what} is empty", hint="give the path of a script, or write one to standard input")
+        raise UsageError(
+            f"the script {what} is empty", hint="give the path of a script, or write one to standard input"
+        )
     if b"\0" in content:
-        raise UsageError(f"the script {what} contains a NUL", hint="it must be a text; call programs by --wrap or a script")
+        raise UsageError(
+            f"the script {what} contains a NUL", hint="it must be a text; call programs by --wrap or a script"
+        )
     if b"\r\n" in content:
         hint = "convert it: tr -d '\\r' < OLD > NEW"
         raise UsageError(f"the script {what} has line ends of DOS, which no shell understands", hint=hint)

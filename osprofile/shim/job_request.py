@@ -65,7 +65,9 @@ class JobRequest:
         except IncarnationError as error:
             option = self.field_options.get(error.field)
             if option is not None:
-                error.message = f"option {option.flag} {quote_value(option.text)}: {error.message}".replace(" '':", ":")
+                error.message = f"option {option.flag} {quote_value(option.text)}: {error.message}".replace(
+                    " '':", ":"
+                )
             raise
 
 
@@ -83,7 +85,9 @@ def find_dependencies(client: Client, option: OptionValue, text: str) -> dict[st
             hint = f"supported are {', '.join(_CONDITIONS)}, as in afterok:12:13,afterany:14"
             raise UsageError(f"{option.flag}: {quote_value(part)} is not supported", hint=hint)
         try:
-            found.setdefault(attribute, []).extend(client.find_id(int(match[1])) for match in matches if match)
+            found.setdefault(attribute, []).extend(
+                client.find_id(int(match[1])) for match in matches if match
+            )
         except JobNotFoundError as error:
             raise UsageError(f"{option.flag}: {error.message}", hint=error.hint) from None
     return found

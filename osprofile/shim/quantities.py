@@ -69,7 +69,9 @@ def parse_pbs_size(option: OptionValue) -> int:
     """Return a size of PBS in MiB, rounded up: `4gb`, `4096mb`, `100kb`, `1048576b`, `2gw` (words of 8 bytes)."""
     text = option.text.lower()
     # PBS knows no "4g"; programs that write it mean bytes.
-    return _parse_size(option, _PBS_UNITS, f"{text}b" if text[-1:] in set("kmgtp") else text, "as in 4gb or 4096mb")
+    return _parse_size(
+        option, _PBS_UNITS, f"{text}b" if text[-1:] in set("kmgtp") else text, "as in 4gb or 4096mb"
+    )
 
 
 def _parse_size(option: OptionValue, units: dict[str, int], text: str, hint: str) -> int:

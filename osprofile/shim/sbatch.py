@@ -41,7 +41,9 @@ _SBATCH_TABLE: Final = (
     Option("chdir", ("-D", "--chdir", "--workdir"), "DIR", "where the script runs"),
     Option("constraint", ("-C", "--constraint"), "EXPRESSION"),
     Option("cpus", ("-c", "--cpus-per-task"), "N"),
-    Option("dependency", ("-d", "--dependency"), "LIST", "afterok, afternotok, afterany: as in afterok:12:13"),
+    Option(
+        "dependency", ("-d", "--dependency"), "LIST", "afterok, afternotok, afterany: as in afterok:12:13"
+    ),
     Option("error", ("-e", "--error"), "FILE", "the pattern of a file's name"),
     Option("exclusive", ("--exclusive",)),
     Option("export", ("--export",), "LIST", "ALL, NONE, or variables"),
@@ -178,10 +180,14 @@ def _read_variables(environment: Mapping[str, str]) -> CommandLine:
         if name.startswith("SBATCH_"):
             if name not in _VARIABLES:
                 hint = f"unset it; supported are {', '.join(_VARIABLES)}"
-                raise UsageError(f"the variable {quote_name(name)} is not supported by this stand-in", hint=hint)
+                raise UsageError(
+                    f"the variable {quote_name(name)} is not supported by this stand-in", hint=hint
+                )
             line = parse_words(_SBATCH_TABLE, [f"{_VARIABLES[name]}={value}"], ends_at_operand=False)
             lines.append(
-                CommandLine({n: [OptionValue(name, v.text) for v in values] for n, values in line.options.items()})
+                CommandLine(
+                    {n: [OptionValue(name, v.text) for v in values] for n, values in line.options.items()}
+                )
             )
     return merge_lines(lines)
 
@@ -210,7 +216,9 @@ class _Request:
         self.signal = self._get_signal()
         mode = options.get("open_mode")
         if mode is not None and mode.text not in {"append", "truncate"}:
-            raise UsageError(f"{mode.flag}: {quote_value(mode.text)} is not a mode", hint="append or truncate")
+            raise UsageError(
+                f"{mode.flag}: {quote_value(mode.text)} is not a mode", hint="append or truncate"
+            )
         self._after = self._get_dependencies()
 
     def _count(self, name: str, parse: Callable[[OptionValue], int]) -> int | None:
@@ -230,7 +238,9 @@ class _Request:
     def _get_memory(self) -> int | None:
         memory, per_cpu = self._options.get("memory"), self._options.get("memory_per_cpu")
         if memory is not None and per_cpu is not None:
-            raise UsageError(f"{memory.flag} and {per_cpu.flag} exclude each other", hint="leave one of them out")
+            raise UsageError(
+                f"{memory.flag} and {per_cpu.flag} exclude each other", hint="leave one of them out"
+            )
         if per_cpu is not None:
             return quantities.parse_slurm_size(per_cpu) * self.cpus_per_node
         return None if memory is None else quantities.parse_slurm_size(memory)
@@ -241,7 +251,9 @@ class _Request:
             return None, None
         option = given[0]
         if len(given) > 1:
-            raise UsageError(f"{option.flag} and {given[1].flag} exclude each other", hint="leave one of them out")
+            raise UsageError(
+                f"{option.flag} and {given[1].flag} exclude each other", hint="leave one of them out"
+            )
         match = re.fullmatch(r"(?:([A-Za-z][^:,=]*):)?([1-9][0-9]{0,3})", option.text)
         if option is self._options.get("gres"):
             match = re.fullmatch(r"gpu(?::([A-Za-z][^:,=]*))?(?::([1-9][0-9]{0,3}))?", option.text)
@@ -317,7 +329,9 @@ class _Request:
             script=self._script,
             name=self.name,
             directory=self.directory,
-            field_options={field: option for name, field in _FIELDS.items() if (option := self._options.get(name))},
+            field_options={
+                field: option for name, field in _FIELDS.items() if (option := self._options.get(name))
+            },
             attributes={
                 "queue": text("partition"),
                 "project": text("account"),
@@ -352,7 +366,16 @@ class _Request:
         array = self._options.get_text("array")
         name, user = quote_shell_words([self.name]), quote_shell_words([self._client.user_name])
         index = '"$i"' if array else "4294967294"
-        letters = {"j": str(number), "A": str(number), "a": index, "x": name, "u": user, "N": '"$h"', "n": "0", "t": "0"}
+        letters = {
+            "j": str(number),
+            "A": str(number),
+            "a": index,
+            "x": name,
+            "u": user,
+            "N": '"$h"',
+            "n": "0",
+            "t": "0",
+        }
 
         def format_path(option: OptionValue) -> str:
             path = os.path.join(self.directory, option.text)
@@ -362,7 +385,7 @@ class _Request:
         error = self._options.get("error")
         return Wrapper(
             environment={**self.environment, **self._list_variables(number)},
-            runtime_environment=self._list_runtime_variables(array),
+            runtime_environment=self._list_runtime_variables(number, array),
             command=[*self._script.interpreter, f"{directory}/{SCRIPT_NAME}", *self._arguments],
             stdin=format_path(self._options.get("input") or OptionValue("--input", "/dev/null")),
             stdout=format_path(self._options.get("output") or default),
@@ -404,20 +427,21 @@ class _Request:
         }
         return {name: str(value) for name, value in variables.items() if value is not None}
 
-    def _list_runtime_variables(self, array: str | None) -> dict[str, str]:
+    def _list_runtime_variables(self, number: int, array: str | None) -> dict[str, str]:
         variables = {"SLURMD_NODENAME": '"$h"'}
         if not self.nodes or self.nodes == 1:
             variables |= {"SLURM_JOB_NODELIST": '"$h"', "SLURM_NODELIST": '"$h"'}
         if array:
             indices = parse_array(array).indices
             variables |= {
-                "SLURM_ARRAY_JOB_ID": '"$SLURM_JOB_ID"',
+                "SLURM_ARRAY_JOB_ID": str(number),
                 "SLURM_ARRAY_TASK_ID": '"$i"',
                 "SLURM_ARRAY_TASK_COUNT": str(len(indices)),
                 "SLURM_ARRAY_TASK_MIN": str(indices[0]),
                 "SLURM_ARRAY_TASK_MAX": str(indices[-1]),
             }
         return variables
+
 
 def _parse_nodes(option: OptionValue) -> int:
     first, _, last = option.text.partition("-")

@@ -13,6 +13,7 @@ from osprofile.shim import quantities
 from osprofile.shim.command import (
     MEMORY_OF_ENDED_JOBS,
     Command,
+    get_elapsed,
     has_started,
     is_known,
     is_own_name,
@@ -74,11 +75,28 @@ class _State(NamedTuple):
 
 _PENDING, _RUNNING, _SUSPENDED = _State("PD", "PENDING"), _State("R", "RUNNING"), _State("S", "SUSPENDED")
 _COMPLETED, _FAILED = _State("CD", "COMPLETED"), _State("F", "FAILED")
-_CANCELLED, _TIMEOUT, _NODE_FAIL = _State("CA", "CANCELLED"), _State("TO", "TIMEOUT"), _State("NF", "NODE_FAIL")
+_CANCELLED, _TIMEOUT, _NODE_FAIL = (
+    _State("CA", "CANCELLED"),
+    _State("TO", "TIMEOUT"),
+    _State("NF", "NODE_FAIL"),
+)
 _LIVE_STATES: Final = (_PENDING, _RUNNING, _SUSPENDED)
 _STATES: Final = (*_LIVE_STATES, _COMPLETED, _FAILED, _CANCELLED, _TIMEOUT, _NODE_FAIL)
 _OTHER_STATES: Final = frozenset(
-    {"CF", "CONFIGURING", "CG", "COMPLETING", "ST", "STOPPED", "PR", "PREEMPTED", "BF", "BOOT_FAIL", "DL", "DEADLINE"}
+    {
+        "CF",
+        "CONFIGURING",
+        "CG",
+        "COMPLETING",
+        "ST",
+        "STOPPED",
+        "PR",
+        "PREEMPTED",
+        "BF",
+        "BOOT_FAIL",
+        "DL",
+        "DEADLINE",
+    }
     | {"OOM", "OUT_OF_MEMORY", "RQ", "REQUEUED", "RS", "RESIZING", "RV", "REVOKED", "SO", "STAGE_OUT"}
 )
 """States of Slurm that no job has here."""
@@ -116,7 +134,9 @@ def _parse_ids(flag: str, words: Iterable[str]) -> list[tuple[int, int | None]]:
     for word in words:
         match = _ID.fullmatch(word)
         if match is None:
-            raise UsageError(f"{flag}: {quote_value(word)} is not the id of a job", hint="as in 12, or 12_3 for a task")
+            raise UsageError(
+                f"{flag}: {quote_value(word)} is not the id of a job", hint="as in 12, or 12_3 for a task"
+            )
         ids.append((int(match[1]), int(match[2]) if match[2] else None))
     return ids
 
@@ -133,7 +153,9 @@ def _parse_states(option: OptionValue | None) -> frozenset[_State] | None:
     for word in option.text.upper().split(","):
         states.update(state for state in _STATES if word in state)
         if not any(word in state for state in _STATES) and word not in _OTHER_STATES:
-            raise UsageError(f"{option.flag}: {quote_value(word)} is not a state", hint="all, or as in PD,R,CD,F")
+            raise UsageError(
+                f"{option.flag}: {quote_value(word)} is not a state", hint="all, or as in PD,R,CD,F"
+            )
     return frozenset(states)
 
 
@@ -166,14 +188,6 @@ def _format_id(entry: Entry) -> str:
     return f"{entry.number}" if entry.index is None else f"{entry.number}_{entry.index}"
 
 
-def _get_elapsed(status: JobStatus) -> float:
-    if status.elapsed is not None:
-        return status.elapsed
-    if status.started is None:
-        return 0.0
-    return (status.ended or time.time()) - status.started
-
-
 def _format_time(timestamp: float | None, unknown: str) -> str:
     return unknown if timestamp is None else time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(timestamp))
 
@@ -189,7 +203,7 @@ _SQUEUE_FIELDS: Final[dict[str, tuple[str, Callable[[Client, Entry], str]]]] = {
     "A": ("JOBID", lambda _, e: str(e.number)),
     "F": ("ARRAY_JOB_ID", lambda _, e: str(e.number)),
     "K": ("ARRAY_TASK_ID", lambda _, e: "N/A" if e.index is None else str(e.index)),
-    "M": ("TIME", lambda _, e: quantities.format_elapsed(_get_elapsed(e.status))),
+    "M": ("TIME", lambda _, e: quantities.format_elapsed(get_elapsed(e.status))),
     "N": ("NODELIST", lambda _, e: ",".join(e.status.hosts)),
     "P": ("PARTITION", lambda _, e: e.status.queue),
     "R": ("NODELIST(REASON)", lambda _, e: _format_reason(e)),
@@ -199,7 +213,10 @@ _SQUEUE_FIELDS: Final[dict[str, tuple[str, Callable[[Client, Entry], str]]]] = {
     "e": ("END_TIME", lambda _, e: _format_time(e.status.ended, "N/A")),
     "i": ("JOBID", lambda _, e: _format_id(e)),
     "j": ("NAME", lambda _, e: e.record.name),
-    "l": ("TIME_LIMIT", lambda _, e: quantities.format_elapsed(e.record.walltime) if e.record.walltime else "INVALID"),
+    "l": (
+        "TIME_LIMIT",
+        lambda _, e: quantities.format_elapsed(e.record.walltime) if e.record.walltime else "INVALID",
+    ),
     "r": ("REASON", lambda _, e: _format_reason(e)[1:-1] if _get_state(e.status) is _PENDING else "None"),
     "t": ("ST", lambda _, e: _get_state(e.status).code),
     "u": ("USER", lambda c, _: c.user_name),
@@ -265,8 +282,8 @@ def _run_squeue(client: Client, words: Sequence[str]) -> int:
     if states is not None:
         entries = [entry for entry in entries if _get_state(entry.status) in states]
     lines = [] if "no_header" in line else ["".join(c.format_text(c.header) for c in columns) + tail]
-    for entry in _filter_entries(client, entries, line):
-        lines.append("".join(c.format_text(c.value(client, entry)) for c in columns) + tail)
+    selected = _filter_entries(client, entries, line)
+    lines += ("".join(c.format_text(c.value(client, e)) for c in columns) + tail for e in selected)
     print_lines(lines)
     return 0
 
@@ -280,7 +297,9 @@ def _run_scancel(client: Client, words: Sequence[str]) -> int:
     signal = line.get("signal")
     number = parse_signal(signal.text) if signal is not None else None
     if signal is not None and number is None:
-        raise UsageError(f"{signal.flag}: {quote_value(signal.text)} is not a signal", hint="as in USR1, SIGUSR1 or 10")
+        raise UsageError(
+            f"{signal.flag}: {quote_value(signal.text)} is not a signal", hint="as in USR1, SIGUSR1 or 10"
+        )
     selects = any(name in line for name in ("me", "name", "state", "user"))
     if not ids and not selects:
         raise UsageError("no job is given", hint="give ids of jobs, or --user, --name, --state or --me")
@@ -342,8 +361,8 @@ def _format_exit_code(status: JobStatus) -> str:
 
 
 _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
-    "Elapsed": lambda _, e: quantities.format_clock(_get_elapsed(e.status)),
-    "ElapsedRaw": lambda _, e: str(int(_get_elapsed(e.status))),
+    "Elapsed": lambda _, e: quantities.format_clock(get_elapsed(e.status)),
+    "ElapsedRaw": lambda _, e: str(int(get_elapsed(e.status))),
     "End": lambda _, e: _format_time(e.status.ended, "Unknown"),
     "ExitCode": lambda _, e: _format_exit_code(e.status),
     "JobID": lambda _, e: _format_id(e),
@@ -354,7 +373,9 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "Start": lambda _, e: _format_time(e.status.started, "Unknown"),
     "State": lambda _, e: _get_state(e.status).name,
     "Submit": lambda _, e: _format_time(e.record.status.submitted, "Unknown"),
-    "Timelimit": lambda _, e: quantities.format_clock(e.record.walltime) if e.record.walltime else "Partition_Limit",
+    "Timelimit": lambda _, e: (
+        quantities.format_clock(e.record.walltime) if e.record.walltime else "Partition_Limit"
+    ),
     "User": lambda c, _: c.user_name,
 }
 _SACCT_FORMAT: Final = "JobID,JobName,Partition,State,ExitCode"
@@ -377,7 +398,9 @@ def _run_sacct(client: Client, words: Sequence[str]) -> int:
         entries = client.list_recent(max(0.0, time.time() - since))
     if since is not None:
         entries = [e for e in entries if (e.status.ended or math.inf) >= since]
-    entries = [e for e in _filter_entries(client, entries, line) if states is None or _get_state(e.status) in states]
+    entries = [
+        e for e in _filter_entries(client, entries, line) if states is None or _get_state(e.status) in states
+    ]
     rows = [[value(client, entry) for _, value, _ in fields] for entry in entries]
     header = [] if "no_header" in line else [[name for name, _, _ in fields]]
     if "parsable" in line or "parsable2" in line:
@@ -415,9 +438,13 @@ def _parse_time(option: OptionValue) -> float:
         return time.time()
     text = quantities.parse_iso_time(option)
     try:
-        return time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S" if text.count(":") == 2 else "%Y-%m-%dT%H:%M"))
+        return time.mktime(
+            time.strptime(text, "%Y-%m-%dT%H:%M:%S" if text.count(":") == 2 else "%Y-%m-%dT%H:%M")
+        )
     except (ValueError, OverflowError):
-        raise UsageError(f"{option.flag}: {quote_value(option.text)} is not a time", hint="as in 2030-12-31T23:59") from None
+        raise UsageError(
+            f"{option.flag}: {quote_value(option.text)} is not a time", hint="as in 2030-12-31T23:59"
+        ) from None
 
 
 SACCT: Final = Command(_SACCT_TABLE, "", _run_sacct)
