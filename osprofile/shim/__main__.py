@@ -10,10 +10,10 @@ import json
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn, final
+from typing import TYPE_CHECKING, NoReturn
 
 from osprofile.errors import OSProfileError
-from osprofile.shim.client import Client, Settings
+from osprofile.shim.client import Client, Interruption, Settings
 from osprofile.shim.command import print_error, print_lines
 
 if TYPE_CHECKING:
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from osprofile.shim.command import Command
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@final
-class _InterruptedError(BaseException):
-    """A signal that ends this process."""
 
 
 def main() -> NoReturn:
@@ -42,9 +37,12 @@ def main() -> NoReturn:
     except OSProfileError as error:
         print_error(program, f"error: {error}")
         code = error.exit_code
-    except _InterruptedError:
-        print_error(program, f"error: interrupted by signal {received[0]}")
-        code = 128 + received[0]
+    except Interruption as interruption:
+        print_error(
+            program,
+            f"error: interrupted by signal {interruption.number}; {interruption.message}".rstrip("; "),
+        )
+        code = 128 + interruption.number
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python would try to write again when it exits
         code = 1
@@ -62,7 +60,7 @@ def main() -> NoReturn:
 def _interrupt(number: int, received: list[int]) -> None:
     received.append(number)
     if len(received) == 1:  # the second one must not interrupt the cleaning up
-        raise _InterruptedError
+        raise Interruption(number)
 
 
 def _find_command(system: str, program: str) -> Command:

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
 
-from osprofile.errors import JobNotFoundError, OSProfileError, StoreError
+from osprofile.errors import JobNotFoundError, OSProfileError, ScriptCutError, StoreError
 from osprofile.jobs.store import Store, default_store_path
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from osprofile.jobs.session import JobSession
     from osprofile.jobs.state import JobStatus
     from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.submitter import RecoveredSubmission
     from osprofile.jobs.target_system import TargetSystem
     from osprofile.profile.model import Profile
 
@@ -35,6 +36,14 @@ _COUNTER_SUFFIX: Final = ".shim-number"
 SCRIPT_NAME: Final = "job-script"
 WRAPPER_NAME: Final = "job-wrapper"
 """Names of the two files in a job's own directory."""
+
+
+class Interruption(BaseException):  # no error: as KeyboardInterrupt, but of any signal
+    """A signal that ends this process; `number` is the signal's, `message` says what has happened."""
+
+    def __init__(self, number: int, message: str = "") -> None:
+        super().__init__(number, message)
+        self.number, self.message = number, message
 
 
 @final
@@ -169,7 +178,19 @@ class Client:
                         await target.delete_path(directory)
                 raise
 
-        session.run(submit)
+        try:
+            session.run(submit)
+        except Interruption as interruption:
+            record = self.store.find_by_key(self.settings.target, key)
+            message = "nothing was submitted"
+            if record is not None:
+                message = (
+                    f"job {number} was submitted" if record.is_submitted else _format_unknown_outcome(number)
+                )
+            raise Interruption(interruption.number, message) from None
+        except ScriptCutError as error:
+            error.hint = _format_unknown_outcome(number)
+            raise
         return number
 
     def _allocate_number(self) -> int:
@@ -203,7 +224,9 @@ class Client:
         """Return the record of the job with a number; None if there is none."""
         record = self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{number}")
         if record is not None and not record.is_submitted and not record.has_live_owner:
-            self._recover_submissions()
+            for recovered in self._recover_submissions():
+                if recovered.record.number == record.number and recovered.error is not None:
+                    raise recovered.error  # whether there is a job is not known
             record = self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{number}")
         return record if record is not None and record.is_submitted else None
 
@@ -239,9 +262,9 @@ class Client:
             if (match := _KEY.fullmatch(record.key or ""))
         ]
 
-    def _recover_submissions(self) -> None:
-        """Find the jobs of submissions that were interrupted. They are never submitted again: nobody knows their numbers."""
-        self.session.run(lambda target: target.recover_submissions(resubmit=False))
+    def _recover_submissions(self) -> Sequence[RecoveredSubmission]:
+        """Find the jobs of submissions that were interrupted; submit none again: nobody knows their numbers."""
+        return self.session.run(lambda target: target.recover_submissions(resubmit=False))
 
     def _query(self, records: Sequence[JobRecord]) -> list[Entry]:
         """Return the jobs, and each task of the arrays, with one query for those that have not ended."""
@@ -281,6 +304,10 @@ class Client:
             if task.array_index == index:
                 return task.status.job_id
         raise JobNotFoundError(f"job {number} has no task {index}", hint="give the index of one of its tasks")
+
+
+def _format_unknown_outcome(number: int) -> str:
+    return f"the list of the jobs has job {number} if it was submitted"
 
 
 def _is_recent(record: JobRecord, since: float) -> bool:
