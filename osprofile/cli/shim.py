@@ -14,6 +14,7 @@ _PROGRAMS = {
     "pbs": ("qsub", "qstat", "qdel", "qselect"),
 }
 _MARK = "written by: incarnate shim"
+_MAX_INTERPRETER_LENGTH = 120  # Linux before 5.1 reads 127 bytes of the line
 
 
 def shim(
@@ -43,7 +44,6 @@ def shim(
     from json import dumps
 
     from osprofile.files import atomic_write
-    from osprofile.incarnation.static_scripts import quote_shell_word
     from osprofile.jobs.target_names import format_target_name
 
     if system not in _PROGRAMS:
@@ -65,11 +65,7 @@ def shim(
         _check_replaceable(path)
     os.makedirs(directory, exist_ok=True)
     for program, path in zip(_PROGRAMS[system], paths, strict=True):
-        words = [sys.executable, "-P", "-m", "osprofile.shim", system, program, dumps(settings)]
-        text = (
-            f"#!/bin/sh\n# {program}, {_MARK}; its jobs run by a profile of osprofile\n"
-            f'exec {" ".join(map(quote_shell_word, words))} "$@"\n'
-        )
+        text = format_stand_in(sys.executable, system, program, dumps(settings))
         atomic_write(path, text.encode("utf-8", "surrogateescape"))
         os.chmod(path, 0o755)  # noqa: S103  # a command for everybody, as the real one
     if json:
@@ -77,6 +73,22 @@ def shim(
     else:
         common.print_result("\n".join(paths))
     return 0
+
+
+def format_stand_in(python: str, system: str, program: str, settings: str) -> str:
+    """Return the text of a stand-in that `python` runs.
+
+    A shell in between would drop the variables that hold bash's functions (`module`): their names are none for dash.
+    It is needed for a path that cannot be in a line `#!`.
+    """
+    note = f"# {program}, {_MARK}; its jobs run by a profile of osprofile\n"
+    if not any(c.isspace() for c in python) and len(python) < _MAX_INTERPRETER_LENGTH:
+        call = f"main([{system!r}, {program!r}, {settings!r}, *sys.argv[1:]])"
+        return f"#!{python} -P\n{note}import sys\nfrom osprofile.shim.__main__ import main\n{call}\n"
+    from osprofile.incarnation.static_scripts import quote_shell_word
+
+    words = [python, "-P", "-m", "osprofile.shim", system, program, settings]
+    return f'#!/bin/sh\n{note}exec {" ".join(map(quote_shell_word, words))} "$@"\n'
 
 
 def _build_context(words: list[str], host: str | None, cluster: str | None) -> dict[str, str]:

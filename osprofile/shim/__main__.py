@@ -1,4 +1,4 @@
-"""Run a stand-in: `python -P -m osprofile.shim slurm sbatch SETTINGS [WORD...]`; SETTINGS is JSON.
+"""Run a stand-in, as `python -P -m osprofile.shim slurm sbatch SETTINGS [WORD...]`; SETTINGS is JSON.
 
 Exit codes: those of the command that it stands in for; else 2 for wrong usage, 3 for an invalid profile, 1 for any other
 error, and 128+n after signal n.
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def main() -> NoReturn:
-    """Run the stand-in that the command line of this process names, and end the process."""
-    _, system, program, settings, *words = sys.argv
+def main(command_line: Sequence[str]) -> NoReturn:
+    """Run a stand-in, and end the process; `command_line` is SYSTEM PROGRAM SETTINGS [WORD...]."""
+    system, program, settings, *words = command_line
     received: list[int] = []
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP
@@ -90,4 +90,4 @@ def _run(command: Command, program: str, settings: Settings, words: Sequence[str
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -11,6 +11,7 @@ from osprofile.errors import IncarnationError, JobNotFoundError, quote_value
 from osprofile.shim.client import WRAPPER_NAME, Submission
 from osprofile.shim.command import make_plain_name
 from osprofile.shim.command_line import JobScript, OptionValue, UsageError
+from osprofile.shim.job_wrapper import restrict_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ class JobRequest:
     """A job to submit.
 
     - `attributes`: those of a `JobDescription`, by name; None stands for the profile's default
+    - `environment`: the submitter's variables that the job gets
     - `field_options`: the options that set the fields, for messages
     - `format_wrapper(number, directory)` returns the content of the wrapper in the job's own directory
     """
@@ -35,6 +37,7 @@ class JobRequest:
     name: str
     directory: str
     attributes: Mapping[str, Any]
+    environment: Mapping[str, str]
     field_options: Mapping[str, OptionValue]
     format_wrapper: Callable[[int, str], bytes]
 
@@ -60,6 +63,7 @@ class JobRequest:
             )
             return Submission(description, self.script.content, self.format_wrapper(number, directory))
 
+        restrict_environment(self.environment)
         try:
             return client.submit(make_submission)
         except IncarnationError as error:

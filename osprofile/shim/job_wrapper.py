@@ -6,6 +6,7 @@ are known only when the job runs.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
@@ -15,11 +16,18 @@ from osprofile.jobs.description import quote_shell_words
 from osprofile.shim.command_line import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 _JOB_PREFIXES: Final = ("GPE_", "SLURM_", "SBATCH_", "PBS_", "LSB_", "SGE_")
 _JOB_VARIABLES: Final = frozenset({"JOB_ID", "NSLOTS", "NHOSTS", "PE_HOSTFILE", "SLURMD_NODENAME"})
 """Variables of a job: a submitter that is a job itself must not pass its own to the job that it submits."""
+_KEPT_PREFIXES: Final = ("LC_", "LSF_", "OSPROFILE_", "SSH_", "XDG_", "XLSF_")
+_KEPT_VARIABLES: Final = frozenset(
+    "HOME HOSTNAME KRB5CCNAME KRB5_CONFIG LANG LD_LIBRARY_PATH LOGNAME PATH PWD SHELL TERM TMPDIR TZ USER"
+    " PBS_CONF_FILE PBS_DEFAULT PBS_EXEC PBS_HOME PBS_SERVER SGE_CELL SGE_CLUSTER_NAME SGE_EXECD_PORT"
+    " SGE_QMASTER_PORT SGE_ROOT SLURM_CONF".split()
+)
+"""Variables that the scripts of a profile may need, even if the job gets none of the submitter's."""
 _PATTERN: Final = re.compile(r"%([0-9]{0,2})(.?)", re.DOTALL)
 _NUMBERED: Final = frozenset("jAaJ")
 _MAX_WIDTH: Final = 10
@@ -91,6 +99,16 @@ def select_environment(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if not name.startswith(_JOB_PREFIXES) and name not in _JOB_VARIABLES
     }
+
+
+def restrict_environment(passed: Collection[str]) -> None:
+    """Remove from this process's environment what its job does not get: a job of this machine would inherit it.
+
+    `passed` are the names that the job gets. What the clients of batch systems need is kept.
+    """
+    for name in list(os.environ):
+        if name not in passed and name not in _KEPT_VARIABLES and not name.startswith(_KEPT_PREFIXES):
+            del os.environ[name]
 
 
 def format_slurm_path(flag: str, pattern: str, values: Mapping[str, str]) -> str:

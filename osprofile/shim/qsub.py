@@ -234,6 +234,7 @@ class _Request:
         self._after = self._get_dependencies()
         self._notify_events = self._get_mail_events()
         self._environment = self._get_environment()
+        self._origin = {f"PBS_O_{name}": os.environ[name] for name in _ORIGIN if name in os.environ}
 
     def _choose(self, name: str, choices: Sequence[str]) -> str | None:
         option = self._options.get(name)
@@ -293,6 +294,7 @@ class _Request:
             script=self._script,
             name=self._name,
             directory=self._directory,
+            environment=self._environment,
             field_options={**options, **self._resources.field_options},
             attributes={
                 "queue": text("queue"),
@@ -339,9 +341,8 @@ class _Request:
     def _list_variables(self) -> dict[str, str]:
         """Return the variables of PBS that the job gets."""
         resources, queue = self._resources, self._options.get_text("queue") or ""
-        origin = {f"PBS_O_{name}": os.environ[name] for name in _ORIGIN if name in os.environ}
         return {
-            **origin,
+            **self._origin,
             "PBS_ENVIRONMENT": "PBS_BATCH",
             "PBS_JOBNAME": self._name,
             "PBS_O_HOST": os.uname().nodename,

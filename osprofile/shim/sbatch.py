@@ -329,6 +329,7 @@ class _Request:
             script=self._script,
             name=self.name,
             directory=self.directory,
+            environment=self.environment,
             field_options={
                 field: option for name, field in _FIELDS.items() if (option := self._options.get(name))
             },
@@ -378,8 +379,8 @@ class _Request:
         }
 
         def format_path(option: OptionValue) -> str:
-            path = os.path.join(self.directory, option.text)
-            return format_slurm_path(option.flag, path, letters)
+            directory = "" if option.text.startswith("/") else quote_shell_words([f"{self.directory}/"])
+            return directory + format_slurm_path(option.flag, option.text, letters)
 
         default = OptionValue("--output", "slurm-%A_%a.out" if array else "slurm-%j.out")
         error = self._options.get("error")

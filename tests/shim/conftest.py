@@ -151,7 +151,9 @@ def gated(place: Place) -> Place:
     gates = place.root.parent / "gates"
     gates.mkdir()
     (gates / "shell").write_text(SHELL.format(root=gates))
-    text = PROFILE.format(name="here", root=place.root.parent / "jobs", templates=template("SHELL", f"sh '{gates}/shell'"))
+    text = PROFILE.format(
+        name="here", root=place.root.parent / "jobs", templates=template("SHELL", f"sh '{gates}/shell'")
+    )
     (place.root / "profiles" / "here.xml").write_text(text)
     return place
 

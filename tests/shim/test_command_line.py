@@ -62,7 +62,7 @@ def test_options_behind_operands() -> None:
 
 @pytest.mark.parametrize(
     ("line", "name"),
-    [("--numbers 1", "--numbers"), ("--num=1", "--num"), ("-x", "-x"), ("-hx", "-x"), ("-h1", "-1"), ("--", "")][:5],
+    [("--numbers 1", "--numbers"), ("--num=1", "--num"), ("-x", "-x"), ("-hx", "-x"), ("-h1", "-1")],
 )
 def test_unknown_options_are_refused_by_name(line: str, name: str) -> None:
     with pytest.raises(UsageError, match=f"option {name} is not supported") as refusal:
@@ -126,23 +126,32 @@ def test_quoted_words_come_back(words: list[str]) -> None:
     assert split_words(shlex.join(words)) == words
 
 
-@given(st.text(max_size=200) | st.lists(st.sampled_from(["#PBS ", "-N ", "'", '"', "\\", "\n", "#", "a", " "])).map("".join))
+@given(
+    st.text(max_size=200)
+    | st.lists(st.sampled_from(["#PBS ", "-N ", "'", '"', "\\", "\n", "#", "a", " "])).map("".join)
+)
 @example("#PBS -N 'a")
 def test_directives_never_fail_otherwise(text: str) -> None:
     try:
         directives = read_directives(text, "#PBS")
     except UsageError as error:
-        assert "is not closed" in error.message
+        assert "is not closed" in error.message  # noqa: PT017
     else:
         assert all(isinstance(word, str) for d in directives for word in d.words)
 
 
-@given(st.lists(st.sampled_from(["-n", "-h", "--number", "--number=1", "--mode", "--", "-", "a", "-hr", "--x", "-z", ""])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["-n", "-h", "--number", "--number=1", "--mode", "--", "-", "a", "-hr", "--x", "-z", ""]
+        )
+    )
+)
 def test_command_lines_never_fail_otherwise(words: list[str]) -> None:
     try:
         parsed = parse_words(TABLE, words, ends_at_operand=False)
     except UsageError as error:
-        assert error.hint
+        assert error.hint  # noqa: PT017
     else:
         assert parsed.options.keys() <= {option.name for option in TABLE}
 
@@ -168,7 +177,9 @@ def test_interpreters(content: bytes, interpreter: tuple[str, ...]) -> None:
     assert tuple(map(str.rstrip, found)) == tuple(map(str.rstrip, interpreter))
 
 
-@pytest.mark.parametrize("content", [b"", b" \n\n", b"#!/bin/sh\r\necho\r\n", b"echo \0", b"#!/a=b/sh\necho\n"])
+@pytest.mark.parametrize(
+    "content", [b"", b" \n\n", b"#!/bin/sh\r\necho\r\n", b"echo \0", b"#!/a=b/sh\necho\n"]
+)
 def test_scripts_that_no_shell_runs(content: bytes) -> None:
     with pytest.raises(UsageError) as refusal:
         make_script(content, "x")

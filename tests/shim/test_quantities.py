@@ -29,7 +29,25 @@ PARSERS = [
     (quantities.parse_pbs_size, PBS_SIZES),
     (quantities.parse_count, {"1": 1, "012": 12, "999999999": 999999999}),
 ]
-REFUSED = ["", "0", "-1", "x", "1x", "1:", ":1", "1 ", " 1", "1\n", "1.x", "٣", "0x10", "1e3", "9" * 5000, "--", "1-"]
+REFUSED = [
+    "",
+    "0",
+    "-1",
+    "x",
+    "1x",
+    "1:",
+    ":1",
+    "1 ",
+    " 1",
+    "1\n",
+    "1.x",
+    "٣",
+    "0x10",
+    "1e3",
+    "9" * 5000,
+    "--",
+    "1-",
+]
 
 
 @pytest.mark.parametrize(("parse", "table"), PARSERS)
@@ -57,7 +75,7 @@ def test_every_text_is_a_positive_number_or_refused(text: str) -> None:
         try:
             assert parse(OptionValue("-x", text)) > 0
         except UsageError as error:
-            assert error.hint
+            assert error.hint  # noqa: PT017
 
 
 @pytest.mark.parametrize(
