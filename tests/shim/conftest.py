@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -12,14 +11,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.jobs.state import JobStatus
 from osprofile.jobs.store import Store
 from tests.cli.conftest import Ended
-from tests.cli.job.conftest import PROFILE, SHELL, end, template
+from tests.cli.job.conftest import PROFILE, end, template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from osprofile.jobs.state import JobStatus
+
+# START hangs after the file `gate-before` or `gate-after` was made, before or after its work; `begun` has its process id.
+GATED_SHELL = """\
+cd '{root}' || exit 1
+cat > "script.$$" || exit 1
+is_start() {{ grep -q 'setsid setsid' "script.$$"; }}
+if is_start && mv gate-before taken 2> /dev/null; then echo "$$" > pid; mv pid begun; exec sleep 1000; fi
+sh -s < "script.$$"
+status=$?
+if is_start && mv gate-after taken 2> /dev/null; then echo "$$" > pid; mv pid begun; exec sleep 1000; fi
+exit "$status"
+"""
 PATIENCE = 120.0
 """Seconds, only to end a test that hangs."""
 
@@ -150,14 +161,9 @@ def gated(place: Place) -> Place:
     """Return the place with stand-ins for a profile whose scripts can be made to hang."""
     gates = place.root.parent / "gates"
     gates.mkdir()
-    (gates / "shell").write_text(SHELL.format(root=gates))
+    (gates / "shell").write_text(GATED_SHELL.format(root=gates))
     text = PROFILE.format(
         name="here", root=place.root.parent / "jobs", templates=template("SHELL", f"sh '{gates}/shell'")
     )
     (place.root / "profiles" / "here.xml").write_text(text)
     return place
-
-
-def is_alive(pid: int) -> bool:
-    """Return whether a process exists."""
-    return os.path.exists(f"/proc/{pid}")
