@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
-from osprofile.errors import RequestError, quote_name, quote_value, suggest_names
+from osprofile.errors import RequestError, quote_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -113,8 +113,7 @@ def _read_cluster(
 def _find_option(by_flag: Mapping[str, Option], flag: str, where: str) -> Option:
     option = by_flag.get(flag)
     if option is None:
-        hint = suggest_names(flag, by_flag) if flag.startswith("--") else ""
-        hint = hint if hint.startswith("did") else f"leave it out; supported are {', '.join(sorted(by_flag))}"
+        hint = "leave it out; --help lists what is supported"
         message = (
             f"{where}option {quote_name(flag)} is not supported: this command stands in for the real one"
         )

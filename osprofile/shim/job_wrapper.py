@@ -23,10 +23,12 @@ _JOB_VARIABLES: Final = frozenset({"JOB_ID", "NSLOTS", "NHOSTS", "PE_HOSTFILE", 
 """Variables of a job: a submitter that is a job itself must not pass its own to the job that it submits."""
 _KEPT_PREFIXES: Final = ("LC_", "LSF_", "OSPROFILE_", "SSH_", "XDG_", "XLSF_")
 _KEPT_VARIABLES: Final = frozenset(
-    "HOME HOSTNAME KRB5CCNAME KRB5_CONFIG LANG LD_LIBRARY_PATH LOGNAME PATH PWD SHELL TERM TMPDIR TZ USER"
-    " PBS_CONF_FILE PBS_DEFAULT PBS_EXEC PBS_HOME PBS_SERVER SGE_CELL SGE_CLUSTER_NAME SGE_EXECD_PORT"
-    " SGE_QMASTER_PORT SGE_ROOT SLURM_CONF".split()
-)
+    {
+        "HOME", "HOSTNAME", "KRB5CCNAME", "KRB5_CONFIG", "LANG", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PWD", "SHELL",
+        "TERM", "TMPDIR", "TZ", "USER", "PBS_CONF_FILE", "PBS_DEFAULT", "PBS_EXEC", "PBS_HOME", "PBS_SERVER",
+        "SGE_CELL", "SGE_CLUSTER_NAME", "SGE_EXECD_PORT", "SGE_QMASTER_PORT", "SGE_ROOT", "SLURM_CONF",
+    }
+)  # fmt: skip
 """Variables that the scripts of a profile may need, even if the job gets none of the submitter's."""
 _PATTERN: Final = re.compile(r"%([0-9]{0,2})(.?)", re.DOTALL)
 _NUMBERED: Final = frozenset("jAaJ")

@@ -36,7 +36,7 @@ def test_a_killed_submission_is_found_and_not_repeated(gated: Place) -> None:
     for number, moment in ((2, "before"), (3, "after")):
         (gates / f"gate-{moment}").touch()
         process = gated.start("sbatch", "-o", "/dev/null", "job.sh")
-        wait_until(lambda: (gates / "begun").exists())
+        wait_until((gates / "begun").exists)
         process.kill()
         process.communicate()
         os.kill(int((gates / "begun").read_text()), signal.SIGKILL)
@@ -78,7 +78,7 @@ def test_an_interrupted_submission_tells_its_number(gated: Place) -> None:
     gates = gated.root.parent / "gates"
     (gates / "gate-before").touch()
     process = gated.start("sbatch", "--wrap", "sleep 1000")
-    wait_until(lambda: (gates / "begun").exists())
+    wait_until((gates / "begun").exists)
     process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (128 + signal.SIGTERM, "")

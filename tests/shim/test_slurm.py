@@ -36,12 +36,12 @@ task two 3 pipe
 printf '#!/bin/bash\n#SBATCH -J nf-long\nsleep 1000\n' > long && sbatch long
 number=3
 while :; do
-  squeue --noheader -o '%i %t' -t all -u "$(id -un)" > states
+  squeue --noheader -o '%i %t' -t all -u "${1:-$(id -un)}" > states
   if ! grep -Eq '^[12] (PD|R|CG)$' states && grep -q '^3 R$' states; then break; fi
   sleep 0.2
 done
 scancel 3
-squeue --noheader -o '%i %t' -t all -u "$(id -un)"
+squeue --noheader -o '%i %t' -t all -u "${1:-$(id -un)}"
 cat 'work/one it'\''s/.command.log' 'work/two it'\''s/.command.log'
 """
 
