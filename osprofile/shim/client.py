@@ -305,6 +305,24 @@ class Client:
                 return task.status.job_id
         raise JobNotFoundError(f"job {number} has no task {index}", hint="give the index of one of its tasks")
 
+    def remove_job(self, number: int, index: int | None = None) -> bool:
+        """Remove a job, or a task of an array; return False if it has ended already.
+
+        Raises `JobNotFoundError`, and the error of the batch system if the job has not ended.
+        """
+        job_id = self.find_id(number, index)
+        record = self.store.find_job(self.settings.target, job_id)
+        if record is not None and record.status.state.is_terminal:
+            return False
+        try:
+            self.session.abort(job_id)
+        except OSProfileError:
+            with contextlib.suppress(OSProfileError):  # the first error counts
+                if self.session.status(job_id).state.is_terminal:
+                    return False
+            raise
+        return True
+
 
 def _format_unknown_outcome(number: int) -> str:
     return f"the list of the jobs has job {number} if it was submitted"

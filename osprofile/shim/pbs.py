@@ -246,17 +246,11 @@ def _run_qdel(client: Client, words: Sequence[str]) -> int:
 def _delete_job(client: Client, word: str, number: int, index: int | None) -> tuple[str, int]:
     """Remove a job; return the error, empty for none, and the exit code."""
     try:
-        job_id = client.find_id(number, index)
+        if not client.remove_job(number, index):
+            return f"Request invalid for state of job {format_id(number, index)}", _BAD_STATE_CODE
     except JobNotFoundError:
         return _format_unknown(word), UNKNOWN_JOB_CODE
-    ended = f"Request invalid for state of job {format_id(number, index)}"
-    try:
-        if client.session.status(job_id).state.is_terminal:
-            return ended, _BAD_STATE_CODE
-        client.session.abort(job_id)
     except OSProfileError as error:
-        if client.session.status(job_id).state.is_terminal:
-            return ended, _BAD_STATE_CODE
         return str(error), error.exit_code
     return "", 0
 

@@ -331,19 +331,13 @@ def _select_ids(
 def _cancel_job(client: Client, number: int, index: int | None, signal: int | None) -> tuple[str, int]:
     """Remove a job or send it a signal; return the error, empty for none, and the exit code."""
     try:
-        job_id = client.find_id(number, index)
+        if signal is not None:
+            client.session.signal(client.find_id(number, index), signal)
+        elif not client.remove_job(number, index):
+            return "Job/step already completing or completed", 0
     except JobNotFoundError:
         return "Invalid job id specified", 1
-    try:
-        if signal is not None:
-            client.session.signal(job_id, signal)
-        elif not client.session.status(job_id).state.is_terminal:
-            client.session.abort(job_id)
-        else:
-            return "Job/step already completing or completed", 0
     except OSProfileError as error:
-        if signal is None and client.session.status(job_id).state.is_terminal:
-            return "Job/step already completing or completed", 0
         return f"{error}", 1
     return "", 0
 
