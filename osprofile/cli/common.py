@@ -29,6 +29,7 @@ VERBS = (
     "page",
     "profiles",
     "deploy",
+    "shim",
 )
 GROUPS = {"job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget")}
 """The verbs of two words, by their first word."""

@@ -66,6 +66,7 @@ OUTPUTS: dict[str, list[tuple[str, ...]]] = {
     ],
     "profiles": [("profiles", "--profiles", "."), ("profiles", "--profiles", ".", "--json")],
     "deploy": [("deploy", *SITE), ("deploy", *SITE, "--json")],
+    "shim": [("shim", "made", *SITE, "--as", "slurm"), ("shim", "made", *SITE, "--as", "pbs", "--json")],
     "lint": [
         ("lint", "site.xml"),
         ("lint", "bad.xml"),
@@ -127,6 +128,14 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
     ],
     "profiles": [("profiles", "x"), ("profiles", "--profiles", "none")],
     "deploy": [("deploy",), ("deploy", "-p", "nope"), ("deploy", *SITE, "--context", "X")],
+    "shim": [
+        ("shim",),
+        ("shim", "made", *SITE),
+        ("shim", "made", *SITE, "--as", "lsf"),
+        ("shim", "made", "-p", "nope", "--as", "pbs"),
+        ("shim", "bad.xml", *SITE, "--as", "pbs"),
+        ("shim", "there", *SITE, "--as", "slurm", "--host", ""),
+    ],
     "lint": [
         ("lint",),
         ("lint", "nope"),

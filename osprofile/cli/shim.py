@@ -1,0 +1,121 @@
+"""`incarnate shim`: writes stand-ins for the commands of Slurm or PBS."""
+
+import os
+import sys
+from typing import Annotated
+
+from osprofile.cli import common
+from osprofile.cli.job.verbs import ClusterOption, HostOption, StoreOption
+from osprofile.cli.options import Argument, ContextOption, JsonOption, Option, ProfileOption, ProfilesOption
+from osprofile.errors import quote_value
+
+_PROGRAMS = {
+    "slurm": ("sbatch", "squeue", "scancel", "sacct"),
+    "pbs": ("qsub", "qstat", "qdel", "qselect"),
+}
+_MARK = "written by: incarnate shim"
+_MAX_INTERPRETER_LENGTH = 120  # Linux before 5.1 reads 127 bytes of the line
+
+
+def shim(
+    *,
+    directory: Annotated[str, Argument("Where to write the stand-ins; it is created.", "DIR")],
+    profile: ProfileOption = None,
+    system: Annotated[str | None, Option(("--as",), "The batch system to look like.", "slurm|pbs")] = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Write programs that look like those of Slurm or PBS, and run jobs by a profile.
+
+    With DIR first in PATH, a program that calls sbatch, squeue, scancel and sacct, or qsub, qstat,
+    qdel and qselect, runs its jobs on the target system of the profile. A stand-in refuses the options
+    that it does not support.
+
+    Exit codes: 0 written; 2 wrong usage, or another program has one of the names; 3 invalid profile.
+
+    Examples:
+      incarnate shim ~/bin/slurm --profile pbs --as slurm
+      PATH=~/bin/slurm:$PATH nextflow run hello -process.executor slurm
+    """
+    from json import dumps
+
+    from osprofile.files import atomic_write
+    from osprofile.jobs.target_names import format_target_name
+
+    if system not in _PROGRAMS:
+        problem = "is not given" if system is None else f"{quote_value(system)} is not supported"
+        raise common.UsageError(f"--as {problem}", hint="give --as slurm or --as pbs")
+    special = _build_context(context, host, cluster)
+    resolved = common.open_profile(profile, profiles)
+    name = profile or ""
+    settings = {
+        "profile": os.path.abspath(name) if common.is_profile_path(name) else name,
+        # The programs that call the stand-ins may have another environment.
+        "profiles": [os.path.abspath(path) for path in (*profiles, *_read_search_path())],
+        "context": special,
+        "target": format_target_name(resolved, special),
+        "store": os.path.abspath(store) if store else None,
+    }
+    paths = [os.path.join(directory, program) for program in _PROGRAMS[system]]
+    for path in paths:
+        _check_replaceable(path)
+    os.makedirs(directory, exist_ok=True)
+    for program, path in zip(_PROGRAMS[system], paths, strict=True):
+        text = format_stand_in(sys.executable, system, program, dumps(settings))
+        atomic_write(path, text.encode("utf-8", "surrogateescape"))
+        os.chmod(path, 0o755)  # noqa: S103  # a command for everybody, as the real one
+    if json:
+        common.print_json([{"path": os.path.abspath(path), **settings} for path in paths])
+    else:
+        common.print_result("\n".join(paths))
+    return 0
+
+
+def format_stand_in(python: str, system: str, program: str, settings: str) -> str:
+    """Return the text of a stand-in that `python` runs.
+
+    A shell in between would drop the variables that hold bash's functions (`module`): their names are none for dash.
+    It is needed for a path that cannot be in a line `#!`.
+    """
+    note = f"# {program}, {_MARK}; its jobs run by a profile of osprofile\n"
+    if not any(c.isspace() for c in python) and len(python) < _MAX_INTERPRETER_LENGTH:
+        call = f"main([{system!r}, {program!r}, {settings!r}, *sys.argv[1:]])"
+        return f"#!{python} -P\n{note}import sys\nfrom osprofile.shim.__main__ import main\n{call}\n"
+    from osprofile.incarnation.static_scripts import quote_shell_word
+
+    words = [python, "-P", "-m", "osprofile.shim", system, program, settings]
+    return f'#!/bin/sh\n{note}exec {" ".join(map(quote_shell_word, words))} "$@"\n'
+
+
+def _build_context(words: list[str], host: str | None, cluster: str | None) -> dict[str, str]:
+    from osprofile.jobs.target_names import CLUSTER_FIELD, parse_host_context
+
+    special = common.parse_assignments(words, "--context")
+    special |= {} if host is None else parse_host_context(host)
+    if host is not None and not special["SSH:HOST"]:
+        raise common.UsageError(f"--host {host!r} does not name a host")
+    return special if cluster is None else {**special, CLUSTER_FIELD: cluster}
+
+
+def _read_search_path() -> list[str]:
+    return [path for path in os.environ.get("OSPROFILE_PATH", "").split(os.pathsep) if path]
+
+
+def _check_replaceable(path: str) -> None:
+    """Raise `UsageError` for a file that is no stand-in."""
+    try:
+        with open(path, "rb") as file:
+            if _MARK.encode() in file.read(4096):
+                return
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise common.UsageError(
+            f"{quote_value(path)} cannot be read: {error.strerror}", hint="choose another directory"
+        ) from None
+    message = f"{quote_value(path)} exists, and is not a stand-in"
+    raise common.UsageError(message, hint="it was not changed: choose another directory")

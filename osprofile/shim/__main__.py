@@ -1,0 +1,93 @@
+"""Run a stand-in, as `python -P -m osprofile.shim slurm sbatch SETTINGS [WORD...]`; SETTINGS is JSON.
+
+Exit codes: those of the command that it stands in for; else 2 for wrong usage, 3 for an invalid profile, 1 for any other
+error, and 128+n after signal n.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from osprofile.errors import OSProfileError
+from osprofile.shim.client import Client, Interruption, Settings
+from osprofile.shim.command import print_error, print_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from osprofile.shim.command import Command
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def main(command_line: Sequence[str]) -> NoReturn:
+    """Run a stand-in, and end the process; `command_line` is SYSTEM PROGRAM SETTINGS [WORD...]."""
+    system, program, settings, *words = command_line
+    received: list[int] = []
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:  # nohup ignores HUP
+            signal.signal(number, lambda n, _frame: _interrupt(n, received))
+    try:
+        code = _run(_find_command(system, program), program, Settings(**json.loads(settings)), words)
+        sys.stdout.flush()
+    except OSProfileError as error:
+        print_error(program, f"error: {error}")
+        code = error.exit_code
+    except Interruption as interruption:
+        print_error(
+            program,
+            f"error: interrupted by signal {interruption.number}; {interruption.message}".rstrip("; "),
+        )
+        code = 128 + interruption.number
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python would try to write again when it exits
+        code = 1
+    except Exception as error:
+        if os.environ.get("OSPROFILE_DEBUG"):
+            raise
+        text = f"error: internal error: {type(error).__name__}: {error}"
+        print_error(
+            program, f"{text}\n    hint: this is a bug in osprofile; OSPROFILE_DEBUG=1 shows the traceback"
+        )
+        code = 1
+    sys.exit(code)
+
+
+def _interrupt(number: int, received: list[int]) -> None:
+    received.append(number)
+    if len(received) == 1:  # the second one must not interrupt the cleaning up
+        raise Interruption(number)
+
+
+def _find_command(system: str, program: str) -> Command:
+    if program == "sbatch":
+        from osprofile.shim import sbatch
+
+        return sbatch.SBATCH
+    if program == "qsub":
+        from osprofile.shim import qsub
+
+        return qsub.QSUB
+    if system == "slurm":
+        from osprofile.shim import slurm
+
+        return {"squeue": slurm.SQUEUE, "scancel": slurm.SCANCEL, "sacct": slurm.SACCT}[program]
+    from osprofile.shim import pbs
+
+    return {"qstat": pbs.QSTAT, "qdel": pbs.QDEL, "qselect": pbs.QSELECT}[program]
+
+
+def _run(command: Command, program: str, settings: Settings, words: Sequence[str]) -> int:
+    if list(words) == ["--help"]:
+        print_lines([command.format_help(program)])
+        return 0
+    with Client(settings) as client:
+        return command.run(client, words)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

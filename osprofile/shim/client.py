@@ -1,0 +1,333 @@
+"""The jobs of a stand-in: their numbers, their submission, and their states.
+
+Programs expect numbers for ids. A file beside the record counts them; the number of a job is in its key in the record,
+`shim:NUMBER`. So an interrupted submission keeps its number, and no number has two jobs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import os
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, Self, final
+
+from osprofile.errors import JobNotFoundError, OSProfileError, ScriptCutError, StoreError
+from osprofile.jobs.store import Store, default_store_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.session import JobSession
+    from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.submitter import RecoveredSubmission
+    from osprofile.jobs.target_system import TargetSystem
+    from osprofile.profile.model import Profile
+
+_KEY_PREFIX: Final = "shim:"
+_KEY: Final = re.compile(r"shim:([0-9]{1,18})")
+_COUNTER_SUFFIX: Final = ".shim-number"
+SCRIPT_NAME: Final = "job-script"
+WRAPPER_NAME: Final = "job-wrapper"
+"""Names of the two files in a job's own directory."""
+
+
+class Interruption(BaseException):  # no error: as KeyboardInterrupt, but of any signal
+    """A signal that ends this process; `number` is the signal's, `message` says what has happened."""
+
+    def __init__(self, number: int, message: str = "") -> None:
+        super().__init__(number, message)
+        self.number, self.message = number, message
+
+
+@final
+class Settings(NamedTuple):
+    """The settings in a stand-in.
+
+    `profile`: a name, or the absolute path of a file; `profiles`: directories to search first; `target`: the name of the
+    target system in the record; `store`: the path of the record, None for the user's own.
+    """
+
+    profile: str
+    profiles: Sequence[str]
+    context: Mapping[str, str]
+    target: str
+    store: str | None
+
+    def load_profile(self) -> Profile:
+        """Return the profile."""
+        from osprofile.jobs.profiles import load_profile, load_profile_file
+
+        load = load_profile_file if "/" in self.profile else load_profile
+        return load(self.profile, self.profiles)
+
+    def get_store_path(self) -> str:
+        """Return the path of the record: as for `incarnate job` if there is none in the settings."""
+        return self.store or os.environ.get("OSPROFILE_STORE") or default_store_path()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A job, or a task of an array, with its number and its status; `index` is that of a task."""
+
+    number: int
+    index: int | None
+    status: JobStatus
+    record: JobRecord
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended with exit code 0: an end that is not known is none."""
+        return self.status.state == "DONE" and self.status.exit_code == 0
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job to submit: its description, and the content of the two files in its own directory."""
+
+    description: JobDescription
+    script: bytes
+    wrapper: bytes
+
+
+@final
+class Client:
+    """The jobs of one target system that have numbers.
+
+    A session is opened only when the batch system is to be asked: that takes most of a command's time.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._store: Store | None = None
+        self._session: JobSession | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._session is not None:
+            self._session.close()
+        if self._store is not None:
+            self._store.close()
+
+    @property
+    def store(self) -> Store:
+        """The record."""
+        if self._store is None:
+            self._store = Store(self.settings.get_store_path())
+        return self._store
+
+    @property
+    def session(self) -> JobSession:
+        """The session; it raises the errors of the profile."""
+        if self._session is None:
+            from osprofile.jobs.session import JobSession
+
+            profile = self.settings.load_profile()
+            self._session = JobSession(profile, self.settings.context, store=self.settings.get_store_path())
+            if self._session.name != self.settings.target:
+                message = f"the profile {self.settings.profile} is called {profile.name} now, and its jobs are not found"
+                raise StoreError(message, hint="write the stand-ins again with incarnate shim")
+        return self._session
+
+    @property
+    def user_name(self) -> str:
+        """The name of the jobs' user on the target system."""
+        from osprofile.incarnation.context import get_user_name
+
+        context = self.settings.context
+        return context.get("USER_NAME") or context.get("SSH:HOST", "").rpartition("@")[0] or get_user_name()
+
+    # Submitting
+
+    def submit(self, make_submission: Callable[[int, str], Submission]) -> int:
+        """Submit the job that `make_submission(number, directory)` describes, and return its number.
+
+        What the profile refuses is raised before anything is written to the target system.
+        """
+        import asyncio
+
+        session = self.session
+        number = self._allocate_number()
+        key = f"{_KEY_PREFIX}{number}"
+
+        async def submit(target: TargetSystem) -> None:
+            directory = target.new_job_directory()
+            job = make_submission(number, directory)
+            target.render_start_script(job.description)
+            try:
+                await asyncio.gather(
+                    target.upload_file(io.BytesIO(job.script), f"{directory}/{SCRIPT_NAME}", 0o700),
+                    target.upload_file(io.BytesIO(job.wrapper), f"{directory}/{WRAPPER_NAME}", 0o700),
+                )
+                await target.submit(job.description, key=key)
+            except OSProfileError:
+                if target.store.find_by_key(target.name, key) is None:
+                    with contextlib.suppress(OSProfileError):  # the first error counts
+                        await target.delete_path(directory)
+                raise
+
+        try:
+            session.run(submit)
+        except Interruption as interruption:
+            record = self.store.find_by_key(self.settings.target, key)
+            message = "nothing was submitted"
+            if record is not None:
+                message = (
+                    f"job {number} was submitted" if record.is_submitted else _format_unknown_outcome(number)
+                )
+            raise Interruption(interruption.number, message) from None
+        except ScriptCutError as error:
+            error.hint = _format_unknown_outcome(number)
+            raise
+        return number
+
+    def _allocate_number(self) -> int:
+        """Return a number that no job has or had, while other processes do the same."""
+        path = f"{self.settings.get_store_path()}{_COUNTER_SUFFIX}"
+        _ = self.store  # makes the directory
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                text = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+                last = int(text) if text.isdecimal() else max(self._list_numbers(), default=0)
+                os.pwrite(descriptor, f"{last + 1:>20}\n".encode(), 0)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            message = f"the number of the job cannot be written to {path}: {error.strerror}"
+            raise StoreError(message, hint="free space on its disk, or give another --store") from error
+        return last + 1
+
+    def _list_numbers(self) -> Iterable[int]:
+        return (
+            int(match[1])
+            for record in self.store.list_all_jobs()
+            if (match := _KEY.fullmatch(record.key or ""))
+        )
+
+    # Queries
+
+    def find_job(self, number: int) -> JobRecord | None:
+        """Return the record of the job with a number; None if there is none."""
+        record = self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{number}")
+        if record is not None and not record.is_submitted and not record.has_live_owner:
+            for recovered in self._recover_submissions():
+                if recovered.record.number == record.number and recovered.error is not None:
+                    raise recovered.error  # whether there is a job is not known
+            record = self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{number}")
+        return record if record is not None and record.is_submitted else None
+
+    def require_job(self, number: int) -> JobRecord:
+        """Return the record of the job with a number; raise `JobNotFoundError`."""
+        record = self.find_job(number)
+        if record is None:
+            message = f"there is no job {number} in the record {self.settings.get_store_path()}"
+            raise JobNotFoundError(message, hint="give the number of a job that was submitted with it")
+        return record
+
+    def list_recent(self, period: float) -> list[Entry]:
+        """Return the jobs that have not ended, or ended in the last `period` seconds, as queried now; oldest first."""
+        since = time.time() - period
+        if self.store.list_interrupted_submissions(self.settings.target):
+            self._recover_submissions()
+        return self._query([record for _, record in self._list_records() if _is_recent(record, since)])
+
+    def list_all(self) -> list[Entry]:
+        """Return all jobs of the record, as queried now; oldest first."""
+        return self.list_recent(float("inf"))
+
+    def query_jobs(self, numbers: Iterable[int]) -> list[Entry]:
+        """Return the jobs with these numbers, as queried now, without those that nobody knows."""
+        records = (self.find_job(number) for number in dict.fromkeys(numbers))
+        return self._query([record for record in records if record is not None])
+
+    def _list_records(self) -> list[tuple[int, JobRecord]]:
+        return [
+            (int(match[1]), record)
+            for record in self.store.list_all_jobs()
+            if record.target == self.settings.target and record.is_submitted
+            if (match := _KEY.fullmatch(record.key or ""))
+        ]
+
+    def _recover_submissions(self) -> Sequence[RecoveredSubmission]:
+        """Find the jobs of submissions that were interrupted; submit none again: nobody knows their numbers."""
+        return self.session.run(lambda target: target.recover_submissions(resubmit=False))
+
+    def _query(self, records: Sequence[JobRecord]) -> list[Entry]:
+        """Return the jobs, and each task of the arrays, with one query for those that have not ended."""
+        live = [record.status.job_id for record in records if not record.status.state.is_terminal]
+        statuses: dict[str, JobStatus] = {}
+        if live:
+
+            async def query(target: TargetSystem) -> None:
+                statuses.update(await target.statuses(live))
+                for record in records:
+                    if record.array and record.status.job_id in statuses:
+                        for task in target.store.list_tasks(target.name, record.status.job_id):
+                            task_id = task.status.job_id
+                            statuses[task_id] = target.get_cached_status(task_id) or task.status
+
+            self.session.run(query)
+        return [entry for record in records for entry in self._list_entries(record, statuses)]
+
+    def _list_entries(self, record: JobRecord, statuses: Mapping[str, JobStatus]) -> list[Entry]:
+        number = int((record.key or "").removeprefix(_KEY_PREFIX))
+        if not record.array:
+            return [Entry(number, None, statuses.get(record.status.job_id, record.status), record)]
+        tasks = self.store.list_tasks(self.settings.target, record.status.job_id)
+        return [
+            Entry(number, task.array_index, statuses.get(task.status.job_id, task.status), record)
+            for task in tasks
+        ]
+
+    # Actions
+
+    def find_id(self, number: int, index: int | None = None) -> str:
+        """Return the id of a job, or of a task of an array. Raises `JobNotFoundError`."""
+        record = self.require_job(number)
+        if index is None:
+            return record.status.job_id
+        for task in self.store.list_tasks(self.settings.target, record.status.job_id):
+            if task.array_index == index:
+                return task.status.job_id
+        raise JobNotFoundError(f"job {number} has no task {index}", hint="give the index of one of its tasks")
+
+    def remove_job(self, number: int, index: int | None = None) -> bool:
+        """Remove a job, or a task of an array; return False if it has ended already.
+
+        Raises `JobNotFoundError`, and the error of the batch system if the job has not ended.
+        """
+        job_id = self.find_id(number, index)
+        record = self.store.find_job(self.settings.target, job_id)
+        if record is not None and record.status.state.is_terminal:
+            return False
+        try:
+            self.session.abort(job_id)
+        except OSProfileError:
+            with contextlib.suppress(OSProfileError):  # the first error counts
+                if self.session.status(job_id).state.is_terminal:
+                    return False
+            raise
+        return True
+
+
+def _format_unknown_outcome(number: int) -> str:
+    return f"the list of the jobs has job {number} if it was submitted"
+
+
+def _is_recent(record: JobRecord, since: float) -> bool:
+    status = record.status
+    return not status.state.is_terminal or (status.ended or status.submitted or 0.0) >= since

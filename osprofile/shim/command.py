@@ -1,0 +1,105 @@
+"""What the stand-ins share: a command, its output, and the descriptions of jobs."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.jobs.state import JobState
+from osprofile.shim.command_line import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from osprofile.jobs.state import JobStatus
+    from osprofile.shim.client import Client
+    from osprofile.shim.command_line import Option
+
+MEMORY_OF_ENDED_JOBS: Final = 300.0
+"""Seconds for which squeue and qstat know an ended job: MinJobAge of Slurm, keep_completed of Torque."""
+_NAME_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9_.+-]")
+_MAX_NAME_LENGTH: Final = 200
+
+
+@final
+class Command(NamedTuple):
+    """A stand-in: its table of options, its operands for the help, and the function that runs it.
+
+    `run(client, words)` returns the exit code.
+    """
+
+    table: Sequence[Option]
+    operands: str
+    run: Callable[[Client, Sequence[str]], int]
+
+    def format_help(self, program: str) -> str:
+        """Return the text of --help."""
+        lines = [f"usage: {program} [OPTIONS] {self.operands}".rstrip(), ""]
+        for option in self.table:
+            equals = "=" if option.is_optional else " "
+            value = f"[={option.value}]" if option.is_optional else f"{equals}{option.value}"
+            lines.append(
+                f"  {', '.join(option.flags)}{value.rstrip()}{'  ' if option.help else ''}{option.help}"
+            )
+        return "\n".join([*lines, "", "A stand-in of osprofile. Other options are refused."])
+
+
+def make_plain_name(name: str) -> str:
+    """Return a name that every profile accepts as JOB_NAME, as similar as possible."""
+    plain = _NAME_CHARACTERS.sub("_", name)[:_MAX_NAME_LENGTH]
+    return plain if plain[:1].isascii() and plain[:1].isalpha() else f"j{plain}"
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines to standard output; bytes that are not UTF-8 as they were."""
+    text = "".join(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+def print_error(program: str, text: str) -> None:
+    """Print a message to standard error."""
+    sys.stderr.write(f"{program}: {text}\n".encode("utf-8", "backslashreplace").decode())
+
+
+def get_submit_directory() -> str:
+    """Return the current directory, by the path that the shell shows for it if there is one."""
+    try:
+        current = os.getcwd()
+    except OSError as error:
+        message = f"the current directory cannot be found: {error.strerror}"
+        raise UsageError(message, hint="change to a directory that exists") from None
+    shown = os.environ.get("PWD", "")
+    try:
+        is_same = shown.startswith("/") and os.path.samefile(shown, current)
+    except OSError:
+        is_same = False
+    return shown if is_same else current
+
+
+def is_own_name(client: Client, name: str) -> bool:
+    """Return whether a name, or a number, is that of the jobs' user."""
+    return name in {client.user_name, str(os.geteuid())}
+
+
+def is_known(status: JobStatus, since: float) -> bool:
+    """Return whether a job has not ended, or not before a time (s since 1970)."""
+    return not status.state.is_terminal or (status.ended or status.submitted or 0.0) >= since
+
+
+def has_started(status: JobStatus) -> bool:
+    """Return whether a job's program has begun, as far as is known."""
+    return status.started is not None or status.state in {JobState.RUNNING, JobState.DONE, JobState.FAILED}
+
+
+def get_elapsed(status: JobStatus) -> float:
+    """Return the run time of a job in seconds, 0 if it has not begun."""
+    if status.elapsed is not None:
+        return status.elapsed
+    if status.started is None:
+        return 0.0
+    return (status.ended or time.time()) - status.started

@@ -1,0 +1,271 @@
+"""Command lines and directives of batch systems: what is not in the table is refused by name."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from osprofile.errors import RequestError, quote_name, quote_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+_BLANKS: Final = " \t"
+
+
+@final
+class UsageError(RequestError):
+    """A command line, or a directive of a script, that is invalid or not supported."""
+
+    exit_code = 2
+
+
+@final
+class Option(NamedTuple):
+    """An option: its name in the result, its flags (`-n`, `--ntasks`), and its value.
+
+    `value`: what the help calls the value; empty if there is none. With `is_optional`, a value is given only as in
+    `--flag=value`. `help`: a few words.
+    """
+
+    name: str
+    flags: tuple[str, ...]
+    value: str = ""
+    help: str = ""
+    is_optional: bool = False
+
+
+@final
+class OptionValue(NamedTuple):
+    """A value of an option, with the flag that was used, for messages; an option without a value has the empty text."""
+
+    flag: str
+    text: str = ""
+
+
+class CommandLine(NamedTuple):
+    """The options by their names, each with all its values in order, and the other words."""
+
+    options: Mapping[str, Sequence[OptionValue]]
+    operands: Sequence[str] = ()
+
+    def get(self, name: str) -> OptionValue | None:
+        """Return the last value of an option; None if it is not given."""
+        values = self.options.get(name)
+        return values[-1] if values else None
+
+    def get_text(self, name: str) -> str | None:
+        """Return the text of the last value of an option; None if it is not given."""
+        value = self.get(name)
+        return None if value is None else value.text
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.options
+
+
+class Directive(NamedTuple):
+    """The words of a directive, and its line in the script, from 1."""
+
+    line: int
+    words: Sequence[str]
+
+
+def parse_words(
+    table: Sequence[Option], words: Iterable[str], *, ends_at_operand: bool, where: str = ""
+) -> CommandLine:
+    """Return what a command line says, as getopt_long would read it, but without abbreviations.
+
+    `ends_at_operand`: the words from the first operand on are operands. `where` begins the messages. Raises `UsageError`.
+    """
+    by_flag = {flag: option for option in table for flag in option.flags}
+    options: dict[str, list[OptionValue]] = {}
+    operands: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--":
+            operands += rest
+        elif word == "-" or not word.startswith("-"):
+            operands += [word, *(rest if ends_at_operand else ())]
+        elif word.startswith("--"):
+            flag, equals, text = word.partition("=")
+            option = _find_option(by_flag, flag, where)
+            value = _read_value(option, flag, text if equals else None, rest, where)
+            options.setdefault(option.name, []).append(value)
+        else:
+            for option, value in _read_cluster(by_flag, word, rest, where):
+                options.setdefault(option.name, []).append(value)
+    return CommandLine(options, operands)
+
+
+def _read_cluster(
+    by_flag: Mapping[str, Option], word: str, rest: Iterator[str], where: str
+) -> Iterator[tuple[Option, OptionValue]]:
+    """Yield the options of a word such as `-n1`, `-h` or `-ho`, whose value is the next word."""
+    for i, letter in enumerate(word[1:], 2):
+        flag = f"-{letter}"
+        option = _find_option(by_flag, flag, where)
+        if option.value and not option.is_optional:
+            yield option, _read_value(option, flag, word[i:] or None, rest, where)
+            return
+        yield option, OptionValue(flag)
+
+
+def _find_option(by_flag: Mapping[str, Option], flag: str, where: str) -> Option:
+    option = by_flag.get(flag)
+    if option is None:
+        hint = "leave it out; --help lists what is supported"
+        message = (
+            f"{where}option {quote_name(flag)} is not supported: this command stands in for the real one"
+        )
+        raise UsageError(message, hint=hint)
+    return option
+
+
+def _read_value(option: Option, flag: str, text: str | None, rest: Iterator[str], where: str) -> OptionValue:
+    if not option.value and text is not None:
+        raise UsageError(f"{where}option {flag} takes no value: {quote_value(text)}", hint=f"write {flag}")
+    if text is None and option.value and not option.is_optional:
+        text = next(rest, None)
+        if text is None:
+            raise UsageError(f"{where}option {flag} needs a value", hint=f"as in {flag} {option.value}")
+    return OptionValue(flag, text or "")
+
+
+def merge_lines(lines: Iterable[CommandLine]) -> CommandLine:
+    """Return the options of several lines as one; a later line comes behind the earlier ones.
+
+    The operands are those of the last line.
+    """
+    options: dict[str, list[OptionValue]] = {}
+    operands: Sequence[str] = ()
+    for line in lines:
+        for name, values in line.options.items():
+            options.setdefault(name, []).extend(values)
+        operands = line.operands
+    return CommandLine(options, operands)
+
+
+def read_directives(script: str, prefix: str) -> list[Directive]:
+    """Return the directives of a script: the comments that begin with `prefix`, up to its first command line.
+
+    Raises `UsageError` for an open quote.
+    """
+    directives = []
+    for number, line in enumerate(script.split("\n"), 1):
+        if line.strip() and not line.startswith("#"):
+            break
+        rest = line.removeprefix(prefix)
+        if rest != line and (not rest or rest[0] in _BLANKS):
+            directives.append(Directive(number, split_words(rest, f"line {number}: ")))
+    return directives
+
+
+def split_words(text: str, where: str = "") -> list[str]:
+    r"""Split a line at blanks; '...', "..." and \ quote, and # at the beginning of a word begins a comment."""
+    words: list[str] = []
+    word: str | None = None
+    quote = ""
+    characters = iter(text)
+    for c in characters:
+        if quote:
+            if c == quote:
+                quote = ""
+            elif c == "\\" and quote == '"':
+                word = f"{word}{next(characters, c)}"
+            else:
+                word = f"{word}{c}"
+        elif c in _BLANKS:
+            words += [] if word is None else [word]
+            word = None
+        elif c in "'\"":
+            quote, word = c, word or ""
+        elif c == "#" and word is None:
+            break
+        else:
+            literal = next(characters, c) if c == "\\" else c
+            word = f"{word or ''}{literal}"
+    if quote:
+        raise UsageError(
+            f"{where}the quote {quote} is not closed", hint=f"write a second {quote} behind the value"
+        )
+    return words if word is None else [*words, word]
+
+
+def split_list(option: OptionValue, separator: str = ",") -> list[str]:
+    """Split a value at separators that are not between quotes; the quotes are removed."""
+    parts, quote = [""], ""
+    for c in option.text:
+        if c == quote:
+            quote = ""
+        elif not quote and c in "'\"":
+            quote = c
+        elif not quote and c == separator:
+            parts.append("")
+        else:
+            parts[-1] += c
+    if quote:
+        raise UsageError(
+            f"{option.flag}: the quote {quote} is not closed", hint="write it twice, or not at all"
+        )
+    return parts
+
+
+@final
+class JobScript(NamedTuple):
+    """A job's script: its content, its name (empty for standard input), and the interpreter of its line `#!`."""
+
+    content: bytes
+    name: str
+    interpreter: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The content, with a surrogate for each byte that is not UTF-8."""
+        return self.content.decode("utf-8", "surrogateescape")
+
+
+def read_script(path: str | None, search_path: str = "") -> JobScript:
+    """Read a script: a file, found also in the directories of `search_path`; None or `-` is standard input.
+
+    Raises `UsageError` if it cannot be read, is empty, or has line ends of DOS.
+    """
+    if path is None or path == "-":
+        with open(0, "rb", closefd=False) as file:
+            return make_script(file.read(), "")
+    try:
+        with open(_find_script(path, search_path), "rb") as file:
+            return make_script(file.read(), os.path.basename(path))
+    except OSError as error:
+        message = f"the script {quote_name(path)} cannot be read: {error.strerror}"
+        raise UsageError(message, hint="give the path of a file that you may read") from None
+
+
+def _find_script(path: str, search_path: str) -> str:
+    if "/" in path or os.path.exists(path):
+        return path
+    candidates = (os.path.join(directory, path) for directory in search_path.split(os.pathsep) if directory)
+    return next(filter(os.path.isfile, candidates), path)
+
+
+def make_script(content: bytes, name: str) -> JobScript:
+    """Return a script with the interpreter of its first line, /bin/sh without one."""
+    what = quote_name(name) if name else "on standard input"
+    if not content.strip():
+        raise UsageError(
+            f"the script {what} is empty", hint="give the path of a script, or write one to standard input"
+        )
+    if b"\0" in content:
+        raise UsageError(
+            f"the script {what} contains a NUL", hint="it must be a text; call programs by --wrap or a script"
+        )
+    if b"\r\n" in content:
+        hint = "convert it: tr -d '\\r' < OLD > NEW"
+        raise UsageError(f"the script {what} has line ends of DOS, which no shell understands", hint=hint)
+    interpreter: tuple[str, ...] = ("/bin/sh",)
+    if content.startswith(b"#!"):
+        line = content[2:].partition(b"\n")[0].decode("utf-8", "surrogateescape")
+        interpreter = tuple(line.strip(_BLANKS).split(maxsplit=1)) or interpreter
+    if "=" in interpreter[0]:  # env would take it for a variable
+        hint = "make a link to it that has no = in its path"
+        raise UsageError(f"the interpreter {quote_name(interpreter[0])} has a = in its path", hint=hint)
+    return JobScript(content, name, interpreter)

@@ -1,0 +1,105 @@
+"""A job that `sbatch` or `qsub` was asked to submit."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, final
+
+from osprofile.errors import IncarnationError, JobNotFoundError, quote_value
+from osprofile.shim.client import WRAPPER_NAME, Submission
+from osprofile.shim.command import make_plain_name
+from osprofile.shim.command_line import JobScript, OptionValue, UsageError
+from osprofile.shim.job_wrapper import restrict_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from osprofile.shim.client import Client
+
+_CONDITIONS: Final = {"afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any"}
+_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:\[\])?(?:\.[A-Za-z0-9.-]*)?")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRequest:
+    """A job to submit.
+
+    - `attributes`: those of a `JobDescription`, by name; None stands for the profile's default
+    - `environment`: the submitter's variables that the job gets
+    - `field_options`: the options that set the fields, for messages
+    - `format_wrapper(number, directory)` returns the content of the wrapper in the job's own directory
+    """
+
+    script: JobScript
+    name: str
+    directory: str
+    attributes: Mapping[str, Any]
+    environment: Mapping[str, str]
+    field_options: Mapping[str, OptionValue]
+    format_wrapper: Callable[[int, str], bytes]
+
+    def submit(self, client: Client) -> int:
+        """Submit the job and return its number. Raises what `TargetSystem.submit` does."""
+        from osprofile.jobs.description import JobDescription
+        from osprofile.jobs.profiles import list_settable_fields
+
+        settable = list_settable_fields(client.session.profile)
+        attributes = dict(self.attributes)
+        if attributes.get("requeue") is False and "REQUEUE" not in settable:
+            attributes["requeue"] = None  # no job is run again there
+
+        def make_submission(number: int, directory: str) -> Submission:
+            description = JobDescription(
+                executable="/bin/sh",
+                arguments=[f"{directory}/{WRAPPER_NAME}"],
+                directory=directory,
+                name=make_plain_name(self.name),
+                node_file="nodes" if "NODE_FILE" in settable else None,
+                fields={"DIRECTORY": self.directory},
+                **attributes,
+            )
+            return Submission(description, self.script.content, self.format_wrapper(number, directory))
+
+        restrict_environment(self.environment)
+        try:
+            return client.submit(make_submission)
+        except IncarnationError as error:
+            option = self.field_options.get(error.field)
+            if option is not None:
+                error.message = f"option {option.flag} {quote_value(option.text)}: {error.message}".replace(
+                    " '':", ":"
+                )
+            raise
+
+
+def find_dependencies(client: Client, option: OptionValue, text: str) -> dict[str, list[str]]:
+    """Return the ids of the jobs that `text` names, as in `afterok:12:13,afterany:14`, by attributes of a description.
+
+    Raises `UsageError` for other conditions, and for a job that does not exist.
+    """
+    found: dict[str, list[str]] = {}
+    for part in text.split(","):
+        condition, *words = part.split(":")
+        attribute = _CONDITIONS.get(condition)
+        matches = [_NUMBER.fullmatch(word) for word in words]
+        if attribute is None or not words or None in matches:
+            hint = f"supported are {', '.join(_CONDITIONS)}, as in afterok:12:13,afterany:14"
+            raise UsageError(f"{option.flag}: {quote_value(part)} is not supported", hint=hint)
+        try:
+            found.setdefault(attribute, []).extend(
+                client.find_id(int(match[1])) for match in matches if match
+            )
+        except JobNotFoundError as error:
+            raise UsageError(f"{option.flag}: {error.message}", hint=error.hint) from None
+    return found
+
+
+def parse_signal(text: str) -> tuple[str, int] | None:
+    """Return the name (`USR1`) and the number of a signal that is given as `10`, `USR1` or `SIGUSR1`; None for none."""
+    names = {s.name.removeprefix("SIG"): s.value for s in signal.Signals}
+    by_number = {str(number): name for name, number in names.items()}
+    name = by_number.get(text, text.upper().removeprefix("SIG"))
+    return (name, names[name]) if name in names else None

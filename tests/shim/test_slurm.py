@@ -1,0 +1,403 @@
+"""sbatch, squeue, scancel and sacct as Nextflow, Galaxy, Cromwell and old scripts call them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from osprofile.jobs.state import JobState, JobStatus
+from osprofile.shim import slurm
+from osprofile.shim.command_line import UsageError
+from tests.profiles.test_hostile_values import CARRIED
+from tests.shim.conftest import wait_until
+
+if TYPE_CHECKING:
+    from tests.shim.conftest import Place
+
+NEXTFLOW_STATES = {"PD", "R", "CA", "CF", "CG", "CD", "F", "TO", "NF", "S", "ST", "PR", "BF"}
+NEXTFLOW = r"""
+set -eu
+task() { # NAME EXIT: the header and the shape of Nextflow's .command.run
+  mkdir -p "work/$1 it's" && cd "work/$1 it's"
+  { printf '#!/bin/bash\n#SBATCH -J nf-%s_(1)\n' "$1"
+    printf '#SBATCH -o %s\n' "$(printf '%q' "$PWD/.command.log")"
+    printf '#SBATCH --no-requeue\n#SBATCH --signal B:USR2@30\n#SBATCH -c 2\n#SBATCH -t 01:00:00\n#SBATCH --mem 200M\n'
+    printf 'set -e\necho "out $SLURM_JOB_ID"; echo err >&2; echo %s > .exitcode; exit %s\n' "$2" "$2"; } > .command.run
+  if [ "$3" = pipe ]; then sbatch < .command.run; else sbatch .command.run; fi
+  cd ../..
+}
+task one 0 file
+task two 3 pipe
+printf '#!/bin/bash\n#SBATCH -J nf-long\nsleep 1000\n' > long && sbatch long
+number=3
+while :; do
+  squeue --noheader -o '%i %t' -t all -u "${1:-$(id -un)}" > states
+  if ! grep -Eq '^[12] (PD|R|CG)$' states && grep -q '^3 R$' states; then break; fi
+  sleep 0.2
+done
+scancel 3
+squeue --noheader -o '%i %t' -t all -u "${1:-$(id -un)}"
+cat 'work/one it'\''s/.command.log' 'work/two it'\''s/.command.log'
+"""
+
+
+def test_nextflow(place: Place) -> None:
+    ended = place.shell(NEXTFLOW)
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    assert lines[:3] == [f"Submitted batch job {n}" for n in (1, 2, 3)]
+    assert lines[3:6] == ["1 CD", "2 F", "3 CA"]
+    assert lines[6:] == ["out 1", "err", "out 2", "err"]
+    assert {line.split()[1] for line in lines[3:6]} <= NEXTFLOW_STATES
+
+
+def test_galaxy(place: Place) -> None:
+    name = place.script("#!/bin/sh\n#SBATCH -J galaxy\n#SBATCH -o out\n#SBATCH -e err\nsleep 1000\n")
+    number = re.findall(r"(\d+)", place.ok("sbatch", name))[0]
+    wait_until(lambda: place.ok("squeue", "-a", "-o", "%A %t") == f"JOBID ST\n{number} R\n")
+    assert place.ok("squeue", "-a", "-o", "%A %t", "-j", number) == f"JOBID ST\n{number} R\n"
+    assert place.ok("scancel", number) == ""
+    # The header alone: Galaxy asks sacct then.
+    assert place.ok("squeue", "-a", "-o", "%A %t", "-j", number) == "JOBID ST\n"
+    assert place.ok("sacct", "-o", "JobIDRaw,State", "-P", "-n", "-j", number) == f"{number}|CANCELLED\n"
+
+
+def test_cromwell(place: Place) -> None:
+    place.script("#!/bin/bash\necho out; echo err >&2; pwd; exit 4\n", "script")
+    (place.work / "exec dir").mkdir()
+    submitted = place.ok(
+        "sbatch", "-J", "cromwell_1234_hello", "-D", str(place.work / "exec dir"), "-o", "stdout", "-e", "stderr",
+        "-t", "10", "-c", "2", "--mem-per-cpu", "100", "--wrap", "/bin/bash ../script",
+    )  # fmt: skip
+    assert re.fullmatch(r"Submitted batch job (\d+)\n", submitted)
+    wait_until(lambda: "1 F" in place.ok("squeue", "-t", "all", "-o", "%i %t"))
+    directory = place.work / "exec dir"
+    assert (directory / "stdout").read_text() == f"out\n{directory}\n"
+    assert (directory / "stderr").read_text() == "err\n"
+    assert "JOBID" in place.ok("squeue", "-j", "1")
+    ended = place.run("squeue", "-j", "99")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "slurm_load_jobs error: Invalid job id specified\n"
+
+
+ENDS = {
+    "true": ("CD", "COMPLETED", "0:0"),
+    "exit 3": ("F", "FAILED", "3:0"),
+    "kill -9 $$": ("F", "FAILED", "0:9"),
+    "sleep 1000": ("TO", "TIMEOUT", None),
+}
+
+
+def test_ends(place: Place) -> None:
+    for command in ENDS:
+        place.ok("sbatch", "-Q", "-t", "0:2", "--wrap", command)
+    wait_until(lambda: place.ok("squeue", "-h") == "")
+    states = dict(line.split() for line in place.ok("squeue", "-h", "-t", "all", "-o", "%i %t").splitlines())
+    rows = [row.split("|") for row in place.ok("sacct", "-nP", "-o", "JobID,State,ExitCode").splitlines()]
+    for (code, state, exit_code), row in zip(ENDS.values(), rows, strict=True):
+        assert (states[row[0]], row[1]) == (code, state)
+        assert row[2] == exit_code or (exit_code is None and row[2] != "0:0")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "state", "exit_code"),
+    [
+        (JobStatus("", JobState.LOST), "NF", "NODE_FAIL", "1:0"),
+        (JobStatus("", JobState.DONE), "F", "FAILED", "1:0"),
+        (JobStatus("", JobState.FAILED), "F", "FAILED", "1:0"),
+        (JobStatus("", JobState.FAILED, signal=11), "F", "FAILED", "0:11"),
+        (JobStatus("", JobState.REMOVED), "CA", "CANCELLED", "0:15"),
+        (JobStatus("", JobState.DONE, exit_code=255), "F", "FAILED", "255:0"),
+    ],
+)
+def test_ends_of_other_machines(
+    place: Place, status: JobStatus, code: str, state: str, exit_code: str
+) -> None:
+    place.ok("sbatch", "--wrap", "sleep 1000")
+    place.record_end(1, status)
+    assert place.ok("squeue", "-h", "-t", "all", "-o", "%i %t %T") == f"1 {code} {state}\n"
+    assert place.ok("sacct", "-nP", "-o", "State,ExitCode", "-j", "1") == f"{state}|{exit_code}\n"
+
+
+def test_live_states() -> None:
+    def code(state: JobState, started: float | None = None) -> str:
+        return slurm._get_state(JobStatus("x", state, started=started)).code
+
+    assert [code(JobState.QUEUED), code(JobState.RUNNING)] == ["PD", "R"]
+    assert [code(JobState.HELD), code(JobState.HELD, 1.0)] == ["PD", "S"]
+    assert [code(JobState.UNKNOWN), code(JobState.UNKNOWN, 1.0)] == ["PD", "R"]
+    assert [code(state) for state in JobState if state not in {JobState.UNKNOWN, JobState.HELD}] == [
+        "PD", "R", "F", "F", "CA", "NF",
+    ]  # fmt: skip
+
+
+def test_ended_jobs_are_forgotten_by_squeue_and_not_by_sacct(place: Place) -> None:
+    place.ok("sbatch", "--wrap", "sleep 1000")
+    place.record_end(1, JobStatus("", JobState.DONE, exit_code=0, ended=1_000_000_000.0))
+    assert place.ok("squeue", "-h", "-t", "all") == ""
+    assert place.run("squeue", "-t", "all", "-j", "1").code == 1
+    assert place.ok("sacct", "-nP", "-o", "State", "-j", "1") == "COMPLETED\n"
+
+
+def test_the_environment_of_the_submitter(place: Place) -> None:
+    env = {
+        "MINE": "a 'b'\n$(id)",
+        "BASH_FUNC_f%%": "() {  echo function\n}",
+        "SLURM_JOB_ID": "77",
+        "GPE_JOB_ID": "x",
+    }
+    place.script(
+        '#!/bin/bash\nf; printf "%s\\n" "$MINE" "$SLURM_JOB_ID" "${EXTRA-none}"; [ "$GPE_JOB_ID" != x ]\n'
+    )
+    outputs = []
+    for export in ([], ["--export=ALL,EXTRA='1,2'"], ["--export=NONE"], ["--export=MINE"]):
+        place.run("sbatch", "-W", "-Q", "-o", "out", "-e", "err", *export, "job.sh", env=env)
+        outputs.append((place.work / "out").read_text().splitlines())
+    assert outputs == [
+        ["function", "a 'b'", "$(id)", "1", "none"],
+        ["function", "a 'b'", "$(id)", "2", "1,2"],
+        ["", "3", "none"],
+        ["a 'b'", "$(id)", "4", "none"],
+    ]
+
+
+def test_variables_of_slurm(place: Place) -> None:
+    place.script("#!/bin/sh\nenv | grep ^SLURM_ | sort\n")
+    place.ok("sbatch", "-W", "-J", "a (b)", "-N1", "-n4", "-c2", "--mem=2G", "-o", "out", "job.sh")
+    found = dict(line.split("=", 1) for line in (place.work / "out").read_text().splitlines())
+    assert found.items() >= {
+        "SLURM_JOB_ID": "1", "SLURM_JOBID": "1", "SLURM_JOB_NAME": "a (b)", "SLURM_SUBMIT_DIR": str(place.work),
+        "SLURM_NTASKS": "4", "SLURM_NPROCS": "4", "SLURM_CPUS_PER_TASK": "2", "SLURM_MEM_PER_NODE": "2048",
+        "SLURM_JOB_NUM_NODES": "1", "SLURM_NNODES": "1", "SLURM_CPUS_ON_NODE": "8", "SLURM_TASKS_PER_NODE": "4",
+    }.items()  # fmt: skip
+
+
+def test_arrays(place: Place) -> None:
+    command = 'echo "$SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID $SLURM_ARRAY_TASK_COUNT"; exit $((SLURM_ARRAY_TASK_ID == 7))'
+    assert place.run("sbatch", "-W", "-a", "1-3,7%2", "--wrap", command).code == 1
+    assert place.ok("squeue", "-h", "-t", "all", "-o", "%i %t %A %K") == "".join(
+        f"1_{i} {'F' if i == 7 else 'CD'} 1 {i}\n" for i in (1, 2, 3, 7)
+    )
+    assert [(place.work / f"slurm-1_{i}.out").read_text() for i in (1, 7)] == ["1 1 4\n", "1 7 4\n"]
+    assert place.ok("sacct", "-nPX", "-j", "1_7", "-o", "JobID,State") == "1_7|FAILED\n"
+    place.ok("sbatch", "-a", "0-1", "-o", "%x-%A_%3a.log", "-J", "it's", "--wrap", "sleep 1000")
+    place.ok("scancel", "2_1")
+    wait_until(lambda: place.ok("squeue", "-h", "-t", "all", "-j", "2", "-o", "%i %t") == "2_0 R\n2_1 CA\n")
+    place.ok("scancel", "2")
+    assert (place.work / "it's-2_000.log").exists()
+
+
+def test_dependencies(place: Place) -> None:
+    place.ok("sbatch", "--wrap", "sleep 0.5; exit 1")
+    place.ok("sbatch", "-d", "afternotok:1", "--wrap", "echo later")
+    place.ok("sbatch", "--dependency=afterok:1,afterany:2", "--wrap", "echo never")
+    wait_until(lambda: place.ok("squeue", "-h") == "")
+    assert place.ok("squeue", "-h", "-t", "all", "-o", "%i %t") == "1 F\n2 CD\n3 CA\n"
+    assert (place.work / "slurm-2.out").read_text() == "later\n"
+    ended = place.run("sbatch", "-d", "afterok:99", "--wrap", "true")
+    assert ended.code == 2
+    assert "-d: there is no job 99" in ended.err
+    for dependency in ("singleton", "after:1", "afterok:1?afterany:2", "afterok:", "afterok:x", ""):
+        ended = place.run("sbatch", f"--dependency={dependency}", "--wrap", "true")
+        assert ended.code == 2, dependency
+        assert "--dependency: " in ended.err
+
+
+def test_a_signal_before_the_limit(place: Place) -> None:
+    place.script("#!/bin/bash\ntrap 'echo got it; exit 5' USR2\nfor i in {1..600}; do sleep 0.1; done\n")
+    ended = place.run("sbatch", "-W", "-o", "out", "--signal=B:SIGUSR2@57", "-t", "1", "job.sh")
+    assert (ended.code, (place.work / "out").read_text()) == (5, "got it\n")
+    place.ok("sbatch", "-o", "out", "job.sh")
+    wait_until(lambda: "2 R" in place.ok("squeue", "-o", "%i %t"))
+    wait_until(lambda: place.run("scancel", "-s", "USR2", "2").code == 0 and place.ok("squeue", "-h") == "")
+    assert "got it" in (place.work / "out").read_text()
+
+
+def test_the_sender_of_the_signal_is_no_child_of_the_script(place: Place) -> None:
+    program = f"#!{sys.executable}\nimport os\ntry:\n    os.wait()\nexcept ChildProcessError:\n    print('no child')\n"
+    place.script(program)
+    place.ok("sbatch", "-W", "-o", "out", "--signal=B:USR1@10", "-t", "60", "job.sh")
+    assert (place.work / "out").read_text() == "no child\n"
+
+
+def test_forms_of_output_names(place: Place) -> None:
+    place.ok("sbatch", "-W", "-J", "n", "-o", "%x.%j.%4j.%u.%%.%N", "--wrap", "echo 1")
+    (path,) = (p for p in place.work.iterdir() if p.name.startswith("n."))
+    assert re.fullmatch(r"n\.1\.0001\.[^.]+\.%\.[^.]+", path.name)
+    place.ok("sbatch", "-W", "-o", r"a\%j", "--wrap", "echo 1")
+    assert (place.work / "a%j").read_text() == "1\n"
+    place.ok("sbatch", "-W", "--open-mode=append", "-o", "a%%j", "-e", "err", "--wrap", "echo 2; echo 3 >&2")
+    assert ((place.work / "a%j").read_text(), (place.work / "err").read_text()) == ("1\n2\n", "3\n")
+    assert "'%b' is not supported" in place.run("sbatch", "-o", "%b", "--wrap", "true").err
+    ended = place.run("sbatch", "-W", "-o", "none/out", "--wrap", "true")
+    assert ended.code == 125
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--hold"], "option --hold is not supported"),
+        (["-H"], "option -H is not supported"),
+        (["--test-only"], "option --test-only is not supported"),
+        (["--licenses=a"], "option --licenses is not supported"),
+        (["-n", "0"], "-n: '0' is not a number"),
+        (["-N", "1-4"], "-N: '1-4' is not supported"),
+        (["--mem=0"], "--mem: '0' is not a size"),
+        (["--gres=tape:1"], "--gres: 'tape:1' is not supported"),
+        (["-t", "soon"], "-t: 'soon' is not a time"),
+        (["--signal=USR2@30"], "--signal: 'USR2@30' is not supported"),
+        (["--signal=B:NONSENSE"], "--signal: 'B:NONSENSE' is not supported"),
+        (["--mail-type=ARRAY_TASKS"], "--mail-type: 'ARRAY_TASKS' is not supported"),
+        (["--export="], "--export: '' is not supported"),
+        (["--open-mode=w"], "--open-mode: 'w' is not a mode"),
+        (["-p", "fast"], "option -p 'fast': field QUEUE is not used"),
+        (["--gpus=2"], "option --gpus '2': field GPUS is not used"),
+        (["-N", "2"], "option -N '2': field NODES: '2' is above the Max of 1"),
+        (["-a", "1-x"], "option -a '1-x': field ARRAY"),
+        (["--begin=tomorrow"], "--begin: 'tomorrow' is not a time that is supported"),
+        (["--requeue"], "option --requeue: field REQUEUE is not used"),
+    ],
+)
+def test_what_is_refused(place: Place, words: list[str], text: str) -> None:
+    ended = place.run("sbatch", *words, "--wrap", "true")
+    assert ended.code in {1, 2}
+    assert ended.out == ""
+    assert text in ended.err
+    assert "hint: " in ended.err
+    assert place.sessions == []
+    assert place.ok("squeue", "-h", "-t", "all") == ""
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("squeue", ["--json"]), ("squeue", ["-o", "%Q"]), ("squeue", ["-j", "x"]), ("squeue", ["-t", "XX"]),
+        ("squeue", ["1"]), ("squeue", ["-A", "x"]), ("scancel", []), ("scancel", ["x"]), ("scancel", ["--hurry", "1"]),
+        ("scancel", ["-s", "NONE", "1"]), ("sacct", ["-o", "MaxRSS"]), ("sacct", ["-j", "1.batch"]), ("sacct", ["1"]),
+        ("sacct", ["-S", "now-2days"]), ("sbatch", ["none.sh"]), ("sbatch", []), ("sbatch", ["--wrap", "a", "b"]),
+    ],
+)  # fmt: skip
+def test_wrong_usage(place: Place, program: str, words: list[str]) -> None:
+    ended = place.run(program, *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"{program}: error: ")
+    assert "hint: " in ended.err
+
+
+def test_directives_and_the_environment_are_refused_by_their_names(place: Place) -> None:
+    place.script("#!/bin/sh\n#SBATCH --hold\ntrue\n")
+    assert "line 2 of the script: option --hold is not supported" in place.run("sbatch", "job.sh").err
+    place.script("#!/bin/sh\n#SBATCH -J a b\ntrue\n")
+    assert "line 2 of the script: 'b' is not an option" in place.run("sbatch", "job.sh").err
+    place.script("#!/bin/sh\n#SBATCH -J 'a\ntrue\n")
+    assert "line 2: the quote ' is not closed" in place.run("sbatch", "job.sh").err
+    place.script("#!/bin/sh\n#SBATCH hetjob\ntrue\n")
+    assert "heterogeneous" in place.run("sbatch", "job.sh").err
+    ended = place.run("sbatch", "--wrap", "true", env={"SBATCH_HINT": "x"})
+    assert "the variable SBATCH_HINT is not supported" in ended.err
+    ended = place.run("sbatch", "--wrap", "true", env={"SBATCH_TIMELIMIT": "x"})
+    assert "SBATCH_TIMELIMIT: 'x' is not a time" in ended.err
+    place.script("#!/bin/sh\n#SBATCH -J script -o out\necho $SLURM_JOB_NAME\n")
+    place.ok("sbatch", "-W", "job.sh", env={"SBATCH_JOB_NAME": "variable"})
+    assert (place.work / "out").read_text() == "variable\n"
+    place.ok("sbatch", "-W", "-J", "word", "job.sh", env={"SBATCH_JOB_NAME": "variable"})
+    assert (place.work / "out").read_text() == "word\n"
+
+
+def test_hostile_values(place: Place) -> None:
+    """Each value reaches the script unchanged: as an argument, in the environment, in names and paths."""
+    canary = place.work / "canary"
+    values = [
+        *CARRIED,
+        f"$(touch '{canary}')",
+        f"`touch '{canary}'`",
+        f"'; touch '{canary}'; '",
+        f"\n touch '{canary}'\n",
+    ]
+    place.script('#!/bin/sh\nprintf "%s\\0" "$@" "$HOSTILE" "$SLURM_JOB_NAME"\n')
+    for i, value in enumerate([*values[::12], *values[-4:]]):
+        name = value.replace("/", "").replace("\\", "") or "x"
+        pattern = f"{place.work}/{i} {name}".replace("%", "%%")
+        ended = place.run(
+            "sbatch",
+            "-W",
+            f"-J{value}",
+            f"--output={pattern}",
+            "job.sh",
+            *values,
+            "--hold",
+            env={"HOSTILE": value},
+        )
+        assert (ended.code, ended.err) == (0, ""), (value, ended)
+        content = (place.work / f"{i} {name}").read_bytes().decode()
+        assert content.split("\0")[:-1] == [*values, "--hold", value, value]
+    assert not canary.exists()
+
+
+def test_hostile_submit_directories(place: Place) -> None:
+    for name in ("-n", "it's", "a\nb", "$(touch canary)", "é 中", "%j", "a\\b"):
+        directory = place.work / name
+        directory.mkdir()
+        (directory / "j.sh").write_text("pwd > here\n")
+        place.ok("sbatch", "-W", "-o", "/dev/null", "j.sh", cwd=directory)
+        assert (directory / "here").read_text() == f"{directory}\n"
+        # The default name of the output is a pattern, the directory is not.
+        place.ok("sbatch", "-W", "--wrap", "echo 1", cwd=directory)
+        assert len(list(directory.glob("slurm-*.out"))) == 1, name
+    assert not list(place.root.rglob("canary"))
+
+
+words = st.lists(
+    st.sampled_from(
+        ["-J", "-n1", "-t", "10", "--wrap", "true", "-o", "%j", "--mem=1", "-h", "-j", "1", "1", "all", "-u", "root",
+         "--format=%i", "-P", "--", "-", "", "--export=", "--signal", "B:TERM@1", "-a", "1-2", "%", "é", "\x1b[31m", "-Q"]
+    )
+    | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=6),
+    max_size=5,
+)  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(["squeue", "scancel", "sacct", "sbatch"]), words)
+def test_any_command_line(place: Place, program: str, line: list[str]) -> None:
+    line = ["--wrap=x", "-N", "2", *line] if program == "sbatch" else line  # two nodes: no job begins
+    ended = place.run(program, *line)
+    assert ended.code in {0, 1, 2}
+    assert ended.code == 0 or ended.err
+    assert "internal error" not in ended.err
+
+
+def test_help(place: Place) -> None:
+    for program in ("sbatch", "squeue", "scancel", "sacct"):
+        assert place.ok(program, "--help").startswith(f"usage: {program} [OPTIONS]")
+
+
+def test_selections(place: Place) -> None:
+    for name in ("one", "two"):
+        place.ok("sbatch", "-J", name, "--wrap", "sleep 1000")
+    wait_until(lambda: place.ok("squeue", "-h", "-t", "R", "-o", "%i") == "1\n2\n")
+    assert place.ok("squeue", "-h", "-n", "two", "-o", "%i") == "2\n"
+    assert place.ok("squeue", "-h", "-j", "1,2,99", "-o", "%i") == "1\n2\n"
+    assert place.ok("squeue", "-h", "-t", "PD,CD", "-o", "%i") == ""
+    assert place.ok("squeue", "-h", "-u", "nobody", "-o", "%i") == ""
+    assert (
+        place.ok("squeue", "-h", "--me", "-p", "any", "-o", "%5i|%.5i|%.1j")
+        == "1    |    1|o\n2    |    2|t\n"
+    )
+    ended = place.run("scancel", "-n", "one", "-t", "RUNNING")
+    assert (ended.code, ended.err) == (0, "")
+    assert place.ok("squeue", "-h", "-o", "%i") == "2\n"
+    ended = place.run("scancel", "1", "99", "2")
+    assert (ended.code, "job id 99: Invalid job id specified" in ended.err) == (1, True)
+    assert place.ok("squeue", "-h", "-o", "%i") == ""
+    ended = place.run("scancel", "1")
+    assert (ended.code, "already completing or completed" in ended.err) == (0, True)
+
+
+def test_a_usage_error_is_one() -> None:
+    assert UsageError.exit_code == 2
