@@ -1,4 +1,4 @@
-# ruff: noqa: INP001  # PSI/J looks for it here
+# PSI/J looks for it here
 """The classes of PSI/J's executors, one for each profile; see osprofile/plugins/psij.py.
 
 PSI/J looks for this module beside the folder `psij-descriptors`, and runs it once for each executor.

@@ -1,4 +1,4 @@
-# ruff: noqa: INP001  # a script
+# a script
 """Run jobs of PSI/J through a profile of osprofile: python psij_example.py [PROFILE]."""
 
 import sys
@@ -19,7 +19,7 @@ def main(profile: str) -> int:
         jobs.append(job)
     ends = [job.wait() for job in jobs]
     for end in ends:
-        print(end and end.state, end and end.exit_code)  # noqa: T201  # the purpose of the example
+        print(end and end.state, end and end.exit_code)  # the purpose of the example
     return sum(1 for end in ends if end is None or end.exit_code != 0)
 
 

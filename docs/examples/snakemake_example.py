@@ -1,4 +1,4 @@
-"""Run a workflow of Snakemake through a profile, by Snakemake's interface for Python."""  # noqa: INP001  # a program
+"""Run a workflow of Snakemake through a profile, by Snakemake's interface for Python."""  # a program
 
 import sys
 from pathlib import Path
@@ -36,7 +36,7 @@ def main(profile: str = "linux") -> None:
             executor_settings=ExecutorSettings(profile=profile),
             remote_execution_settings=RemoteExecutionSettings(seconds_between_status_checks=1),
         )
-    print("lines:", Path("total.txt").read_text().strip())  # noqa: T201
+    print("lines:", Path("total.txt").read_text().strip())
 
 
 main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-# ruff: noqa: INP001  # PSI/J looks for it here
+# PSI/J looks for it here
 """Tells PSI/J of the executors `osprofile-PROFILE`; PSI/J runs each module of a folder of this name."""
 
 from packaging.version import Version
