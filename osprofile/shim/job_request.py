@@ -50,6 +50,8 @@ class JobRequest:
         attributes = dict(self.attributes)
         if attributes.get("requeue") is False and "REQUEUE" not in settable:
             attributes["requeue"] = None  # no job is run again there
+        if "NODE_FILE" not in settable:
+            attributes["node_file"] = None  # its variable is empty
 
         def make_submission(number: int, directory: str) -> Submission:
             description = JobDescription(
@@ -57,7 +59,6 @@ class JobRequest:
                 arguments=[f"{directory}/{WRAPPER_NAME}"],
                 directory=directory,
                 name=make_plain_name(self.name),
-                node_file="nodes" if "NODE_FILE" in settable else None,
                 fields={"DIRECTORY": self.directory},
                 **attributes,
             )

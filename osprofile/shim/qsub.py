@@ -304,6 +304,7 @@ class _Request:
                 "requeue": None if self._rerunable is None else self._rerunable == "y",
                 "notify": users or None if self._notify_events else None,
                 "notify_events": self._notify_events if users else None,
+                "node_file": "nodes",
                 **self._resources.attributes,
                 **self._after,
             },
