@@ -358,9 +358,13 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             return
         log = info.aux["log"]
         message = f"Job {info.external_jobid} of profile {self._profile_name} {_describe_end(status)}. Its output is in {log}."
-        if info.job.is_group():
-            self._tell("error", message)  # Snakemake does not print the message of a group
         self.report_job_error(info, msg=f"{message} ", aux_logs=[log])
+
+    def report_job_error(self, job_info: SubmittedJobInfo, msg: str | None = None, **details: Any) -> None:  # noqa: ANN401  # as in the base class
+        """Report a job that has failed or was not submitted."""
+        if job_info.job.is_group() and msg:
+            self._tell("error", msg)  # Snakemake does not print the message of a group
+        super().report_job_error(job_info, msg=msg, **details)
 
     def _tell(self, level: str, message: str) -> None:
         """Log a message. It is formatted before: Snakemake's log has no arguments."""

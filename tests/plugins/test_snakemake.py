@@ -512,6 +512,13 @@ def test_a_resource_that_is_refused_is_told_by_name(workflow: Workflow, resource
     assert workflow.records() == []
 
 
+def test_a_group_that_is_refused_is_told_by_name(workflow: Workflow) -> None:
+    workflow.write(
+        'rule a:\n    output: "a.txt"\n    group: "g"\n    resources: nodes=2\n    shell: "touch {output}"\n'
+    )
+    assert "field NODES: '2' is above the Max of 1" in workflow.run(exit_code=1)
+
+
 @pytest.mark.parametrize(
     ("resources", "cluster", "fields"),
     [
