@@ -142,7 +142,9 @@ class JobRecord:
 
 
 def default_store_path() -> str:
-    """Return the path of the user's record: osprofile/jobs.db in the XDG state directory."""
+    """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory."""
+    if path := os.environ.get("OSPROFILE_STORE"):
+        return path
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
     return os.path.join(state, "osprofile", "jobs.db")
 

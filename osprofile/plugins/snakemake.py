@@ -140,7 +140,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         self._live_lock = threading.Lock()
         self._job_by_output: dict[str, osprofile.Job] = {}
         self._profile_name = settings.profile
-        self._store = settings.store or os.environ.get("OSPROFILE_STORE")  # as `incarnate job` does
+        self._store = settings.store
         self._get_session(self._context.get("CLUSTER", ""))
         super().__init__(workflow, logger)
 

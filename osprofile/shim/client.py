@@ -69,7 +69,7 @@ class Settings(NamedTuple):
 
     def get_store_path(self) -> str:
         """Return the path of the record: as for `incarnate job` if there is none in the settings."""
-        return self.store or os.environ.get("OSPROFILE_STORE") or default_store_path()
+        return self.store or default_store_path()
 
 
 @final

@@ -462,3 +462,13 @@ def test_an_interrupted_submission_is_completed_by_its_key(tmp_path: Path) -> No
     print(len(session.list_jobs(include_ended=True)))
     """
     assert run_program(tmp_path, text) == "8\n1\n"
+
+
+def test_the_record_is_that_of_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSPROFILE_STORE", str(tmp_path / "record"))
+    with JobSession("linux") as session:
+        assert session.store_path == str(tmp_path / "record")
+    monkeypatch.setenv("OSPROFILE_STORE", "")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with JobSession("linux") as session:
+        assert session.store_path == str(tmp_path / "osprofile/jobs.db")
