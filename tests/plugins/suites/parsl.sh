@@ -8,6 +8,7 @@ set -eu
 profile=$1
 here=$(cd -- "$(dirname -- "$0")" && pwd)
 python=${PYTHON:-python3}
+"$python" -m osprofile fields --profile "$profile" > /dev/null # there is such a profile
 site=$("$python" -c 'import os, parsl; print(os.path.dirname(os.path.dirname(parsl.__file__)))')
 # Blocks start process_worker_pool.py, which is beside the interpreter.
 PATH=$("$python" -c 'import sysconfig; print(sysconfig.get_path("scripts"))'):$PATH
