@@ -86,7 +86,7 @@ class ScriptRunner:
 
     `context` is that of every job: USER_NAME; if given, SSH:HOST, SSH:PORT and the user profile's fields.
     `time_limit` (s) is for a script whose template has no TIME_LIMIT. At most `max_parallel_scripts`
-    scripts run at the same time. All methods that run scripts raise what `incarnate` raises,
+    scripts run at the same time, beside the query for all jobs. All methods that run scripts raise what `incarnate` raises,
     `ScriptError`, `ScriptFailedError` and `OutputError`.
     """
 
@@ -184,7 +184,9 @@ class ScriptRunner:
         """Return the statuses of all jobs of the user that the batch system lists, by one query."""
         self.query_count += 1
         script = self._render_script(STATUS_TEMPLATE, variation="ALL")
-        return self._all_jobs_reader.read_statuses(await self._run_script(STATUS_TEMPLATE, script))
+        # Without a slot: it would wait for submissions, and ends would be told late.
+        result = await self._run_to_end(STATUS_TEMPLATE, script, needs_slot=False)
+        return self._all_jobs_reader.read_statuses(result.stdout.decode("utf-8", "replace"))
 
     async def query_job(self, job_id: str) -> JobStatus | None:
         """Return the status of one job; None if the output has no job.
@@ -381,6 +383,7 @@ class ScriptRunner:
         label: str = "",
         limit: float | None = None,
         stdout: int | None = None,
+        needs_slot: bool = True,
     ) -> ProcessResult:
         """Run a script to its end and return its result; errors name `label` (default: the template)."""
         label = label or template
@@ -389,7 +392,7 @@ class ScriptRunner:
             script = mark_exit_status(script)
         if limit is None:
             limit = script_output.get_time_limit(self.profile, template, self._time_limit) * script_count
-        async with self._free_slots:
+        async with self._free_slots if needs_slot else contextlib.nullcontext():
             try:
                 result = await run_process(self._shell_command, wrap_script(script), limit, stdout=stdout)
             except (ScriptError, OutputError) as error:

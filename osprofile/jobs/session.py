@@ -20,6 +20,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, final
 
+from osprofile.errors import OSProfileError, SubmissionsFailedError
 from osprofile.jobs.loop_thread import LoopThread, get_loop_thread
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
@@ -230,7 +231,13 @@ class JobSession:
         `ScriptCutError` means that it is not known whether the job was submitted: another call with
         the same key, or `run(lambda target: target.recover_submissions())`, finds out.
         """
-        return Job(self, self.run(lambda target: target.submit(description, key=key)))
+
+        async def submit(target: TargetSystem) -> str:
+            job_id = await target.submit(description, key=key)
+            await _watch_jobs(target, [job_id])
+            return job_id
+
+        return Job(self, self.run(submit))
 
     def submit_many(
         self, descriptions: Iterable[JobDescription], *, keys: Sequence[str | None] | None = None
@@ -239,8 +246,17 @@ class JobSession:
 
         Raises `SubmissionsFailedError`, with the ids of the jobs that were submitted, if any was not.
         """
-        ids = self.run(lambda target: target.submit_many(descriptions, keys=keys))
-        return [Job(self, job_id) for job_id in ids]
+
+        async def submit(target: TargetSystem) -> list[str]:
+            try:
+                job_ids = await target.submit_many(descriptions, keys=keys)
+            except SubmissionsFailedError as error:
+                await _watch_jobs(target, [job_id for job_id in error.job_ids if job_id is not None])
+                raise
+            await _watch_jobs(target, job_ids)
+            return job_ids
+
+        return [Job(self, job_id) for job_id in self.run(submit)]
 
     def get_job(self, job_id: str) -> Job:
         """Return the job with an id, without a query."""
@@ -421,6 +437,13 @@ async def _gather(waits: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     except BaseExceptionGroup as errors:
         raise errors.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+async def _watch_jobs(target: TargetSystem, job_ids: Iterable[str]) -> None:
+    """Begin to query jobs that were submitted; that they were is true even if this fails."""
+    for job_id in job_ids:
+        with contextlib.suppress(OSProfileError):
+            await target.watch(job_id)
 
 
 async def _close_target(target: TargetSystem) -> None:

@@ -12,6 +12,8 @@ _MAX_QUERY_SHARE: Final = 0.1
 """Largest share of the time that queries take while nothing is submitted."""
 _MAX_PAUSE_FACTOR: Final = 1 / _MAX_QUERY_SHARE - 1
 """Longest pause after a poll, in multiples of the poll's duration. After a submission, it is 1 at first."""
+_MAX_LOCAL_PAUSE_FACTOR: Final = 2.0
+"""The same for a profile that allows several polls per second: its queries are no load for any server."""
 _OVERDUE_WINDOW: Final = 60.0
 """Seconds after its wall time in which a job is still expected to end at any moment."""
 
@@ -46,19 +48,21 @@ class PollBackoff:
         self._delay = self._min_interval
         self.failure_count = 0
         """The number of polls that have failed since the last one that succeeded."""
-        self._pause_factor = _MAX_PAUSE_FACTOR
+        is_local = self._min_interval < DEFAULT_POLL_INTERVAL
+        self._max_pause_factor = _MAX_LOCAL_PAUSE_FACTOR if is_local else _MAX_PAUSE_FACTOR
+        self._pause_factor = self._max_pause_factor
 
     def reset_delay(self) -> None:
         """Poll soon: something was submitted or is about to change."""
         self._delay = self._min_interval
         # Otherwise the pause would never grow while jobs are submitted one by one.
-        if self._pause_factor == _MAX_PAUSE_FACTOR:
+        if self._pause_factor == self._max_pause_factor:
             self._pause_factor = 1.0
 
     def record_success(self, *, changed: bool, duration: float) -> None:
         """Note that a poll has succeeded, and its duration in seconds."""
         self._poll_duration = duration
-        self._pause_factor = min(self._pause_factor * 2, _MAX_PAUSE_FACTOR)
+        self._pause_factor = min(self._pause_factor * 2, self._max_pause_factor)
         self.failure_count = 0
         self._delay = self._min_interval if changed else self._delay * _SLOWDOWN_FACTOR
 

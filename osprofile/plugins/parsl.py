@@ -8,7 +8,6 @@ A block is one job. Its script is written to Parsl's `script_dir`, and bash runs
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import re
@@ -34,6 +33,8 @@ __all__ = ["OSProfileProvider"]
 log: Final = logging.getLogger(__name__)
 _POLLING_INTERVAL: Final = 5
 """Seconds between two calls of `status`: as for Parsl's own provider for one machine."""
+_WALLTIME_TOLERANCE: Final = 2.0
+"""Seconds by which a batch system may measure a run time too short."""
 _MAX_AGE: Final = 60.0
 """The session itself queries its jobs every 1 to 60 s: often after a change, seldom while nothing changes.
 Its last answer serves Parsl, so that frequent calls of `status` are no load for the batch system."""
@@ -176,8 +177,6 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
             "job_stdout_path": f"{path}.stdout",
             "job_stderr_path": f"{path}.stderr",
         }
-        with contextlib.suppress(osprofile.OSProfileError):  # the job was submitted in any case
-            self._get_session().watch(job_id)  # which begins the queries, see _MAX_AGE
         return job_id
 
     def status(self, job_ids: Sequence[object]) -> list[JobStatus]:
@@ -270,7 +269,8 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
     def _update(self, statuses: Mapping[str, osprofile.JobStatus]) -> None:
         for job_id, status in statuses.items():
             if (job := self.resources.get(job_id)) is not None:
-                job["status"] = _convert_status(status, job["job_stdout_path"], job["job_stderr_path"])
+                paths = job["job_stdout_path"], job["job_stderr_path"]
+                job["status"] = _convert_status(status, *paths, walltime=self._walltime)
 
 
 def _load_profile(profile: str | osprofile.Profile) -> osprofile.Profile:
@@ -330,11 +330,14 @@ def _copy_environment(environment: Mapping[str, str]) -> dict[str, str]:
     return copied
 
 
-def _convert_status(status: osprofile.JobStatus, stdout_path: str, stderr_path: str) -> JobStatus:
+def _convert_status(
+    status: osprofile.JobStatus, stdout_path: str, stderr_path: str, *, walltime: int | None
+) -> JobStatus:
+    """Return Parsl's status. Parsl does not count a TIMEOUT as a failure: it starts the next block."""
     exit_code, message = status.exit_code, status.reason or None
     if status.state is osprofile.JobState.DONE:
         state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
-    elif status.limit_exceeded:
+    elif status.limit_exceeded and _has_used_walltime(status, walltime):
         state = JobState.TIMEOUT
     else:
         state = _STATES[status.state]
@@ -346,6 +349,14 @@ def _convert_status(status: osprofile.JobStatus, stdout_path: str, stderr_path: 
         exit_code = 128 + status.signal  # as a shell tells it
         message = message or f"signal {status.signal} ended the job"
     return JobStatus(state, message, exit_code, stdout_path, stderr_path)
+
+
+def _has_used_walltime(status: osprofile.JobStatus, walltime: int | None) -> bool:
+    """Return whether a block may have ended by its wall time, and not by a limit of memory, for instance."""
+    elapsed = status.elapsed
+    if elapsed is None and status.started is not None and status.ended is not None:
+        elapsed = status.ended - status.started
+    return walltime is None or elapsed is None or elapsed >= walltime - _WALLTIME_TOLERANCE
 
 
 def _copy_status(status: JobStatus) -> JobStatus:

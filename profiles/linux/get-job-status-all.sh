@@ -3,12 +3,14 @@ gpe_jobs="${HOME:?}/.gpe/jobs"/'<PROFILE_NAME/'/'\\''>'
 <SH_RECORD>
 <SH_PROCESSES>
 <SH_STATUS>
-ended=
+set --
 for link in "$gpe_jobs"/live/*; do
   # another machine's job, or one of a file system that is away, has a link to a directory that is not there
   [ -d "$link" ] || continue
   gpe_word=
   gpe_show "${link##*/}" || :
-  case $gpe_word in ended | vanished) rm -f -- "$link"; ended=y ;; esac
+  case $gpe_word in ended | vanished) set -- "$@" "$link" ;; esac
+  [ "$#" -lt 1000 ] || { rm -f -- "$@"; set -- "$1"; }
 done
-[ -z "$ended" ] || find -L "$gpe_jobs" -type l -mtime +90 -exec rm -f -- {} + 2> /dev/null
+[ "$#" -eq 0 ] || rm -f -- "$@"
+[ "$#" -eq 0 ] || find -L "$gpe_jobs" -type l -mtime +90 -exec rm -f -- {} + 2> /dev/null

@@ -11,11 +11,10 @@ gpe_record() { # ID: prints how the job ended, from the files in its working dir
     read -r gpe_why < "$gpe_dir/.gpe_limit"
     printf '%s limit reason=%s\n' "$1" "$gpe_why"
   elif [ -e "$gpe_dir/.gpe_exit_status" ] && read -r gpe_code < "$gpe_dir/.gpe_exit_status"; then
-    gpe_used=''
-    if [ -e "$gpe_dir/.gpe_host" ]; then # a job of linux, which writes this file as it begins
-      gpe_begun=$(stat -c %Y "$gpe_dir/.gpe_host") && gpe_used=$(stat -c %Y "$gpe_dir/.gpe_exit_status") &&
-        gpe_used=" elapsed=$((gpe_used - gpe_begun))"
-    fi
+    # a job of linux writes .gpe_host as it begins
+    # shellcheck disable=SC2046
+    [ ! -e "$gpe_dir/.gpe_host" ] || set -- "$1" $(stat -c %Y "$gpe_dir/.gpe_host" "$gpe_dir/.gpe_exit_status")
+    gpe_used=${3:+" elapsed=$(($3 - $2))"}
     printf '%s exited exit=%s%s\n' "$1" "$gpe_code" "$gpe_used"
   else
     return 1

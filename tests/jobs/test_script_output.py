@@ -232,7 +232,7 @@ def test_each_batch_system_has_its_own_poll_interval() -> None:
     """A profile that defines the query does not inherit how often it may be asked."""
     names = ("linux", "slurm", "pbs", "torque", "sge", "lsf", "batch")
     found = {name: script_output.get_poll_interval(osprofile.load(name)) for name in names}
-    assert found == {**dict.fromkeys(names), "linux": 0.1}
+    assert found == {**dict.fromkeys(names), "linux": 0.2}
 
 
 ODD = st.text(st.sampled_from("12RFT okx-/\r\n\x85\u2028é:=.[]_"), max_size=12)

@@ -254,6 +254,14 @@ def test_listeners(session: JobSession, caplog: pytest.LogCaptureFixture) -> Non
     assert len(told) == count
 
 
+def test_a_session_queries_its_jobs_on_its_own(session: JobSession) -> None:
+    job, *others = session.submit_many([shell("exit 2")] * 2)
+    wait_until(lambda: (status := session.get_cached_status(job.id)) and status.exit_code == 2)
+    others.append(session.submit(shell("true")))
+    for other in others:
+        wait_until(lambda other=other: session.get_cached_status(other.id).state is JobState.DONE)
+
+
 def test_close_waits_for_the_listeners(toy: Toy, tmp_path: Path) -> None:
     told = []
     with JobSession(toy.profile, store=str(tmp_path / "jobs.db"), timing=QUICK) as session:

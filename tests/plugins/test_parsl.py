@@ -256,6 +256,7 @@ def test_executors_may_change_what_they_get(make: Make) -> None:
 
 
 LAST = osprofile.JobStatus("1", osprofile.JobState.DONE)
+OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, limit_exceeded=True)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +267,10 @@ LAST = osprofile.JobStatus("1", osprofile.JobState.DONE)
         (LAST._replace(exit_code=None), JobState.FAILED, None),
         (LAST._replace(state=osprofile.JobState.FAILED, signal=15), JobState.FAILED, 143),
         (LAST._replace(state=osprofile.JobState.FAILED, exit_code=0), JobState.FAILED, 0),
-        (LAST._replace(state=osprofile.JobState.FAILED, limit_exceeded=True), JobState.TIMEOUT, None),
+        (OVER_LIMIT, JobState.TIMEOUT, None),
+        (OVER_LIMIT._replace(elapsed=601.0), JobState.TIMEOUT, None),
+        (OVER_LIMIT._replace(elapsed=30.0), JobState.FAILED, None),  # of memory
+        (OVER_LIMIT._replace(started=100.0, ended=120.0), JobState.FAILED, None),
         (LAST._replace(state=osprofile.JobState.REMOVED, exit_code=0), JobState.CANCELLED, 0),
         (LAST._replace(state=osprofile.JobState.LOST, exit_code=0), JobState.FAILED, 0),
         (LAST._replace(state=osprofile.JobState.UNKNOWN, native_state="ODD"), JobState.UNKNOWN, None),
@@ -278,7 +282,7 @@ LAST = osprofile.JobStatus("1", osprofile.JobState.DONE)
 def test_only_exit_code_0_is_a_success(
     status: osprofile.JobStatus, state: JobState, exit_code: int | None
 ) -> None:
-    converted = plugin._convert_status(status, "/o", "/e")
+    converted = plugin._convert_status(status, "/o", "/e", walltime=600)
     assert (converted.state, converted.exit_code) == (state, exit_code)
     assert (converted.stdout_path, converted.stderr_path) == ("/o", "/e")
     assert converted.terminal == status.state.is_terminal
