@@ -11,7 +11,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help demo check test lint docs browser plugins suites lab golden bench dist clean
+.PHONY: help demo check test lint docs browser plugins suites bench-plugins lab golden bench dist clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -79,7 +79,10 @@ plugins: $(PLUGINS)/.dev
 SUITES         ?= psij parsl snakemake
 SUITES_PROFILE ?= linux
 suites: $(PLUGINS)/.dev
-	for name in $(SUITES); do PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$$name.sh $(SUITES_PROFILE) || exit 1; done
+	export SUITE_QUICK=$(SUITE_QUICK); for name in $(SUITES); do PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$$name.sh $(SUITES_PROFILE) || exit 1; done
+
+bench-plugins: $(PLUGINS)/.dev
+	$(PLUGINS)/bin/python benchmarks/psij.py $(BENCH)
 
 golden: $(VENV)/.dev
 	$(BIN)/incarnate check profiles --update
