@@ -41,7 +41,8 @@ while :; do
   sleep 0.2
 done
 scancel 3
-squeue --noheader -o '%i %t' -t all -u "${1:-$(id -un)}"
+while squeue --noheader -o '%i %t' -t all -u "${1:-$(id -un)}" > states; grep -q '^3 R$' states; do sleep 0.2; done
+cat states
 cat 'work/one it'\''s/.command.log' 'work/two it'\''s/.command.log'
 """
 
