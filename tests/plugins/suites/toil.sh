@@ -42,15 +42,21 @@ if ! command -v rsync > /dev/null; then
   chmod +x "$work/bin/rsync"
   PATH=$PATH:$work/bin
 fi
-printf '[pytest]\naddopts = -p no:cacheprovider\nmarkers =\n    slow\n' > "$work/pytest.ini"
+printf '[pytest]\naddopts = -p no:cacheprovider\nfilterwarnings = ignore\n' > "$work/pytest.ini"
 cat > "$work/test_batch_system.py" << 'END'
 import os
 
+import pytest
 from toil.batchSystems.registry import get_batch_system
 from toil.test.batchSystems.batchSystemTest import AbstractBatchSystemJobTest, hidden, numCores
 
 NAME = os.environ["SUITE_BATCH_SYSTEM"]
 PROFILE = os.environ["TOIL_OSPROFILE_PROFILE"]
+
+
+@pytest.fixture(scope="session")
+def rootpath(request):  # in Toil's conftest.py, which the wheel lacks
+    return request.config.rootpath
 
 
 class TestBatchSystem(hidden.AbstractBatchSystemTest):
