@@ -271,9 +271,9 @@ class OSProfileBatchSystem(BatchSystemCleanupSupport):  # type: ignore[misc]  # 
             self._last_error = ""
             if self._outbox is not None:
                 self._outbox.publish(ExternalBatchIdMessage(job.id, native_id, type(self).__name__))
-        status = self._session.get_cached_status(native_id)  # what was told before the id was known
+        status = self._session.watch(native_id)  # what was told before the id was known here; no query
         with self._lock:
-            if status is not None and job.status is None:
+            if job.status is None:
                 self._update(job, status)
 
     def _submit_with_retries(self, job: _Job) -> str:
