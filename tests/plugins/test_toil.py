@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -551,6 +552,8 @@ def start(job, text):
 def stop():
     with open(os.environ["COUNT"], "a") as file:
         file.write("x")
+    if os.path.exists(os.environ["GO"] + ".wait"):
+        time.sleep(1000)
     if not os.path.exists(os.environ["GO"]):
         raise RuntimeError("no way")
 
@@ -568,18 +571,24 @@ if __name__ == "__main__":
 """
 
 
-def run_workflow(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def start_workflow(place: Path, *arguments: str) -> subprocess.Popen[str]:
     (place / "workflow.py").write_text(WORKFLOW)
     options = ["--batchSystem", "osprofile", "--workDir", str(place / "tmp"), "--retryCount", "1"]
     (place / "tmp").mkdir(exist_ok=True)
-    return subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "workflow.py", "./jobs", *options, *arguments],
         cwd=place,
         env={**os.environ, "GO": str(place / "go"), "COUNT": str(place / "count")},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
     )
+
+
+def run_workflow(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    process = start_workflow(place, *arguments)
+    output = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, *output)
 
 
 def test_a_workflow_fails_and_is_restarted(place: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -602,6 +611,19 @@ def test_a_workflow_fails_and_is_restarted(place: Path, mark: str, monkeypatch: 
         assert session.list_jobs() == []
         # Toil may run several of its jobs in one
         assert len(session.list_jobs(include_ended=True)) >= 3
+
+
+def test_an_interrupted_workflow_leaves_no_job_behind(place: Path, mark: str) -> None:
+    (place / "go.wait").touch()
+    process = start_workflow(place, "--osprofileProfile", "linux", "--osprofileFields", "CPUTIME=60")
+    wait_until((place / "count").exists)
+    assert list_processes(mark)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode != 0
+    assert list_processes(mark) == []
+    with osprofile.JobSession("linux") as session:
+        assert session.list_jobs() == []
 
 
 def test_a_workflow_without_a_profile_says_what_is_missing(place: Path) -> None:
