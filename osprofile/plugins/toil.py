@@ -2,7 +2,7 @@
 
     python workflow.py ./jobstore --batchSystem osprofile --osprofileProfile slurm
 
-Each job of Toil is one job of the batch system. Written against Toil 9 (`AbstractBatchSystem`).
+Each job of Toil is one job of the batch system. Written against Toil 9.6 (`AbstractBatchSystem`).
 """
 
 import asyncio

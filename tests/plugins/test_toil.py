@@ -350,6 +350,21 @@ def test_gpus_have_fields(make: Make) -> None:
     assert (fields["GPUS"], fields["GPU_TYPE"]) == ("3", "a100")
 
 
+@pytest.mark.parametrize("profile", ["linux", "slurm", "pbs", "torque", "sge", "lsf"])
+def test_every_profile_takes_a_job_of_toil(make: Make, profile: str) -> None:
+    batch_system = make()
+    gpus = [] if profile == "linux" else [{"count": 2, "kind": "gpu"}]
+    description = describe(cores=2.5, memory="3G", walltime=3600, accelerators=gpus, unitName="it's")
+    fields = batch_system._choose_fields(1, description)
+    script = osprofile.JobDescription(executable="/bin/sh", arguments=["-c", "true"], fields=fields)
+
+    async def render(target: osprofile.TargetSystem) -> str:
+        return target.render_start_script(script)
+
+    with osprofile.JobSession(profile) as session:
+        assert "toil_job_1_it_s" in session.run(render)
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -43,20 +43,15 @@ if ! command -v rsync > /dev/null; then
   PATH=$PATH:$work/bin
 fi
 printf '[pytest]\naddopts = -p no:cacheprovider\nfilterwarnings = ignore\n' > "$work/pytest.ini"
+echo 'from toil.test.conftest import rootpath' > "$work/conftest.py"
 cat > "$work/test_batch_system.py" << 'END'
 import os
 
-import pytest
 from toil.batchSystems.registry import get_batch_system
 from toil.test.batchSystems.batchSystemTest import AbstractBatchSystemJobTest, hidden, numCores
 
 NAME = os.environ["SUITE_BATCH_SYSTEM"]
 PROFILE = os.environ["TOIL_OSPROFILE_PROFILE"]
-
-
-@pytest.fixture(scope="session")
-def rootpath(request):  # in Toil's conftest.py, which the wheel lacks
-    return request.config.rootpath
 
 
 class TestBatchSystem(hidden.AbstractBatchSystemTest):
