@@ -82,6 +82,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str) -> Path:
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "plugins"))
     for name in [name for name in os.environ if name.startswith("TOIL_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("TOIL_COORDINATION_DIR", str(tmp_path / "tmp"))  # else, workers leave files elsewhere
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"
 
