@@ -202,7 +202,7 @@ def _close_at_exit() -> None:
         jobs.close_at_exit()
 
 
-class OSProfileJob(Job):  # type: ignore[misc]
+class OSProfileJob(Job):
     """One job of a cluster, with one or more workers. See `OSProfileCluster` for the arguments.
 
     `jobs` is what the jobs of a cluster share; without it, a job has a session of its own.
@@ -285,7 +285,7 @@ class OSProfileJob(Job):  # type: ignore[misc]
             nodes=1,
             processes=1,
             cpus=self.worker_cores,
-            memory=math.ceil(self.worker_memory / 2**20),
+            memory=math.ceil((self.worker_memory or 0) / 2**20),
             walltime=self.walltime,
             fields={"DIRECTORY": os.getcwd(), **self.fields},
         )
@@ -311,7 +311,7 @@ class OSProfileJob(Job):  # type: ignore[misc]
         self._event_finished.set()
 
 
-class OSProfileCluster(JobQueueCluster):  # type: ignore[misc]
+class OSProfileCluster(JobQueueCluster):
     """A Dask cluster whose workers are jobs of the batch system that a profile describes.
 
     - `profile`: a profile, or the name of one on the standard search path
