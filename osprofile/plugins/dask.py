@@ -238,7 +238,7 @@ class OSProfileJob(Job):
 
         _refuse_directives(section, settings)
         local_directory, interface = get("local-directory", local_directory), get("interface", interface)
-        super().__init__(
+        super().__init__(  # type: ignore[no-untyped-call]
             scheduler=scheduler,
             name=None if name is None else _quote_word(str(name)),
             config_name=config_name,
@@ -275,7 +275,7 @@ class OSProfileJob(Job):
             environment.setdefault("OMP_NUM_THREADS", "1")
         return osprofile.JobDescription(
             executable=self._interpreter[0],
-            arguments=[*self._interpreter[1:], "-c", self.job_script()],
+            arguments=[*self._interpreter[1:], "-c", self.job_script()],  # type: ignore[no-untyped-call]
             environment=environment,
             stdout=None if path is None else f"{path}.out",
             stderr=None if path is None else f"{path}.err",
@@ -367,7 +367,7 @@ class OSProfileCluster(JobQueueCluster):
         return job
 
     async def _close(self) -> None:
-        await super()._close()
+        await super()._close()  # type: ignore[no-untyped-call]
         if self._jobs in _open_jobs:
             await asyncio.to_thread(self._jobs.close)
 
