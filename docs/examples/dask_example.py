@@ -12,7 +12,9 @@ from osprofile.plugins.dask import OSProfileCluster
 
 def count_primes(start: int, end: int) -> int:
     """Return how many numbers from start to before end are prime."""
-    return sum(all(number % i for i in range(2, int(number**0.5) + 1)) for number in range(max(2, start), end))
+    return sum(
+        all(number % i for i in range(2, int(number**0.5) + 1)) for number in range(max(2, start), end)
+    )
 
 
 def main(profile: str = "linux", address: str = "127.0.0.1") -> None:

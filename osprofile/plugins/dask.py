@@ -380,9 +380,9 @@ OSProfileCluster.__doc__ = (
 def _open(
     profile: str | osprofile.Profile | None, context: Mapping[str, str] | None, store: str | None
 ) -> _Jobs:
-    if profile is None:
-        message = 'profile: there is none; give one, as in OSProfileCluster("slurm", ...), or jobqueue.osprofile.profile'
-        raise ValueError(message)
+    if not isinstance(profile, str | osprofile.Profile):
+        message = f"profile: {profile!r} is not the name of a profile"
+        raise ValueError(f'{message}; give one, as in OSProfileCluster("slurm", cores=4, memory="8 GiB")')  # noqa: TRY004
     return _Jobs(profile, context, store)
 
 

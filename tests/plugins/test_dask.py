@@ -257,7 +257,7 @@ def run_job(caplog: pytest.LogCaptureFixture, text: str, **settings: Any) -> str
     async def run() -> None:
         job = make_job(**settings)
         await job
-        while text not in caplog.text:
+        while text not in caplog.text:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         await job.close()  # that it has ended is no error
 
@@ -354,7 +354,7 @@ def test_the_values_of_a_job() -> None:
         "--cpus-per-task=8",
         "--ntasks=1",
         "--nodes=1",
-        "--mem=2862",
+        "--mem=2862M",
         "--time=1563",
         "--job-name=my_job",
         "--qos=high",
@@ -362,7 +362,9 @@ def test_the_values_of_a_job() -> None:
         assert f"#SBATCH {line}\n" in script, line
     description = job.describe()
     assert description.stderr == str(description.stdout)[:-3] + "err"
-    assert re.fullmatch(rf"{re.escape(os.getcwd())}/logs/my_job-w\.[0-9a-f]{{8}}\.out", str(description.stdout))
+    assert re.fullmatch(
+        rf"{re.escape(os.getcwd())}/logs/my_job-w\.[0-9a-f]{{8}}\.out", str(description.stdout)
+    )
     assert Path("logs").is_dir()
 
 
@@ -449,7 +451,13 @@ def test_the_shell_is_that_of_the_shebang() -> None:
 
 
 def test_the_environment_of_a_job(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    given = {"EMPTY": "", "LINES": "a\n\nb", "UTF8": "ü€𝄞", "QUOTES": "'\"`$(touch canary)", "OMP_NUM_THREADS": "3"}
+    given = {
+        "EMPTY": "",
+        "LINES": "a\n\nb",
+        "UTF8": "ü€𝄞",
+        "QUOTES": "'\"`$(touch canary)",
+        "OMP_NUM_THREADS": "3",
+    }
     others = {"SLURM_JOB_ID": "1", "TMPDIR": "/no", "GPE_CPUS": "9"}
     for name, value in {**given, **others, "DIRECTIVE": "a\n#SBATCH --uid=root"}.items():
         monkeypatch.setenv(name, value)
@@ -477,7 +485,8 @@ def test_the_environment_of_a_job(monkeypatch: pytest.MonkeyPatch, caplog: pytes
         ),
         ({"header_template": "x"}, ValueError, "unexpected keyword argument 'header_template'"),
         ({"job_cpu": 1}, ValueError, "unexpected keyword argument 'job_cpu'"),
-        ({"profile": None}, ValueError, "profile: there is none"),
+        ({"profile": None}, ValueError, "profile: None is not the name of a profile"),
+        ({"profile": 2}, ValueError, "profile: 2 is not"),
         ({"profile": "slrum"}, osprofile.ProfileNotFoundError, "did you mean slurm"),
         ({"cores": None}, ValueError, "how much cores and memory"),
         *(

@@ -47,7 +47,7 @@ security, directory = Security.temporary(), pathlib.Path(sys.argv[1])
 (directory / "ca.pem").write_text(security.tls_ca_file)
 (directory / "key.pem").write_text(security.tls_worker_key)
 END
-printf '[pytest]\naddopts = -p no:cacheprovider -p pytest_asyncio -p dask_fixtures\n' > "$work/pytest.ini"
+printf '[pytest]\naddopts = -p no:cacheprovider -p pytest_asyncio.plugin -p dask_fixtures\n' > "$work/pytest.ini"
 
 # Tests of what only their own batch system has: interfaces of a container, the command that removes jobs, srun.
 set -- -k 'not different_interfaces and not complex_cancel_command and not slurm_runner'

@@ -6,7 +6,6 @@ LocalCluster. dask-jobqueue's conftest.py, which is not in its wheel, has the sa
 
 import copy
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import dask.config
@@ -15,21 +14,34 @@ import pytest
 from dask_jobqueue import JobQueueCluster
 from dask_jobqueue.local import LocalCluster
 
-from osprofile.plugins.dask import OSProfileCluster
+from osprofile.plugins import dask as plugin
 
 profile = os.environ.get("OSPROFILE_SUITE_PROFILE")
+
+
+class OSProfileCluster(plugin.OSProfileCluster):
+    """The cluster with the first argument of dask-jobqueue's clusters; the profile is in the configuration."""
+
+    def __init__(self, n_workers: int = 0, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(n_workers=n_workers, **settings)
+
+
+OSProfileCluster.__doc__ = plugin.OSProfileCluster.__doc__  # there is a test of it
 cluster_class: type[JobQueueCluster] = OSProfileCluster if profile else LocalCluster
-settings = {
+section = f"jobqueue.{cluster_class.job_cls.config_name}"
+values = {
     "profile": profile,
     "store": os.environ["OSPROFILE_STORE"],
-    # The network is that of this machine, unless a test gives an address.
+    # On the loopback device, unless a test gives another address.
     "scheduler-options": {
         "host": os.environ.get("SUITE_ADDRESS", "127.0.0.1"),
         "dashboard_address": "127.0.0.1:0",
     },
 }
-dask.config.set({f"jobqueue.{cluster_class.job_cls.config_name}.{key}": value for key, value in settings.items()})
+dask.config.set({f"{section}.{key}": value for key, value in values.items()})
 original_config = copy.deepcopy(dask.config.config)
+DEFAULT_ADDRESS = {"test_forward_ip", "test_scheduler_options_interface"}
+"""Tests of the address that a scheduler has by default."""
 loop, loop_in_thread = distributed.utils_test.loop, distributed.utils_test.loop_in_thread
 
 
@@ -40,7 +52,8 @@ def make_cluster_for_pbs(*, job_extra_directives: list[str], **settings: Any) ->
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker of the tests that start jobs."""
+    """Register the markers."""
+    config.addinivalue_line("markers", "xfail_env(REASONS): fails for these batch systems")
     config.addinivalue_line("markers", "env(NAME): the batch system that the test needs")
 
 
@@ -53,21 +66,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def _replace_clusters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _replace_clusters(cleanup: None, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    del cleanup  # it comes before
     if request.node.get_closest_marker("env"):
         monkeypatch.setattr(request.module, "PBSCluster", make_cluster_for_pbs, raising=False)
         monkeypatch.setattr(request.module, "SLURMCluster", cluster_class, raising=False)
         monkeypatch.setattr(request.module, "SGECluster", cluster_class, raising=False)
     elif request.node.name == "test_nworkers_scale":
         monkeypatch.setattr(request.module, "LocalCluster", cluster_class)
+    elif request.node.name in DEFAULT_ADDRESS:
+        dask.config.set({f"{section}.scheduler-options": {}})
 
 
-@pytest.fixture
-def cleanup() -> Iterator[None]:
-    """Replace the fixture of distributed, as dask-jobqueue's conftest.py does."""
+def reset_config() -> None:
+    """Restore the configuration, in place of distributed's function, which knows nothing of dask-jobqueue."""
     dask.config.config.clear()
     dask.config.config.update(copy.deepcopy(original_config))
-    yield
+
+
+distributed.utils_test.reset_config = reset_config
+
+
+@pytest.fixture(autouse=True)
+def cleanup() -> None:
+    """Restore the configuration before each test, in place of distributed's fixture, as dask-jobqueue does."""
+    reset_config()
 
 
 @pytest.fixture(name="Cluster")
