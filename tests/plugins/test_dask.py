@@ -276,15 +276,17 @@ def test_jobs_that_end_by_themselves(caplog: pytest.LogCaptureFixture) -> None:
     assert "could not be removed" not in log
 
 
-def test_a_job_that_was_killed(caplog: pytest.LogCaptureFixture) -> None:
+def test_jobs_that_were_killed(caplog: pytest.LogCaptureFixture) -> None:
+    assert "FAILED" in run_job(caplog, "worker w: job", job_script_prologue=["kill -s KILL $$"])
+
     async def run() -> None:
         job = make_job(python="sleep 1000 #")
         await job
-        os.killpg(int(str(job.job_id).split("-")[0]), 9)
+        os.killpg(int(str(job.job_id).split("-")[0]), 9)  # also what would record its end
         await job.close()
 
     asyncio.run(run())
-    assert "could not be removed" not in caplog.text
+    assert "it has ended" in caplog.text
 
 
 # The end of the program

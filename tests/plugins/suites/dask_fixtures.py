@@ -40,7 +40,7 @@ values = {
 }
 dask.config.set({f"{section}.{key}": value for key, value in values.items()})
 original_config = copy.deepcopy(dask.config.config)
-DEFAULT_ADDRESS = {"test_forward_ip", "test_scheduler_options_interface"}
+DEFAULT_ADDRESS = {"test_config_interface", "test_forward_ip", "test_scheduler_options_interface"}
 """Tests of the address that a scheduler has by default."""
 loop, loop_in_thread = distributed.utils_test.loop, distributed.utils_test.loop_in_thread
 
