@@ -94,7 +94,8 @@ class _Jobs:
         self._workers: dict[str, str] = {}
         """The names of the workers by the ids of the jobs that have neither ended nor been removed."""
         self._condition = threading.Condition()
-        self._submissions = 0
+        self._operations = 0
+        """How many submissions and removals are under way."""
         self._is_closed = False
         self._process_id = os.getpid()
         self.session.add_listener(lambda event: self._note_status(event.status))
@@ -114,18 +115,21 @@ class _Jobs:
             if self._is_closed:
                 message = "the cluster is closed"
                 raise RuntimeError(message)
-            self._submissions += 1
+            self._operations += 1
         try:
             job_id = self._submit_once(description)
             with self._condition:
                 self._workers[job_id] = worker
         finally:
-            with self._condition:
-                self._submissions -= 1
-                self._condition.notify_all()
+            self._end_operation()
         if (status := self.session.get_cached_status(job_id)) is not None:
             self._note_status(status)  # its end may have been told before its worker was known
         return job_id
+
+    def _end_operation(self) -> None:
+        with self._condition:
+            self._operations -= 1
+            self._condition.notify_all()
 
     def _submit_once(self, description: osprofile.JobDescription) -> str:
         key = f"dask-{uuid.uuid4()}"
@@ -166,8 +170,9 @@ class _Jobs:
         """Remove a job. That it has ended is no error; any other failure is logged."""
         with self._condition:
             worker = self._workers.pop(job_id, None)
-        if worker is None:
-            return
+            if worker is None:
+                return
+            self._operations += 1
         try:
             self.session.abort(job_id)
         except osprofile.OSProfileError as error:
@@ -175,12 +180,14 @@ class _Jobs:
                 if self.session.status(job_id).state.is_terminal:
                     return
             log.warning("worker %s: job %s could not be removed: %s", worker, job_id, error)
+        finally:
+            self._end_operation()
 
     def close(self) -> None:
         """Remove all jobs, also those that are being submitted, and close the session."""
         with self._condition:
             self._is_closed = True
-            self._condition.wait_for(lambda: self._submissions == 0)
+            self._condition.wait_for(lambda: self._operations == 0)
             ids = list(self._workers)
         for job_id in ids:
             self.abort(job_id)
@@ -302,11 +309,12 @@ class OSProfileJob(Job):
         return jobs.submit(description, str(self.name))
 
     async def close(self) -> None:
-        """Remove the job, if it has not ended."""
+        """Remove the job, if it has not ended. Those of a cluster are removed when the cluster is closed, at the latest."""
         if self._owned_jobs is not None:
             await asyncio.to_thread(self._owned_jobs.close)
         elif self._shared_jobs is not None and self.job_id and self._shared_jobs.is_live(self.job_id):
-            await asyncio.to_thread(self._shared_jobs.abort, self.job_id)
+            # Not awaited, because a cluster does nothing else meanwhile: its own end waits for it.
+            asyncio.get_running_loop().run_in_executor(None, self._shared_jobs.abort, self.job_id)
         self.status = Status.closed
         self._event_finished.set()
 
