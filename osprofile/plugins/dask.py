@@ -166,22 +166,27 @@ class _Jobs:
         """Return whether a job has, as far as is known, neither ended nor been removed."""
         return job_id in self._workers
 
-    def abort(self, job_id: str) -> None:
-        """Remove a job. That it has ended is no error; any other failure is logged."""
+    def abort(self, *job_ids: str) -> None:
+        """Remove jobs side by side. That one has ended is no error; any other failure is logged."""
         with self._condition:
-            worker = self._workers.pop(job_id, None)
-            if worker is None:
-                return
+            workers = {job_id: self._workers.pop(job_id) for job_id in job_ids if job_id in self._workers}
             self._operations += 1
+
+        async def abort_all(target: osprofile.TargetSystem) -> list[BaseException | None]:
+            return await asyncio.gather(*map(target.abort, workers), return_exceptions=True)
+
         try:
-            self.session.abort(job_id)
-        except osprofile.OSProfileError as error:
-            with contextlib.suppress(osprofile.OSProfileError):
-                if self.session.status(job_id).state.is_terminal:
-                    return
-            log.warning("worker %s: job %s could not be removed: %s", worker, job_id, error)
+            for (job_id, worker), error in zip(workers.items(), self.session.run(abort_all), strict=True):
+                if error is not None and not self._has_ended(job_id):
+                    log.warning("worker %s: job %s could not be removed: %s", worker, job_id, error)
         finally:
             self._end_operation()
+
+    def _has_ended(self, job_id: str) -> bool:
+        try:
+            return self.session.status(job_id).state.is_terminal
+        except osprofile.OSProfileError:
+            return False
 
     def close(self) -> None:
         """Remove all jobs, also those that are being submitted, and close the session."""
@@ -189,8 +194,7 @@ class _Jobs:
             self._is_closed = True
             self._condition.wait_for(lambda: self._operations == 0)
             ids = list(self._workers)
-        for job_id in ids:
-            self.abort(job_id)
+        self.abort(*ids)
         self.session.close()
         _open_jobs.discard(self)
 

@@ -174,7 +174,7 @@ def test_workers_are_jobs(mark: str, work: Path) -> None:
         assert b"Start worker at" in cluster.session.read_stderr(min(job_ids))
         cluster.scale(jobs=1)
         wait_until(lambda: len(cluster.workers) == 1)
-        assert len(client.scheduler_info(n_workers=-1)["workers"]) == 2
+        wait_until(lambda: len(client.scheduler_info(n_workers=-1)["workers"]) == 2)
         (rest,) = (job.job_id for job in cluster.workers.values())
         wait_until(lambda: cluster.session.status(min(job_ids - {rest})).state.is_terminal)
         assert list_processes(mark)
@@ -312,6 +312,12 @@ CHILD = """
     assert client.submit(lambda: 3).result() == 3
     print("alive")
 """
+
+
+def test_a_killed_program_leaves_nothing_behind(mark: str) -> None:
+    Path("program.py").write_text(PROGRAM.format(options=LOOPBACK, end="os.kill(os.getpid(), 9)"))
+    assert subprocess.run([sys.executable, "program.py"], check=False).returncode == -9
+    wait_until(lambda: list_processes(mark) == [])  # the worker has lost its scheduler
 
 
 @pytest.mark.parametrize(
