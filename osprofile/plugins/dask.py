@@ -170,6 +170,8 @@ class _Jobs:
         """Remove jobs side by side. That one has ended is no error; any other failure is logged."""
         with self._condition:
             workers = {job_id: self._workers.pop(job_id) for job_id in job_ids if job_id in self._workers}
+            if not workers:
+                return
             self._operations += 1
 
         async def abort_all(target: osprofile.TargetSystem) -> list[BaseException | None]:
@@ -379,9 +381,11 @@ class OSProfileCluster(JobQueueCluster):
         return job
 
     async def _close(self) -> None:
-        await super()._close()  # type: ignore[no-untyped-call]
-        if self._jobs in _open_jobs:
-            await asyncio.to_thread(self._jobs.close)
+        try:
+            await super()._close()  # type: ignore[no-untyped-call]
+        finally:
+            if self._jobs in _open_jobs:  # else it is the end of the program, which allows no new threads
+                await asyncio.to_thread(self._jobs.close)
 
 
 OSProfileCluster.__doc__ = (
