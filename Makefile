@@ -2,7 +2,7 @@
 # make check   ruff, mypy and the tests of what changed: the loop while you write
 # make test    the tests; make lint, the checks of the code; make lab (root), a real Slurm and a real Grid Engine
 # make docs    the manual, built to site/; make browser, the pages in a Chromium (Debian's package chromium)
-# make plugins  the plugins for PSI/J, Parsl and Snakemake, with these; make suites, the projects' own tests
+# make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask and Toil; make suites, the projects' own tests
 # make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
 VENV   ?= .venv
@@ -36,7 +36,7 @@ $(VENV)/.browser: $(VENV)/.dev
 
 # An environment of their own: these projects install much, and pin much.
 PLUGINS := .venv-plugins
-EXTRAS  := psij,parsl,snakemake
+EXTRAS  := psij,parsl,snakemake,dask,toil
 $(PLUGINS)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(PLUGINS)
 	$(PLUGINS)/bin/python -m pip install -q 'pip>=25.1'
@@ -76,7 +76,7 @@ plugins: $(PLUGINS)/.dev
 	$(PLUGINS)/bin/python -m pytest tests/plugins $(PYTEST)
 
 # With SUITES_PROFILE=slurm, on a real Slurm (as root: sh tests/lab/up.sh).
-SUITES         ?= psij parsl snakemake
+SUITES         ?= psij parsl snakemake dask toil
 SUITES_PROFILE ?= linux
 suites: $(PLUGINS)/.dev
 	export SUITE_QUICK=$(SUITE_QUICK); for name in $(SUITES); do PATH="$(CURDIR)/$(PLUGINS)/bin:$$PATH" sh tests/plugins/suites/$$name.sh $(SUITES_PROFILE) || exit 1; done
