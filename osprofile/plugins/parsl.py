@@ -27,6 +27,7 @@ from parsl.providers.errors import ScriptPathError, SubmitException
 from parsl.utils import RepresentationMixin
 
 import osprofile
+from osprofile.plugins.environment import copy_environment
 
 __all__ = ["OSProfileProvider"]
 
@@ -44,15 +45,6 @@ _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _MAX_NAME_LENGTH: Final = 200
 """The bundled profiles allow at least 229 characters for JOB_NAME; the name gets a suffix."""
 
-_VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_OTHERS_VARIABLES: Final = re.compile(
-    r"(?:GPE|LSB|OMPI_COMM|PBS|PMI|PMIX|SBATCH|SGE|SLURM|SRUN|SSH)_.*"
-    r"|CUDA_VISIBLE_DEVICES|DBUS_SESSION_BUS_ADDRESS|DISPLAY|HOST|HOSTNAME|JOB_ID|NHOSTS|NSLOTS|OLDPWD|PE_HOSTFILE|PWD"
-    r"|ROCR_VISIBLE_DEVICES|SHLVL|TMPDIR|XDG_RUNTIME_DIR|XDG_SESSION_ID|_"
-)
-"""Variables that belong to the caller's machine, login or job: a block has its own, or must not have any."""
-_UNSAFE_VALUE: Final = re.compile(r"\r\n|\n#")
-"""What the bundled profiles refuse in a job script: a batch system could read the line as a directive."""
 
 _STATES: Final = {
     osprofile.JobState.QUEUED: JobState.PENDING,
@@ -245,7 +237,7 @@ class OSProfileProvider(ExecutionProvider, RepresentationMixin):
         return osprofile.JobDescription(
             executable="bash",
             arguments=[f"{path}.sh"],
-            environment=_copy_environment(os.environ) if self.environment is None else self.environment,
+            environment=copy_environment(os.environ) if self.environment is None else self.environment,
             stdout=f"{path}.stdout",
             stderr=f"{path}.stderr",
             name=name,
@@ -310,24 +302,6 @@ def _write_script(path: str, text: str) -> None:
 
 def _divide_cores(cores_per_node: int, tasks_per_node: int) -> int:
     return max(1, cores_per_node // tasks_per_node)
-
-
-def _copy_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of the caller that a block gets, too."""
-    copied, unsafe = {}, []
-    for name, value in environment.items():
-        if not _VARIABLE_NAME.fullmatch(name) or _OTHERS_VARIABLES.fullmatch(name):
-            continue
-        if _UNSAFE_VALUE.search(value):
-            unsafe.append(name)
-        else:
-            copied[name] = value
-    if unsafe:
-        log.warning(
-            "blocks do not get the environment variables %s: a line of their value begins with #, or ends with CR LF",
-            unsafe,
-        )
-    return copied
 
 
 def _convert_status(

@@ -30,6 +30,7 @@ from psij import (
 )
 
 import osprofile
+from osprofile.plugins.messages import format_error
 from osprofile.plugins.psij_description import build_description, find_property
 
 if TYPE_CHECKING:
@@ -359,18 +360,14 @@ def _translated_errors() -> Iterator[None]:
         yield
     except osprofile.IncarnationError as error:
         name = find_property(error.field)
-        message = f"{name}: {_format_error(error)}" if name else _format_error(error)
+        message = f"{name}: {format_error(error)}" if name else format_error(error)
         raise InvalidJobException(message, exception=error) from error
     except osprofile.OSProfileError as error:
         is_transient = isinstance(error, (osprofile.ScriptError, osprofile.StoreError))
-        raise SubmitException(_format_error(error), exception=error, transient=is_transient) from error
+        raise SubmitException(format_error(error), exception=error, transient=is_transient) from error
     except OSError as error:
         message = f"the launcher's files cannot be written: {error}"
         raise SubmitException(message, exception=error) from error
-
-
-def _format_error(error: osprofile.OSProfileError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 # The executors of all profiles

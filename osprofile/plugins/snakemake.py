@@ -29,6 +29,7 @@ from snakemake_interface_executor_plugins.utils import encode_target_jobs_cli_ar
 from snakemake_interface_executor_plugins.workflow import WorkflowExecutorInterface
 
 import osprofile
+from osprofile.plugins.messages import describe_end, format_error
 
 common_settings: Final = CommonSettings(
     non_local_exec=True,
@@ -151,7 +152,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             try:
                 self._sessions[cluster] = osprofile.JobSession(self._profile_name, context, store=self._store)
             except osprofile.OSProfileError as error:
-                raise WorkflowError(_format_error(error)) from None
+                raise WorkflowError(format_error(error)) from None
         return self._sessions[cluster]
 
     # Submitting
@@ -201,11 +202,11 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             elif isinstance(errors[number], osprofile.ScriptCutError):
                 # A second attempt could run at the same time as this one.
                 raise WorkflowError(
-                    f"it is not known whether job {job.jobid} ({job.name}) was submitted: {_format_error(errors[number])}"
+                    f"it is not known whether job {job.jobid} ({job.name}) was submitted: {format_error(errors[number])}"
                 )
             else:
                 self._submitting.discard(keys[number])
-                message = f"job {job.jobid} was not submitted: {_format_error(errors[number])}. "
+                message = f"job {job.jobid} was not submitted: {format_error(errors[number])}. "
                 self.report_job_error(SubmittedJobInfo(job), msg=message)
 
     def _register_job(self, job: JobExecutorInterface, external: osprofile.Job, log: str) -> None:
@@ -334,7 +335,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
         try:
             answers = session.run(lambda target: target.statuses_or_errors(ids, max_age=_MAX_STATUS_AGE))
         except osprofile.OSProfileError as error:
-            self._tell("warning", f"The jobs' states are not known at the moment: {_format_error(error)}")
+            self._tell("warning", f"The jobs' states are not known at the moment: {format_error(error)}")
             return {job_id: session.get_cached_status(job_id) for job_id in ids}
         statuses: dict[str, osprofile.JobStatus | None] = {}
         for job_id in ids:
@@ -357,7 +358,7 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             self.report_job_success(info)
             return
         log = info.aux["log"]
-        message = f"Job {info.external_jobid} of profile {self._profile_name} {_describe_end(status)}. Its output is in {log}."
+        message = f"Job {info.external_jobid} of profile {self._profile_name} {describe_end(status)}. Its output is in {log}."
         self.report_job_error(info, msg=f"{message} ", aux_logs=[log])
 
     def report_job_error(self, job_info: SubmittedJobInfo, msg: str | None = None, **details: Any) -> None:  # noqa: ANN401  # as in the base class
@@ -398,7 +399,7 @@ async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: s
     messages = []
     if keys:
         messages = [
-            f"It is not known whether a job was submitted in {found.record.directory}: {_format_error(found.error)}"
+            f"It is not known whether a job was submitted in {found.record.directory}: {format_error(found.error)}"
             for found in await target.recover_submissions(resubmit=False)
             if found.record.key in keys and found.error is not None
         ]
@@ -413,7 +414,7 @@ async def _abort_jobs(target: osprofile.TargetSystem, job_ids: set[str], keys: s
             with contextlib.suppress(osprofile.OSProfileError):
                 status = await target.status(job_id)
             if status is None or not status.state.is_terminal:
-                return f"Job {job_id} may still run: {_format_error(error)}"
+                return f"Job {job_id} may still run: {format_error(error)}"
         return None
 
     results = await asyncio.gather(*map(abort, job_ids))
@@ -509,19 +510,3 @@ def _make_name(text: str) -> str:
     """Return a job name that every batch system takes."""
     name = re.sub(r"[^A-Za-z0-9_.+-]", "_", text)[:_MAX_NAME_LENGTH]
     return name if re.match("[A-Za-z]", name) else f"s{name}"
-
-
-def _format_error(error: osprofile.OSProfileError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message
-
-
-def _describe_end(status: osprofile.JobStatus) -> str:
-    if status.state is osprofile.JobState.DONE:
-        return f"ended with exit code {status.exit_code}"
-    details = [
-        f"signal {status.signal}" if status.signal is not None else "",
-        "over a limit" if status.limit_exceeded else "",
-        status.reason,
-    ]
-    text = ", ".join(filter(None, details))
-    return f"is {status.state}" + (f" ({text})" if text else "")

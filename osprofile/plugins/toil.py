@@ -36,6 +36,7 @@ from toil.job import JobDescription, Requirer
 
 import osprofile
 from osprofile.plugins.environment import copy_environment
+from osprofile.plugins.messages import describe_end, format_error
 
 __all__ = ["OSProfileBatchSystem"]
 
@@ -258,7 +259,7 @@ class OSProfileBatchSystem(BatchSystemCleanupSupport):  # type: ignore[misc]  # 
         try:
             native_id = self._submit_with_retries(job)
         except osprofile.OSProfileError as error:
-            self._fail_submission(job, _format_error(error))
+            self._fail_submission(job, format_error(error))
             return
         except Exception as error:  # of a thread whose errors nobody sees
             log.exception("Job %s was not submitted", job.id)
@@ -289,7 +290,7 @@ class OSProfileBatchSystem(BatchSystemCleanupSupport):  # type: ignore[misc]  # 
             try:
                 return self._session.submit(description, key=job.key).id
             except osprofile.TargetError as error:
-                self._last_error = _format_error(error)
+                self._last_error = format_error(error)
                 if job.is_killed or self._closing.is_set() or time.monotonic() + delay > give_up:
                     raise
                 log.warning("Job %s is not submitted yet; it is tried again: %s", job.id, self._last_error)
@@ -317,7 +318,7 @@ class OSProfileBatchSystem(BatchSystemCleanupSupport):  # type: ignore[misc]  # 
         if end.exitStatus != 0 and not job.is_killed:
             log.warning(
                 "Job %s, which is job %s of profile %s, %s. Its output is in %s and %s.",
-                job.id, job.native_id, self._profile_name, _describe_end(status),
+                job.id, job.native_id, self._profile_name, describe_end(status),
                 job.fields["STDOUT"], job.fields["STDERR"],
             )  # fmt: skip
         self._end_job(job, end)
@@ -448,14 +449,14 @@ async def _remove_job(target: osprofile.TargetSystem, job_id: str) -> None:
             except osprofile.OSProfileError as error:
                 if (await target.status(job_id)).state.is_terminal:
                     return
-                log.warning("Job %s is not removed yet; it is tried again: %s", job_id, _format_error(error))
+                log.warning("Job %s is not removed yet; it is tried again: %s", job_id, format_error(error))
             else:
                 await target.wait(job_id)
                 return
         except osprofile.JobNotFoundError:
             return
         except osprofile.OSProfileError as error:
-            log.warning("The state of job %s is not known now: %s", job_id, _format_error(error))
+            log.warning("The state of job %s is not known now: %s", job_id, format_error(error))
         await asyncio.sleep(delay)
         delay = min(2 * delay, _MAX_RETRY_DELAY)
 
@@ -525,19 +526,3 @@ def _get_run_time(status: osprofile.JobStatus) -> float | None:
     if status.elapsed is None and status.started is not None and status.ended is not None:
         return status.ended - status.started
     return status.elapsed
-
-
-def _describe_end(status: osprofile.JobStatus) -> str:
-    if status.state is osprofile.JobState.DONE:
-        return f"ended with exit code {status.exit_code}"
-    details = [
-        f"signal {status.signal}" if status.signal is not None else "",
-        "over a limit" if status.limit_exceeded else "",
-        status.reason,
-    ]
-    text = ", ".join(filter(None, details))
-    return f"is {status.state}" + (f" ({text})" if text else "")
-
-
-def _format_error(error: osprofile.OSProfileError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message

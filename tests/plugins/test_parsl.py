@@ -487,7 +487,7 @@ def test_the_environment_of_a_block(
         name: os.environ[name] for name in OWN_ENVIRONMENT
     }
     assert found["GPE_CPUS"] == ""  # the job's own
-    copied = plugin._copy_environment(os.environ)  # on `linux`, a job has the caller's other variables, too
+    copied = plugin.copy_environment(os.environ)  # on `linux`, a job has the caller's other variables, too
     assert given.items() <= copied.items()
     assert not {*refused, *others, "BASH_FUNC_f%%"} & set(copied)
     assert "DIRECTIVE" in caplog.text
