@@ -97,8 +97,8 @@ class Machine:
         return sorted(self.jobs.glob("*/*"))
 
     def assert_clean(self) -> None:
-        """Say that no process, no directory and no link of a job is left."""
-        assert processes(self.jobs) == []
+        """Say that no process, no directory and no link of a job is left; a killed process takes its time."""
+        until(lambda: processes(self.jobs) == [])
         assert self.directories == []
         links = (self.root / "home/.gpe/jobs").rglob("*")
         assert [path for path in links if path.is_symlink()] == []
