@@ -12,10 +12,14 @@ on a network file system; its rollback journal is used there.
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 import sqlite3
+import stat
+import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, final
@@ -141,6 +145,21 @@ class JobRecord:
         return submission_owner.is_owner_alive(self.owner, self.status.submitted or 0.0)
 
 
+_opening = threading.Lock()
+"""Held while a thread of this process opens or closes a record."""
+_open_files: Final[Counter[tuple[int, int]]] = Counter()
+"""How many records of this process have a file open, by its device and inode."""
+
+
+def _renew_lock() -> None:
+    """Renew the lock in a child process: another thread of its parent may have held it."""
+    global _opening  # noqa: PLW0603
+    _opening = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 def default_store_path() -> str:
     """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory."""
     if path := os.environ.get("OSPROFILE_STORE"):
@@ -159,12 +178,17 @@ class Store:
     def __init__(self, path: str = ":memory:") -> None:
         self.path = path
         """The path of the file."""
+        self._file_id: tuple[int, int] | None = None
         with self._convert_errors():
             self._db = self._open_database(path)
 
     def close(self) -> None:
         """Close the file."""
-        self._db.close()
+        with _opening:
+            self._db.close()
+            if self._file_id is not None:
+                _open_files[self._file_id] -= 1
+                self._file_id = None
 
     # Submissions
 
@@ -405,15 +429,42 @@ class Store:
 
     def _open_database(self, path: str) -> sqlite3.Connection:
         in_memory = path == ":memory:"
-        if not in_memory:
-            directory = os.path.dirname(os.path.abspath(path))
-            os.makedirs(directory, mode=0o700, exist_ok=True)
+        if in_memory:
+            return self._connect(path, in_memory=True)
+        os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
+        with _opening:
             # SQLite creates its further files with the mode of this one.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            # Immutable: otherwise SQLite would write back the log that a crashed program left.
-            uri = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
-            with contextlib.closing(sqlite3.connect(uri, uri=True)) as db:
-                self._check_database(db)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            file = os.stat(path)
+            for number, is_wrong in (
+                (errno.EISDIR, stat.S_ISDIR(file.st_mode)),
+                (errno.EACCES, not os.access(path, os.R_OK | os.W_OK)),
+            ):
+                if is_wrong:
+                    raise OSError(number, os.strerror(number), path)
+            self._file_id = (file.st_dev, file.st_ino)
+            if not _open_files[self._file_id]:
+                self._check_file(path)
+            db = self._connect(path, in_memory=False)
+            _open_files[self._file_id] += 1
+        return db
+
+    def _check_file(self, path: str) -> None:
+        """Raise `StoreError` for another program's file, before SQLite writes back the log that a crash has left.
+
+        Not if this process has the file open: closing any descriptor of a file releases the process's locks
+        on it (fcntl(2)), those of SQLite, too.
+        """
+        uri = f"file:{quote(os.path.abspath(path))}?mode=ro&immutable=1"
+        # Without locks, what another process is just writing may look malformed: the real connection decides that.
+        with (
+            contextlib.suppress(sqlite3.DatabaseError),
+            contextlib.closing(sqlite3.connect(uri, uri=True)) as db,
+        ):
+            self._check_database(db)
+
+    def _connect(self, path: str, *, in_memory: bool) -> sqlite3.Connection:
         db = sqlite3.connect(path, timeout=LOCK_TIMEOUT, isolation_level=None)
         try:
             db.row_factory = sqlite3.Row
@@ -449,7 +500,11 @@ class Store:
         except sqlite3.Error as error:
             message = f"the record of the jobs, {self.path}: {error}"
             hint = "free space on its disk, or see which process has it open"
-            if isinstance(error, sqlite3.DatabaseError) and "not a database" in str(error):
+            # The lower byte: SQLite has extended codes (sqlite.org/rescode.html).
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in {
+                sqlite3.SQLITE_NOTADB,
+                sqlite3.SQLITE_CORRUPT,
+            }:
                 hint = "move it away: a new one is created, and jobs can still be found by their ids"
             raise StoreError(message, hint=hint) from error
         except OSError as error:

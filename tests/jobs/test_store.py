@@ -380,3 +380,67 @@ def test_what_ended_long_ago_is_forgotten(toy: Toy, tmp_path: Path) -> None:
 
     asyncio.run(main())
     assert [r.status.job_id for r in store.list_all_jobs()] == ["1001", "1002", "1"]
+
+
+# Several records of one process
+
+
+OTHER_PROGRAM = """
+import sys
+from osprofile.jobs.store import Store
+store = Store(sys.argv[1])
+print([record.key for record in store.list_all_jobs()])
+store.close()
+"""
+
+
+def list_keys_in_another_process(path: Path) -> str:
+    words = [sys.executable, "-c", OTHER_PROGRAM, str(path)]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_a_second_record_of_the_process_leaves_the_locks_of_the_first(tmp_path: Path, closes: bool) -> None:
+    """Without these locks, the last process that closes the file deletes what others are writing (the WAL)."""
+    path = tmp_path / "jobs.db"
+    first = Store(str(path))
+    first.begin_submission("t", "/a", script="", key="a")
+    second = Store(str(path))
+    if closes:
+        second.close()
+    assert list_keys_in_another_process(path) == "['a']"
+    first.begin_submission("t", "/b", script="", key="b")
+    assert list_keys_in_another_process(path) == "['a', 'b']"
+    first.close()
+    assert list_keys_in_another_process(path) == "['a', 'b']"
+
+
+def test_the_file_of_another_program_is_refused_before_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE job (a)")
+    db.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="another program"):
+        Store(str(path))
+    assert path.read_bytes() == before
+
+
+MANY = """
+import sys
+from osprofile.jobs.store import Store
+for number in range(15):
+    one, two = Store(sys.argv[1]), Store(sys.argv[1])
+    one.begin_submission("t", f"/{sys.argv[2]}/{number}", script="x" * 3000, key=f"{sys.argv[2]}-{number}")
+    one.close()
+    two.close()
+"""
+
+
+def test_many_processes_with_two_records_each(tmp_path: Path) -> None:
+    path = str(tmp_path / "jobs.db")
+    running = [subprocess.Popen([sys.executable, "-c", MANY, path, str(n)]) for n in range(8)]
+    assert [process.wait() for process in running] == [0] * 8
+    store = Store(path)
+    assert len(store.list_all_jobs()) == 8 * 15
+    assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
