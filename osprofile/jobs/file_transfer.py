@@ -54,6 +54,8 @@ def build_output_script(path: str) -> str:
     return (
         f"f={quote_shell_word(path)} d={quote_shell_word(directory)}\n"
         '[ -e "$f" ] || { ls -d -- "$d/" > /dev/null; exit; }\n'
+        # A named pipe would block until somebody writes to it; /dev/null is a device.
+        f'[ -c "$f" ] || {{ {_REQUIRE_REGULAR_FILE}; }}\n'
         'exec cat < "$f"'
     )
 

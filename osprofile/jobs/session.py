@@ -355,7 +355,12 @@ class JobSession:
         thread, target = self._get_open_target()
         future = asyncio.run_coroutine_threadsafe(collect(target), thread.loop)
         try:
-            while (status := ended.get()) is not None:
+            while True:
+                if thread is not get_loop_thread():
+                    message = "the jobs are awaited by the process that this one was forked from"
+                    raise RuntimeError(message)
+                if (status := ended.get()) is None:
+                    break
                 yield status
             with self._convert_cancellation():
                 future.result()
@@ -478,7 +483,7 @@ class _EventDispatcher:
             for listener in self.listeners:
                 try:
                     listener(event)
-                except Exception:
+                except BaseException:  # SystemExit, too, would end the thread, without a word
                     log.exception("a listener failed for the event %s of job %s", event.state, event.job_id)
 
     def stop(self, thread: LoopThread) -> None:

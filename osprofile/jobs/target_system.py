@@ -84,6 +84,9 @@ class TargetSystem:
         """The profile of the machine."""
         self.name = format_target_name(profile, context)
         """The target system's name in the record."""
+        if max_parallel_scripts < 1:
+            message = f"max_parallel_scripts: {max_parallel_scripts} is less than 1"
+            raise ValueError(message)
         timing = timing or Timing()
         if timing.min_poll_interval is None:
             timing = replace(timing, min_poll_interval=get_poll_interval(profile))

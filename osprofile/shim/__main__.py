@@ -33,7 +33,6 @@ def main(command_line: Sequence[str]) -> NoReturn:
             signal.signal(number, lambda n, _frame: _interrupt(n, received))
     try:
         code = _run(_find_command(system, program), program, Settings(**json.loads(settings)), words)
-        sys.stdout.flush()
     except OSProfileError as error:
         print_error(program, f"error: {error}")
         code = error.exit_code

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _KEY_PREFIX: Final = "shim:"
 _KEY: Final = re.compile(r"shim:([0-9]{1,18})")
+_MAX_COUNTER_SIZE: Final = 20
+"""The file has the last number, padded with blanks to so many characters."""
 _COUNTER_SUFFIX: Final = ".shim-number"
 SCRIPT_NAME: Final = "job-script"
 WRAPPER_NAME: Final = "job-wrapper"
@@ -202,8 +204,11 @@ class Client:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 text = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
-                last = int(text) if text.isdecimal() else max(self._list_numbers(), default=0)
-                os.pwrite(descriptor, f"{last + 1:>20}\n".encode(), 0)
+                last = int(text) if text.isdecimal() and len(text) <= _MAX_COUNTER_SIZE else 0
+                if last == 0 or self.store.find_by_key(self.settings.target, f"{_KEY_PREFIX}{last + 1}"):
+                    # The file is new, or older than the record: a copy that was put back, for instance.
+                    last = max([last, *self._list_numbers()])
+                os.pwrite(descriptor, f"{last + 1:>{_MAX_COUNTER_SIZE}}\n".encode(), 0)
             finally:
                 os.close(descriptor)
         except OSError as error:

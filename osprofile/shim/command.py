@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
+from osprofile.errors import OSProfileError
 from osprofile.jobs.state import JobState
 from osprofile.shim.command_line import UsageError
 
@@ -54,11 +55,29 @@ def make_plain_name(name: str) -> str:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines to standard output; bytes that are not UTF-8 as they were."""
-    text = "".join(f"{line}\n" for line in lines)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+    """Print lines to standard output, unless it is closed; bytes that are not UTF-8 as they were.
+
+    Raises `OSProfileError` if they cannot be written, `BrokenPipeError` if nobody reads them.
+    """
+    if sys.stdout is None:  # closed by the caller: descriptor 1 may be another file
+        return
+    data = memoryview("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSProfileError(f"standard output cannot be written: {error.strerror}") from None
+
+
+def print_submitted_job(number: int, line: str) -> None:
+    """Print the line that tells a job's number. Raises an error that says that the job was submitted."""
+    try:
+        print_lines([line])
+    except (OSProfileError, BrokenPipeError) as error:
+        message = f"job {number} was submitted, but nobody was told: {error}"
+        raise OSProfileError(message, hint="do not submit it again; the list of the jobs has it") from None
 
 
 def print_error(program: str, text: str) -> None:

@@ -230,8 +230,12 @@ def read_script(path: str | None, search_path: str = "") -> JobScript:
     Raises `UsageError` if it cannot be read, is empty, or has line ends of DOS.
     """
     if path is None or path == "-":
-        with open(0, "rb", closefd=False) as file:
-            return make_script(file.read(), "")
+        try:
+            with open(0, "rb", closefd=False) as file:
+                return make_script(file.read(), "")
+        except OSError as error:
+            message = f"the script cannot be read from standard input: {error.strerror}"
+            raise UsageError(message, hint="give the path of its file") from None
     try:
         with open(_find_script(path, search_path), "rb") as file:
             return make_script(file.read(), os.path.basename(path))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from osprofile.errors import IncarnationError, JobNotFoundError, quote_value
 from osprofile.shim.client import WRAPPER_NAME, Submission
 from osprofile.shim.command import make_plain_name
-from osprofile.shim.command_line import JobScript, OptionValue, UsageError
+from osprofile.shim.command_line import CommandLine, JobScript, OptionValue, UsageError
 from osprofile.shim.job_wrapper import restrict_environment
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from osprofile.shim.client import Client
 
 _CONDITIONS: Final = {"afterok": "after_ok", "afternotok": "after_not_ok", "afterany": "after_any"}
-_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:\[\])?(?:\.[A-Za-z0-9.-]*)?")
+_NUMBER: Final = re.compile(r"([0-9]{1,18})(?:\[\])?(?:\.osprofile)?")
 
 
 @final
@@ -74,6 +74,13 @@ class JobRequest:
                     " '':", ":"
                 )
             raise
+
+
+def refuse_empty_array(options: CommandLine) -> None:
+    """Raise `UsageError` for an array without indices, such as an empty variable of a script."""
+    option = options.get("array")
+    if option is not None and not option.text.strip():
+        raise UsageError(f"{option.flag}: there are no indices", hint="as in 1-10, or leave it out")
 
 
 def find_dependencies(client: Client, option: OptionValue, text: str) -> dict[str, list[str]]:

@@ -50,7 +50,10 @@ _QSELECT_TABLE: Final = (
     Option("states", ("-s",), "LETTERS", "as in QR; default: jobs that have not ended"),
     Option("user", ("-u",), "NAMES"),
 )
-_ID: Final = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,7})\])?(?:\.[A-Za-z0-9.-]*)?")
+_ID: Final = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,7})\])?(?:\.osprofile)?")
+_ID_BEGIN: Final = re.compile(r"[0-9-]")
+"""How a word begins that is an id, and not the name of a queue."""
+_NO_JOB: Final = (-1, None)
 _SIGNAL_BASE: Final = 256
 """What Torque adds to the number of the signal that ended a job."""
 
@@ -92,8 +95,8 @@ def _run_qstat(client: Client, words: Sequence[str]) -> int:
     form = line.get("format")
     if form is not None and (form.text != "json" or "full" not in line):
         raise UsageError(f"{form.flag}: {quote_value(form.text)} is not supported", hint="-f -F json is")
-    ids = [(word, parsed) for word in line.operands if (parsed := _parse_id(word)) is not None]
-    queues = [word for word in line.operands if _parse_id(word) is None]
+    ids = [(word, _parse_id(word) or _NO_JOB) for word in line.operands if _ID_BEGIN.match(word)]
+    queues = [word for word in line.operands if not _ID_BEGIN.match(word)]
     for word in queues:
         if not re.fullmatch("[A-Za-z0-9_.-]+", word):
             message = f"{quote_value(word)} is not the id of a job or the name of a queue"
@@ -232,6 +235,8 @@ def _run_qdel(client: Client, words: Sequence[str]) -> int:
     code = 0
     for word in line.operands:
         parsed = _parse_id(word)
+        if parsed is None and _ID_BEGIN.match(word):
+            parsed = _NO_JOB
         if parsed is None:
             print_error("qdel", f"illegally formed job identifier: {quote_value(word)}")
             code = code or 2

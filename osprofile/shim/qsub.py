@@ -10,7 +10,7 @@ from osprofile.errors import quote_name, quote_value
 from osprofile.jobs.description import quote_shell_words
 from osprofile.shim import quantities
 from osprofile.shim.client import SCRIPT_NAME
-from osprofile.shim.command import Command, get_submit_directory, print_lines
+from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
 from osprofile.shim.command_line import (
     CommandLine,
     JobScript,
@@ -24,7 +24,7 @@ from osprofile.shim.command_line import (
     split_list,
     split_words,
 )
-from osprofile.shim.job_request import JobRequest, find_dependencies
+from osprofile.shim.job_request import JobRequest, find_dependencies, refuse_empty_array
 from osprofile.shim.job_wrapper import Wrapper, format_pbs_path, select_environment
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _run_qsub(client: Client, words: Sequence[str]) -> int:
     options = merge_lines([*directives, command_line])
     number = _Request(client, options, script, operands[1:]).submit()
     if "quiet" not in options:
-        print_lines([format_id(number, is_array="array" in options)])
+        print_submitted_job(number, format_id(number, is_array="array" in options))
     return 0
 
 
@@ -227,6 +227,11 @@ class _Request:
             os.path.join(self._submit_directory, options.get_text("chdir") or "").rstrip("/") or "/"
         )
         self._name = options.get_text("name") or script.name or "STDIN"
+        if "/" in self._name:
+            raise UsageError(
+                f"-N: {quote_value(self._name)} has a /", hint="the names of output files have the name"
+            )
+        refuse_empty_array(options)
         self._arguments = [*arguments, *split_words(options.get_text("arguments") or "", "-F: ")]
         self._resources = _Resources(options.options.get("resources", ()))
         self._join = self._choose("join", ("oe", "eo", "n")) or "n"
@@ -319,7 +324,7 @@ class _Request:
 
         def format_path(name: str, letter: str) -> str:
             default = f"{self._name}.{letter}{number}{'-$PBS_ARRAYID' if is_array else ''}"
-            path = re.sub("^[A-Za-z0-9.-]+:", "", self._options.get_text(name) or default)
+            path = re.sub("^[A-Za-z0-9.-]+:", "", self._options.get_text(name) or "") or default  # HOST:PATH
             path = os.path.join(self._submit_directory, path)
             path = os.path.join(path, default) if path.endswith("/") or os.path.isdir(path) else path
             return format_pbs_path(path, replacements)

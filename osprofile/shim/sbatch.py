@@ -12,7 +12,7 @@ from osprofile.jobs.description import quote_shell_words
 from osprofile.jobs.state import JobState
 from osprofile.shim import quantities
 from osprofile.shim.client import SCRIPT_NAME
-from osprofile.shim.command import Command, get_submit_directory, print_lines
+from osprofile.shim.command import Command, get_submit_directory, print_submitted_job
 from osprofile.shim.command_line import (
     CommandLine,
     JobScript,
@@ -26,7 +26,7 @@ from osprofile.shim.command_line import (
     read_script,
     split_list,
 )
-from osprofile.shim.job_request import JobRequest, find_dependencies, parse_signal
+from osprofile.shim.job_request import JobRequest, find_dependencies, parse_signal, refuse_empty_array
 from osprofile.shim.job_wrapper import Wrapper, format_slurm_path, select_environment
 
 if TYPE_CHECKING:
@@ -132,12 +132,13 @@ def _run_sbatch(client: Client, words: Sequence[str]) -> int:
     directives = read_directives(script.text, "#SBATCH") if "wrap" not in command_line else []
     lines = [_parse_directive(d.line, d.words) for d in directives]
     options = merge_lines([*lines, _read_variables(os.environ), command_line])
+    refuse_empty_array(options)
     request = _Request(client, options, script, arguments)
     number = request.submit()
     if "parsable" in options:
-        print_lines([str(number)])
+        print_submitted_job(number, str(number))
     elif "quiet" not in options:
-        print_lines([f"Submitted batch job {number}"])
+        print_submitted_job(number, f"Submitted batch job {number}")
     if "wait" not in options:
         return 0
     status = client.session.wait(client.find_id(number))

@@ -136,6 +136,17 @@ def test_output_of_jobs(session: JobSession, tmp_path: Path) -> None:
         session.read_stdout("999")
 
 
+def test_output_that_is_no_file(session: JobSession) -> None:
+    job = session.submit(shell("rm stdout; mkfifo stdout; rm stderr; mkdir stderr"))
+    job.wait()
+    for read in (job.stdout, job.stderr):
+        with pytest.raises(ScriptFailedError, match="this is not a regular file"):
+            read()
+    job = session.submit(shell("echo x", stdout="/dev/null"))
+    job.wait()
+    assert job.stdout() == ""
+
+
 def test_output_in_a_directory_that_is_gone(session: JobSession) -> None:
     job = session.submit(shell("true"))
     job.wait()
@@ -222,6 +233,16 @@ def test_what_the_class_has_no_method_for(session: JobSession) -> None:
 
 
 # Events
+
+
+def test_a_listener_cannot_end_the_thread(session: JobSession, caplog: pytest.LogCaptureFixture) -> None:
+    told: list[JobEvent] = []
+    session.add_listener(lambda _event: sys.exit(3))
+    session.add_listener(told.append)
+    with caplog.at_level(logging.CRITICAL, "osprofile.jobs"):
+        for _ in range(2):
+            session.submit(shell("true")).wait()
+        wait_until(lambda: sum(event.state.is_terminal for event in told) == 2)
 
 
 def test_listeners(session: JobSession, caplog: pytest.LogCaptureFixture) -> None:
@@ -363,6 +384,8 @@ def test_a_profile_that_cannot_be_used(toy: Toy, tmp_path: Path) -> None:
         JobSession(toy.profile, store=str(tmp_path / "record"))
     with pytest.raises(osprofile.UnknownFieldError):
         JobSession("linux", {"CLUSTER": "x"}, store=":memory:")
+    with pytest.raises(ValueError, match="less than 1"):
+        JobSession("linux", store=":memory:", max_parallel_scripts=0)
 
 
 # Processes: each in a program of its own
@@ -441,6 +464,24 @@ def test_a_fork_while_another_thread_submits(tmp_path: Path) -> None:
     print(codes, len(session.list_jobs(include_ended=True)))
     """
     assert run_program(tmp_path, text) == "[0, 0, 0, 0, 0] 10\n"
+
+
+def test_a_fork_while_jobs_are_awaited(tmp_path: Path) -> None:
+    text = """
+    ended = session.as_completed([session.submit(job("true")), session.submit(job("sleep 1"))])
+    next(ended)
+    child = os.fork()
+    if not child:
+        try:
+            next(ended)
+        except RuntimeError as error:
+            os.write(1, str(error).encode() + b"\\n")
+        os._exit(0)
+    os.waitpid(child, 0)
+    print(next(ended).exit_code)
+    """
+    expected = "the jobs are awaited by the process that this one was forked from\n0\n"
+    assert run_program(tmp_path, text) == expected
 
 
 def test_an_interruption_ends_the_waiting_and_not_the_session(tmp_path: Path) -> None:
