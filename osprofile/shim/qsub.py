@@ -227,14 +227,14 @@ class _Request:
             os.path.join(self._submit_directory, options.get_text("chdir") or "").rstrip("/") or "/"
         )
         self._name = options.get_text("name") or script.name or "STDIN"
-        if "/" in self._name:
-            raise UsageError(
-                f"-N: {quote_value(self._name)} has a /", hint="the names of output files have the name"
-            )
         refuse_empty_array(options)
         self._arguments = [*arguments, *split_words(options.get_text("arguments") or "", "-F: ")]
         self._resources = _Resources(options.options.get("resources", ()))
         self._join = self._choose("join", ("oe", "eo", "n")) or "n"
+        files = {"oe": ("output",), "eo": ("error",)}.get(self._join, ("output", "error"))
+        if "/" in self._name and not all(options.get_text(name) for name in files):
+            message = f"-N: {quote_value(self._name)} has a /, and the output files would have the name"
+            raise UsageError(message, hint="give their names by -o and -e")
         self._rerunable = self._choose("rerunable", ("y", "n"))
         self._after = self._get_dependencies()
         self._notify_events = self._get_mail_events()
