@@ -16,6 +16,9 @@ gpe_note_removal() { # ID: after the batch system has taken the removal, and onl
   ! gpe_job_dir "$1" || (
     umask 077
     mkdir -p -- "$gpe_dir/" || exit
+    # it had not ended before the removal: a signal has ended it, which was that of the removal
+    [ ! -e "$gpe_dir/.gpe_exit_status" ] || { read -r gpe_rc < "$gpe_dir/.gpe_exit_status" && [ "$gpe_rc" -le 128 ]; } ||
+      printf 'removed\n' > "$gpe_dir/.gpe_removed"
     for gpe_dir in "$gpe_dir" "$gpe_dir"/.gpe_tasks/*; do
       [ ! -d "$gpe_dir" ] || [ -e "$gpe_dir/.gpe_exit_status" ] || printf 'removed\n' > "$gpe_dir/.gpe_removed"
     done
