@@ -28,14 +28,13 @@ from parsl.utils import RepresentationMixin
 
 import osprofile
 from osprofile.plugins.environment import copy_environment
+from osprofile.plugins.run_time import WALLTIME_TOLERANCE, get_run_time
 
 __all__ = ["OSProfileProvider"]
 
 log: Final = logging.getLogger(__name__)
 _POLLING_INTERVAL: Final = 5
 """Seconds between two calls of `status`: as for Parsl's own provider for one machine."""
-_WALLTIME_TOLERANCE: Final = 2.0
-"""Seconds by which a batch system may measure a run time too short."""
 _MAX_AGE: Final = 60.0
 """The session itself queries its jobs every 1 to 60 s: often after a change, seldom while nothing changes.
 Its last answer serves Parsl, so that frequent calls of `status` are no load for the batch system."""
@@ -327,10 +326,8 @@ def _convert_status(
 
 def _has_used_walltime(status: osprofile.JobStatus, walltime: int | None) -> bool:
     """Return whether a block may have ended by its wall time, and not by a limit of memory, for instance."""
-    elapsed = status.elapsed
-    if elapsed is None and status.started is not None and status.ended is not None:
-        elapsed = status.ended - status.started
-    return walltime is None or elapsed is None or elapsed >= walltime - _WALLTIME_TOLERANCE
+    elapsed = get_run_time(status)
+    return walltime is None or elapsed is None or elapsed >= walltime - WALLTIME_TOLERANCE
 
 
 def _copy_status(status: JobStatus) -> JobStatus:

@@ -37,6 +37,7 @@ from toil.job import JobDescription, Requirer
 import osprofile
 from osprofile.plugins.environment import copy_environment
 from osprofile.plugins.messages import describe_end, format_error
+from osprofile.plugins.run_time import WALLTIME_TOLERANCE, get_run_time
 
 __all__ = ["OSProfileBatchSystem"]
 
@@ -49,8 +50,6 @@ _MIN_RETRY_DELAY: Final = 0.5
 _MAX_RETRY_DELAY: Final = 30.0
 _MIN_WALL_TIME: Final = 0.001
 """Toil's wall times are above zero; a batch system may count whole seconds."""
-_WALLTIME_TOLERANCE: Final = 2.0
-"""Seconds by which a batch system may measure a run time too short."""
 _NOT_PLAIN: Final = re.compile(r"[^A-Za-z0-9_.-]")
 _MAX_NAME_LENGTH: Final = 200
 """The bundled profiles allow at least 229 characters for JOB_NAME."""
@@ -495,7 +494,7 @@ def _list_models(requirer: Requirer) -> set[str]:
 def _convert_end(job_id: int, status: osprofile.JobStatus, walltime: str | None) -> UpdatedBatchJobInfo:
     """Return Toil's end of a job. Its exit status is 0 only if the program ended with 0."""
     exit_status, reason = EXIT_STATUS_UNAVAILABLE_VALUE, BatchJobExitReason.FAILED
-    run_time = _get_run_time(status)
+    run_time = get_run_time(status)
     if status.state is osprofile.JobState.DONE:
         if status.exit_code is not None:
             exit_status = status.exit_code
@@ -508,7 +507,7 @@ def _convert_end(job_id: int, status: osprofile.JobStatus, walltime: str | None)
     elif status.limit_exceeded:
         if _MEMORY.search(f"{status.native_state} {status.reason}"):
             reason = BatchJobExitReason.MEMLIMIT
-        elif walltime and run_time is not None and run_time >= float(walltime) - _WALLTIME_TOLERANCE:
+        elif walltime and run_time is not None and run_time >= float(walltime) - WALLTIME_TOLERANCE:
             reason = BatchJobExitReason.TIMELIMIT
     elif status.signal is not None:
         exit_status = 128 + status.signal  # as a shell tells it
@@ -519,10 +518,3 @@ def _convert_end(job_id: int, status: osprofile.JobStatus, walltime: str | None)
         wallTime=None if run_time is None else max(run_time, _MIN_WALL_TIME),
         backing_id=status.job_id,
     )
-
-
-def _get_run_time(status: osprofile.JobStatus) -> float | None:
-    """Return the seconds that a job ran, if they are known."""
-    if status.elapsed is None and status.started is not None and status.ended is not None:
-        return status.ended - status.started
-    return status.elapsed
