@@ -87,7 +87,8 @@ _TASK_INDEX: Final = (
 _LIVE_CONDITION: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
-  submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
+  submitted = coalesce(?, submitted), ended = coalesce(?, ended),
+  started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
   cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?,
   missing_since = NULL
 WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
@@ -336,8 +337,8 @@ class Store:
         # One statement for many jobs takes a quarter of the time.
         values = (
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
-            " ".join(status.hosts), status.reason, status.submitted, status.started, status.ended,
-            status.cause, status.elapsed, status.cpu_time, status.max_memory,
+            " ".join(status.hosts), status.reason, status.submitted, status.ended,
+            status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
             target,
         )  # fmt: skip
         for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
