@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 START_TEMPLATE: Final = "START"
 STATUS_TEMPLATE: Final = "GET_JOB_STATUS"
+USAGE_TEMPLATE: Final = "USAGE"
 POLL_INTERVAL_FIELD: Final = "POLL_INTERVAL"
 POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.[0-9]{0,3}[1-9]")
 """A number of seconds greater than 0."""

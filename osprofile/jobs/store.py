@@ -345,6 +345,16 @@ class Store:
             batch = job_ids[start : start + _UPDATE_BATCH_SIZE]
             self._db.execute(f"{_UPDATE_STATEMENT} ({', '.join('?' * len(batch))})", (*values, *batch))
 
+    def record_usage(self, target: str, status: JobStatus) -> None:
+        """Record what an ended job took, as far as its status tells."""
+        usage = (status.elapsed, status.cpu_time, status.max_memory)
+        self._execute_change(
+            "UPDATE job SET elapsed = coalesce(?, elapsed), cpu_time = coalesce(?, cpu_time),"  # noqa: S608  # a constant
+            " max_memory = coalesce(?, max_memory)"
+            f" WHERE target = ? AND job_id = ? AND NOT {_LIVE_CONDITION}",
+            (*usage, target, status.job_id),
+        )
+
     def mark_aborting(self, target: str, job_id: str, *, is_running: bool) -> None:
         """Record that this process runs ABORT for a job and its tasks, or that its ABORT has ended."""
         owner = submission_owner.get_current_owner()

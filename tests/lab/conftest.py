@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.script_output import StatusOutputReader
+from osprofile.jobs.state import JOB_STATE_TAGS, parse_state_tag
 from osprofile.profile.repository import Repository
+from tests.profiles.conftest import find_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +34,8 @@ PROFILES = Path(__file__).parents[2] / "profiles"
 INCARNATE = Path(sys.executable).with_name("incarnate")
 STARTED: set[Path] = set()
 """The links to the directories of all jobs, to remove in the end."""
-ENDED = {"DONE", "FAILED", "FAILED/LIMIT", "REMOVED", "LOST"}
+ENDED = {tag for tag in JOB_STATE_TAGS if parse_state_tag(tag)[0].is_terminal}
+"""The tags of STATE that are ends."""
 SITE = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile"
     xmlns:idb="http://gpe.intel.com/idb" name="{name}" extends="{name}">
   <osp:UspaceRoot>/var/tmp</osp:UspaceRoot>
@@ -104,7 +107,7 @@ class Lab:
     def status(self, line: str) -> Status:
         """Read a line of GET_JOB_STATUS."""
         (status,) = StatusOutputReader(self.resolved).read_statuses(line).values()
-        state = "FAILED/LIMIT" if status.limit_exceeded else status.state.value
+        state = find_tag(status)
         return Status(status.job_id, state, line, status.signal)
 
     def start_found(self, *options: str, **fields: str) -> Job:
