@@ -14,10 +14,9 @@ export GPE_PROCESSES='<PROCESSES/'/'\\''>' GPE_CPUS='<CPUS/'/'\\''>' GPE_MEMORY=
 trap : HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM XCPU XFSZ VTALRM PROF SYS # this shell outlives a signal for the whole job, to record its end
 "${gpe_begin:-:}"
 <SITE_SETUP>
-gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>' gpe_node_file='<NODE_FILE/'/'\\''>' gpe_tmp_dir='<TMP_DIR/'/'\\''>'
+gpe_stdin='<STDIN/'/'\\''>' gpe_stdout='<STDOUT/'/'\\''>' gpe_stderr='<STDERR/'/'\\''>' gpe_directory='<DIRECTORY/'/'\\''>' gpe_modules='<MODULES/'/'\\''>' gpe_node_file='<NODE_FILE/'/'\\''>' gpe_tmp_dir='<TMP_DIR/'/'\\''>' gpe_uptime=; { read -r gpe_uptime < /proc/uptime; } 2> /dev/null
 <SH_NODE_FILE>
 <SH_TMP_DIR>
-gpe_uptime=''; { read -r gpe_uptime < /proc/uptime; } 2> /dev/null; gpe_uptime=${gpe_uptime%% *}
 ( # the program's own shell
 <SH_ARRAY_FILES>
 command exec 2> "${gpe_stderr:=stderr}" < "${gpe_stdin:-/dev/null}" || exit 125

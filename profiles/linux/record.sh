@@ -1,7 +1,7 @@
 gpe_record() { # ID: prints how the job ended, from the files in its working directory; false if there are none
   gpe_job_dir "$1" || return
   gpe_from=$gpe_dir gpe_used=''
-  ! { read -r gpe_used < "$gpe_dir/.gpe_usage" || [ -n "$gpe_used" ]; } 2> /dev/null || gpe_used=" ${gpe_used% memory=}"
+  [ ! -s "$gpe_dir/.gpe_usage" ] || { read -r gpe_used < "$gpe_dir/.gpe_usage" && gpe_used=" $gpe_used"; }
   case $gpe_used in *[!a-z0-9.=\ ]*) gpe_used='' ;; esac
   # of an older version: a job of linux writes .gpe_host as it begins
   # shellcheck disable=SC2046

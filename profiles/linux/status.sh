@@ -13,7 +13,7 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
     gpe_word=waiting gpe_why=" reason=$gpe_why"
   else gpe_why=''
   fi
-  if { [ ! -e "$gpe_dir/.gpe_exit_status" ] || gpe_is_measuring; } && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
+  if { [ ! -e "$gpe_dir/.gpe_exit_status" ] || { [ -e "$gpe_dir/.gpe_usage" ] && [ ! -s "$gpe_dir/.gpe_usage" ]; }; } && { [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_removed" ] && [ ! -e "$gpe_home/.gpe_removed" ]; } && gpe_leader "$gpe_sid"; then
     [ "$gpe_word" = running ] || [ ! -e "$gpe_dir/.gpe_held" ] || gpe_word=held
     case $gpe_state in T | t) gpe_word=stopped ;; esac
     printf '%s %s host=%s%s\n' "$1" "$gpe_word" "$gpe_host" "$gpe_why"
@@ -37,11 +37,6 @@ gpe_status() { # ID: of a job or a task. The exit status is looked for again whe
     fi
   fi
 }
-gpe_is_measuring() { # the job's shell has written its end, but not yet how much memory it took
-  gpe_used=''
-  read -r gpe_used < "$gpe_dir/.gpe_usage" || case $gpe_used in *memory=) return 0 ;; esac
-  return 1
-} 2> /dev/null
 gpe_show() { # ID: of a job, or of an array, whose tasks it prints; gpe_word is ended if all have ended
   gpe_job_dir "$1" && [ -d "$gpe_dir/.gpe_tasks" ] || { gpe_status "$1"; return; }
   gpe_whole=ended

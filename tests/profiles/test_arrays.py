@@ -57,7 +57,7 @@ ENDS: list[tuple[str, tuple[str, int | None, int | None]]] = [
     ("kill -s KILL $$", ("FAILED", None, signal.SIGKILL)),
     ("kill -s TERM $$", ("FAILED", None, signal.SIGTERM)),
     ("kill -s KILL 0", ("LOST", None, None)),  # with the job's own shell
-    ("exec sleep 600", ("FAILED/LIMIT", None, None)),
+    ("exec sleep 600", ("FAILED/TIME", None, None)),
     ("exit 4", ("REMOVED", None, None)),  # before it begins
     ("exec /nonexistent/program", ("DONE", 127, None)),
 ]

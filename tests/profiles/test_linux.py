@@ -403,7 +403,7 @@ def test_a_signal_leaves_the_wall_time(linux: Target, number: int) -> None:
         time.sleep(0.02)
     linux.ok("SIGNAL", JOB_ID=job.id, SIGNAL=str(int(number)))
     assert job.status().state == "RUNNING"
-    assert job.wait().state == "FAILED/LIMIT"
+    assert job.wait().state == "FAILED/TIME"
 
 
 @pytest.mark.parametrize("field", ["STDOUT", "STDERR"])
@@ -438,7 +438,7 @@ def test_jobs_of_an_older_version(linux: Target) -> None:
 def test_the_wall_time_ends_a_job(linux: Target) -> None:
     job = linux.start(**script("sleep 60 & sleep 60"), WALLTIME="1")
     status = job.wait()
-    assert (status.state, status.word) == ("FAILED/LIMIT", "limit")
+    assert (status.state, status.word) == ("FAILED/TIME", "limit")
     assert "wall time of 1 s" in (status.reason or "")
     assert gone(job)
 

@@ -340,7 +340,7 @@ def words_of(job: Job) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("limit", "text", "expected"),
     [
-        ("1", "ulimit -t 1; while :; do :; done", ("limit", "FAILED/LIMIT", None, None)),
+        ("1", "ulimit -t 1; while :; do :; done", ("limit", "FAILED/TIME", None, None)),
         ("1", "kill -s KILL $$", ("exited", "FAILED", None, 9)),
         ("", "kill -s KILL $$", ("exited", "FAILED", None, 9)),
     ],
@@ -433,20 +433,22 @@ LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
         ({"code": "137 (Killed)"}, ("ended/0", "FAILED", None, 9)),
         (KILLED, ("ended/100", "FAILED", None, 9)),
         ({**KILLED, "failed": LIMIT}, ("ended/37", "FAILED/LIMIT", None, None)),
-        ({**KILLED, "category": "-l h_rt=4"}, ("ended/limit", "FAILED/LIMIT", None, None)),
+        ({**KILLED, "category": "-l h_rt=4"}, ("ended/time", "FAILED/TIME", None, None)),
         ({**KILLED, "category": "-l h_rt=5"}, ("ended/100", "FAILED", None, 9)),
         ({**KILLED, "category": "-l s_h_rt=4"}, ("ended/100", "FAILED", None, 9)),
         (
             {**KILLED, "category": "-l h_cpu=0:1:0,h_rt=90 -q x", "cpu": "59.99"},
-            ("ended/limit", "FAILED/LIMIT", None, None),
+            ("ended/time", "FAILED/TIME", None, None),
         ),
         (
             {**KILLED, "category": "-l h_cpu=60 -pe smp 2", "cpu": "61", "slots": "2"},
             ("ended/100", "FAILED", None, 9),
         ),
-        ({"code": "152 (CPU)"}, ("ended/limit", "FAILED/LIMIT", None, None)),
+        ({"code": "152 (CPU)"}, ("ended/time", "FAILED/TIME", None, None)),
         ({"failed": "28  : changing into working directory"}, ("ended/28", "FAILED", None, None)),
-        ({"failed": "25  : rescheduling", "code": "99"}, ("ended/25", "FAILED", None, None)),
+        # it runs again: that is no end
+        ({"failed": "25  : rescheduling", "code": "99"}, None),
+        ({"failed": "24  : migrating"}, None),
         ({"when": "11/21/2126 12:20:03.123", "code": "3"}, ("ended/0", "DONE", 3, None)),
         # another job that had the number long ago, or another user's
         ({"when": "Sat Nov 21 12:20:03 2020"}, None),
