@@ -156,7 +156,7 @@ def test_torque(torque: Target, commands: Commands) -> None:
         "33.server.example": ("R", "RUNNING", None, None),
         "34.server.example": ("C/exit", "DONE", 3, None),
         "35.server.example": ("C/removed", "REMOVED", None, None),
-        "36.server.example": ("C/-11", "FAILED", None, None),
+        "36.server.example": ("C/-11", "FAILED/TIME", None, None),
         "38.server.example": ("Q", "QUEUED", None, None),
     }
     assert torque.statuses()["33.server.example"].reason == "a | b"
@@ -238,12 +238,12 @@ SQUEUE = {
     "11|FAILED|7:0|n1|NonZeroExitCode|": ("FAILED/exit", "DONE", 7, None),
     "12|CANCELLED|15|n1|None|": ("CANCELLED", "REMOVED", None, None),
     "13|TIMEOUT|0|n1|TimeLimit|": ("TIMEOUT", "FAILED/TIME", None, None),
-    "14|NODE_FAIL|0|n1|NodeDown|": ("NODE_FAIL", "FAILED", None, None),
+    "14|NODE_FAIL|0|n1|NodeDown|": ("NODE_FAIL", "FAILED/NODE", None, None),
     "15|OUT_OF_MEMORY|32000|n1|OutOfMemory|": ("OUT_OF_MEMORY", "FAILED/MEMORY", None, None),
     "16|SUSPENDED|0|n1|None|": ("SUSPENDED", "HELD", None, None),
     "17|REVOKED|0|n1|None|": ("REVOKED", "UNKNOWN", None, None),
     "18_3|FAILED|0|n1|BadConstraints|": ("FAILED", "FAILED", None, None),
-    "19|PREEMPTED|0|n1|None|": ("PREEMPTED", "FAILED", None, None),
+    "19|PREEMPTED|0|n1|None|": ("PREEMPTED", "FAILED/PREEMPTED", None, None),
 }
 
 
