@@ -504,7 +504,11 @@ def _convert_end(job_id: int, status: osprofile.JobStatus, walltime: str | None)
         reason = BatchJobExitReason.KILLED
     elif status.state is osprofile.JobState.LOST:
         reason = BatchJobExitReason.LOST
-    elif status.limit_exceeded:
+    elif status.cause is osprofile.EndCause.MEMORY:
+        reason = BatchJobExitReason.MEMLIMIT
+    elif status.cause is osprofile.EndCause.TIME:
+        reason = BatchJobExitReason.TIMELIMIT
+    elif status.limit_exceeded:  # which one, the profile does not tell
         if _MEMORY.search(f"{status.native_state} {status.reason}"):
             reason = BatchJobExitReason.MEMLIMIT
         elif walltime and run_time is not None and run_time >= float(walltime) - WALLTIME_TOLERANCE:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from osprofile.jobs.description import Dependency, JobDescription
+from osprofile.jobs.description import JobDescription
 from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
@@ -177,8 +177,7 @@ def test_a_condition_that_never_holds(site: Path, profile: str) -> None:
     async def main() -> JobStatus:
         async with open_target(site, profile) as target:
             first = await target.submit(shell("sleep 1; exit 1"))
-            condition = Dependency(first, "ok")
-            second = await target.submit(shell("true", dependencies=(condition,)))
+            second = await target.submit(shell("true", after_ok=(first,)))
             status = await asyncio.wait_for(target.wait(second), 60)
             for job in (first, second):
                 await target.delete_path(await target.find_job_directory(job))
