@@ -379,7 +379,9 @@ _SACCT_FIELDS: Final[dict[str, Callable[[Client, Entry], str]]] = {
     "Timelimit": lambda _, e: (
         quantities.format_clock(e.record.walltime) if e.record.walltime else "Partition_Limit"
     ),
-    "TotalCPU": lambda _, e: "" if e.status.cpu_time is None else quantities.format_clock(int(e.status.cpu_time)),
+    "TotalCPU": lambda _, e: (
+        "" if e.status.cpu_time is None else quantities.format_clock(int(e.status.cpu_time))
+    ),
     "User": lambda c, _: c.user_name,
 }
 _SACCT_FORMAT: Final = "JobID,JobName,Partition,State,ExitCode"

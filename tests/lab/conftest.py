@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from osprofile.profile.model import Profile
 
 USER = os.environ.get("LAB_USER", "griduser")
+NODE = os.uname().nodename.partition(".")[0]
+"""Slurm's only one."""
 PROFILES = Path(__file__).parents[2] / "profiles"
 INCARNATE = Path(sys.executable).with_name("incarnate")
 STARTED: set[Path] = set()
@@ -199,6 +201,22 @@ def lab_of(site: Path) -> Callable[[str], Lab]:
 def lab(request: pytest.FixtureRequest, lab_of: Callable[[str], Lab]) -> Lab:
     """Give each of the profiles for this machine's Slurm."""
     return lab_of(request.param)
+
+
+def call(*words: str) -> str:
+    """Run a command as root, and give its output."""
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def node() -> Iterator[None]:
+    """Leave Slurm's node in service after a test."""
+    yield
+    end = time.monotonic() + 30
+    while call("sinfo", "-h", "-n", NODE, "-p", "debug", "-o", "%T").strip() not in {"idle", "mixed"}:
+        subprocess.run(["scontrol", "update", f"NodeName={NODE}", "State=RESUME"], check=False)
+        assert time.monotonic() < end
+        time.sleep(0.5)
 
 
 @pytest.fixture

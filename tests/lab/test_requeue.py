@@ -6,9 +6,6 @@ No end is told in between, neither by the batch system's words nor by what the f
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,33 +15,18 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
-from tests.lab.conftest import PROFILES, SHELLS, USER
+from tests.lab.conftest import NODE, PROFILES, SHELLS, USER, call
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from osprofile.jobs.state import JobEvent, JobStatus
 
 QUICK = Timing(min_poll_interval=0.1, max_poll_interval=0.3)
-NODE = os.uname().nodename.partition(".")[0]
+pytestmark = pytest.mark.usefixtures("node")
 TWICE = 'echo >> runs; [ "$(wc -l < runs)" -gt 1 ] || exec sleep 60; sleep 2; exit 5'
 """Runs long at first, and ends by itself when it runs again."""
-
-
-def call(*words: str) -> str:
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
-
-
-@pytest.fixture(autouse=True)
-def node() -> Iterator[None]:
-    """Leave the node in service."""
-    yield
-    end = time.monotonic() + 30
-    while call("sinfo", "-h", "-n", NODE, "-p", "debug", "-o", "%T").strip() not in {"idle", "mixed"}:
-        subprocess.run(["scontrol", "update", f"NodeName={NODE}", "State=RESUME"], check=False)
-        assert time.monotonic() < end
-        time.sleep(0.5)
 
 
 async def requeue(_target: TargetSystem, job: str) -> None:
@@ -92,7 +74,7 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
 
             async def collect() -> None:
                 async for event in stream:
-                    events.append(event)
+                    events.append(event)  # noqa: PERF401  # while it runs
 
             collector = asyncio.create_task(collect())
             job = await target.submit(description)
@@ -106,7 +88,9 @@ def test_a_job_that_runs_again(site: Path, profile: str, how: str) -> None:
             await until(JobState.RUNNING)
             await asyncio.sleep(1)
             await CASES[profile, how](target, job)
-            if profile != "sge":  # Slurm lets the job wait for two minutes, until its node has forgotten the first run
+            if (
+                profile != "sge"
+            ):  # Slurm lets the job wait for two minutes, until its node has forgotten the first run
                 await until(JobState.RUNNING, JobState.QUEUED)
                 await asyncio.sleep(3)
                 call("scontrol", "update", f"JobId={job}", "StartTime=now")

@@ -14,7 +14,7 @@ from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 from osprofile.profile.repository import Repository
 from tests.lab.conftest import PROFILES, USER
-from tests.lab.test_requeue import call, fail_node, node, preempt
+from tests.lab.test_requeue import fail_node, preempt
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.state import JobStatus
 
-__all__ = ["node"]
 QUICK = Timing(min_poll_interval=0.2, max_poll_interval=0.5)
 EACH = int(os.environ.get("LAB_JOBS", "60")) // 3
 AT_ONCE = 4
@@ -149,6 +148,7 @@ ENDS = {
 }
 
 
+@pytest.mark.usefixtures("node")
 @pytest.mark.parametrize(("profile", "how"), ENDS)
 def test_why_a_job_ended(site: Path, profile: str, how: str) -> None:
     case = ENDS[profile, how]
@@ -158,7 +158,7 @@ def test_why_a_job_ended(site: Path, profile: str, how: str) -> None:
             job = await target.submit(case.job)
             if case.act is not None:
                 async with asyncio.timeout(60):
-                    while (await target.status(job)).state is not JobState.RUNNING:
+                    while (await target.status(job)).state is not JobState.RUNNING:  # noqa: ASYNC110
                         await asyncio.sleep(0.1)
                 await asyncio.sleep(1)
                 await case.act(target, job)

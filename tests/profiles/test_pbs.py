@@ -456,7 +456,13 @@ def test_a_job_whose_condition_cannot_hold_is_removed(pbs: Target, server: Serve
     assert server.options(job)[2:4] == ["-W", f"depend={kind}:1.pbs0"]
     server.set(job, state="F", substate=92)
     status = job.status()
-    assert (*outcome(status), status.reason) == ("F/dependency", "REMOVED/DEPENDENCY", None, None, "DEPENDENCY")
+    assert (*outcome(status), status.reason) == (
+        "F/dependency",
+        "REMOVED/DEPENDENCY",
+        None,
+        None,
+        "DEPENDENCY",
+    )
     server.set(job, substate=91)
     assert outcome(job.status()) == ("F/91", "REMOVED", None, None)
 

@@ -450,7 +450,10 @@ LIMIT = "37  : qmaster enforced h_rt, h_cpu, or h_vmem limit"
             {**KILLED, "category": "-l h_cpu=60 -pe smp 2", "cpu": "61", "slots": "2"},
             ("ended/100", "FAILED", None, 9),
         ),
-        ({**KILLED, "category": "-l h_vmem=100M", "vmem": "100.2MB"}, ("ended/memory", "FAILED/MEMORY", None, None)),
+        (
+            {**KILLED, "category": "-l h_vmem=100M", "vmem": "100.2MB"},
+            ("ended/memory", "FAILED/MEMORY", None, None),
+        ),
         (
             {**KILLED, "failed": LIMIT, "category": "-l h_vmem=1G -pe smp 2", "slots": "2", "vmem": "2.1GB"},
             ("ended/memory", "FAILED/MEMORY", None, None),
@@ -489,7 +492,9 @@ def test_the_last_record_that_is_the_jobs_counts(sge: Target, commands: Commands
     leave(sge, "7", job="#!/bin/sh\n")
     first = record(failed="25  : rescheduling", code="99")
     commands.set("qacct", first + record(code="3", host="n2") + record(owner="somebody"))
-    assert sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 ended/0 exit=3 host=n2 elapsed=4 cpu=0.01 memory=5066719\n"
+    assert (
+        sge.ok("GET_JOB_STATUS", JOB_ID="7") == "7 ended/0 exit=3 host=n2 elapsed=4 cpu=0.01 memory=5066719\n"
+    )
 
 
 @pytest.mark.parametrize(

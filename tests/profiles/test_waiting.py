@@ -34,7 +34,9 @@ def is_removed(job: Job) -> None:
     status = job.wait()
     assert (status.state, status.reason) == ("REMOVED/DEPENDENCY", "DEPENDENCY")
     assert not (job.directory / "stdout").exists()
-    assert job.target.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} removed/dependency reason=DEPENDENCY\n"
+    assert (
+        job.target.ok("GET_JOB_STATUS", JOB_ID=job.id) == f"{job.id} removed/dependency reason=DEPENDENCY\n"
+    )
 
 
 FIRST = "until [ -e go ]; do sleep 0.05; done; "
@@ -128,7 +130,9 @@ def test_an_array_waits_and_is_removed_as_a_whole(linux: Target) -> None:
     after_bad = linux.start(DEPENDENCY=f"afternotok:{bad.id}")
     (first.directory / "go").touch()
     assert {(s.state, s.exit) for s in wait_for(good, all_ended).values()} == {("DONE", 0)}
-    assert {(s.state, s.reason) for s in wait_for(bad, all_ended).values()} == {("REMOVED/DEPENDENCY", "DEPENDENCY")}
+    assert {(s.state, s.reason) for s in wait_for(bad, all_ended).values()} == {
+        ("REMOVED/DEPENDENCY", "DEPENDENCY")
+    }
     assert not list(bad.directory.glob("stdout*"))
     assert after_bad.wait().exit == 0
 
