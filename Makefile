@@ -11,7 +11,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help demo check test lint docs browser plugins suites bench-plugins lab golden bench dist clean
+.PHONY: help demo picture check test lint docs browser plugins suites bench-plugins lab golden bench dist clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -44,7 +44,11 @@ $(PLUGINS)/.dev: pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.run
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo/demo.sh
+
+# The picture of the demo in README.
+picture: $(VENV)/.dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/demo.svg
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check -q .
