@@ -58,7 +58,10 @@ def _make_absolute(path: str) -> str:
 def _find_program(plan: Plan, description: JobDescription) -> JobDescription:
     """Return the description with the program that is meant: see `incarnate job submit --help`."""
     name = description.executable
-    if not name or name.startswith("-") or ("/" not in name and shutil.which(name)):
+    if not name or name.startswith("-"):
+        return description
+    if "/" not in name and (found := shutil.which(name)):
+        _warn_of_namesake(name, found)
         return description
     directory = description.fields.get("DIRECTORY") or description.directory
     if "/" not in name:
@@ -80,10 +83,25 @@ def _find_program(plan: Plan, description: JobDescription) -> JobDescription:
     return replace(description, executable=name)
 
 
+def _warn_of_namesake(name: str, found: str) -> None:
+    """Warn if the current directory has another program of the same name as that on the PATH."""
+    if not os.path.isfile(name) or os.path.samefile(name, found):
+        return
+    if os.access(name, os.X_OK) or _is_script(name, _read_head(name)):
+        message = (
+            f"the program {quote_name(name)} is {quote_name(found)}, not the file in the current directory"
+        )
+        print_warning(message, hint=f"./{name} is that file")
+
+
+def _is_script(name: str, head: bytes) -> bool:
+    return head.startswith(b"#!") or (name.endswith(".sh") and b"\0" not in head)
+
+
 def _use_file(description: JobDescription, name: str, path: str) -> JobDescription:
     """Return the description with a file as its program, or as a script that an interpreter reads."""
     head = _read_head(path)
-    is_script = head.startswith(b"#!") or (name.endswith(".sh") and b"\0" not in head)
+    is_script = _is_script(name, head)
     if is_script and (told := describe_directives(head.decode("utf-8", "surrogateescape"))):
         message, hint = told
         print_warning(f"{quote_name(os.path.basename(name))}, {message}", hint=hint)
