@@ -99,9 +99,10 @@ def new(
     ] = None,
     json: JsonOption = False,
 ) -> int:
-    """Write a profile to start from: it inherits everything, and shows what it may change.
+    """Write a profile to start from, which shows what it may change.
 
-    With --batch-system, it describes a batch system that osprofile does not know.
+    With --extends, it inherits everything from another profile. With --batch-system, it describes a
+    batch system that osprofile does not know.
 
     Examples:
       incarnate new mysite --extends slurm --directory ~/.config/osprofile/profiles

@@ -30,7 +30,7 @@ def page(
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Write a page for a site's users: applications, fields, scripts, and where each is defined.
+    """Write a page about a profile for the users of a site.
 
     The page is one HTML file that needs no other file, no network and no JavaScript. Its scripts are
     examples. With --serve, the page also has a form that shows the script for the values entered, as

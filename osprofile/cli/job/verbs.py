@@ -232,7 +232,9 @@ def status(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Query and print the states of jobs, with one query for each target system.
+    """Query and print the states of jobs.
+
+    There is one query for each target system.
 
     States: QUEUED, RUNNING, HELD; DONE (it exited), FAILED (ended by a signal, a limit or the
     system), REMOVED, LOST (it disappeared, with no sign of its end); UNKNOWN (the batch system's
@@ -273,7 +275,9 @@ def list_(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """List the recorded jobs that have not ended, or ended in the last day, and query their states.
+    """List the recorded jobs, with their current states.
+
+    Without --all, those that ended more than a day ago are left out.
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
@@ -341,7 +345,9 @@ def hold(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Hold jobs: queued ones do not start; running ones stop, if the target system supports it.
+    """Hold jobs: queued ones do not start, running ones stop.
+
+    Most batch systems hold queued jobs only.
 
     Exit codes: 0 all jobs are held; 1 the batch system refused one; 2 a job is not known.
 
@@ -437,7 +443,7 @@ def forget(
 
     Examples:
       incarnate job forget 12069-304973-7d90afd1
-      incarnate job forget /home/ada/.gpe/uspace/ada/1732-55
+      incarnate job forget /var/tmp/ada/1732-55
     """
     from osprofile.cli.job import removal
 
