@@ -105,9 +105,9 @@ def new(
     batch system that osprofile does not know.
 
     Examples:
-      incarnate new mysite --extends slurm --directory ~/.config/osprofile/profiles
+      incarnate new mysite --extends slurm -o ~/.config/osprofile/profiles
       incarnate new pbs --extends pbs > profile.xml
-      incarnate new mybatch --batch-system --directory ~/.config/osprofile/profiles
+      incarnate new mybatch --batch-system -o ~/.config/osprofile/profiles
     """
     facts = {
         "submit": submit, "answer": answer, "id_pattern": id_pattern, "list_jobs": list_jobs, "line": line,

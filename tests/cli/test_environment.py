@@ -63,7 +63,7 @@ def test_words_are_utf_8_in_every_locale(site: Path, locale: str, mode: str | No
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_home_that_cannot_be_written(shell: str, tmp_path: Path) -> None:
     """A file in the place of the home, since root may write to every directory."""
-    home = tmp_path / "home"
+    home = tmp_path / "file"
     home.touch()
     ended = run("--install-completion", HOME=str(home), SHELL=f"/bin/{shell}")
     assert (ended.code, ended.out) == (1, "")

@@ -180,8 +180,8 @@ def submit(
 
     Examples:
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
-      incarnate job submit -p pbs --host login.example.org --key run-17 --wait make -k
-      incarnate job submit -p slurm --array 1-100%8 --after 4711 sh -c './step $GPE_ARRAY_INDEX'
+      incarnate job submit -p pbs --host login --key run-17 --wait make -k
+      incarnate job submit --array 1-100%8 --after 4711 ./step.sh
     """
     from osprofile.cli.job import submission
     from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
