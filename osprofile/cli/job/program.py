@@ -75,11 +75,10 @@ def _find_program(plan: Plan, description: JobDescription) -> JobDescription:
     if "/" in name and os.path.isdir(path):
         print_warning(f"the program {quote_name(name)} is a directory")
     elif not any(plan.fixed.get(f) or description.fields.get(f) for f in _PATH_CHANGING_FIELDS):
-        where = "neither on the PATH of this machine nor in the current directory"
-        if "/" in name:
-            where = f"not in {quote_name(directory or os.path.dirname(name))}"
-        hint = "where the job runs, it may be; if it is not, the job ends with 127"
-        print_warning(f"the program {quote_name(name)} is {where}", hint=hint)
+        where = "is neither on the PATH of this machine nor in the current directory"
+        fault = "does not exist" if "/" in name else where
+        hint = "the nodes may have it; if not, the job ends with 127"
+        print_warning(f"the program {quote_name(name)} {fault}", hint=hint)
     return replace(description, executable=name)
 
 

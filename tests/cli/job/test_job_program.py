@@ -226,7 +226,7 @@ def test_an_option_with_a_value_that_is_refused(machine: Machine, words: tuple[s
             127,
             "the program nosuch is neither on the PATH of this machine nor in the current directory",
         ),
-        ("./nosuch", 127, "the program ./nosuch is not in "),
+        ("./nosuch", 127, "the program ./nosuch does not exist"),
         ("./sub", 126, "the program ./sub is a directory"),
         ("./text", 126, "the program ./text is not executable"),
     ],
