@@ -44,6 +44,9 @@ JOB_DIRECTIVES = "JOB_DIRECTIVES"
 DIRECTIVE_PREFIX = "DIRECTIVE_PREFIX"
 """The field with the text with which such a line begins."""
 
+SUBMIT_COMMAND = "SUBMIT_COMMAND"
+"""The field with the command by which people submit a script with such lines, without osprofile."""
+
 FieldType = Literal["integer", "number", "text"]
 
 FIELD_NAME_PATTERN: Final = (
@@ -251,7 +254,15 @@ class Template(NamedTuple):
     @property
     def directive_prefix(self) -> str:
         """How the template's directives begin; empty if it does not declare that."""
-        field = self.fields.get(DIRECTIVE_PREFIX)
+        return self._get_fixed_value(DIRECTIVE_PREFIX)
+
+    @property
+    def submit_command(self) -> str:
+        """How people submit a script with these directives; empty if the template does not declare that."""
+        return self._get_fixed_value(SUBMIT_COMMAND)
+
+    def _get_fixed_value(self, name: str) -> str:
+        field = self.fields.get(name)
         return (field.value or "") if field is not None else ""
 
     def get_invocation(self, variation: str = "") -> Invocation:
