@@ -1,0 +1,278 @@
+"""What a user needs first, in words: how to submit a job, which queues, applications and limits there are."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from osprofile.jobs.description import JOB_FIELDS
+from osprofile.page.markup import Node, make_node, mark_invisible
+from osprofile.page.submission import list_choices
+from osprofile.page.submit_options import PROGRAM_FIELD
+from osprofile.page.tables import build_cell, build_row_head, build_table
+from osprofile.page.words import QUANTITIES, describe_limits, describe_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from osprofile.page.model import Page, Setting, Submission
+
+QUEUE: Final = "QUEUE"
+LIST_QUEUES: Final = "LIST_QUEUES"
+MAX_LINKS: Final = 12
+"""Links to fields in one cell, so that a table stays readable."""
+
+
+def build_guide(page: Page) -> Iterator[tuple[str, str, list[Node]]]:
+    """Yield the sections: id, title and content of each."""
+    if page.submission is not None:
+        yield "submit", "Submit a job", list(_build_submission(page, page.submission))
+    queues = [s for s in page.settings[: page.jobs] if s.name == QUEUE]
+    if queues:
+        yield "queues", "Queues", list(_build_queues(page, queues))
+    if page.applications:
+        yield "applications", "Applications", [_build_applications(page)]
+    if page.jobs:
+        yield "limits", "Limits", list(_build_limits(page))
+
+
+# How to submit
+
+
+def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
+    settings = {s.name: s for s in reversed(page.settings[: page.jobs])}
+    yield build_copyable("submit-command", submission.command, "The command that submits a job")
+    asked = [
+        _describe_part(settings[name], value)
+        for name, value in submission.fields
+        if name in settings and name != PROGRAM_FIELD and name not in submission.placeholders
+    ]
+    words = f"It runs the program {_get_program(submission)}"
+    words += f" with {_join_words(asked)}" if asked else ""
+    yield make_node(
+        "p", f"{words}, and prints the job's id. Leave out an option, and its default applies; ",
+        make_node("a", "all options", href="#fields"), " are below.",
+    )  # fmt: skip
+    for name in submission.placeholders:
+        meaning = settings[name].description
+        yield make_node(
+            "p", "Replace ", make_node("code", name), ": " if meaning else " by its value.",
+            *mark_invisible(meaning), class_="note",
+        )  # fmt: skip
+    if submission.script:
+        yield _build_own_script(settings, submission)
+    yield from _build_afterwards(page, settings)
+
+
+def _get_program(submission: Submission) -> str:
+    return dict(submission.fields).get(PROGRAM_FIELD, "of the profile")
+
+
+def _describe_part(setting: Setting, value: str) -> str:
+    """Return what an example asks for: `4 CPUs`, `the queue medium`, `a run time of at most 1 hour`."""
+    if setting.name == QUEUE:
+        return f"in the queue {value}"
+    words = describe_value(setting, value)
+    if setting.name in {"WALLTIME", "CPUTIME"}:
+        return f"a {QUANTITIES[setting.name].lower()} of at most {words}"
+    if setting.name == "MEMORY":
+        return f"{words} of memory"
+    return words if words != value else f"{setting.name} {value}"
+
+
+def _join_words(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1] if words else ""]))
+
+
+def _build_own_script(settings: dict[str, Setting], submission: Submission) -> Node:
+    command = submission.script_command
+    file = re.search(r"[A-Za-z0-9_.-]+\.sh\b", command)
+    intro = make_node(
+        "p", "The same without osprofile. ",
+        *(["Write it into a file, ", make_node("code", file[0]), ", and submit that:"] if file else
+          ["Submit it with the batch system's own command." if not command else "Submit it:"]),
+    )  # fmt: skip
+    outside = [settings[name].option.partition(" ")[0] for name in submission.outside if name in settings]
+    parts: list[Node | None] = [intro]
+    if command:
+        parts.append(build_copyable("script-command", command, "The command that submits the script"))
+    parts.append(build_copyable("own-script", submission.script, "The script"))
+    if outside:
+        codes = [part for word in outside for part in (make_node("code", word), ", ")][:-1]
+        text = " is" if len(outside) == 1 else " are"
+        parts.append(
+            make_node(
+                "p", "It lacks what ", *codes, " ask" + ("s" if len(outside) == 1 else "") + " for: osprofile gives this to the "
+                "batch system in another way than by a directive. Use the batch system's own option.", class_="note",
+            )
+        )  # fmt: skip
+    what = f"As a script of your own, for {command.split()[0]}" if command else "As a script of your own"
+    return make_node("details", make_node("summary", what), *parts, id="own")
+
+
+def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node]:
+    stdout, stderr = (settings[n].default if n in settings else None for n in ("STDOUT", "STDERR"))
+    rows = [
+        ("incarnate job list", "shows your jobs, their states and exit codes."),
+        ("incarnate job wait JOB", "waits for the job with this id, and exits with its exit code."),
+        ("incarnate job abort JOB", "removes it."),
+    ]
+    items = [make_node("div", make_node("dt", make_node("code", c)), make_node("dd", w)) for c, w in rows]
+    yield make_node("h3", "Afterwards")
+    yield make_node("dl", *items, class_="commands")
+    where = ["Each job has a directory of its own below ", make_node("code", *mark_invisible(page.directory))]
+    if stdout and stderr and stdout != stderr:
+        where += ["; there, the files ", make_node("code", *mark_invisible(stdout)), " and ",
+                  make_node("code", *mark_invisible(stderr)), " have what the program writes"]  # fmt: skip
+    yield make_node("p", *where, ".")
+
+
+def build_copyable(key: str, text: str, label: str) -> Node:
+    """Return a text with a button that copies it, which is hidden without JavaScript."""
+    shown = make_node(
+        "pre", make_node("code", *mark_invisible(text), id=key), tabindex=0, role="region", aria_label=label
+    )
+    button = make_node("button", "Copy", type="button", data_copies=key, hidden=True)
+    return make_node("div", shown, button, class_="copyable")
+
+
+# Queues
+
+
+def _build_queues(page: Page, queues: Sequence[Setting]) -> Iterator[Node]:
+    for queue in queues:
+        if len(queues) > 1:
+            yield make_node("h3", "With " + ", ".join(_list_applications(page, queue)))
+        if queue.description:
+            yield make_node("p", *mark_invisible(queue.description), dir="auto")
+        if list_choices(queue):
+            yield _build_queue_table(queue)
+        if queue.default is None:
+            yield make_node("p", "A job must name its queue: ", make_node("code", "--queue"), ".")
+        elif not queue.choices:
+            known = bool(queue.tags)
+            words = (
+                "Any other queue can be named, too. "
+                if known
+                else "A job goes to the queue that it names with "
+            )
+            yield make_node(
+                "p", words, *([] if known else [make_node("code", "--queue"), "; "]),
+                "Without it, to the batch system's default queue." if not queue.default and not known else None,
+                *(["without it, to ", make_node("code", *mark_invisible(queue.default)), "."]
+                  if queue.default and not known else []),
+            )  # fmt: skip
+    if any(script.name == LIST_QUEUES for script in page.scripts):
+        yield make_node(
+            "p", make_node("code", f"incarnate {LIST_QUEUES} -p {page.profile} --run"),
+            " lists the queues and tells which of them are open.",
+        )  # fmt: skip
+
+
+def _build_queue_table(queue: Setting) -> Node:
+    values = {tag.name: tag.value for tag in queue.tags}
+    rows = []
+    for name in list_choices(queue):
+        notes = ["the default"] if name == queue.default else []
+        notes += [f"the batch system's {values[name]}"] if values.get(name, name) != name else []
+        option = make_node("code", "--queue ", *mark_invisible(name))
+        rows.append(
+            ("", [build_row_head(name), build_cell(option), build_cell(*mark_invisible("; ".join(notes)))])
+        )
+    return build_table("The queues", ("Queue", "Option", "Note"), rows)
+
+
+def _list_applications(page: Page, setting: Setting) -> list[str]:
+    return [page.targets[i].application for i in setting.targets if page.targets[i].application]
+
+
+# Applications
+
+
+def _build_applications(page: Page) -> Node:
+    rows = []
+    for number, application in enumerate(page.applications, 1):
+        option: list[Node | str] = ["not by its name: another one has it"]
+        if application.default:
+            option = ["the default"]
+        elif application.wanted:
+            option = [make_node("code", "--application ", *mark_invisible(application.wanted))]
+        links = build_links(application.own, page)
+        cells = [
+            build_row_head(application.name),
+            build_cell(*mark_invisible(application.version)),
+            build_cell(
+                *mark_invisible(application.description or "It has no description."),
+                " Options of its own: " if links else None, *links, class_="wide",
+            ),
+            build_cell(*option),
+        ]  # fmt: skip
+        rows.append((f"application-{number}", cells))
+    columns = ("Application", "Version", "What it runs", "Option")
+    return build_table("The applications that a job may run", columns, rows)
+
+
+def build_links(keys: Sequence[str], page: Page) -> list[Node | str]:
+    """Return links to fields, separated by commas."""
+    names = {setting.key: setting.name for setting in page.settings}
+    links = [make_node("a", names[key], href=f"#field-{key}") for key in keys[:MAX_LINKS]]
+    parts = [part for link in links for part in (link, ", ")][:-1]
+    return [*parts, f" and {len(keys) - MAX_LINKS} more"] if len(keys) > MAX_LINKS else parts
+
+
+# Limits
+
+
+def _build_limits(page: Page) -> Iterator[Node]:
+    limited = list(_list_limited(page.settings[: page.jobs]))
+    if not limited:
+        yield make_node("p", "There are no limits here but those of the batch system.")
+        return
+    jobs = {i for i, t in enumerate(page.targets) if t.application}
+    rows = []
+    for setting in limited:
+        name = QUANTITIES.get(setting.name, setting.name)
+        only = bool(jobs) and not jobs <= {*setting.targets}
+        who = f" (with {', '.join(_list_applications(page, setting))})" if only else ""
+        rows.append(
+            (
+                "",
+                [
+                    build_row_head(name + who),
+                    build_cell(describe_limits(setting)),
+                    build_cell(*describe_default(setting)),
+                    build_cell(
+                        make_node("a", make_node("code", setting.option), href=f"#field-{setting.key}")
+                    ),
+                ],
+            )
+        )
+    yield build_table(
+        "The limits of a job", ("What a job may ask for", "Limit", "Without the option", "Option"), rows
+    )
+    unlimited = [
+        QUANTITIES[n].lower()
+        for n in QUANTITIES
+        if n in {s.name for s in page.settings[: page.jobs]} - {s.name for s in limited}
+    ]
+    if unlimited:
+        yield make_node("p", f"For the rest ({', '.join(unlimited)}), only the batch system has limits.")
+
+
+def _list_limited(settings: Iterable[Setting]) -> Iterator[Setting]:
+    """Yield the fields with a limit: what a job uses first, then the site's own fields."""
+    order = list(QUANTITIES)
+    found = [s for s in settings if describe_limits(s) and (s.name in order or s.name not in JOB_FIELDS)]
+    yield from sorted(found, key=lambda s: order.index(s.name) if s.name in order else len(order))
+
+
+def describe_default(setting: Setting) -> list[Node | str]:
+    """Return what holds for a job that does not set a field."""
+    if setting.default is None:
+        return [make_node("strong", "it must be given")]
+    if not setting.default:
+        return ["as the batch system decides" if setting.name in QUANTITIES else "not set"]
+    words = describe_value(setting, setting.default)
+    if words != setting.default:
+        return [words]
+    return [make_node("code", *mark_invisible(setting.default))]
