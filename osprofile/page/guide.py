@@ -87,31 +87,29 @@ def _join_words(words: Sequence[str]) -> str:
 def _build_own_script(settings: dict[str, Setting], submission: Submission) -> Node:
     command = submission.script_command
     file = re.search(r"[A-Za-z0-9_.-]+\.sh\b", command)
-    intro = make_node(
-        "p", "The same without osprofile. ",
-        *(["Write it into a file, ", make_node("code", file[0]), ", and submit that:"] if file else
-          ["Submit it with the batch system's own command." if not command else "Submit it:"]),
-    )  # fmt: skip
-    outside = [settings[name].option.partition(" ")[0] for name in submission.outside if name in settings]
-    parts: list[Node | None] = [intro]
-    if command:
-        parts.append(build_copyable("script-command", command, "The command that submits the script"))
+    parts = [
+        make_node("p", "The same without osprofile: a script", *(_name_file(file[0]) if file else [":"]))
+    ]
     parts.append(build_copyable("own-script", submission.script, "The script"))
+    if command:
+        parts.append(make_node("p", "Submit it with"))
+        parts.append(build_copyable("script-command", command, "The command that submits the script"))
+    else:
+        parts.append(make_node("p", "Submit it with the batch system's own command."))
+    outside = [settings[name].option.partition(" ")[0] for name in submission.outside if name in settings]
     if outside:
-        codes = [part for word in outside for part in (make_node("code", word), ", ")][:-1]
-        text = " is" if len(outside) == 1 else " are"
-        parts.append(
-            make_node(
-                "p", "It lacks what ", *codes, " ask" + ("s" if len(outside) == 1 else "") + " for: osprofile gives this to the "
-                "batch system in another way than by a directive. Use the batch system's own option.", class_="note",
-            )
-        )  # fmt: skip
-    what = f"As a script of your own, for {command.split()[0]}" if command else "As a script of your own"
-    return make_node("details", make_node("summary", what), *parts, id="own")
+        codes = _join_nodes([make_node("code", option) for option in outside])
+        reason = "osprofile passes it on in another way. Use the batch system's own option."
+        parts.append(make_node("p", "It has no directive for ", *codes, f": {reason}", class_="note"))
+    program = f", for {command.split()[0]}" if command else ""
+    return make_node("details", make_node("summary", f"As a script of your own{program}"), *parts, id="own")
+
+
+def _name_file(file: str) -> list[Node | str]:
+    return [", for instance in the file ", make_node("code", file), ":"]
 
 
 def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node]:
-    stdout, stderr = (settings[n].default if n in settings else None for n in ("STDOUT", "STDERR"))
     rows = [
         ("incarnate job list", "shows your jobs, their states and exit codes."),
         ("incarnate job wait JOB", "waits for the job with this id, and exits with its exit code."),
@@ -120,11 +118,22 @@ def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node
     items = [make_node("div", make_node("dt", make_node("code", c)), make_node("dd", w)) for c, w in rows]
     yield make_node("h3", "Afterwards")
     yield make_node("dl", *items, class_="commands")
-    where = ["Each job has a directory of its own below ", make_node("code", *mark_invisible(page.directory))]
-    if stdout and stderr and stdout != stderr:
-        where += ["; there, the files ", make_node("code", *mark_invisible(stdout)), " and ",
-                  make_node("code", *mark_invisible(stderr)), " have what the program writes"]  # fmt: skip
-    yield make_node("p", *where, ".")
+    directory = make_node("code", *mark_invisible(page.directory))
+    files = [settings[name].default for name in ("STDOUT", "STDERR") if name in settings]
+    codes = _join_nodes([make_node("code", *mark_invisible(file)) for file in files if file])
+    where: list[Node | str] = ["Each job has a directory of its own below ", directory, "."]
+    if codes:
+        where += [" What the program writes is there, in ", *codes, "."]
+    yield make_node("p", *where)
+
+
+def _join_nodes(nodes: Sequence[Node]) -> list[Node | str]:
+    """Return nodes with commas between them, and `and` before the last one."""
+    parts: list[Node | str] = []
+    for number, node in enumerate(nodes, 1):
+        separator = "" if number == 1 else " and " if number == len(nodes) else ", "
+        parts += [separator, node] if separator else [node]
+    return parts
 
 
 def build_copyable(key: str, text: str, label: str) -> Node:
@@ -142,31 +151,31 @@ def build_copyable(key: str, text: str, label: str) -> Node:
 def _build_queues(page: Page, queues: Sequence[Setting]) -> Iterator[Node]:
     for queue in queues:
         if len(queues) > 1:
-            yield make_node("h3", "With " + ", ".join(_list_applications(page, queue)))
+            yield make_node("h3", *mark_invisible("With " + ", ".join(_list_applications(page, queue))))
         if queue.description:
             yield make_node("p", *mark_invisible(queue.description), dir="auto")
         if list_choices(queue):
             yield _build_queue_table(queue)
-        if queue.default is None:
-            yield make_node("p", "A job must name its queue: ", make_node("code", "--queue"), ".")
-        elif not queue.choices:
-            known = bool(queue.tags)
-            words = (
-                "Any other queue can be named, too. "
-                if known
-                else "A job goes to the queue that it names with "
-            )
-            yield make_node(
-                "p", words, *([] if known else [make_node("code", "--queue"), "; "]),
-                "Without it, to the batch system's default queue." if not queue.default and not known else None,
-                *(["without it, to ", make_node("code", *mark_invisible(queue.default)), "."]
-                  if queue.default and not known else []),
-            )  # fmt: skip
+        yield from _describe_other_queues(queue)
     if any(script.name == LIST_QUEUES for script in page.scripts):
+        command = make_node("code", f"incarnate {LIST_QUEUES} -p {page.profile} --run")
+        yield make_node("p", command, " lists the queues and tells which of them are open.")
+
+
+def _describe_other_queues(queue: Setting) -> Iterator[Node]:
+    """Yield what holds for a job whose queue is none of those that are listed."""
+    option = make_node("code", "--queue")
+    if queue.default is None:
+        yield make_node("p", "A job must name its queue, with ", option, ".")
+    elif not list_choices(queue):
+        default: list[Node | str] = ["the batch system's default queue"]
+        if queue.default:
+            default = ["the queue ", make_node("code", *mark_invisible(queue.default))]
         yield make_node(
-            "p", make_node("code", f"incarnate {LIST_QUEUES} -p {page.profile} --run"),
-            " lists the queues and tells which of them are open.",
-        )  # fmt: skip
+            "p", "A job names its queue with ", option, "; without it, it goes to ", *default, "."
+        )
+    elif not queue.choices:
+        yield make_node("p", "Other queues of the batch system can be named with ", option, ", too.")
 
 
 def _build_queue_table(queue: Setting) -> Node:

@@ -91,10 +91,9 @@ class _JobExample:
             words += ["--application", self.application]
         for name, value in self.fields.items():
             option = SUBMIT_OPTIONS.get(name, "")
-            if name == "WALLTIME" and is_integer(value):
-                value = format_duration_option(int(value))
             if option:
-                words += [option.partition(" ")[0], value]
+                is_time = option.endswith(" TIME") and is_integer(value)
+                words += [option.partition(" ")[0], format_duration_option(int(value)) if is_time else value]
             elif name != PROGRAM_FIELD:
                 words += ["--set", f"{name}={value}"]
         if PROGRAM_FIELD in self.fields:
