@@ -48,7 +48,7 @@ def _build_filter(number: int) -> Node:
     """Return the box that filters the fields; it is hidden without JavaScript."""
     return make_node(
         "div",
-        make_node("label", "Find a field", for_="filter"),
+        make_node("label", "Find an option", for_="filter"),
         make_node("input", id="filter", type="search", aria_describedby="filter-count", spellcheck="false",
              autocapitalize="off"),
         make_node("span", f"{number} of {number}", id="filter-count", role="status"),
@@ -113,7 +113,8 @@ def _build_script_panel(page: Page) -> Node:
 
 def _build_group(key: str, title: str, settings: Sequence[Setting], page: Page, *, live: bool) -> Node:
     cards = [build_card(setting, page.targets, live=live) for setting in settings]
-    return make_node("div", make_node("h3", title), *cards, class_="group", id=f"group-{key}")
+    heading = make_node("h3", title, class_=None if live else "unseen")  # there is only one group
+    return make_node("div", heading, *cards, class_="group", id=f"group-{key}")
 
 
 def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> Node:
@@ -131,7 +132,7 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
         make_node(
             "div",
             make_node("h4", name, class_=get_name_class(setting.name)),
-            make_node("p", make_node("code", setting.option), class_="option") if setting.option else None,
+            _build_option(setting.option) if setting.option else None,
             class_="names",
         ),
         make_node(
@@ -148,6 +149,11 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
         id=f"field-{key}",
         data_targets=" ".join(map(str, setting.targets)) if live else None,
     )
+
+
+def _build_option(option: str) -> Node:
+    shown = make_node("code", option) if option.startswith("-") else option
+    return make_node("p", shown, class_="option")
 
 
 def _build_rules(setting: Setting) -> Node:

@@ -9,8 +9,8 @@ from osprofile.jobs.description import JOB_FIELDS
 from osprofile.page.markup import Node, make_node, mark_invisible
 from osprofile.page.submission import list_choices
 from osprofile.page.submit_options import PROGRAM_FIELD
-from osprofile.page.tables import build_cell, build_row_head, build_table
-from osprofile.page.words import QUANTITIES, describe_limits, describe_value
+from osprofile.page.tables import build_cell, build_row_head, build_table, get_name_class
+from osprofile.page.words import QUANTITIES, describe_amount, describe_limits, describe_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 QUEUE: Final = "QUEUE"
 LIST_QUEUES: Final = "LIST_QUEUES"
+_OPTION_START: Final = re.compile(r"(?<= )(?=-|\./)")
 MAX_LINKS: Final = 12
 """Links to fields in one cell, so that a table stays readable."""
 
@@ -42,16 +43,9 @@ def build_guide(page: Page) -> Iterator[tuple[str, str, list[Node]]]:
 def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
     settings = {s.name: s for s in reversed(page.settings[: page.jobs])}
     yield build_copyable("submit-command", submission.command, "The command that submits a job")
-    asked = [
-        _describe_part(settings[name], value)
-        for name, value in submission.fields
-        if name in settings and name != PROGRAM_FIELD and name not in submission.placeholders
-    ]
-    words = f"It runs the program {_get_program(submission)}"
-    words += f" with {_join_words(asked)}" if asked else ""
     yield make_node(
-        "p", f"{words}, and prints the job's id. Leave out an option, and its default applies; ",
-        make_node("a", "all options", href="#fields"), " are below.",
+        "p", *mark_invisible(_describe_example(submission, settings)), " Leave out an option, and its default applies: see ",
+        make_node("a", "all options", href="#fields"), ".",
     )  # fmt: skip
     for name in submission.placeholders:
         meaning = settings[name].description
@@ -64,24 +58,16 @@ def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
     yield from _build_afterwards(page, settings)
 
 
-def _get_program(submission: Submission) -> str:
-    return dict(submission.fields).get(PROGRAM_FIELD, "of the profile")
-
-
-def _describe_part(setting: Setting, value: str) -> str:
-    """Return what an example asks for: `4 CPUs`, `the queue medium`, `a run time of at most 1 hour`."""
-    if setting.name == QUEUE:
-        return f"in the queue {value}"
-    words = describe_value(setting, value)
-    if setting.name in {"WALLTIME", "CPUTIME"}:
-        return f"a {QUANTITIES[setting.name].lower()} of at most {words}"
-    if setting.name == "MEMORY":
-        return f"{words} of memory"
-    return words if words != value else f"{setting.name} {value}"
-
-
-def _join_words(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1] if words else ""]))
+def _describe_example(submission: Submission, settings: dict[str, Setting]) -> str:
+    """Return what the example asks for in words."""
+    fields = dict(submission.fields)
+    words = f"It runs the program {fields.get(PROGRAM_FIELD, 'of the profile')}"
+    if QUEUE in fields:
+        words += f" in the queue {fields[QUEUE]}"
+    asked = [describe_amount(settings[n], v) for n, v in fields.items() if n in QUANTITIES and n in settings]
+    if asked:
+        words += " with " + " and ".join(filter(None, [", ".join(asked[:-1]), asked[-1]]))
+    return f"{words}, and prints the job's id."
 
 
 def _build_own_script(settings: dict[str, Setting], submission: Submission) -> Node:
@@ -123,7 +109,7 @@ def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node
     codes = _join_nodes([make_node("code", *mark_invisible(file)) for file in files if file])
     where: list[Node | str] = ["Each job has a directory of its own below ", directory, "."]
     if codes:
-        where += [" What the program writes is there, in ", *codes, "."]
+        where += [" Its output is there, in the files ", *codes, "."]
     yield make_node("p", *where)
 
 
@@ -137,10 +123,15 @@ def _join_nodes(nodes: Sequence[Node]) -> list[Node | str]:
 
 
 def build_copyable(key: str, text: str, label: str) -> Node:
-    """Return a text with a button that copies it, which is hidden without JavaScript."""
-    shown = make_node(
-        "pre", make_node("code", *mark_invisible(text), id=key), tabindex=0, role="region", aria_label=label
-    )
+    """Return a text with a button that copies it, which is hidden without JavaScript.
+
+    Its lines are broken before an option, not within it.
+    """
+    parts = [part for line in text.splitlines(keepends=True) for part in _OPTION_START.split(line)]
+    words = [
+        make_node("span", *mark_invisible(part), class_=get_name_class(part, spaces=True)) for part in parts
+    ]
+    shown = make_node("pre", make_node("code", *words, id=key), tabindex=0, role="region", aria_label=label)
     button = make_node("button", "Copy", type="button", data_copies=key, hidden=True)
     return make_node("div", shown, button, class_="copyable")
 
@@ -181,13 +172,12 @@ def _describe_other_queues(queue: Setting) -> Iterator[Node]:
 def _build_queue_table(queue: Setting) -> Node:
     values = {tag.name: tag.value for tag in queue.tags}
     rows = []
-    for name in list_choices(queue):
+    for name in sorted(list_choices(queue), key=lambda name: name in values):
         notes = ["the default"] if name == queue.default else []
-        notes += [f"the batch system's {values[name]}"] if values.get(name, name) != name else []
+        notes += [f"another name for {values[name]}"] if values.get(name, name) != name else []
         option = make_node("code", "--queue ", *mark_invisible(name))
-        rows.append(
-            ("", [build_row_head(name), build_cell(option), build_cell(*mark_invisible("; ".join(notes)))])
-        )
+        cells = [build_row_head(name), build_cell(option), build_cell(*mark_invisible(", ".join(notes)))]
+        rows.append(("", cells))
     return build_table("The queues", ("Queue", "Option", "Note"), rows)
 
 
@@ -241,6 +231,7 @@ def _build_limits(page: Page) -> Iterator[Node]:
     rows = []
     for setting in limited:
         name = QUANTITIES.get(setting.name, setting.name)
+        name = name[0].upper() + name[1:]
         only = bool(jobs) and not jobs <= {*setting.targets}
         who = f" (with {', '.join(_list_applications(page, setting))})" if only else ""
         rows.append(
@@ -260,7 +251,7 @@ def _build_limits(page: Page) -> Iterator[Node]:
         "The limits of a job", ("What a job may ask for", "Limit", "Without the option", "Option"), rows
     )
     unlimited = [
-        QUANTITIES[n].lower()
+        QUANTITIES[n]
         for n in QUANTITIES
         if n in {s.name for s in page.settings[: page.jobs]} - {s.name for s in limited}
     ]

@@ -40,7 +40,7 @@ SUBMIT_OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
 def format_option(name: str) -> str:
     """Return how a command line sets a field of a job: `--nodes N`, `--set LICENSES=VALUE`."""
     if name == PROGRAM_FIELD:
-        return "PROGRAM"
+        return "the program, after the options"
     if name == ARGUMENTS_FIELD:
-        return "PROGRAM ARGUMENT..."
+        return "the words after the program"
     return SUBMIT_OPTIONS.get(name, f"--set {name}=VALUE")

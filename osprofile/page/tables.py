@@ -40,9 +40,13 @@ def build_row_head(text: str, *, is_code: bool = False) -> Node:
     return make_node("th", *content, scope="row", class_=get_name_class(text))
 
 
-def get_name_class(name: str) -> str | None:
-    """Return the class of a name whose words are not broken: none if one is longer than a line."""
-    return "whole" if max(map(len, name.split()), default=0) <= MAX_WHOLE_LENGTH else None
+def get_name_class(name: str, *, spaces: bool = False) -> str | None:
+    """Return the class of a name whose words are not broken: none if one is longer than a line.
+
+    With `spaces`, it is not broken at spaces, either.
+    """
+    words = [name] if spaces else name.split()
+    return "whole" if max(map(len, words), default=0) <= MAX_WHOLE_LENGTH else None
 
 
 def _label_cell(cell: Node, column: str) -> Node:

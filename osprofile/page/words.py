@@ -24,12 +24,12 @@ _COUNT_NOUNS: Final = {
 }
 
 QUANTITIES: Final = {
-    "WALLTIME": "Run time",
-    "CPUTIME": "Processor time",
-    "NODES": "Nodes",
-    "PROCESSES": "Processes",
+    "WALLTIME": "run time",
+    "CPUTIME": "processor time",
+    "NODES": "nodes",
+    "PROCESSES": "processes",
     "CPUS": "CPUs for each process",
-    "MEMORY": "Memory on each node",
+    "MEMORY": "memory on each node",
     "GPUS": "GPUs on each node",
 }
 """What a job may use, by the fields that ask for it."""
@@ -70,6 +70,14 @@ def describe_value(setting: Setting, value: str) -> str:
     if setting.name in _COUNT_NOUNS:
         return f"{_group_digits(value)} {_COUNT_NOUNS[setting.name][value != '1']}"
     return _group_digits(value)
+
+
+def describe_amount(setting: Setting, value: str) -> str:
+    """Return what a job asks for with a value: `4 CPUs`, `4 GiB of memory`, `a run time of at most 1 hour`."""
+    words = describe_value(setting, value)
+    if setting.name in _DURATION_FIELDS:
+        return f"a {QUANTITIES[setting.name]} of at most {words}"
+    return f"{words} of memory" if setting.name == "MEMORY" else words
 
 
 def format_duration_words(seconds: int) -> str:
