@@ -223,40 +223,36 @@ def build_links(keys: Sequence[str], page: Page) -> list[Node | str]:
 
 
 def _build_limits(page: Page) -> Iterator[Node]:
-    limited = list(_list_limited(page.settings[: page.jobs]))
-    if not limited:
-        yield make_node("p", "There are no limits here but those of the batch system.")
-        return
-    jobs = {i for i, t in enumerate(page.targets) if t.application}
-    rows = []
-    for setting in limited:
-        name = QUANTITIES.get(setting.name, setting.name)
-        name = name[0].upper() + name[1:]
-        only = bool(jobs) and not jobs <= {*setting.targets}
-        who = f" (with {', '.join(_list_applications(page, setting))})" if only else ""
-        rows.append(
-            (
-                "",
-                [
-                    build_row_head(name + who),
-                    build_cell(describe_limits(setting)),
-                    build_cell(*describe_default(setting)),
-                    build_cell(
-                        make_node("a", make_node("code", setting.option), href=f"#field-{setting.key}")
-                    ),
-                ],
-            )
-        )
-    yield build_table(
-        "The limits of a job", ("What a job may ask for", "Limit", "Without the option", "Option"), rows
-    )
-    unlimited = [
-        QUANTITIES[n]
-        for n in QUANTITIES
-        if n in {s.name for s in page.settings[: page.jobs]} - {s.name for s in limited}
-    ]
+    jobs = page.settings[: page.jobs]
+    limited = list(_list_limited(jobs))
+    if limited:
+        columns = ("What a job may ask for", "Limit", "Without the option", "Option")
+        yield build_table("The limits of a job", columns, _build_limit_rows(page, limited))
+    names = {s.name for s in jobs} - {s.name for s in limited}
+    unlimited = [words for name, words in QUANTITIES.items() if name in names]
     if unlimited:
-        yield make_node("p", f"For the rest ({', '.join(unlimited)}), only the batch system has limits.")
+        only = " else" if limited else ""
+        yield make_node(
+            "p",
+            f"Nothing{only} is limited here ({', '.join(unlimited)}); the batch system may have limits of its own.",
+        )
+
+
+def _build_limit_rows(page: Page, limited: Sequence[Setting]) -> Iterator[tuple[str, list[Node]]]:
+    """Yield a row for each limit; applications that limit a field in the same way share one."""
+    groups: dict[tuple[str, str, str | None], list[Setting]] = {}
+    for setting in limited:
+        groups.setdefault((setting.name, describe_limits(setting), setting.default), []).append(setting)
+    jobs = {i for i, target in enumerate(page.targets) if target.application}
+    for (field, limits, _), settings in groups.items():
+        name = QUANTITIES.get(field)
+        head = name[0].upper() + name[1:] if name is not None else field
+        if not jobs <= {i for s in settings for i in s.targets}:
+            head += f" (with {', '.join(a for s in settings for a in _list_applications(page, s))})"
+        setting = settings[0]
+        option = make_node("a", make_node("code", setting.option), href=f"#field-{setting.key}")
+        default = describe_default(setting)
+        yield "", [build_row_head(head), build_cell(limits), build_cell(*default), build_cell(option)]
 
 
 def _list_limited(settings: Iterable[Setting]) -> Iterator[Setting]:
