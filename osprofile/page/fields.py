@@ -126,7 +126,7 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
         else make_node("a", setting.name, href=f"#field-{key}")
     )
     control = _build_control(setting) if live else None
-    facts = list(_build_facts(setting, targets))
+    facts = list(_build_facts(setting, targets, live=live))
     return make_node(
         "section",
         make_node(
@@ -206,16 +206,15 @@ def _format_option(text: str) -> list[str]:
     return ["".join(parts)] if parts else []
 
 
-def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
+def _build_facts(setting: Setting, targets: Sequence[Target], *, live: bool) -> Iterator[Node]:
     if setting.default is None or setting.default:
         yield _build_fact("Default", *describe_default(setting))
-    kind = _TYPE_NAMES.get(setting.type, "")
     limits = describe_limits(setting)
+    if live and setting.limits not in {"", limits}:  # the control takes the number itself
+        limits = f"{setting.limits} ({limits})" if limits else setting.limits
+    kind = "" if limits and setting.name in QUANTITIES else _TYPE_NAMES.get(setting.type, "")
     if kind or limits:
-        yield _build_fact(
-            "Allowed",
-            limits if setting.name in QUANTITIES and limits else ", ".join(filter(None, (kind, limits))),
-        )
+        yield _build_fact("Allowed", ", ".join(filter(None, (kind, limits))))
     if any(setting.choices):
         yield _build_fact("One of", *_build_value_list(filter(None, setting.choices)))
     if setting.requires:
