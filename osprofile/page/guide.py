@@ -247,7 +247,8 @@ def _build_limit_rows(page: Page, limited: Sequence[Setting]) -> Iterator[tuple[
     for (field, limits, _), settings in groups.items():
         name = QUANTITIES.get(field)
         head = name[0].upper() + name[1:] if name is not None else field
-        if not jobs <= {i for s in settings for i in s.targets}:
+        using = jobs & {i for s in settings for i in s.targets}
+        if 2 * len(using) <= len(jobs):  # the rule of most applications needs no names
             head += f" (with {', '.join(a for s in settings for a in _list_applications(page, s))})"
         setting = settings[0]
         option = make_node("a", make_node("code", setting.option), href=f"#field-{setting.key}")
