@@ -159,9 +159,8 @@ def _choose_value(setting: Setting) -> str:
     if setting.name == "QUEUE":
         return setting.default if setting.default in list_choices(setting) and setting.default else ""
     if setting.name in _EXAMPLE_VALUES and setting.type:
-        value = float(_EXAMPLE_VALUES[setting.name])
-        value = max(min(value, float(setting.maximum or value)), float(setting.minimum or value))
-        return format_number(value)
+        value = min(float(_EXAMPLE_VALUES[setting.name]), float(setting.maximum or "inf"))
+        return format_number(max(value, float(setting.minimum or 0)))
     return ""
 
 

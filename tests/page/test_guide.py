@@ -57,7 +57,7 @@ def test_the_options_are_those_of_the_command() -> None:
         annotation = parameters.get(SHELL_FIELDS.get(attribute, attribute))
         for option in getattr(annotation, "__metadata__", ()):
             if isinstance(option, Option):
-                name = next(n for n in option.names if n.startswith("--"))
+                name = next(n for n in option.flags if n.startswith("--"))
                 found[field] = f"{name} {option.metavar}".replace("JOB|KEY", "JOB").strip()
     assert found == SUBMIT_OPTIONS
     assert not {PROGRAM_FIELD, ARGUMENTS_FIELD} & found.keys()
@@ -147,7 +147,9 @@ def test_what_must_be_given_is_a_placeholder_in_both(cluster: osprofile.Profile)
     page = collect_page(cluster)
     assert page.submission is not None
     assert page.submission.placeholders == ("PROJECT",)
-    assert page.submission.command.startswith("incarnate job submit -p cluster --project PROJECT --queue medium ")
+    assert page.submission.command.startswith(
+        "incarnate job submit -p cluster --project PROJECT --queue medium "
+    )
     lines = page.submission.script.splitlines()
     assert lines[:6] == [
         "#!/bin/sh",
@@ -164,9 +166,14 @@ def test_the_example_stays_within_the_limits() -> None:
     page = collect_page(field_profile("WALLTIME", "<idb:Max>1800</idb:Max><idb:Default/>"))
     assert page.submission is not None
     assert page.submission.command == "incarnate job submit -p p --walltime 30m"
-    refused = collect_page(field_profile("WALLTIME", "<idb:Default/>", ' ext:type="integer" ext:pattern="(?!)"'))
+    refused = collect_page(
+        field_profile("WALLTIME", "<idb:Default/>", ' ext:type="integer" ext:pattern="(?!)"')
+    )
     assert refused.submission is not None
     assert refused.submission.command == "incarnate job submit -p p"
+    least = collect_page(field_profile("MEMORY", "<idb:Min>8192</idb:Min><idb:Default/>"))
+    assert least.submission is not None
+    assert least.submission.command == "incarnate job submit -p p --memory 8192"
 
 
 def test_a_value_that_must_be_given_and_is_listed() -> None:
@@ -191,9 +198,7 @@ def test_a_profile_that_runs_no_job_has_no_guide() -> None:
 
 def test_queues_with_their_other_names_last(cluster: osprofile.Profile) -> None:
     section = render_page(collect_page(cluster)).partition('id="queues"')[2].partition("</section>")[0]
-    rows = re.findall(r"<th [^>]*scope=\"row\"[^>]*>([^<]*)</th>", section) or re.findall(
-        r'<th scope="row"[^>]*>([^<]*)</th>', section
-    )
+    rows = re.findall(r'<th scope="row"[^>]*>([^<]*)</th>', section)
     assert rows == ["short", "medium", "gpu", "test"]
     text = read_text(f"<main>{section}</main>")
     assert "--queue medium the default" in text
@@ -203,7 +208,10 @@ def test_queues_with_their_other_names_last(cluster: osprofile.Profile) -> None:
 
 def test_any_queue_and_no_queue() -> None:
     free = read_text(render_page(collect_page(osprofile.load("slurm"))))
-    assert "A job names its queue with --queue ; without it, it goes to the batch system's default queue ." in free
+    assert (
+        "A job names its queue with --queue ; without it, it goes to the batch system's default queue."
+        in free
+    )
     assert 'id="queues"' not in render_page(collect_page(osprofile.load("linux")))  # START refuses one
     tagged = field_profile("QUEUE", '<idb:Tag name="fast">short</idb:Tag><idb:Default>fast</idb:Default>', "")
     text = read_text(render_page(collect_page(tagged)))
@@ -216,7 +224,10 @@ def test_the_limits_of_an_application_are_told_apart(cluster: osprofile.Profile)
     assert "Run time 1 minute to 24 hours 1 hour --walltime TIME" in text
     assert "Run time (with GROMACS) 1 minute to 12 hours 1 hour --walltime TIME" in text
     assert "LICENSES 1 to 8 not set --set LICENSES=VALUE" in text
-    assert "Nothing else is limited here (processor time, processes, CPUs for each process, GPUs on each node);" in text
+    assert (
+        "Nothing else is limited here (processor time, processes, CPUs for each process, GPUs on each node);"
+        in text
+    )
     assert "--application GROMACS" in text
 
 
@@ -248,6 +259,6 @@ def test_patterns_and_places_are_on_demand(name: str) -> None:
         pattern = re.sub(r"\s+", " ", setting.pattern or "")
         assert pattern in whole
         assert len(pattern) < 12 or pattern not in unfolded
-    assert not re.search(r"profile\.xml:\d|gpe_|#SBATCH|#PBS", unfolded)
+    assert not re.search(r"profile\.xml:\d|SH_|#SBATCH|#PBS", unfolded)
     for origin in [o for s in page.settings for o in s.origins]:
         assert origin.place in whole
