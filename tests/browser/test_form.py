@@ -198,6 +198,8 @@ def test_by_keyboard_alone(browser: Browser, site: Served) -> None:
         expect(page.locator(".line.changed")).to_have_text("#PBS -q short")
         assert page.input_value("#in-QUEUE") == "fast"
         page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Rules of QUEUE"
+        page.keyboard.press("Tab")
         page.keyboard.press("ArrowUp")
         expect(page.locator("#script")).to_contain_text("walltime=00:01:01")
 
