@@ -210,8 +210,8 @@ def _build_facts(setting: Setting, targets: Sequence[Target], *, live: bool) -> 
     if setting.default is None or setting.default:
         yield _build_fact("Default", *describe_default(setting))
     limits = describe_limits(setting)
-    if live and setting.limits not in {"", limits}:  # the control takes the number itself
-        limits = f"{setting.limits} ({limits})" if limits else setting.limits
+    if live and limits not in {"", setting.limits}:  # the control takes the number itself
+        limits = f"{setting.limits} ({limits})"
     kind = "" if limits and setting.name in QUANTITIES else _TYPE_NAMES.get(setting.type, "")
     if kind or limits:
         yield _build_fact("Allowed", ", ".join(filter(None, (kind, limits))))
