@@ -58,7 +58,8 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     "START": {"JOB_ID_PATTERN": EngineField(optional_groups=("id",))},
     "GET_JOB_STATUS": {
         "STATUS_PATTERN": EngineField(
-            ("id", "state"), ("substate", "exit", "signal", "host", "queue", "elapsed", "reason")
+            ("id", "state"),
+            ("substate", "exit", "signal", "host", "queue", "elapsed", "cpu", "memory", "reason"),
         ),
         "STATE": EngineField(allowed_words=JOB_STATE_TAGS),
         POLL_INTERVAL_FIELD: EngineField(must_exist=False),

@@ -17,7 +17,7 @@ from osprofile.cli.job import quantities, rows
 from osprofile.cli.job.waiter import combine_exit_codes, exit_code_from_status
 from osprofile.errors import OSProfileError
 from osprofile.jobs import target_names
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import JobRecord, Store
 from tests.cli.conftest import completions
 
@@ -222,7 +222,7 @@ def status(state: JobState = JobState.DONE, **known: object) -> JobStatus:
         (status(JobState.FAILED, signal=64), 192, ""),
         (status(JobState.FAILED, signal=200), 125, "the system ended it"),
         (status(JobState.FAILED), 125, "the system ended it"),
-        (status(JobState.FAILED, signal=9, limit_exceeded=True), 125, "it exceeded a limit"),
+        (status(JobState.FAILED, signal=9, cause=EndCause.LIMIT), 125, "it exceeded a limit"),
         (status(JobState.REMOVED), 125, "it was removed"),
         (status(JobState.LOST), 125, "it was lost"),
     ],
