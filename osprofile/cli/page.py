@@ -33,8 +33,9 @@ def page(
     """Write a page for a site's users: how to submit a job, queues, applications, limits, options.
 
     The page is one HTML file that needs no other file, no network and no JavaScript. Patterns, whole
-    scripts and where each part is defined are folded. With --serve, the page also has a form that shows the script for the values entered, as
-    incarnate render would print it, and follows changes of the profile's files.
+    scripts and where each part is defined are folded. With --serve, the page also has a form that shows
+    the script for the values entered, as incarnate render would print it, and follows changes of the
+    profile's files.
 
     Examples:
       incarnate page --profile slurm --output slurm.html
