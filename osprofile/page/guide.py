@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.jobs.description import JOB_FIELDS
 from osprofile.page.markup import Node, make_node, mark_invisible
 from osprofile.page.submission import list_choices
-from osprofile.page.submit_options import PROGRAM_FIELD
+from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
 from osprofile.page.tables import build_cell, build_row_head, build_table, get_name_class
 from osprofile.page.words import QUANTITIES, describe_amount, describe_limits, describe_value
 
@@ -54,7 +54,7 @@ def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
             *mark_invisible(meaning), class_="note",
         )  # fmt: skip
     if submission.script:
-        yield _build_own_script(settings, submission)
+        yield _build_own_script(submission)
     yield from _build_afterwards(page, settings)
 
 
@@ -70,7 +70,7 @@ def _describe_example(submission: Submission, settings: dict[str, Setting]) -> s
     return f"{words}, and prints the job's id."
 
 
-def _build_own_script(settings: dict[str, Setting], submission: Submission) -> Node:
+def _build_own_script(submission: Submission) -> Node:
     command = submission.script_command
     file = re.search(r"[A-Za-z0-9_.-]+\.sh\b", command)
     parts = [
@@ -82,11 +82,11 @@ def _build_own_script(settings: dict[str, Setting], submission: Submission) -> N
         parts.append(build_copyable("script-command", command, "The command that submits the script"))
     else:
         parts.append(make_node("p", "Submit it with the batch system's own command."))
-    outside = [settings[name].option.partition(" ")[0] for name in submission.outside if name in settings]
-    if outside:
-        codes = _join_nodes([make_node("code", option) for option in outside])
-        reason = "osprofile passes it on in another way. Use the batch system's own option."
-        parts.append(make_node("p", "It has no directive for ", *codes, f": {reason}", class_="note"))
+    if submission.outside:
+        options = (SUBMIT_OPTIONS.get(name, name).partition(" ")[0] for name in submission.outside)
+        codes = _join_nodes([make_node("code", option) for option in options])
+        reason = "which osprofile passes on in another way. Use the batch system's own options."
+        parts.append(make_node("p", "It has no directive for ", *codes, f", {reason}", class_="note"))
     program = f", for {command.split()[0]}" if command else ""
     return make_node("details", make_node("summary", f"As a script of your own{program}"), *parts, id="own")
 

@@ -54,7 +54,7 @@ def build_submission(
         command=example.format_command(),
         fields=tuple(example.fields.items()),
         script=script,
-        script_command=template.submit_command if template is not None and script else "",
+        script_command=template.submit_command.strip() if template is not None and script else "",
         placeholders=example.placeholders,
         outside=tuple(example.list_fields_without_directive()) if script else (),
     )
@@ -77,10 +77,15 @@ class _JobExample:
         """Yield what an example asks for beyond what is required, as far as the profile accepts it."""
         for name, setting in self.settings.items():
             value = _choose_value(setting)
-            if value and not setting.requires and (name not in required or name == PROGRAM_FIELD):
-                with suppress(OSProfileError):
-                    FieldRule(self.declarations[name]).resolve_value(value)
-                    yield name, value
+            is_free = name not in required or name == PROGRAM_FIELD
+            if value and is_free and not setting.requires and self._accepts(name, value):
+                yield name, value
+
+    def _accepts(self, name: str, value: str) -> bool:
+        field = self.declarations.get(name)
+        with suppress(OSProfileError):
+            return field is not None and bool(FieldRule(field).resolve_value(value))
+        return False
 
     # The command line
 
@@ -114,7 +119,7 @@ class _JobExample:
 
     def _render_job_script(self) -> str:
         """Return the job script of the example; nothing if the profile refuses it, as it does placeholders."""
-        named = {"JOB_NAME": EXAMPLE_NAME} if "JOB_NAME" in self.settings else {}
+        named = {"JOB_NAME": EXAMPLE_NAME} if self._accepts("JOB_NAME", EXAMPLE_NAME) else {}
         application = self.application or None
         with suppress(OSProfileError):
             script = incarnate(

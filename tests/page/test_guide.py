@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -138,6 +140,41 @@ def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
     assert submission.script_command == command
     text = read_text(render_page(collect_page(profile)), with_details=True)
     assert ("It has no directive for" in text) == bool(submission.outside)
+
+
+@pytest.mark.parametrize("name", OWN_SCRIPTS)
+def test_a_script_of_ones_own_runs_where_it_was_submitted(name: str, tmp_path: Path) -> None:
+    submission = collect_page(osprofile.load(name)).submission
+    assert submission is not None
+    home = tmp_path / "it's home"
+    home.mkdir()
+    program = home / "simulate"
+    program.write_text("#!/bin/sh\npwd\n")
+    program.chmod(0o755)
+    begins_elsewhere = "PBS_O_WORKDIR" in submission.script
+    ended = subprocess.run(
+        ["sh"], input=submission.script, cwd=tmp_path if begins_elsewhere else home, capture_output=True,
+        text=True, check=True, env={"PATH": os.environ["PATH"], "PBS_O_WORKDIR": str(home)},
+    )  # fmt: skip
+    assert (ended.stdout, ended.stderr) == (f"{home}\n", "")
+
+
+def test_what_a_directive_cannot_say_is_told() -> None:
+    text = read_text(render_page(collect_page(osprofile.load("pbs"))), with_details=True)
+    assert "It has no directive for --cpus and --memory , which osprofile passes on in another way." in text
+
+
+def test_a_required_field_of_the_sites_own_is_in_the_script() -> None:
+    body = """<idb:Template><idb:Field name="LICENSES" ext:pattern="[a-z]+:[0-9]" ext:directive="#SBATCH --licenses=$1">
+    <idb:Description>Licenses, as in solver:2.</idb:Description></idb:Field>
+    <idb:Field name="JOB_NAME" ext:pattern="job[0-9]+"><idb:Default/></idb:Field></idb:Template>"""
+    submission = collect_page(load(body, extends="slurm")).submission
+    assert submission is not None
+    assert "--set LICENSES=LICENSES" in submission.command
+    assert "#SBATCH --licenses=LICENSES\n" in submission.script
+    allowed = collect_page(load(body.replace(":[0-9]", "|LICENSES"), extends="slurm")).submission
+    assert allowed is not None
+    assert "#SBATCH --licenses=LICENSES\n#SBATCH --job-name=gpe_job\n#SBATCH --cpus" in allowed.script
 
 
 CONTEXT = {"USER_NAME": "ada", "WORKING_DIRECTORY": "/var/tmp/ada/1"}
