@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.hunting import HUNT, rounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +24,30 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile(
-    "osprofile", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "osprofile",
+    deadline=None,
+    max_examples=rounds(100, 25),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("osprofile")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without HUNT=1, keep one in N cases of each test marked `hunt(N)`."""
+    if HUNT:
+        return
+    cases = Counter[str]()
+    left = []
+    for item in items:
+        if marker := item.get_closest_marker("hunt"):
+            name = item.nodeid.partition("[")[0]
+            if cases[name] % marker.args[0]:
+                left.append(item)
+            cases[name] += 1
+    if left:
+        config.hook.pytest_deselected(items=left)
+        unwanted = set(left)
+        items[:] = [item for item in items if item not in unwanted]
 
 
 @pytest.fixture(scope="session")

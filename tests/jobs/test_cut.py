@@ -70,6 +70,7 @@ def submit_killed(toy: Toy, store: str, key: str, line: int) -> bool:
     return os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
+@pytest.mark.hunt(EACH)
 @pytest.mark.parametrize("first", range(1, EACH + 1))
 def test_killed_between_every_two_steps(toy: Toy, tmp_path: Path, first: int) -> None:
     (toy.path / "stopped").touch()
