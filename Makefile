@@ -48,11 +48,9 @@ $(PLUGINS)/.dev: pyproject.toml
 demo: $(VENV)/.run
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
-# What needs few processes, and one file of each package that does.
-QUICK := $(addprefix tests/,QUICKLIST)
 check: $(VENV)/.dev
 	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
-	$(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal $(QUICK) $(PYTEST)
+	$(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal @tests/quick.txt $(PYTEST)
 
 changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .
@@ -62,7 +60,7 @@ changed: $(VENV)/.dev
 
 # Many tests wait for other processes: two workers for each core.
 test: $(VENV)/.dev
-	@echo "make test: all tests$(if $(HUNT),$(comma) with hunts at length: about 9 minutes,: about 5 minutes) on 2 cores; make check takes one"
+	@echo "make test: about $(if $(HUNT),10 minutes with hunts at length,5 minutes) on 2 cores; make check: a quick part in one"
 	$(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
