@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         JobSession as JobSession,
     )
     from osprofile.jobs.state import (
+        EndCause as EndCause,
         JobEvent as JobEvent,
         JobState as JobState,
         JobStatus as JobStatus,
@@ -116,7 +117,7 @@ _NAMES_BY_MODULE = {
     "jobs.machine": "NodeStatus QueueStatus",
     "jobs.script_output": "FileEntry",
     "jobs.session": "Job JobSession",
-    "jobs.state": "JobEvent JobState JobStatus NodeState QueueState",
+    "jobs.state": "EndCause JobEvent JobState JobStatus NodeState QueueState",
     "jobs.store": "JobRecord Store",
     "jobs.submitter": "RecoveredSubmission",
     "jobs.target_system": "TargetSystem",

@@ -5,7 +5,7 @@ For executors and the command line, which import no other module of this package
 - `session`: `JobSession`, the same for programs that are not asynchronous
 - `target_system`: `TargetSystem`, the interface to the jobs of one target system
 - `description`: `JobDescription`, and the profile's fields that it becomes
-- `state`: `JobState`, `JobStatus`, `JobEvent`, and the states of nodes and queues
+- `state`: `JobState`, `EndCause`, `JobStatus`, `JobEvent`, and the states of nodes and queues
 - `machine`, `script_output`: the types of what a target system lists: nodes, queues, files
 - `store`: `Store`, the record of jobs, and its `JobRecord`
 - `profiles`: profiles by name, and the fields that a request may set

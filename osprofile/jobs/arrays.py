@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.errors import ValueRefusedError, quote_value
-from osprofile.jobs.state import TERMINAL_STATES, JobEvent, JobState, JobStatus
+from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -71,6 +71,15 @@ def _refuse(message: str, hint: str) -> ValueRefusedError:
     return ValueRefusedError(f"field {ARRAY_FIELD}: {message}", field=ARRAY_FIELD, hint=hint)
 
 
+_CAUSE_TEXTS: Final = {
+    EndCause.TIME: "time limit",
+    EndCause.MEMORY: "memory limit",
+    EndCause.LIMIT: "limit",
+    EndCause.PREEMPTED: "preempted",
+    EndCause.NODE: "node failure",
+}
+
+
 @final
 class _Outcome(NamedTuple):
     """What counts of a task's status for its array. Tasks that are alike are counted together."""
@@ -78,7 +87,7 @@ class _Outcome(NamedTuple):
     state: JobState
     exit_code: int | None
     signal: int | None
-    limit_exceeded: bool
+    cause: EndCause | None
     reason: str
 
     @property
@@ -97,15 +106,15 @@ class _Outcome(NamedTuple):
         """How a task ended that did not end with 0."""
         if self.state is JobState.DONE:
             return "exit code unknown" if self.exit_code is None else f"exit {self.exit_code}"
-        if self.limit_exceeded:
-            return "limit"
+        if self.state is JobState.FAILED and self.cause in _CAUSE_TEXTS:
+            return _CAUSE_TEXTS[self.cause]
         return f"signal {self.signal}" if self.signal else self.word
 
 
 def _get_outcome(status: JobStatus) -> _Outcome:
     # The texts of other states may differ for each task, and do not matter for the whole.
     reason = status.reason if status.state is JobState.REMOVED else ""
-    return _Outcome(status.state, status.exit_code, status.signal, status.limit_exceeded, reason)
+    return _Outcome(status.state, status.exit_code, status.signal, status.cause, reason)
 
 
 def summarize_tasks(array_id: str, statuses: Iterable[JobStatus]) -> JobStatus:
@@ -145,7 +154,12 @@ def _summarize(array_id: str, outcomes: Counter[_Outcome], tasks: Iterable[JobSt
         return status._replace(state=JobState.DONE, exit_code=0, reason="")
     if states == {JobState.REMOVED}:
         reasons = {outcome.reason for outcome in outcomes}
-        return status._replace(state=JobState.REMOVED, reason=reasons.pop() if len(reasons) == 1 else "")
+        causes = {outcome.cause for outcome in outcomes}
+        return status._replace(
+            state=JobState.REMOVED,
+            reason=reasons.pop() if len(reasons) == 1 else "",
+            cause=causes.pop() if len(causes) == 1 else None,
+        )
     return status
 
 

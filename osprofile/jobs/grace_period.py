@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
 
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 
 UNKNOWN_JOB_REASON: Final = "the batch system does not know it, and it left no record of its end"
 REUSED_ID_REASON: Final = "the batch system gave its id to another job"
@@ -59,7 +59,7 @@ def apply_removal(status: JobStatus) -> JobStatus:
     LOST becomes REMOVED, and so does FAILED, unless a limit of the system ended the job.
     """
     if status.state is JobState.FAILED and not status.limit_exceeded:
-        return status._replace(state=JobState.REMOVED, signal=None)
+        return status._replace(state=JobState.REMOVED, signal=None, cause=EndCause.USER)
     if status.state is JobState.LOST:
-        return status._replace(state=JobState.REMOVED, reason="")
+        return status._replace(state=JobState.REMOVED, reason="", cause=EndCause.USER)
     return status

@@ -205,4 +205,6 @@ def _merge_statuses(last: JobStatus, new: JobStatus, timestamp: float) -> JobSta
         started=started,
         ended=ended,
         queue=new.queue or last.queue,
+        cpu_time=last.cpu_time if new.cpu_time is None else new.cpu_time,
+        max_memory=last.max_memory if new.max_memory is None else new.max_memory,
     )

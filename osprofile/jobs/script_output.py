@@ -14,7 +14,7 @@ from urllib.parse import unquote_to_bytes
 
 from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, OSProfileError, OutputError, Problem, quote_value
-from osprofile.jobs.state import JOB_STATE_TAGS, JobState, JobStatus, parse_state_tag
+from osprofile.jobs.state import JOB_STATE_TAGS, EndCause, JobState, JobStatus, parse_state_tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +29,8 @@ POLL_INTERVAL_FORM: Final = re.compile(r"[1-9][0-9]{0,5}|(?:0|[1-9][0-9]{0,5})\.
 """A number of seconds greater than 0."""
 _STATUS_AFTER_ID: Final = (
     r" (?<state>[^\s/]+)(?:/(?<substate>[^\s]+))?(?: exit=(?<exit>-?[0-9]+))?(?: signal=(?<signal>[0-9]+))?"
-    r"(?: host=(?<host>[^\s]+))?(?: queue=(?<queue>[^\s]+))?(?: elapsed=(?<elapsed>[0-9]+))?"
+    r"(?: host=(?<host>[^\s]+))?(?: queue=(?<queue>[^\s]+))?(?: elapsed=(?<elapsed>[0-9]+(?:\.[0-9]+)?))?"
+    r"(?: cpu=(?<cpu>[0-9]+(?:\.[0-9]+)?))?(?: memory=(?<memory>[0-9]+))?"
     r"(?: reason=(?<reason>[^\n]*))?(?![^\n])"
 )
 """The standard line of a job after its id; it matches within lines, so that only new lines are read."""
@@ -37,7 +38,8 @@ _HOST_SEPARATOR: Final = re.compile(r"[,+\s]+")
 _NO_STATUSES: Final[Mapping[str, JobStatus]] = {}
 ENTRY_GROUPS: Final = ("type", "mode", "size", "mtime", "name")
 _NUMBER_LIMIT: Final = 2**31
-"""Exit codes and signals are smaller; larger numbers are ignored."""
+"""Exit codes, signals and seconds are smaller; larger numbers are ignored."""
+_MAX_SIZE_DIGITS: Final = 18
 
 
 @final
@@ -259,12 +261,16 @@ class StatusOutputReader:
         native_state, tag = find_state_tag(self._tags, groups)
         hosts = tuple(filter(None, _HOST_SEPARATOR.split(groups.get("host") or "")))
         reason = (groups.get("reason") or "").strip()
-        state, limit_exceeded = parse_state_tag(tag) if tag else (JobState.UNKNOWN, False)
+        state, cause = parse_state_tag(tag) if tag else (JobState.UNKNOWN, None)
         code, signal = _parse_number(groups.get("exit")), _parse_number(groups.get("signal"))
-        state, code, signal = interpret_exit(state, limit_exceeded=limit_exceeded, code=code, signal=signal)
-        queue, elapsed = groups.get("queue") or "", _parse_number(groups.get("elapsed"))
-        status = JobStatus("", state, native_state, code, signal, limit_exceeded, hosts, reason)
-        return status._replace(queue=queue, elapsed=elapsed)[1:]
+        state, code, signal, cause = interpret_exit(state, cause=cause, code=code, signal=signal)
+        status = JobStatus("", state, native_state, code, signal, cause, hosts, reason)
+        return status._replace(
+            queue=groups.get("queue") or "",
+            elapsed=_parse_seconds(groups.get("elapsed")),
+            cpu_time=_parse_seconds(groups.get("cpu")),
+            max_memory=_parse_size(groups.get("memory")),
+        )[1:]
 
 
 def read_state_tags(
@@ -300,21 +306,37 @@ def _parse_number(text: str | None) -> int | None:
     return number if number is not None and abs(number) < _NUMBER_LIMIT else None
 
 
-def interpret_exit(
-    state: JobState, *, limit_exceeded: bool, code: int | None, signal: int | None
-) -> tuple[JobState, int | None, int | None]:
-    """Return the state, exit code and signal of a job from those that the batch system reports.
+def _parse_seconds(text: str | None) -> float | None:
+    """Return a number of seconds; None for what is none, and for more than a century."""
+    try:
+        seconds = float(text) if text else None
+    except ValueError:
+        return None
+    return seconds if seconds is not None and 0 <= seconds < _NUMBER_LIMIT else None
 
-    A known exit code decides between DONE and FAILED. Without a separate signal (0: none), 129 to 192
+
+def _parse_size(text: str | None) -> int | None:
+    """Return a number of bytes; None for what is none, and for more than an exbibyte."""
+    if not text or not text.isascii() or not text.isdigit() or len(text) > _MAX_SIZE_DIGITS:
+        return None
+    return int(text)
+
+
+def interpret_exit(
+    state: JobState, *, cause: EndCause | None, code: int | None, signal: int | None
+) -> tuple[JobState, int | None, int | None, EndCause | None]:
+    """Return the state, exit code, signal and cause of a job from those that the batch system reports.
+
+    With a cause, the job is FAILED; else a known exit code decides between DONE and FAILED. Without a separate signal (0: none), 129 to 192
     is signal n-128 as in a shell, and 257 to 320 is signal n-256, as some batch systems report it. A
     negative exit code is a failure of the batch system itself. Other states have neither code nor signal.
     """
     if state not in {JobState.DONE, JobState.FAILED}:
-        return state, None, None
+        return state, None, None, cause or (EndCause.USER if state is JobState.REMOVED else None)
     if signal is None and code is not None:
         signal = next((code - base for base in (128, 256) if base < code <= base + 64), None)
-    if limit_exceeded or signal:
-        return JobState.FAILED, None, signal or None
+    if cause or signal:
+        return JobState.FAILED, None, signal or None, cause or EndCause.SIGNAL
     if code is not None and 0 <= code <= 255:
-        return JobState.DONE, code, None
-    return state, None, None
+        return JobState.DONE, code, None, None
+    return state, None, None, None

@@ -38,21 +38,50 @@ class JobState(StrEnum):
         return self in TERMINAL_STATES
 
 
+@final
+class EndCause(StrEnum):
+    """Why a FAILED or REMOVED job ended, which is also a `str`."""
+
+    TIME = "TIME"
+    """It used up its wall time or processor time."""
+    MEMORY = "MEMORY"
+    """It used more memory than it may."""
+    LIMIT = "LIMIT"
+    """It exceeded another limit of the batch system, or one that is not known."""
+    PREEMPTED = "PREEMPTED"
+    """It had to make room for another job."""
+    NODE = "NODE"
+    """A node failed, or could not start it."""
+    DEPENDENCY = "DEPENDENCY"
+    """A job that it waited for ended in another way than it demanded."""
+    USER = "USER"
+    """A user or an administrator cancelled it."""
+    SIGNAL = "SIGNAL"
+    """A signal killed it, and why is not known."""
+
+
 TERMINAL_STATES: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.REMOVED, JobState.LOST})
 """The states that no other state can follow."""
-_FAILED_BY_LIMIT: Final = "FAILED/LIMIT"
+_LIMIT_CAUSES: Final = frozenset({EndCause.TIME, EndCause.MEMORY, EndCause.LIMIT})
+_TAGS_WITH_CAUSES: Final = {
+    f"{state}/{cause}": (state, cause)
+    for state, causes in {
+        JobState.FAILED: (*sorted(_LIMIT_CAUSES), EndCause.NODE, EndCause.PREEMPTED),
+        JobState.REMOVED: (EndCause.DEPENDENCY,),
+    }.items()
+    for cause in causes
+}
 
-JOB_STATE_TAGS: Final = (*(s.value for s in JobState if s is not JobState.UNKNOWN), _FAILED_BY_LIMIT)
-"""Allowed values of the tags of STATE. FAILED/LIMIT: a limit of the system ended the job."""
+JOB_STATE_TAGS: Final = (*(s.value for s in JobState if s is not JobState.UNKNOWN), *_TAGS_WITH_CAUSES)
+"""Allowed values of the tags of STATE: a state, or a final state and its cause, as in FAILED/TIME."""
 
 
-def parse_state_tag(tag_value: str) -> tuple[JobState, bool]:
-    """Return the state of one of JOB_STATE_TAGS, and whether a limit ended the job.
+def parse_state_tag(tag_value: str) -> tuple[JobState, EndCause | None]:
+    """Return the state and the cause of one of JOB_STATE_TAGS.
 
     Raises `ValueError` for any other text.
     """
-    limit_exceeded = tag_value == _FAILED_BY_LIMIT
-    return (JobState.FAILED if limit_exceeded else JobState(tag_value)), limit_exceeded
+    return _TAGS_WITH_CAUSES.get(tag_value) or (JobState(tag_value), None)
 
 
 @final
@@ -72,8 +101,8 @@ class JobStatus(NamedTuple):
     """The exit code of a DONE job, 0 to 255; None for any other job."""
     signal: int | None = None
     """The number of the signal that killed a FAILED job, if it is known."""
-    limit_exceeded: bool = False
-    """Whether a limit of the batch system, such as the wall time, ended the job."""
+    cause: EndCause | None = None
+    """Why a FAILED or REMOVED job ended, as far as it is known."""
     hosts: tuple[str, ...] = ()
     """The names of the nodes, as far as the batch system reports them."""
     reason: str = ""
@@ -88,6 +117,15 @@ class JobStatus(NamedTuple):
     """The queue; empty if the batch system does not report it with the state."""
     elapsed: float | None = None
     """The run time of an ended job in seconds, if the batch system reports it."""
+    cpu_time: float | None = None
+    """The processor time of all its processes in seconds, if it is known."""
+    max_memory: int | None = None
+    """The largest memory that it used at one time, in bytes, if it is known."""
+
+    @property
+    def limit_exceeded(self) -> bool:
+        """Whether a limit of the batch system, such as the wall time, ended the job."""
+        return self.cause in _LIMIT_CAUSES
 
 
 @final

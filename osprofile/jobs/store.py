@@ -29,7 +29,7 @@ from osprofile.errors import StoreError, SubmissionBusyError
 from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import REUSED_ID_REASON, MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,6 +75,10 @@ _ADDED_COLUMNS: Final = {
     "array_index": "INTEGER",
     "stdout": "TEXT",  # paths on the target system, relative to the directory
     "stderr": "TEXT",
+    "cause": "TEXT",
+    "elapsed": "REAL",
+    "cpu_time": "REAL",
+    "max_memory": "INTEGER",
 }
 """Columns that the first versions did not have; those versions ignore them."""
 _TASK_INDEX: Final = (
@@ -84,6 +88,7 @@ _LIVE_CONDITION: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE_STATEMENT: Final = f"""
 UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), started = coalesce(?, started), ended = coalesce(?, ended),
+  cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?,
   missing_since = NULL
 WHERE target = ? AND {_LIVE_CONDITION} AND job_id IN """  # noqa: S608  # a constant
 _RETIRE_JOB_ID: Final = f"""
@@ -161,10 +166,16 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 def default_store_path() -> str:
-    """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory."""
+    """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory.
+
+    Raises `StoreError` for a user without a home.
+    """
     if path := os.environ.get("OSPROFILE_STORE"):
         return path
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    if state.startswith("~"):
+        hint = "set HOME to your home directory, or OSPROFILE_STORE to a file"
+        raise StoreError("the record of the jobs has no place: there is no HOME", hint=hint)
     return os.path.join(state, "osprofile", "jobs.db")
 
 
@@ -332,6 +343,7 @@ class Store:
         values = (
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
             " ".join(status.hosts), status.reason, status.submitted, status.started, status.ended,
+            status.cause, status.elapsed, status.cpu_time, status.max_memory,
             target,
         )  # fmt: skip
         for start in range(0, len(job_ids), _UPDATE_BATCH_SIZE):
@@ -542,8 +554,8 @@ def _read_schema_version(db: sqlite3.Connection) -> int:
 def _record_from_row(row: sqlite3.Row) -> JobRecord:
     status = JobStatus(
         row["job_id"] or "", JobState(row["state"]), row["word"], row["exit_code"], row["signal"],
-        bool(row["by_limit"]), tuple(row["hosts"].split()), row["reason"], row["submitted"],
-        row["started"], row["ended"],
+        _read_cause(row), tuple(row["hosts"].split()), row["reason"], row["submitted"],
+        row["started"], row["ended"], elapsed=row["elapsed"], cpu_time=row["cpu_time"], max_memory=row["max_memory"],
     )  # fmt: skip
     return JobRecord(
         row["number"], row["target"], row["directory"], row["key"], row["name"], row["script"],
@@ -552,6 +564,12 @@ def _record_from_row(row: sqlite3.Row) -> JobRecord:
         row["array_spec"] or "", row["array_id"], row["array_index"],
         row["stdout"] or "", row["stderr"] or "",
     )  # fmt: skip
+
+
+def _read_cause(row: sqlite3.Row) -> EndCause | None:
+    with contextlib.suppress(ValueError):  # of a later version
+        return EndCause(row["cause"])
+    return EndCause.LIMIT if row["by_limit"] else None  # recorded by a version that had no causes
 
 
 def _build_missing_period(since: float | None, last: float | None, boot: str) -> MissingPeriod | None:

@@ -23,7 +23,7 @@ from osprofile.jobs.arrays import (
     summarize_tasks,
 )
 from osprofile.jobs.script_runner import ScriptRunner
-from osprofile.jobs.state import TERMINAL_STATES, JobEvent, JobState, JobStatus
+from osprofile.jobs.state import TERMINAL_STATES, EndCause, JobEvent, JobState, JobStatus
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
@@ -100,7 +100,7 @@ QUEUED, RUNNING, HELD, UNKNOWN, REMOVED, LOST = [
     )
 ]  # fmt: skip
 KILLED = JobStatus("9_0", JobState.FAILED, signal=9)
-LIMIT = JobStatus("9_0", JobState.FAILED, limit_exceeded=True)
+LIMIT = JobStatus("9_0", JobState.FAILED, cause=EndCause.LIMIT)
 NEVER = REMOVED._replace(reason="DEPENDENCY")
 
 
@@ -160,7 +160,7 @@ def statuses_of(index: int) -> st.SearchStrategy[JobStatus]:
         st.sampled_from(list(JobState)),
         exit_code=st.none() | st.integers(0, 3),
         signal=st.none() | st.integers(1, 2),
-        limit_exceeded=st.booleans(),
+        cause=st.none() | st.sampled_from(list(EndCause)),
         reason=st.sampled_from(["", "r"]),
         started=st.none() | st.floats(0, 9),
         ended=st.none() | st.floats(0, 9),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from osprofile.errors import AlreadyRegisteredError, NotRegisteredError
 from osprofile.jobs.monitor import JobMonitor
-from osprofile.jobs.state import JOB_STATE_TAGS, JobEvent, JobState, JobStatus, parse_state_tag
+from osprofile.jobs.state import JOB_STATE_TAGS, EndCause, JobEvent, JobState, JobStatus, parse_state_tag
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -189,8 +189,13 @@ def test_two_sources_of_one_life() -> None:
 
 def test_the_words_of_tags() -> None:
     assert {word: parse_state_tag(word) for word in JOB_STATE_TAGS} == {
-        **{s.value: (s, False) for s in JobState if s is not U},
-        "FAILED/LIMIT": (F, True),
+        **{s.value: (s, None) for s in JobState if s is not U},
+        "FAILED/LIMIT": (F, EndCause.LIMIT),
+        "FAILED/TIME": (F, EndCause.TIME),
+        "FAILED/MEMORY": (F, EndCause.MEMORY),
+        "FAILED/NODE": (F, EndCause.NODE),
+        "FAILED/PREEMPTED": (F, EndCause.PREEMPTED),
+        "REMOVED/DEPENDENCY": (JobState.REMOVED, EndCause.DEPENDENCY),
     }
     with pytest.raises(ValueError, match="SLEEPING"):
         parse_state_tag("SLEEPING")

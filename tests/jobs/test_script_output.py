@@ -13,7 +13,7 @@ from osprofile import javaregex
 from osprofile.errors import InvalidProfileError, OutputError, ValueRefusedError
 from osprofile.incarnation.incarnate import incarnate
 from osprofile.jobs import script_output
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
 
@@ -31,42 +31,45 @@ D, F, R, X, L, U = (
     JobState.UNKNOWN,
 )
 
-# The tag's state, limit, exit code and signal as told; what that means.
+# The tag's state and cause, the exit code and signal as reported; what that means.
 JUDGED = [
-    ((D, False, 0, None), (D, 0, None)),
-    ((D, False, None, None), (D, None, None)),
-    ((F, False, 3, None), (D, 3, None)),
-    ((D, False, 127, None), (D, 127, None)),
-    ((D, False, 128, None), (D, 128, None)),
-    ((D, False, 137, None), (F, None, 9)),
-    ((F, False, 143, 15), (F, None, 15)),
-    ((D, False, 192, None), (F, None, 64)),
-    ((F, False, 193, None), (D, 193, None)),
-    ((D, False, 255, None), (D, 255, None)),
-    ((D, False, 256, None), (D, None, None)),
-    ((F, False, 271, None), (F, None, 15)),
-    ((F, False, 320, None), (F, None, 64)),
-    ((F, False, 321, None), (F, None, None)),
-    ((F, False, -29, None), (F, None, None)),
-    ((D, False, 137, 0), (D, 137, None)),  # the batch system knows that it was no signal
-    ((D, False, None, 9), (F, None, 9)),
-    ((F, False, None, None), (F, None, None)),
-    ((F, True, None, None), (F, None, None)),
-    ((F, True, 0, None), (F, None, None)),
-    ((F, True, 137, None), (F, None, 9)),
-    ((X, False, 0, 15), (X, None, None)),
-    ((L, False, 0, None), (L, None, None)),
-    ((R, False, 0, None), (R, None, None)),
-    ((U, False, 3, None), (U, None, None)),
+    ((D, None, 0, None), (D, 0, None, None)),
+    ((D, None, None, None), (D, None, None, None)),
+    ((F, None, 3, None), (D, 3, None, None)),
+    ((D, None, 127, None), (D, 127, None, None)),
+    ((D, None, 128, None), (D, 128, None, None)),
+    ((D, None, 137, None), (F, None, 9, EndCause.SIGNAL)),
+    ((F, None, 143, 15), (F, None, 15, EndCause.SIGNAL)),
+    ((D, None, 192, None), (F, None, 64, EndCause.SIGNAL)),
+    ((F, None, 193, None), (D, 193, None, None)),
+    ((D, None, 255, None), (D, 255, None, None)),
+    ((D, None, 256, None), (D, None, None, None)),
+    ((F, None, 271, None), (F, None, 15, EndCause.SIGNAL)),
+    ((F, None, 320, None), (F, None, 64, EndCause.SIGNAL)),
+    ((F, None, 321, None), (F, None, None, None)),
+    ((F, None, -29, None), (F, None, None, None)),
+    ((D, None, 137, 0), (D, 137, None, None)),  # the batch system knows that it was no signal
+    ((D, None, None, 9), (F, None, 9, EndCause.SIGNAL)),
+    ((F, None, None, None), (F, None, None, None)),
+    ((F, EndCause.LIMIT, None, None), (F, None, None, EndCause.LIMIT)),
+    ((F, EndCause.LIMIT, 0, None), (F, None, None, EndCause.LIMIT)),
+    ((F, EndCause.LIMIT, 137, None), (F, None, 9, EndCause.LIMIT)),
+    ((X, None, 0, 15), (X, None, None, EndCause.USER)),
+    ((L, None, 0, None), (L, None, None, None)),
+    ((R, None, 0, None), (R, None, None, None)),
+    ((U, None, 3, None), (U, None, None, None)),
+    ((F, EndCause.NODE, 0, None), (F, None, None, EndCause.NODE)),
+    ((X, EndCause.DEPENDENCY, None, None), (X, None, None, EndCause.DEPENDENCY)),
 ]
 
 
 @pytest.mark.parametrize(("told", "meant"), JUDGED)
 def test_ends(
-    told: tuple[JobState, bool, int | None, int | None], meant: tuple[JobState, int | None, int | None]
+    told: tuple[JobState, EndCause | None, int | None, int | None],
+    meant: tuple[JobState, int | None, int | None, EndCause | None],
 ) -> None:
-    state, limit, code, signal = told
-    assert script_output.interpret_exit(state, limit_exceeded=limit, code=code, signal=signal) == meant
+    state, cause, code, signal = told
+    assert script_output.interpret_exit(state, cause=cause, code=code, signal=signal) == meant
 
 
 @pytest.fixture
@@ -151,9 +154,13 @@ def test_ids_of_any_form(
         assert script_output.parse_job_id(pattern, other + "\n") is None
         with pytest.raises(ValueRefusedError):
             incarnate(profile, "GET_JOB_STATUS", fields={"JOB_ID": other})
-    text = "".join(f"{job_id} E/x exit=3 host=n1,n2 queue=q elapsed=7 reason=of it\n" for job_id in ids)
+    text = "".join(
+        f"{job_id} E/x exit=3 host=n1,n2 queue=q elapsed=7.5 cpu=2.25 memory=209715200 reason=of it\n"
+        for job_id in ids
+    )
     reader = script_output.StatusOutputReader(profile)
-    ended = JobStatus("", D, "E/x", 3, None, False, ("n1", "n2"), "of it", queue="q", elapsed=7)
+    ended = JobStatus("", D, "E/x", 3, None, None, ("n1", "n2"), "of it", queue="q", elapsed=7.5)
+    ended = ended._replace(cpu_time=2.25, max_memory=200 << 20)
     assert reader.read_statuses(text) == {job_id: ended._replace(job_id=job_id) for job_id in ids}
     assert reader.read_statuses(f"noise of it\n{ids[0]} R\n")[ids[0]].state is R
 

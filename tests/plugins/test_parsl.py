@@ -256,7 +256,7 @@ def test_executors_may_change_what_they_get(make: Make) -> None:
 
 
 LAST = osprofile.JobStatus("1", osprofile.JobState.DONE)
-OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, limit_exceeded=True)
+OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, cause=osprofile.EndCause.LIMIT)
 
 
 @pytest.mark.parametrize(

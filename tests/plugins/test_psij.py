@@ -162,7 +162,11 @@ def test_callbacks_may_submit_jobs_while_a_lock_is_held(executor: JobExecutor) -
         (osprofile.JobStatus("1", osprofile.JobState.DONE), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.LOST), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.LOST, exit_code=0), JobState.FAILED, None),
-        (osprofile.JobStatus("1", osprofile.JobState.FAILED, limit_exceeded=True), JobState.FAILED, None),
+        (
+            osprofile.JobStatus("1", osprofile.JobState.FAILED, cause=osprofile.EndCause.LIMIT),
+            JobState.FAILED,
+            None,
+        ),
         (osprofile.JobStatus("1", osprofile.JobState.FAILED, exit_code=0), JobState.FAILED, None),
         (osprofile.JobStatus("1", osprofile.JobState.REMOVED, exit_code=0), JobState.CANCELED, None),
         (osprofile.JobStatus("1", osprofile.JobState.HELD), JobState.QUEUED, None),

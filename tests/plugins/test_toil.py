@@ -229,7 +229,7 @@ def test_a_lost_job_is_lost(make: Make, monkeypatch: pytest.MonkeyPatch, place: 
 
 
 LAST = osprofile.JobStatus("1", osprofile.JobState.DONE)
-OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, limit_exceeded=True)
+OVER_LIMIT = LAST._replace(state=osprofile.JobState.FAILED, cause=osprofile.EndCause.LIMIT)
 
 
 @pytest.mark.parametrize(

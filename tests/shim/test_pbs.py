@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.shim import pbs
 from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
@@ -83,7 +83,7 @@ def test_galaxy(place: Place) -> None:
         (JobStatus("", JobState.DONE), "-1"),
         (JobStatus("", JobState.FAILED), "-1"),
         (JobStatus("", JobState.FAILED, signal=9), "265"),
-        (JobStatus("", JobState.FAILED, limit_exceeded=True), "271"),
+        (JobStatus("", JobState.FAILED, cause=EndCause.LIMIT), "271"),
         (JobStatus("", JobState.REMOVED), "271"),
         (JobStatus("", JobState.LOST), "-1"),
     ],

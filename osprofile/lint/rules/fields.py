@@ -183,8 +183,9 @@ RULES: Final = (
     ),
     Rule(
         "OSP404", "error", "a tag whose value is not a state",
-        "Tags of STATE have the values QUEUED RUNNING HELD DONE FAILED REMOVED LOST, and FAILED/LIMIT "
-        "for a job that a limit of the system ended; tags of NODE_STATE have UP DOWN ERROR, tags of "
+        "Tags of STATE have the values QUEUED RUNNING HELD DONE FAILED REMOVED LOST, and with the cause "
+        "of the end FAILED/TIME FAILED/MEMORY FAILED/LIMIT FAILED/NODE FAILED/PREEMPTED "
+        "REMOVED/DEPENDENCY; tags of NODE_STATE have UP DOWN ERROR, tags of "
         "QUEUE_STATE have OPEN STOPPED. A word without a tag is UNKNOWN.",
         _format_status_template("RUNS"),
         _format_status_template("RUNNING"),
@@ -192,7 +193,7 @@ RULES: Final = (
     Rule(
         "OSP405", "warning", "a group that the engine does not read",
         "Besides the required groups, STATUS_PATTERN may have substate, exit, signal, host, queue, "
-        "elapsed and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default. A "
+        "elapsed, cpu, memory and reason; NODE_PATTERN and QUEUE_PATTERN substate; QUEUE_PATTERN default. A "
         "misspelled group would be ignored silently.",
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?<owner> .*)?")),
         _format_list_template(format_fixed_field("ENTRY_PATTERN", _ENTRY_PATTERN + "(?: .*)?")),

@@ -15,7 +15,7 @@ from osprofile.executors.blah.job_status import (
     select_status_ads,
 )
 from osprofile.executors.blah.results import Result
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 
 TOLD: dict[str, tuple[JobStatus, Result]] = {
     "2.4: 1 idle": (
@@ -55,7 +55,7 @@ TOLD: dict[str, tuple[JobStatus, Result]] = {
         ),
     ),
     "5: ended by a limit is no success": (
-        JobStatus("1", JobState.FAILED, limit_exceeded=True, reason="TIMEOUT"),
+        JobStatus("1", JobState.FAILED, cause=EndCause.LIMIT, reason="TIMEOUT"),
         Result(
             0, "No Error", ("4", '[ ExitBySignal = true; ExitSignal = 9; JobStatus = 4; BatchJobId = "1" ]')
         ),
