@@ -72,8 +72,16 @@ def test_names_are_whole_and_descriptions_stay_with_them(
         for opened in (False, True):
             if opened:
                 page.evaluate(OPEN_ALL)
+                if name != "linux":
+                    lines = page.locator("#own-script").inner_text().split("\n")
+                    assert (lines[0], lines[-2:]) == ("#!/bin/sh", ["./simulate", ""])
             assert faults(page, "wide") == []
-            assert page.evaluate(BROKEN_WORDS, ".field h4, .option, th.whole, .whole, .commands dt") == []
+            assert (
+                page.evaluate(
+                    BROKEN_WORDS, "h4, .option, .whole, :is(#submit, #queues, #applications, #limits) code"
+                )
+                == []
+            )
             assert page.evaluate(APART) == []
         names = page.locator("th.whole:visible").all_text_contents()
         assert "GET_JOB_STATUS" in names
