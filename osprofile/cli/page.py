@@ -30,7 +30,7 @@ def page(
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Write a page for a site's users: how to submit a job, queues, applications, limits, options.
+    """Write a page about a profile for the users of a site.
 
     The page is one HTML file that needs no other file, no network and no JavaScript. Patterns, whole
     scripts and where each part is defined are folded. With --serve, the page also has a form that shows
