@@ -63,13 +63,14 @@ def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
 def _describe_example(submission: Submission, settings: dict[str, Setting]) -> str:
     """Return what the example asks for in words."""
     fields = dict(submission.fields)
-    words = f"It runs the program {fields.get(PROGRAM_FIELD, 'of the profile')}"
+    words = f"It runs {fields.get(PROGRAM_FIELD, 'the program of the profile')}"
+    words += " in the current directory" if "DIRECTORY" in settings else ""
     if QUEUE in fields:
-        words += f" in the queue {fields[QUEUE]}"
+        words += f", in the queue {fields[QUEUE]}"
     asked = [describe_amount(settings[n], v) for n, v in fields.items() if n in QUANTITIES and n in settings]
     if asked:
-        words += " with " + " and ".join(filter(None, [", ".join(asked[:-1]), asked[-1]]))
-    return f"{words}, and prints the job's id."
+        words += ", with " + " and ".join(filter(None, [", ".join(asked[:-1]), asked[-1]]))
+    return f"{words}. It prints the job's id."
 
 
 def _build_own_script(submission: Submission) -> Node:
@@ -114,6 +115,7 @@ def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node
     where: list[Node | str] = ["Each job has a directory of its own below ", directory, "."]
     if codes:
         where += [" Its output is there, in the files ", *codes, "."]
+    where += [" ", build_code("incarnate job list --json"), " names the directory."]
     yield make_node("p", *where)
 
 

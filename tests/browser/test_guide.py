@@ -108,7 +108,7 @@ def test_the_command_and_the_script_are_copied(browser: Browser, addresses: dict
         page.locator("#submit .copyable button").first.click()
         expect(page.locator("#submit .copyable button").first).to_have_text("Copied")
         assert page.evaluate("navigator.clipboard.readText()") == (
-            "incarnate job submit -p cluster --project PROJECT --queue medium --cpus 4 --memory 4096 "
+            "incarnate job submit -p cluster --project PROJECT --queue medium --cpus 4 --memory 4G "
             "--walltime 1h ./simulate"
         )
         page.locator("#own > summary").click()
