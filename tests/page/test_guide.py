@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,23 @@ def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
     assert submission.script_command == command
     text = read_text(render_page(collect_page(profile)), with_details=True)
     assert ("It has no directive for" in text) == bool(submission.outside)
+
+
+def test_the_command_runs_the_program_of_the_current_directory(tmp_path: Path) -> None:
+    submission = collect_page(osprofile.load("linux")).submission
+    assert submission is not None
+    program = tmp_path / "simulate"
+    program.write_text("#!/bin/sh\npwd\n")
+    program.chmod(0o755)
+    words = shlex.split(submission.command)
+    assert words[:3] == ["incarnate", "job", "submit"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile", "job", "submit", "--wait", "--context",
+         f"WORKING_DIRECTORY={tmp_path}/job", *words[3:]],
+        cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "job" / "stdout").read_text() == f"{tmp_path}\n"
 
 
 @pytest.mark.parametrize("name", OWN_SCRIPTS)
