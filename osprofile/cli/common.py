@@ -31,7 +31,11 @@ VERBS = (
     "deploy",
     "shim",
 )
-GROUPS = {"job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget")}
+GROUPS = {
+    "job": (
+        "submit", "status", "list", "output", "wait", "hold", "resume", "abort", "forget"
+    )
+}  # fmt: skip
 """The verbs of two words, by their first word."""
 
 # Exit codes; those of errors are their attribute `exit_code`.

@@ -313,6 +313,46 @@ def wait(
     )
 
 
+def output(
+    *,
+    jobs: JobsArgument = [],
+    follow: Annotated[
+        bool, Option(("--follow", "-f"), "Print what comes, too, until the jobs have ended.")
+    ] = False,
+    error: Annotated[bool, Option(("--error", "-e"), "Print the standard error instead.")] = False,
+    tail: Annotated[str | None, Option(("--tail", "-n"), "Print only the last N lines.", "N")] = None,
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+) -> int:
+    """Print what jobs have written to their standard output, wherever they run.
+
+    Several jobs, and the tasks of an array, get a line with the id above their output. With
+    --follow, a job that waits is waited for; an interrupt does not end the jobs.
+
+    Exit codes: 0 printed; 1 there is no such file, or a target system did not answer; 2 a job is
+    not known.
+
+    Examples:
+      incarnate job output 12069-304973-7d90afd1
+      incarnate job output -f --tail 20 4711
+      incarnate job output --error 4711_3
+    """
+    from osprofile.cli.job import outputs
+    from osprofile.cli.job.quantities import parse_count
+
+    return outputs.print_output(
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        _require_jobs(jobs),
+        stream="stderr" if error else "stdout",
+        last_lines=parse_count("--tail", tail, "as in --tail 20"),
+        follow=follow,
+    )
+
+
 def hold(
     *,
     jobs: JobsArgument = [],
