@@ -171,54 +171,72 @@ async def _follow_file(
 ) -> None:
     """Print what a job writes until it has ended."""
     job = source.job
+    end = asyncio.ensure_future(job.target.wait(job.job_id))
     try:
-        end = asyncio.ensure_future(job.target.wait(job.job_id))
-        try:
-            await _print_until(end, source, writer, last_lines)
-        finally:
-            end.cancel()
+        await _Follower(source, writer, last_lines).print_until(end)
     except OSProfileError as error:
         failures.report_job_error(job, error)
+    finally:
+        end.cancel()
 
 
-async def _print_until(
-    end: asyncio.Future[JobStatus], source: _Source, writer: _OutputWriter, last_lines: int | None
-) -> None:
-    """Print what a file gets until `end` is done, and what it has then."""
-    min_interval = max(_MIN_READ_INTERVAL, source.job.target.timing.min_poll_interval or 0)
-    interval, position = min_interval, None
-    was_told = is_connected = False
-    while True:
-        has_ended = end.done()
-        part = None
+@final
+class _Follower:
+    """Reads a file again and again: more often while it grows."""
+
+    def __init__(self, source: _Source, writer: _OutputWriter, last_lines: int | None) -> None:
+        self._source, self._writer, self._last_lines = source, writer, last_lines
+        self._min_interval = max(_MIN_READ_INTERVAL, source.job.target.timing.min_poll_interval or 0)
+        self._interval = self._min_interval
+        self._position: FilePosition | None = None
+        self._has_told_waiting = self._is_disconnected = False
+
+    async def print_until(self, end: asyncio.Future[JobStatus]) -> None:
+        """Print what the file gets until the job's `end`, and what it has then."""
+        while True:
+            has_ended = end.done()
+            size = await self._print_part(is_last=has_ended)
+            if not size and has_ended:
+                break
+            if size < OUTPUT_PART_SIZE:
+                await asyncio.wait({end}, timeout=self._interval)
+        end.result()  # raises the error if the waiting failed
+        if self._position is None:
+            raise await _explain_missing_file(self._source)
+
+    async def _print_part(self, *, is_last: bool) -> int:
+        """Print what the file has behind the position, and return the number of bytes."""
         try:
-            part = await source.read_part(position, last_lines)
+            part = await self._source.read_part(self._position, self._last_lines)
         except ScriptError as error:  # the connection was lost, perhaps for a moment only
-            if position is None or has_ended:
+            if self._position is None or is_last:
                 raise
-            if is_connected:
-                _print_note(f"{source.path} is not read; trying again: {error.message}")
-            is_connected, interval = False, _MAX_READ_INTERVAL
-        else:
-            is_connected = True
-        if part is not None:
-            if part.is_restarted:
-                _print_note(f"the {source.stream} of job {quote_name(source.job.job_id)} begins anew")
-            writer.write(source, part.data)
-            interval = min_interval if part.data else min(2 * interval, _MAX_READ_INTERVAL)
-            position = part.position
-        elif not was_told and position is None and not has_ended:
-            status = await source.job.target.status(source.job.job_id)
+            if not self._is_disconnected:
+                _print_note(f"{self._source.path} is not read; trying again: {error.message}")
+            self._is_disconnected, self._interval = True, _MAX_READ_INTERVAL
+            return 0
+        self._is_disconnected = False
+        self._interval = (
+            self._min_interval if part and part.data else min(2 * self._interval, _MAX_READ_INTERVAL)
+        )
+        if part is None:
+            if not is_last:
+                await self._tell_waiting()
+            return 0
+        if part.is_restarted:
+            _print_note(f"the {self._source.stream} of job {quote_name(self._source.job.job_id)} begins anew")
+        self._writer.write(self._source, part.data)
+        self._position = part.position
+        return len(part.data)
+
+    async def _tell_waiting(self) -> None:
+        """Print once that a job waits."""
+        job = self._source.job
+        if not self._has_told_waiting and self._position is None:
+            status = await job.target.status(job.job_id)
             if not status.state.is_terminal:
-                _print_note(f"{_describe_waiting(source.job, status)}: waiting for its {source.stream}")
-                was_told = True
-        if has_ended and not (part is not None and part.data):
-            end.result()  # raises the error if it failed
-            if position is None:
-                raise await _explain_missing_file(source)
-            return
-        if part is None or len(part.data) < OUTPUT_PART_SIZE:
-            await asyncio.wait({end}, timeout=interval)
+                _print_note(f"{_describe_waiting(job, status)}: waiting for its {self._source.stream}")
+            self._has_told_waiting = True
 
 
 def _print_note(text: str) -> None:
