@@ -17,7 +17,7 @@ from osprofile.jobs import store as module
 from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
-from osprofile.jobs.state import JobState, JobStatus
+from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
@@ -57,7 +57,8 @@ def test_a_job_from_submission_to_end() -> None:
     again = store.find_job("t", "17")
     assert again is not None
     assert (again.missing, again.aborted_at) == (MissingPeriod(1.0, 2.0), 3.0)
-    status = JobStatus("17", JobState.FAILED, "w", None, 9, True, ("a", "b"), "r", None, 2.0, 3.0)
+    status = JobStatus("17", JobState.FAILED, "w", None, 9, EndCause.TIME, ("a", "b"), "r", None, 2.0, 3.0)
+    status = status._replace(elapsed=1.5, cpu_time=0.25, max_memory=1 << 40)
     store.update_statuses("t", [status])
     ended = store.find_job("t", "17")
     assert ended is not None
