@@ -33,7 +33,7 @@ VERBS = (
 )
 GROUPS = {
     "job": (
-        "submit", "status", "list", "output", "wait", "hold", "resume", "abort", "forget"
+        "submit", "status", "list", "show", "output", "wait", "hold", "resume", "abort", "forget"
     )
 }  # fmt: skip
 """The verbs of two words, by their first word."""

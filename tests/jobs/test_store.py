@@ -472,10 +472,10 @@ def test_the_request_and_the_states_of_a_job(tmp_path: Path, monkeypatch: pytest
     store.adopt_job("t", JobStatus("18", JobState.RUNNING))
     (adopted,) = store.list_all_jobs()
     assert store.read_details(adopted.number) == JobDetails(history=((JobState.RUNNING, 50.0),))
-    for number in range(400):
+    for number in range(1000):
         store.update_statuses("t", [JobStatus("18", (JobState.HELD, JobState.RUNNING)[number % 2])])
     long_history = store.read_details(adopted.number).history
-    assert 300 < len(long_history) < 400
+    assert 400 < len(long_history) < 700
     assert long_history[-1] == (JobState.RUNNING, 50.0)
 
 

@@ -17,7 +17,7 @@ from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
 from osprofile.errors import replace_unprintable
 from osprofile.jobs.arrays import count_tasks, format_counts
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ _STYLE_CODES: Final = {
     "bright_black": "90",
 }  # fmt: skip
 """Terminal codes by rich's style names. Loading rich takes longer than printing a table without it."""
+_UNTOLD_CAUSES: Final = frozenset({EndCause.USER, EndCause.SIGNAL})
+"""Causes that the state REMOVED, or the name of the signal, tells."""
 
 
 @final
@@ -128,6 +130,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "exit_code": status.exit_code,
         "signal": status.signal,
         "limit": status.limit_exceeded,
+        "cause": status.cause,
         "hosts": list(status.hosts),
         "reason": row.reason or None,
         "name": (record.name if record is not None else "") or None,
@@ -154,6 +157,7 @@ def _encode_task(record: JobRecord) -> dict[str, Any]:
         "exit_code": status.exit_code,
         "signal": status.signal,
         "limit": status.limit_exceeded,
+        "cause": status.cause,
         "hosts": list(status.hosts),
         "reason": status.reason or None,
         "started": status.started,
@@ -174,7 +178,7 @@ def format_table(rows: Sequence[JobRow], *, columns: int | None = None, coloured
     for line, style in zip(grid, styles, strict=True):
         texts = list(map(_pad_columns, line, widths))
         if coloured and style:
-            texts[_STATE_COLUMN] = f"\x1b[{_STYLE_CODES[style]}m{texts[_STATE_COLUMN]}\x1b[0m"
+            texts[_STATE_COLUMN] = _apply_style(style, texts[_STATE_COLUMN])
         *others, reason = texts
         lines.append(_COLUMN_GAP.join(others if is_too_wide else texts).rstrip())
         if is_too_wide and style and line[-1]:
@@ -195,22 +199,32 @@ def format_cells(row: JobRow) -> tuple[str, ...]:
 
 
 def format_outcome(status: JobStatus) -> str:
-    """Return how a job ended: its exit code, `limit`, or the signal's name."""
+    """Return how a job ended: its exit code, the cause as a word such as `time`, or the signal's name."""
     if status.exit_code is not None:
         return str(status.exit_code)
-    if status.limit_exceeded:
-        return "limit"
-    if status.signal is None:
+    if status.cause is not None and status.cause not in _UNTOLD_CAUSES:
+        return status.cause.value.lower()
+    return format_signal(status.signal)
+
+
+def format_signal(number: int | None) -> str:
+    """Return the name of a signal; nothing for None."""
+    if number is None:
         return ""
     try:
-        return signal.Signals(status.signal).name
+        return signal.Signals(number).name
     except ValueError:
-        return f"SIG{status.signal}"
+        return f"SIG{number}"
 
 
 def format_elapsed(since: float, until: float | None) -> str:
     """Return the time between two times, or from `since` to now, as 1:02:03."""
-    seconds = max(0, int((until or time.time()) - since))
+    return format_seconds((until or time.time()) - since)
+
+
+def format_seconds(duration: float) -> str:
+    """Return a duration in seconds as 1:02:03."""
+    seconds = max(0, int(duration))
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
@@ -224,6 +238,15 @@ def choose_style(row: JobRow) -> str:
     if row.status.state is JobState.DONE and row.status.exit_code:
         return "red"
     return _STATE_STYLES[row.submission_state or row.status.state]
+
+
+def apply_state_style(row: JobRow, text: str) -> str:
+    """Return a text with the codes for the colour of a job's state."""
+    return _apply_style(choose_style(row), text)
+
+
+def _apply_style(style: str, text: str) -> str:
+    return f"\x1b[{_STYLE_CODES[style]}m{text}\x1b[0m"
 
 
 def _count_columns(text: str) -> int:

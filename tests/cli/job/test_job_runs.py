@@ -26,8 +26,8 @@ ENDS = [
     ("kill -TERM $$", 143),
 ]  # fmt: skip
 KEYS = [
-    "id", "profile", "cluster", "host", "target", "state", "word", "exit_code", "signal", "limit", "hosts",
-    "reason", "name", "key", "directory", "submitted", "started", "ended", "array", "array_id", "tasks",
+    "id", "profile", "cluster", "host", "target", "state", "word", "exit_code", "signal", "limit", "cause",
+    "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "array", "array_id", "tasks",
 ]  # fmt: skip
 
 
