@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
@@ -58,7 +58,7 @@ class JobRow:
     """A job: its status, and its entry in the record if it has one.
 
     `submission_state` is CUT or SUBMITTING if the job has no id yet; `remedy` says what to do about CUT.
-    An array has its `tasks`.
+    An array has its `tasks`. `is_stale`: the target system did not answer; this is its last known state.
     """
 
     target: str
@@ -67,6 +67,7 @@ class JobRow:
     submission_state: str = ""
     remedy: str = ""
     tasks: Sequence[JobRecord] = ()
+    is_stale: bool = False
 
     @property
     def state(self) -> str:
@@ -87,7 +88,11 @@ class JobRow:
 
     def unfold(self) -> list[JobRow]:
         """Return this row and, for an array, those of its tasks."""
-        return [self, *(JobRow(self.target, task.status, task) for task in self.tasks)]
+        tasks = (JobRow(self.target, task.status, task) for task in self.tasks)
+        return [
+            self,
+            *(replace(row, is_stale=self.is_stale and not row.status.state.is_terminal) for row in tasks),
+        ]
 
 
 def format_target_options(target: str) -> str:
@@ -126,6 +131,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "host": context.get("SSH:HOST"),
         "target": row.target,
         "state": row.state,
+        "stale": row.is_stale,
         "word": status.native_state or None,
         "exit_code": status.exit_code,
         "signal": status.signal,
@@ -192,7 +198,7 @@ def format_cells(row: JobRow) -> tuple[str, ...]:
     elapsed = format_elapsed(status.started, status.ended) if status.started else ""
     name = row.record.name if row.record is not None else ""
     values = (
-        status.job_id or "-", name, row.target, row.state, format_outcome(status), elapsed,
+        status.job_id or "-", name, row.target, f"{row.state}{'?' * row.is_stale}", format_outcome(status), elapsed,
         ",".join(status.hosts), row.reason,
     )  # fmt: skip
     return tuple(map(replace_controls, values))

@@ -260,7 +260,7 @@ def list_(
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
-    target system does not answer, the last known states are shown.
+    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?.
 
     Exit codes: 0 all target systems answered; 1 one did not, or a job is not recorded.
 
@@ -478,6 +478,9 @@ def forget(
     jobs: Annotated[
         list[str], Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...")
     ] = [],
+    force: Annotated[
+        bool, Option(("--force",), "Also delete jobs that have not ended; JOB may be a target's name.")
+    ] = False,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
     cluster: ClusterOption = None,
@@ -491,16 +494,22 @@ def forget(
     An interrupted submission (CUT in the list) may have become a job: check the batch system first.
     Jobs are deleted automatically three months after their end.
 
+    --force is for jobs that can never be asked again, since their machine or profile is gone. The batch
+    system is not told: such a job may still run, and nobody here will know of its end. For JOB, it also
+    takes the name in the column PROFILE, for all jobs of that target system. A submission in progress
+    is never deleted.
+
     Exit codes: 0 all jobs are deleted; 1 a job has not ended; 2 a job is not known.
 
     Examples:
       incarnate job forget 12069-304973-7d90afd1
+      incarnate job forget --force slurm@old.example.org
       incarnate job forget /home/ada/.gpe/uspace/ada/1732-55
     """
     from osprofile.cli.job import removal
 
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
-    return removal.forget_jobs(selection, _require_jobs(jobs), json=json)
+    return removal.forget_jobs(selection, _require_jobs(jobs), force=force, json=json)
 
 
 def _select_target(

@@ -10,14 +10,14 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.jobs.store import Store, default_store_path
 from tests.cli.job.conftest import COMMAND, template
 from tests.cli.job.test_job_runs import FIELDS, KEYS, SAYS
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.cli.job.conftest import Machine
 
 
