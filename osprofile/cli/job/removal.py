@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error, run_cancellable
-from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, quote_name
+from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, escape_unprintable, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,4 +73,4 @@ def _check_deletable(record: JobRecord, *, force: bool) -> None:
         hint = "incarnate job status updates the record; incarnate job abort ends the job; --force forgets it"
         raise StoreError(message, hint=hint)
     if not record.is_submitted and record.has_live_owner:
-        raise StoreError(f"the job in {quote_name(record.directory)} is being submitted")
+        raise StoreError(f"the job in {escape_unprintable(record.directory)} is being submitted")

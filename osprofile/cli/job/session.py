@@ -167,8 +167,7 @@ class CommandSession:
         """Return whether `--profile`, `--host` and `--cluster` admit a target."""
         profile, context = parse_target_name(name)
         selection = self._selection
-        # The name of a profile that is gone still selects its jobs.
-        if selection.profile not in {None, profile} and self._load_profile(selection.profile).name != profile:
+        if selection.profile and self._load_profile(selection.profile).name != profile:
             return False
         return all(
             context.get(field) == selection.context[field]
