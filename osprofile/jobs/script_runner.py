@@ -113,7 +113,7 @@ class ScriptRunner:
 
     def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
         """Incarnate START for a job, without running it."""
-        directory = description.directory or self.new_job_directory()
+        directory = description.working_directory or self.new_job_directory()
         context = {**self.context, "WORKING_DIRECTORY": directory}
         start = incarnate(
             self.profile,

@@ -199,10 +199,16 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 def default_store_path() -> str:
-    """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory."""
+    """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory.
+
+    Raises `StoreError` for a user without a home.
+    """
     if path := os.environ.get("OSPROFILE_STORE"):
         return path
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    if state.startswith("~"):
+        hint = "set HOME to your home directory, or OSPROFILE_STORE to a file"
+        raise StoreError("the record of the jobs has no place: there is no HOME", hint=hint)
     return os.path.join(state, "osprofile", "jobs.db")
 
 

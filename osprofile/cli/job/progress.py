@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.cli.job.rows import JobRow, choose_style, format_elapsed, format_outcome, replace_controls
 from osprofile.cli.terminal import supports_colours
+from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -46,7 +47,7 @@ async def show_progress(
     def build_table() -> Table:
         max_lines = max(1, min(MAX_LINES, console.height - 3))
         return _build_table(
-            [(job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs],
+            [(job, ended.get(job) or _get_reported_status(job)) for job in jobs],
             wait_started,
             max_lines,
         )
@@ -59,6 +60,13 @@ async def show_progress(
             refresh_task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await refresh_task
+
+
+def _get_reported_status(job: JobReference) -> JobStatus | None:
+    """Return the last status that the batch system has reported; None before the first one."""
+    status = job.target.get_cached_status(job.job_id)
+    is_reported = status is not None and (status.state is not JobState.UNKNOWN or status.native_state)
+    return status if is_reported else None
 
 
 async def _refresh_display(live: Live) -> None:

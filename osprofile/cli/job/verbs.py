@@ -69,8 +69,8 @@ def submit(
     command: Annotated[
         list[str],
         Argument(
-            "The program and its arguments, including options [default: the profile's].",
-            "[EXECUTABLE [ARGUMENT...]]",
+            "The program, and all its arguments [default: the profile's].",
+            "[PROGRAM [ARGUMENT...]]",
             takes_rest=True,
         ),
     ] = [],
@@ -87,7 +87,10 @@ def submit(
         str | None, Option(("--processes", "-n"), "The number of processes on all nodes.", "N")
     ] = None,
     cpus: Annotated[str | None, Option(("--cpus", "-c"), "The number of CPUs for each process.", "N")] = None,
-    memory: Annotated[str | None, Option(("--memory",), "The memory on each node, in MiB.", "MIB")] = None,
+    memory: Annotated[
+        str | None,
+        Option(("--memory",), "The memory on each node, as in 4G or 512M; a number alone is MiB.", "SIZE"),
+    ] = None,
     walltime: Annotated[
         str | None,
         Option(
@@ -136,7 +139,12 @@ def submit(
     ] = None,
     stderr: Annotated[str | None, Option(("--stderr",), "Write standard error to this file.", "FILE")] = None,
     directory: Annotated[
-        str | None, Option(("--directory",), "The job's working directory [default: a new one].", "PATH")
+        str | None,
+        Option(
+            ("--directory",),
+            "Run the program in this directory [default: the current one; with --host, the job's own].",
+            "DIR",
+        ),
     ] = None,
     application: ApplicationOption = None,
     set: Annotated[  # noqa: A002  # the option's name
@@ -155,19 +163,28 @@ def submit(
 ) -> int:
     """Submit a job and print its id.
 
-    The files that the job reads and writes are on the target system; relative paths are relative to
-    its working directory. If a submission is interrupted, the same command with the same --key
-    completes it.
+    The program runs in the current directory, or in that of --directory. A name with a / is relative
+    to the directory in which it runs: ./simulate. Any other name is searched for on the PATH; a file
+    of the current directory is used if the PATH has none. All words after the program are its own; --
+    ends the options before it. A script that is not executable is run by the interpreter of its line
+    #!, or by sh. Directives in it, such as #SBATCH, are not read.
+
+    Each job has a working directory, to which ~/.gpe/jobs/PROFILE/ID is a link. It has the job's output,
+    in stdout and stderr, unless --stdout and --stderr name other files. With --host, or with a profile
+    that submits from another machine, the program runs in this directory of that machine, and relative
+    paths are relative to it.
+
+    If a submission is interrupted, the same command with the same --key completes it.
 
     Exit codes: 0 submitted; 1 refused; 2 wrong usage; 3 invalid profile. With --wait: as job wait.
 
     Examples:
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
-      incarnate job submit -p pbs --host login.example.org --key run-17 --wait make -k
-      incarnate job submit -p slurm --array 1-100%8 --after 4711 sh -c './step $GPE_ARRAY_INDEX'
+      incarnate job submit -p pbs --host login --key run-17 --wait make -k
+      incarnate job submit --array 1-100%8 --after 4711 ./step.sh
     """
     from osprofile.cli.job import submission
-    from osprofile.cli.job.quantities import parse_count, parse_duration
+    from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
     from osprofile.jobs.description import JobDescription
 
     description = JobDescription(
@@ -184,7 +201,7 @@ def submit(
         nodes=parse_count("--nodes", nodes),
         processes=parse_count("--processes", processes),
         cpus=parse_count("--cpus", cpus),
-        memory=parse_count("--memory", memory, "as in --memory 4096: it counts MiB"),
+        memory=parse_memory("--memory", memory),
         walltime=parse_duration("--walltime", walltime),
         cputime=parse_duration("--cputime", cputime),
         gpus=parse_count("--gpus", gpus),
@@ -215,7 +232,9 @@ def status(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Query and print the states of jobs, with one query for each target system.
+    """Query and print the states of jobs.
+
+    There is one query for each target system.
 
     States: QUEUED, RUNNING, HELD; DONE (it exited), FAILED (ended by a signal, a limit or the
     system), REMOVED, LOST (it disappeared, with no sign of its end); UNKNOWN (the batch system's
@@ -256,7 +275,9 @@ def list_(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """List the recorded jobs that have not ended, or ended in the last day, and query their states.
+    """List the recorded jobs, with their current states.
+
+    Without --all, those that ended more than a day ago are left out.
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
@@ -399,7 +420,9 @@ def hold(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Hold jobs: queued ones do not start; running ones stop, if the target system supports it.
+    """Hold jobs: queued ones do not start, running ones stop.
+
+    Most batch systems hold queued jobs only.
 
     Exit codes: 0 all jobs are held; 1 the batch system refused one; 2 a job is not known.
 
@@ -504,7 +527,7 @@ def forget(
     Examples:
       incarnate job forget 12069-304973-7d90afd1
       incarnate job forget --force slurm@old.example.org
-      incarnate job forget /home/ada/.gpe/uspace/ada/1732-55
+      incarnate job forget /var/tmp/ada/1732-55
     """
     from osprofile.cli.job import removal
 

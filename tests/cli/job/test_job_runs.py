@@ -126,8 +126,7 @@ def test_hostile_values_arrive_unchanged(machine: Machine) -> None:
         "--stdout", "out's file", "--", sys.executable, "-c", code, *ARGUMENTS,
     )  # fmt: skip
     assert (ended.code, ended.err) == (0, "")
-    directory = json.loads(ended.out)[0]["directory"]
-    with open(f"{directory}/out's file", encoding="utf-8") as file:
+    with open(machine.root / "out's file", encoding="utf-8") as file:
         assert json.load(file) == [ARGUMENTS, value]
 
 

@@ -129,6 +129,24 @@ def test_job_wins_over_a_template_of_that_name(incarnate: Incarnate, site: Path)
 
 
 @pytest.mark.parametrize(
+    ("text", "mebibytes"),
+    [
+        ("0", 0), ("4096", 4096), ("4G", 4096), ("4g", 4096), ("4GiB", 4096), ("4GB", 4096), ("512M", 512),
+        ("1K", 1), ("1025K", 2), ("2T", 2 << 20), ("9" * 12 + "T", (10**12 - 1) << 20),
+    ],
+)  # fmt: skip
+def test_amounts_of_memory(text: str, mebibytes: int) -> None:
+    assert quantities.parse_memory("--memory", text) == mebibytes
+
+
+@pytest.mark.parametrize("text", ["", "x", "G", "1.5G", "-1", " 1", "1 G", "4Gi", "4P", "٣", "1\n", "9" * 13])
+def test_what_is_no_amount_of_memory(text: str) -> None:
+    with pytest.raises(common.UsageError) as raised:
+        quantities.parse_memory("--memory", text)
+    assert raised.value.message == f"--memory {text!r} is not an amount of memory"
+
+
+@pytest.mark.parametrize(
     ("text", "seconds"),
     [
         ("0", 0), ("600", 600), ("90s", 90), ("10m", 600), ("2h", 7200), ("1h30m", 5400), ("2d", 172800),
@@ -163,7 +181,7 @@ def test_timeout_is_above_zero_and_may_have_decimals() -> None:
             quantities.parse_timeout("--timeout", text)
 
 
-@pytest.mark.parametrize("option", ["--nodes", "--processes", "--cpus", "--memory"])
+@pytest.mark.parametrize("option", ["--nodes", "--processes", "--cpus"])
 @pytest.mark.parametrize("value", ["x", "1.5", "-1", "", "4G"])
 def test_what_is_no_number(incarnate: Incarnate, option: str, value: str) -> None:
     ended = incarnate("job", "submit", "-p", "linux", f"{option}={value}", "true")
