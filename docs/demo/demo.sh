@@ -39,5 +39,5 @@ show incarnate job submit --walltime 2h date
 ! incarnate job submit --walltime 2h date 2>&1 || exit 1
 
 title 'Try next'
-printf '%s\n' "  .venv/bin/incarnate job submit --profile linux --wait sh -c 'echo \"hello from \$(hostname)\"'" \
+printf '%s\n' '  id=$(.venv/bin/incarnate job submit --profile linux --wait hostname) && .venv/bin/incarnate job output $id' \
   '  .venv/bin/incarnate fields --profile linux START   # what a request may set'
