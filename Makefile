@@ -52,10 +52,10 @@ demo: $(VENV)/.run
 picture: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/demo.svg
 
-# quick.txt: without the files that take more than two seconds.
+# quick.txt: without the files that take more than two seconds. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
 	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
-	$(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal @tests/quick.txt $(PYTEST)
+	exec $(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal @tests/quick.txt $(PYTEST)
 
 changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .
@@ -66,7 +66,7 @@ changed: $(VENV)/.dev
 # Many tests wait for other processes: two workers for each core.
 test: $(VENV)/.dev
 	@echo "make test: about $(if $(HUNT),10 minutes with hunts at length,6 minutes) on 2 cores; make check: a quick part in one"
-	$(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(PYTEST)
+	exec $(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
