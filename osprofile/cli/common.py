@@ -22,7 +22,11 @@ if TYPE_CHECKING:
     from osprofile.profile.repository import Repository
     from osprofile.source import Location
 
-GROUPS = {"job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget")}
+GROUPS = {
+    "job": (
+        "submit", "status", "list", "show", "output", "wait", "hold", "resume", "abort", "forget"
+    )
+}  # fmt: skip
 """The verbs of two words, by their first word."""
 SECTIONS = {
     "Jobs": (*(f"job {verb}" for verb in GROUPS["job"]), "shim"),

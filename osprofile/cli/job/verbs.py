@@ -281,7 +281,7 @@ def list_(
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
-    target system does not answer, the last known states are shown.
+    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?.
 
     Exit codes: 0 all target systems answered; 1 one did not, or a job is not recorded.
 
@@ -331,6 +331,81 @@ def wait(
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
     return waiter.wait_for_jobs(
         selection, _require_jobs(jobs), timeout=parse_timeout("--timeout", timeout), json=json
+    )
+
+
+def show(
+    *,
+    job: Annotated[
+        str | None,
+        Argument("The id of a job, or the working directory of an interrupted submission.", "JOB", "jobs"),
+    ] = None,
+    script: Annotated[bool, Option(("--script",), "Print the script that was submitted, as it is.")] = False,
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Show everything about a job: state, cause, usage, files, the fields as submitted, the states.
+
+    Times are local ones. If the target system does not answer, the last known state is shown.
+
+    Exit codes: 0 shown; 1 the target system did not answer, or has no such file; 2 the job is not
+    known.
+
+    Examples:
+      incarnate job show 12069-304973-7d90afd1
+      incarnate job show --script 4711
+    """
+    from osprofile.cli.job import details
+
+    if script and json:
+        raise common.UsageError("--script and --json cannot be used together")
+    (word,) = _require_jobs([job] if job else [])
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    return details.show_job(selection, word, script=script, json=json)
+
+
+def output(
+    *,
+    jobs: JobsArgument = [],
+    follow: Annotated[
+        bool, Option(("--follow", "-f"), "Print what comes, too, until the jobs have ended.")
+    ] = False,
+    error: Annotated[bool, Option(("--error", "-e"), "Print the standard error instead.")] = False,
+    tail: Annotated[str | None, Option(("--tail", "-n"), "Print only the last N lines.", "N")] = None,
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+) -> int:
+    """Print what jobs have written to their standard output, wherever they run.
+
+    Several jobs, and the tasks of an array, get a line with the id above their output. With
+    --follow, a job that waits is waited for; an interrupt does not end the jobs.
+
+    Exit codes: 0 printed; 1 there is no such file, or a target system did not answer; 2 a job is
+    not known.
+
+    Examples:
+      incarnate job output 12069-304973-7d90afd1
+      incarnate job output -f --tail 20 4711
+      incarnate job output --error 4711_3
+    """
+    from osprofile.cli.job import outputs
+    from osprofile.cli.job.quantities import parse_count
+
+    return outputs.print_output(
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        _require_jobs(jobs),
+        stream="stderr" if error else "stdout",
+        last_lines=parse_count("--tail", tail, "as in --tail 20"),
+        follow=follow,
     )
 
 
@@ -426,6 +501,9 @@ def forget(
     jobs: Annotated[
         list[str], Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...")
     ] = [],
+    force: Annotated[
+        bool, Option(("--force",), "Also delete jobs that have not ended; JOB may be a target's name.")
+    ] = False,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
     cluster: ClusterOption = None,
@@ -439,16 +517,22 @@ def forget(
     An interrupted submission (CUT in the list) may have become a job: check the batch system first.
     Jobs are deleted automatically three months after their end.
 
+    --force is for jobs that can never be asked again, since their machine or profile is gone. The batch
+    system is not told: such a job may still run, and nobody here will know of its end. For JOB, it also
+    takes the name in the column PROFILE, for all jobs of that target system. A submission in progress
+    is never deleted.
+
     Exit codes: 0 all jobs are deleted; 1 a job has not ended; 2 a job is not known.
 
     Examples:
       incarnate job forget 12069-304973-7d90afd1
+      incarnate job forget --force slurm@old.example.org
       incarnate job forget /var/tmp/ada/1732-55
     """
     from osprofile.cli.job import removal
 
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
-    return removal.forget_jobs(selection, _require_jobs(jobs), json=json)
+    return removal.forget_jobs(selection, _require_jobs(jobs), force=force, json=json)
 
 
 def _select_target(
