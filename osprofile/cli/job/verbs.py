@@ -336,10 +336,10 @@ def wait(
 
 def show(
     *,
-    job: Annotated[
-        str | None,
-        Argument("The id of a job, or the working directory of an interrupted submission.", "JOB", "jobs"),
-    ] = None,
+    jobs: Annotated[
+        list[str],
+        Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...", "jobs"),
+    ] = [],
     script: Annotated[bool, Option(("--script",), "Print the script that was submitted, as it is.")] = False,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
@@ -349,12 +349,11 @@ def show(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Show everything about a job: state, cause, usage, files, the fields as submitted, the states.
+    """Show everything about jobs: state, cause, usage, files, the fields as submitted, the states.
 
     Times are local ones. If the target system does not answer, the last known state is shown.
 
-    Exit codes: 0 shown; 1 the target system did not answer, or has no such file; 2 the job is not
-    known.
+    Exit codes: 0 shown; 1 a target system did not answer, or has no such file; 2 a job is not known.
 
     Examples:
       incarnate job show 12069-304973-7d90afd1
@@ -364,9 +363,8 @@ def show(
 
     if script and json:
         raise common.UsageError("--script and --json cannot be used together")
-    (word,) = _require_jobs([job] if job else [])
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
-    return details.show_job(selection, word, script=script, json=json)
+    return details.show_jobs(selection, _require_jobs(jobs), script=script, json=json)
 
 
 def output(
