@@ -407,6 +407,35 @@ def output(
     )
 
 
+def watch(
+    *,
+    jobs: Annotated[
+        list[str], Argument("The ids of the jobs [default: all recorded live ones].", "[JOB...]", "jobs")
+    ] = [],
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+) -> int:
+    """Show the states of jobs as they change, until all have ended; the key q ends it.
+
+    Jobs that have ended are soon only counted. Where standard output is no terminal, each change is a
+    line: the time, the job, the state, how it ended, the reason. The jobs are not affected.
+
+    Exit codes: 0 all jobs have ended, or q or an interrupt ended the view; 2 a job is not known.
+
+    Examples:
+      incarnate job watch
+      incarnate job watch 4711 4712 > states.log
+    """
+    from osprofile.cli.job import live_view
+
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    return live_view.watch_jobs(selection, list(dict.fromkeys(jobs)))
+
+
 def hold(
     *,
     jobs: JobsArgument = [],

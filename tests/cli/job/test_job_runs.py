@@ -627,7 +627,7 @@ def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -
     assert refused.code == 1
     assert "--force forgets it" in refused.err
     (forgotten,) = machine.run_json("forget", "--force", gone[0])
-    assert (forgotten["id"], forgotten["state"]) == (gone[0], "RUNNING")
+    assert (forgotten["id"], forgotten["ended"]) == (gone[0], None)
     assert [job["id"] for job in machine.run_json("forget", "--force", "other")] == gone[1:]
     assert [job["state"] for job in machine.run_json("forget", "--force", "here@down")] == ["CUT"]
     assert [job["id"] for job in machine.run_json("list")] == [here]
