@@ -141,7 +141,7 @@ def _make_typer_parameter(parameter: Parameter) -> Any:
     spec = parameter.spec
     complete = _make_completer(spec.completer) if spec.completer else None
     if isinstance(spec, Option):
-        is_pair = parameter.is_switch and len(spec.flags) == 2
+        is_pair = parameter.is_switch and spec.flags[-1].startswith("--no-")
         return typer.Option(
             *(["/".join(spec.flags)] if is_pair else spec.flags),
             help=spec.help,

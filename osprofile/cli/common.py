@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "job": (
-        "submit", "status", "list", "show", "output", "wait", "hold", "resume", "abort", "forget"
+        "submit", "status", "list", "show", "output", "watch", "wait", "hold", "resume", "abort", "forget"
     )
 }  # fmt: skip
 """The verbs of two words, by their first word."""

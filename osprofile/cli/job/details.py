@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows
@@ -26,7 +26,7 @@ from osprofile.jobs.store import JobDetails
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.state import JobStatus
@@ -50,39 +50,57 @@ _CAUSES: Final = {
 _MEMORY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
-def show_job(selection: TargetSelection, word: str, *, script: bool, json: bool) -> int:
-    """Print what is known of a job, or of a submission by its working directory.
+def show_jobs(selection: TargetSelection, words: Sequence[str], *, script: bool, json: bool) -> int:
+    """Print what is known of jobs, or of submissions by their working directories.
 
-    With `script`, print the script that was submitted, as it is.
+    With `script`, print the scripts that were submitted, as they are.
     """
-    return run_cancellable(_show_job(selection, word, prints_script=script, json=json))
+    return run_cancellable(_show_jobs(selection, words, prints_script=script, json=json))
 
 
-async def _show_job(selection: TargetSelection, word: str, *, prints_script: bool, json: bool) -> int:
+async def _show_jobs(
+    selection: TargetSelection, words: Sequence[str], *, prints_script: bool, json: bool
+) -> int:
     failures = ErrorReporter()
+    shown: list[_Job] = []
     async with CommandSession(selection, record_needed=False) as session:
-        record = _find_unsubmitted(session, word)
-        if record is not None and prints_script:
-            common.print_result(record.script or "")
-            return 0
-        if record is not None:
-            row = session.row_from_cut_record(record)
-            if record.has_live_owner:
-                row = JobRow(record.target, record.status, record, SUBMITTING)
-            directory = record.directory
-        else:
-            job = session.find_job(word)
-            if prints_script:
-                await _print_script(job)
-                return 0
-            row = await _query_row(session, job, failures)
-            directory = await _find_directory(job.target, row)
-        details = session.store.read_details(row.record.number) if row.record else JobDetails()
-        if json:
-            common.print_json(_encode_job(session, row, details, directory))
-        else:
-            common.print_result("\n".join(_format_job(session, row, details, directory)))
+        for word in words:
+            try:
+                if prints_script:
+                    await _print_script(session, word)
+                else:
+                    shown.append(await _find_job(session, word, failures))
+            except OSProfileError as error:
+                failures.report_error(error, "")
+        if json and not prints_script:
+            common.print_json([_encode_job(session, job) for job in shown])
+        elif shown:
+            common.print_result("\n\n".join("\n".join(_format_job(session, job)) for job in shown))
     return failures.exit_code
+
+
+@final
+class _Job(NamedTuple):
+    """A job, or a submission without a job id, with what is recorded of it."""
+
+    row: JobRow
+    details: JobDetails
+    directory: str
+    """The working directory; that of the array for a task; empty if it is not known."""
+
+
+async def _find_job(session: CommandSession, word: str, failures: ErrorReporter) -> _Job:
+    record = _find_unsubmitted(session, word)
+    if record is not None:
+        row, directory = session.row_from_cut_record(record), record.directory
+        if record.has_live_owner:
+            row = JobRow(record.target, record.status, record, SUBMITTING)
+    else:
+        job = session.find_job(word)
+        row = await _query_row(session, job, failures)
+        directory = await _find_directory(job.target, row)
+    details = session.store.read_details(row.record.number) if row.record else JobDetails()
+    return _Job(row, details, directory)
 
 
 def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
@@ -114,7 +132,12 @@ async def _find_directory(target: TargetSystem, row: JobRow) -> str:
     return ""
 
 
-async def _print_script(job: JobReference) -> None:
+async def _print_script(session: CommandSession, word: str) -> None:
+    record = _find_unsubmitted(session, word)
+    if record is not None:
+        common.print_result(record.script or "")
+        return
+    job = session.find_job(word)
     path = os.path.join(await job.target.find_job_directory(job.job_id), _SCRIPT_FILE)
     part = await job.target.read_file_part(path)
     if part is None:
@@ -129,8 +152,9 @@ async def _print_script(job: JobReference) -> None:
 # What is known
 
 
-def _find_files(session: CommandSession, row: JobRow, details: JobDetails, directory: str) -> dict[str, str]:
+def _find_files(session: CommandSession, job: _Job) -> dict[str, str]:
     """Return the paths of the job's standard streams by name, as far as they are recorded."""
+    row, details, directory = job
     files, suffix = {}, ""
     record = whole = row.record
     if record is not None and record.array:
@@ -180,12 +204,11 @@ def _find_dependencies(session: CommandSession, row: JobRow, details: JobDetails
     return dependencies
 
 
-def _encode_job(
-    session: CommandSession, row: JobRow, details: JobDetails, directory: str
-) -> dict[str, object]:
+def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
     """Return a job for JSON: what `job status` prints of it, and the rest."""
+    row, details, directory = job
     status, record = row.status, row.record
-    files = _find_files(session, row, details, directory)
+    files = _find_files(session, job)
     return {
         **rows.encode_row(row),
         "directory": directory or None,
@@ -211,12 +234,13 @@ def _find_queue(status: JobStatus, details: JobDetails) -> str:
 # Text
 
 
-def _format_job(session: CommandSession, row: JobRow, details: JobDetails, directory: str) -> Iterator[str]:
+def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
     """Yield the lines of the text."""
+    row, details, directory = job
     name = row.status.job_id or directory
     yield f"job {escape_unprintable(name)}"
     coloured = supports_colours(sys.stdout)
-    for label, value in _list_facts(session, row, details, directory):
+    for label, value in _list_facts(session, job):
         if value:
             shown = escape_unprintable(value)
             if label == "state" and coloured:
@@ -231,10 +255,9 @@ def _format_job(session: CommandSession, row: JobRow, details: JobDetails, direc
         yield "  (not recorded)"
 
 
-def _list_facts(
-    session: CommandSession, row: JobRow, details: JobDetails, directory: str
-) -> Iterator[tuple[str, str]]:
+def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]:
     """Yield labels and values; an empty value is not known."""
+    row, details, directory = job
     status, record = row.status, row.record
     profile, context = parse_target_name(row.target)
     word = status.native_state
@@ -265,7 +288,7 @@ def _list_facts(
         )
         yield attribute.replace("_", " "), _describe_dependency(found)
     yield "directory", directory
-    yield from _find_files(session, row, details, directory).items()
+    yield from _find_files(session, job).items()
     yield "application", details.application or ""
 
 

@@ -336,10 +336,10 @@ def wait(
 
 def show(
     *,
-    job: Annotated[
-        str | None,
-        Argument("The id of a job, or the working directory of an interrupted submission.", "JOB", "jobs"),
-    ] = None,
+    jobs: Annotated[
+        list[str],
+        Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...", "jobs"),
+    ] = [],
     script: Annotated[bool, Option(("--script",), "Print the script that was submitted, as it is.")] = False,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
@@ -349,12 +349,11 @@ def show(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Show everything about a job: state, cause, usage, files, the fields as submitted, the states.
+    """Show everything about jobs: state, cause, usage, files, the fields as submitted, the states.
 
     Times are local ones. If the target system does not answer, the last known state is shown.
 
-    Exit codes: 0 shown; 1 the target system did not answer, or has no such file; 2 the job is not
-    known.
+    Exit codes: 0 shown; 1 a target system did not answer, or has no such file; 2 a job is not known.
 
     Examples:
       incarnate job show 12069-304973-7d90afd1
@@ -364,9 +363,8 @@ def show(
 
     if script and json:
         raise common.UsageError("--script and --json cannot be used together")
-    (word,) = _require_jobs([job] if job else [])
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
-    return details.show_job(selection, word, script=script, json=json)
+    return details.show_jobs(selection, _require_jobs(jobs), script=script, json=json)
 
 
 def output(
@@ -407,6 +405,35 @@ def output(
         last_lines=parse_count("--tail", tail, "as in --tail 20"),
         follow=follow,
     )
+
+
+def watch(
+    *,
+    jobs: Annotated[
+        list[str], Argument("The ids of the jobs [default: all recorded live ones].", "[JOB...]", "jobs")
+    ] = [],
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+) -> int:
+    """Show the states of jobs as they change, until all have ended; the key q ends it.
+
+    Jobs that have ended are soon only counted. Where standard output is no terminal, each change is a
+    line: the time, the job, the state, how it ended, the reason. The jobs are not affected.
+
+    Exit codes: 0 all jobs have ended, or q or an interrupt ended the view; 2 a job is not known.
+
+    Examples:
+      incarnate job watch
+      incarnate job watch 4711 4712 > states.log
+    """
+    from osprofile.cli.job import live_view
+
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    return live_view.watch_jobs(selection, list(dict.fromkeys(jobs)))
 
 
 def hold(

@@ -40,6 +40,7 @@ def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     first = re.search(r"\d+-\d+-[0-9a-f]{8}(?=, DONE 3)", text)
     assert first is not None
     text = text.replace(job_id, "JOB").replace(first[0], "FIRST").replace(str(directory), "DIRECTORY")
+    text = text.replace(str(machine.root), "ROOT")
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
     text = re.sub(r"(waited|ran) 0:00:\d\d", r"\1 0:00:00", text)
     text = re.sub(r"(?m)^  (nodes|elapsed|processor time|largest memory) .*\n", "", text)
@@ -57,13 +58,14 @@ def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
         "  after any       prepare (FIRST, DONE 3)\n"
         "  directory       DIRECTORY\n"
         "  stdout          DIRECTORY/stdout\n"
-        "  stderr          DIRECTORY/errors\n"
+        "  stderr          ROOT/errors\n"
         "  stdin           /dev/null\n"
         "fields as submitted\n"
         "  EXECUTABLE=sh\n"
         "  ARGUMENTS='-c' 'exit 4' 'a b'\n"
         "  STDIN=/dev/null\n"
-        "  STDERR=errors\n"
+        "  STDERR=ROOT/errors\n"
+        "  DIRECTORY=ROOT\n"
         "  JOB_NAME=demo\n"
         "  WALLTIME=5400\n"
         "  DEPENDENCY=afterany:prepare\n"
@@ -79,7 +81,7 @@ def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_json(machine: Machine) -> None:
     job_id = machine.submit("--wait", "-N", "demo", "-e", "A=1\x1b", "true")
-    job = json.loads(show(machine, "--json", job_id))
+    (job,) = json.loads(show(machine, "--json", job_id))
     more = [
         "queue", "walltime", "elapsed", "cpu_time", "max_memory", "stdin", "stdout", "stderr", "application",
         "fields", "dependencies", "history",
@@ -87,6 +89,7 @@ def test_json(machine: Machine) -> None:
     assert list(job) == [*KEYS, *more]
     assert {name: job[name] for name in KEYS} == machine.run_json("status", job_id)[0]
     assert job["stdout"] == f"{machine.directories[0]}/stdout"
+    assert job["fields"].pop("DIRECTORY") == str(machine.root)
     assert job["fields"] == {
         "EXECUTABLE": "true", "JOB_NAME": "demo", "ENVIRONMENT": "export A='1\x1b'\n",
     }  # fmt: skip
@@ -164,7 +167,7 @@ def test_a_job_of_an_older_version(machine: Machine) -> None:
     text = show(machine, job_id)
     assert "\nfields as submitted\n  (not recorded)\nstates\n" in text
     assert text.endswith("  DONE\n")
-    assert json.loads(show(machine, "--json", job_id))["fields"] is None
+    assert json.loads(show(machine, "--json", job_id))[0]["fields"] is None
 
 
 def test_a_job_that_was_not_started_here(machine: Machine) -> None:
@@ -206,7 +209,8 @@ def test_causes_and_usage(machine: Machine) -> None:
 
 def test_nothing_acts_on_the_terminal(machine: Machine) -> None:
     hostile = "\x1b]0;x\x07\x1b[2J\n\r\u009b31m[bold]'\u202e"
-    root = machine.root / "jobs" / "a\x1b[2J  b"
+    root = machine.root / "a\x1b[2J  b"
+    root.mkdir()
     job_id = machine.submit(
         "--key", hostile, "--directory", str(root), "-e", f"V={hostile}", "--stdout", "o\x1b[2J\u009b", "--wait",
         "printf", hostile,
@@ -214,7 +218,8 @@ def test_nothing_acts_on_the_terminal(machine: Machine) -> None:
     text = show(machine, job_id)
     assert all(c == "\n" or c.isprintable() for c in text)
     assert "V=$'\\x1b]0;x\\x07\\x1b[2J\\n\\r\\U0000009b31m[bold]\\'\\U0000202e'\n" in text
-    assert "a\\x1b[2J  b/o\\x1b[2J" in text
+    assert "/o\\x1b[2J" in text
+    assert "/a\\x1b[2J  b'\n" in text
     value = re.search(r"(?m)^  V=(.*)$", text)
     assert value is not None
     again = subprocess.run(
@@ -226,7 +231,7 @@ def test_nothing_acts_on_the_terminal(machine: Machine) -> None:
     assert again.stdout.decode() == hostile
     out = machine.run("job", "show", "--json", job_id).out
     assert all(c == "\n" or c.isprintable() for c in out)
-    assert json.loads(out)["key"] == hostile
+    assert json.loads(out)[0]["key"] == hostile
     machine.add("says", template("GET_JOB_STATUS", SAYS.format(word="weird", reason="x"), FIELDS))
     text = show(machine, "-p", "says", "7")
     assert all(c == "\n" or c.isprintable() for c in text)

@@ -83,7 +83,8 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     ]
     if verb == "job submit":
         lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
-    lines = {"job list": [[], given_words], "job forget": lines}.get(verb, [*lines, ["a", "--json", "b"]])
+    switch = {"job output": "--follow", "job watch": "--"}.get(verb, "--json")
+    lines = {"job list": [[], given_words], "job forget": lines}.get(verb, [*lines, ["a", switch, "b"]])
     environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -108,7 +109,10 @@ def test_words_behind_the_executable_are_its_own() -> None:
     ("line", "hint"),
     [
         (("job", "sumbit"), "did you mean submit?"),
-        (("job", "xyz"), "known: abort, forget, hold, list, resume, status, submit, wait"),
+        (
+            ("job", "xyz"),
+            "known: abort, forget, hold, list, output, resume, show, status, submit, wait, watch",
+        ),
         (("jbo", "submit", "x"), "did you mean the command job?"),
         (("submit", "-p", "linux"), "did you mean the command job submit?"),
         (("stauts", "-p", "linux"), "did you mean the command job status?"),
