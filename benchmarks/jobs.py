@@ -45,7 +45,7 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
 
     def descriptions() -> list[osprofile.JobDescription]:
         return [
-            osprofile.JobDescription(queue=PARTITION, directory=f"{root}/{next(numbers)}")
+            osprofile.JobDescription(queue=PARTITION, working_directory=f"{root}/{next(numbers)}")
             for _ in range(jobs)
         ]
 
@@ -56,9 +56,9 @@ def submissions(root: Path, jobs: int) -> dict[str, Callable[[], float]]:
                 profile,
                 "START",
                 fields={"QUEUE": PARTITION},
-                context={**osprofile.new_context(profile), "WORKING_DIRECTORY": str(job.directory)},
+                context={**osprofile.new_context(profile), "WORKING_DIRECTORY": str(job.working_directory)},
             )
-            (scripts / Path(str(job.directory)).name).write_bytes(wrap_script(start.text))
+            (scripts / Path(str(job.working_directory)).name).write_bytes(wrap_script(start.text))
         text = f"for f in {scripts}/*; do sh -s < $f > /dev/null || exit; done"
         begin = time.perf_counter()
         subprocess.run(["sh", "-c", text], check=True)

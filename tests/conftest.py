@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.hunting import HUNT, rounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,10 +20,34 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+# Where no bytecode is written, every command that tests start compiles osprofile, and every worker all tests.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile(
-    "osprofile", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "osprofile",
+    deadline=None,
+    max_examples=rounds(100, 25),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("osprofile")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without HUNT=1, keep one in N cases of each test marked `hunt(N)`."""
+    if HUNT:
+        return
+    cases = Counter[str]()
+    left = []
+    for item in items:
+        if marker := item.get_closest_marker("hunt"):
+            name = item.nodeid.partition("[")[0]
+            if cases[name] % marker.args[0]:
+                left.append(item)
+            cases[name] += 1
+    if left:
+        config.hook.pytest_deselected(items=left)
+        unwanted = set(left)
+        items[:] = [item for item in items if item not in unwanted]
 
 
 @pytest.fixture(scope="session")

@@ -8,17 +8,38 @@ import typer
 from typer.core import TyperGroup
 
 from osprofile.cli import completion
-from osprofile.cli.common import GROUPS, run_verb, usage_exit_code
+from osprofile.cli.common import GROUPS, SECTIONS, run_verb, usage_exit_code
 from osprofile.cli.options import REQUIRED, Option, Parameter, Verb, has_rest_argument, read_parameters
 
-HELP = """Turn OS Profiles (GPE XML) into scripts for a batch system; check, compare and show profiles.
+HELP = """Run jobs on any batch system that an OS Profile (GPE XML) describes; write and check profiles.
 
-The command render is the default: incarnate START --profile pbs.
+incarnate COMMAND --help describes a command. The name of a template in place of a command prints its
+script, as render does: incarnate START --profile pbs.
 """
 GROUP_HELP = {"job": "Run jobs on a target system: submit, query, control and wait for them."}
 
 
-class CommandGroup(TyperGroup):
+class VerbGroup(TyperGroup):
+    """A group of verbs, whose help has a whole line for each, in sections."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections of SECTIONS; in a group of verbs of two words, the one that has them."""
+        prefix = f"{ctx.info_name} " if ctx.parent is not None else ""
+        for title, verbs in SECTIONS.items():
+            names = [verb.removeprefix(prefix) for verb in verbs if verb.startswith(prefix)]
+            if names:
+                with formatter.section("Commands" if prefix else title):
+                    formatter.write_dl([(name, self._get_summary(ctx, name)) for name in names])
+
+    def _get_summary(self, ctx: Any, name: str) -> str:
+        """Return the first line of a verb's help."""
+        command: Any = self
+        for word in name.split():
+            command = command.get_command(ctx, word)
+        return (command.help or "").partition("\n")[0]
+
+
+class CommandGroup(VerbGroup):
     """The group of all verbs; the shell also completes its first word to a template's name."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
@@ -81,7 +102,7 @@ def build_app(verbs: Mapping[str, Verb], version: str) -> typer.Typer:
 
 
 def _add_group(app: typer.Typer, name: str) -> typer.Typer:
-    group = typer.Typer(help=GROUP_HELP[name], rich_markup_mode=None)
+    group = typer.Typer(cls=VerbGroup, help=GROUP_HELP[name], rich_markup_mode=None)
     group.callback()(lambda: None)  # without a callback, typer merges a single verb into the group
     app.add_typer(group, name=name)
     return group
@@ -120,7 +141,7 @@ def _make_typer_parameter(parameter: Parameter) -> Any:
     spec = parameter.spec
     complete = _make_completer(spec.completer) if spec.completer else None
     if isinstance(spec, Option):
-        is_pair = parameter.is_switch and len(spec.flags) == 2
+        is_pair = parameter.is_switch and spec.flags[-1].startswith("--no-")
         return typer.Option(
             *(["/".join(spec.flags)] if is_pair else spec.flags),
             help=spec.help,

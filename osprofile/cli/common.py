@@ -6,7 +6,14 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from osprofile.errors import CasesError, InvalidProfileError, NotFoundError, OSProfileError, quote_value
+from osprofile.errors import (
+    CasesError,
+    InvalidProfileError,
+    NotFoundError,
+    OSProfileError,
+    quote_name,
+    quote_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,24 +22,21 @@ if TYPE_CHECKING:
     from osprofile.profile.repository import Repository
     from osprofile.source import Location
 
-VERBS = (
-    "render",
-    "trace",
-    "diff",
-    "check",
-    "lint",
-    "explain",
-    "new",
-    "schema",
-    "show",
-    "fields",
-    "page",
-    "profiles",
-    "deploy",
-    "shim",
-)
-GROUPS = {"job": ("submit", "status", "list", "wait", "hold", "resume", "abort", "forget")}
+GROUPS = {
+    "job": (
+        "submit", "status", "list", "show", "output", "watch", "wait", "hold", "resume", "abort", "forget"
+    )
+}  # fmt: skip
 """The verbs of two words, by their first word."""
+SECTIONS = {
+    "Jobs": (*(f"job {verb}" for verb in GROUPS["job"]), "shim"),
+    "Scripts": ("render", "trace", "deploy"),
+    "Profiles": ("profiles", "show", "fields", "page"),
+    "Writing profiles": ("new", "schema", "lint", "explain", "check", "diff"),
+}
+"""All verbs, as `incarnate --help` lists them."""
+VERBS = tuple(verb for verbs in SECTIONS.values() for verb in verbs if " " not in verb)
+"""The verbs of one word."""
 
 # Exit codes; those of errors are their attribute `exit_code`.
 SUCCESS = 0
@@ -55,9 +59,13 @@ class UsageError(NotFoundError):
     """The command line is not valid."""
 
 
+class NoProfileError(UsageError):
+    """The command line names no profile."""
+
+
 def list_verbs() -> list[str]:
     """Return the names of all verbs, those of two words as `job submit`."""
-    return [*VERBS, *(f"{group} {second}" for group in GROUPS for second in GROUPS[group])]
+    return [verb for verbs in SECTIONS.values() for verb in verbs]
 
 
 def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
@@ -66,7 +74,7 @@ def open_profile(profile: str | None, profiles: Iterable[str]) -> Profile:
     if not profile:
         names = ", ".join(repository.list_names())
         hint = f"use --profile NAME or set OSPROFILE_PROFILE; known profiles: {names}"
-        raise UsageError("no profile is given", hint=hint)
+        raise NoProfileError("no profile is given", hint=hint)
     return repository.load_file(profile) if is_profile_path(profile) else repository.load(profile)
 
 
@@ -150,7 +158,9 @@ def suggest_command(word: str) -> str:
 
     commands = {second: f"{first} {second}" for first, words in GROUPS.items() for second in words}
     commands |= {first: first for first in (*VERBS, *GROUPS)}
-    close = get_close_matches(word, commands, n=1, cutoff=0.6)
+    close = get_close_matches(word, commands, n=5, cutoff=0.6)
+    # Letters in a wrong order are the commonest mistake, and none for get_close_matches: lnit is as close to list as to lint.
+    close.sort(key=lambda command: sorted(command) != sorted(word))
     return f"did you mean the command {commands[close[0]]}?" if close else ""
 
 
@@ -162,6 +172,10 @@ def run_verb(verb: Callable[..., int], arguments: Mapping[str, Any], first_word:
     try:
         return verb(**arguments)
     except OSProfileError as error:
+        if isinstance(error, NoProfileError) and first_word.islower():  # templates have capital letters
+            error.message = (
+                f"{quote_name(first_word)} is not a command; for a template, a profile must be given"
+            )
         if first_word and isinstance(error, NotFoundError):
             error.hint = f"{suggest_command(first_word)} {error.hint}".strip()
         print_error(error)

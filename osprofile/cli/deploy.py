@@ -17,7 +17,7 @@ def deploy(
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Print or run the script that writes all static scripts of a profile.
+    """Print or run the script that writes the static scripts.
 
     It may be run again at any time: files that are up to date are not written.
 

@@ -49,7 +49,7 @@ def diff(
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Show the differences between two resolved profiles, and between the scripts that they give.
+    """Show the differences between two profiles and their scripts.
 
     First come the templates, variations, fields, limits and tags that were added (+), removed (-) or
     changed (~), with their locations; then the scripts of both for the same request, line by line.

@@ -13,7 +13,7 @@ def explain(
     ] = [],
     json: JsonOption = False,
 ) -> int:
-    """Explain rules of the linter: what is wrong, why, a wrong example and a right one.
+    """Explain rules of the linter, with a wrong example and a right one.
 
     Examples:
       incarnate explain

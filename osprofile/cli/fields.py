@@ -32,7 +32,7 @@ def fields(
     ] = False,
     json: JsonOption = False,
 ) -> int:
-    """Show the fields of a template: value, description, allowed values.
+    """Show the fields of a template, and the values that they allow.
 
     The fields of START include those of JOB_DIRECTIVES, JOB_PROLOGUE, the application and JOB_EPILOGUE.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common, options
 from osprofile.cli.common import GROUPS, VERBS
-from osprofile.errors import quote_name, suggest_names
+from osprofile.errors import OSProfileError, quote_name, suggest_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,15 @@ _COMPLETION_VARIABLE: Final = "_INCARNATE_COMPLETE"
 
 def main() -> None:
     """Run the command line of this process and exit with the verb's exit code."""
+    _require_utf8()
     common.open_missing_streams()
     sys.exit(run_command_line(sys.argv[1:]))
+
+
+def _require_utf8() -> None:
+    """Start this process again if its words are not decoded as UTF-8, whatever the locale is."""
+    if sys.getfilesystemencoding() != "utf-8" and not sys.flags.utf8_mode:
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
 
 
 def run_command_line(words: Sequence[str]) -> int:
@@ -37,6 +44,10 @@ def run_command_line(words: Sequence[str]) -> int:
         return _answer_completion()
     if words and words[0] in GROUPS:
         return _run_group_verb(*words)
+    if words and words[0] == "help":
+        return _show_help(words[1:])
+    if list(words) == ["version"]:
+        words = ["--version"]
     implicit = bool(words) and words[0] not in VERBS and words[0] not in GLOBAL_OPTIONS
     full = ["render", *words] if implicit else list(words)
     if full and full[0] in VERBS:
@@ -45,9 +56,7 @@ def run_command_line(words: Sequence[str]) -> int:
         if arguments is not None:
             return common.run_verb(verb, arguments, words[0] if implicit else "")
         if implicit and not words[0].startswith("-") and (hint := common.suggest_command(words[0])):
-            common.print_message(
-                f"incarnate: these arguments are not valid for template {words[0]!r}\n    hint: {hint}"
-            )
+            common.print_message(f"incarnate: {quote_name(words[0])} is not a command\n    hint: {hint}")
             return common.usage_exit_code(words)
     return _run_typer(full)
 
@@ -58,6 +67,8 @@ def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
         arguments = options.parse_arguments(function, words, os.environ)
         if arguments is not None:
             return common.run_verb(function, arguments)
+    elif verb == "help":
+        return _show_help([group, *words])
     elif not verb.startswith("-"):
         error = common.UsageError(
             f"{group} has no command {quote_name(verb)}", hint=suggest_names(verb, GROUPS[group])
@@ -65,6 +76,16 @@ def _run_group_verb(group: str, verb: str = "--help", *words: str) -> int:
         common.print_error(error)
         return common.usage_exit_code(words)
     return _run_typer([group, verb, *words])
+
+
+def _show_help(words: Sequence[str]) -> int:
+    """Print the help of a command, or of `incarnate` itself."""
+    name, known = " ".join(words), {*VERBS, *GROUPS, *common.list_verbs()}
+    if not name or name in known:
+        return _run_typer([*words, "--help"])
+    error = common.UsageError(f"there is no command {quote_name(name)}", hint=suggest_names(name, known))
+    common.print_error(error)
+    return error.exit_code
 
 
 def load_verb(verb: str) -> options.Verb:
@@ -86,13 +107,21 @@ def _run_typer(words: Sequence[str]) -> int:
     app = build_app({verb: load_verb(verb) for verb in _select_verbs(words)}, __version__)
     try:
         return run_app(app, list(words) or ["--help"])
+    except (OSError, UnicodeError) as error:
+        if words[:1] != ["--install-completion"]:
+            return common.print_failure(error)
+        path = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        message = f"the completion was not installed: {path}"
+        hint = "incarnate --show-completion prints it, for a file that your shell reads"
+        common.print_error(OSProfileError(message, hint=hint))
+        return common.INTERNAL_ERROR
     except Exception as error:  # noqa: BLE001  # of --help or completion: run_verb has handled a verb's own
         return common.print_failure(error)
 
 
 def _select_verbs(words: Sequence[str]) -> list[str]:
     """Return the verbs that typer needs for a command line: building all of them is slow."""
-    if not words:
+    if not words or words[0] in GLOBAL_OPTIONS:
         return common.list_verbs()
     in_group = [verb for verb in common.list_verbs() if verb.startswith(f"{words[0]} ")]
     return in_group or list(VERBS)

@@ -99,14 +99,15 @@ def new(
     ] = None,
     json: JsonOption = False,
 ) -> int:
-    """Write a profile to start from: it inherits everything, and shows what it may change.
+    """Write a profile to start from, which shows what it may change.
 
-    With --batch-system, it describes a batch system that osprofile does not know.
+    With --extends, it inherits everything from another profile. With --batch-system, it describes a
+    batch system that osprofile does not know.
 
     Examples:
-      incarnate new mysite --extends slurm --directory ~/.config/osprofile/profiles
+      incarnate new mysite --extends slurm -o ~/.config/osprofile/profiles
       incarnate new pbs --extends pbs > profile.xml
-      incarnate new mybatch --batch-system --directory ~/.config/osprofile/profiles
+      incarnate new mybatch --batch-system -o ~/.config/osprofile/profiles
     """
     facts = {
         "submit": submit, "answer": answer, "id_pattern": id_pattern, "list_jobs": list_jobs, "line": line,

@@ -30,11 +30,12 @@ def page(
     profiles: ProfilesOption = [],
     json: JsonOption = False,
 ) -> int:
-    """Write a page for a site's users: applications, fields, scripts, and where each is defined.
+    """Write a page about a profile for the users of a site.
 
-    The page is one HTML file that needs no other file, no network and no JavaScript. Its scripts are
-    examples. With --serve, the page also has a form that shows the script for the values entered, as
-    incarnate render would print it, and follows changes of the profile's files.
+    The page is one HTML file that needs no other file, no network and no JavaScript. Patterns, whole
+    scripts and where each part is defined are folded. With --serve, the page also has a form that shows
+    the script for the values entered, as incarnate render would print it, and follows changes of the
+    profile's files.
 
     Examples:
       incarnate page --profile slurm --output slurm.html

@@ -18,7 +18,7 @@ def schema(
     ] = None,
     json: JsonOption = False,
 ) -> int:
-    """Show where the schemas are, and the settings for VS Code and Emacs to use them.
+    """Show where the XML schemas are, and how editors use them.
 
     Examples:
       incarnate schema

@@ -29,7 +29,7 @@ def shim(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Write programs that look like those of Slurm or PBS, and run jobs by a profile.
+    """Write an sbatch or a qsub that runs jobs by a profile.
 
     With DIR first in PATH, a program that calls sbatch, squeue, scancel and sacct, or qsub, qstat,
     qdel and qselect, runs its jobs on the target system of the profile. A stand-in refuses the options

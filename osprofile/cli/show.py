@@ -32,7 +32,7 @@ def show(
     full: FullOption = False,
     json: JsonOption = False,
 ) -> int:
-    """Show a resolved profile: each item, where it is defined, and what it overrides.
+    """Show a resolved profile, and where each item is defined.
 
     Directives and fields come first. Long shell texts are folded to one line; of a long body, the
     first lines are shown.

@@ -50,7 +50,7 @@ def trace(
     full: FullOption = False,
     json: JsonOption = False,
 ) -> int:
-    """Show where each value in a script comes from, and which rules of the profile applied to it.
+    """Show where each value in a script comes from, and by which rules.
 
     For each field: the source of the value (fixed, request, context, default), the sources that it
     overrides, the tag that it was replaced by, the type, limits and pattern that it was checked

@@ -169,8 +169,12 @@ def check_value(field: Field, value: str, raw_value: str | None = None) -> None:
 def _check_integer(field: Field, value: str, label: str) -> None:
     location = field.location
     if not is_integer(value):
-        hint = "digits only, and no leading zero, which a shell takes for an octal number"
-        raise ValueRefusedError(f"{label} is not an integer", field=field.name, location=location, hint=hint)
+        fault, hint = "is not an integer", "digits only"
+        if re.fullmatch("-[0-9]+", value):
+            fault, hint = "is negative", f"allowed: {format_range(field) or 'from 0'}"
+        elif re.fullmatch("0[0-9]+", value):
+            fault, hint = "begins with 0", "leave the 0 out: a shell takes such a number for an octal one"
+        raise ValueRefusedError(f"{label} {fault}", field=field.name, location=location, hint=hint)
     if int(value[:20]) > MAX_INTEGER:  # Python refuses to convert more than 4,300 digits
         hint = f"a shell computes up to {MAX_INTEGER}"
         raise ValueRefusedError(f"{label} is too large", field=field.name, location=location, hint=hint)

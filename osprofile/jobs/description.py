@@ -34,7 +34,7 @@ class JobDescription:
     """
 
     executable: str | None = None
-    """The program: an absolute path, or a name on the PATH of the target system."""
+    """The program: a path, relative to where it runs, or a name on the PATH of the target system."""
     arguments: Sequence[str] = ()
     """The arguments of the program, unquoted."""
     environment: Mapping[str, str] = field(default_factory=lambda: _EMPTY_MAPPING)
@@ -46,9 +46,11 @@ class JobDescription:
     stderr: str | None = None
     """The file for standard error, relative to the working directory of the job."""
     directory: str | None = None
-    """The working directory of the job, absolute, and not that of another job; None: a new one.
+    """Where the program runs, an absolute path; None: the working directory of the job."""
+    working_directory: str | None = None
+    """The directory of the job's own files: absolute, and not that of another job; None: a new one.
 
-    The program runs in it unless the field DIRECTORY names another one.
+    The job script, the exit status, and the output without a file of its own are there.
     """
     name: str | None = None
     """The name of the job."""
@@ -118,6 +120,7 @@ FIELD_BY_ATTRIBUTE: Final[Mapping[str, str]] = MappingProxyType(
         "stdin": "STDIN",
         "stdout": "STDOUT",
         "stderr": "STDERR",
+        "directory": "DIRECTORY",
         "name": "JOB_NAME",
         "queue": "QUEUE",
         "project": "PROJECT",
@@ -146,7 +149,7 @@ FIELD_BY_ATTRIBUTE: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The profile's field of each attribute of JobDescription.
 
-`directory` goes into the context, `application` selects an application; neither is a field."""
+`working_directory` goes into the context, `application` selects an application; neither is a field."""
 DEPENDENCY_FIELD: Final = "DEPENDENCY"
 DEPENDENCY_ATTRIBUTES: Final[Mapping[str, str]] = MappingProxyType(
     {"after_ok": "afterok", "after_not_ok": "afternotok", "after_any": "afterany"}

@@ -10,7 +10,8 @@ from __future__ import annotations
 import base64
 import itertools
 import os
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from osprofile.incarnation.static_scripts import quote_shell_word
 
@@ -20,8 +21,31 @@ if TYPE_CHECKING:
 
 TRANSFER_CHUNK_SIZE: Final = 6 * 1024 * 1024
 """Bytes that one script uploads."""
+OUTPUT_PART_SIZE: Final = 16 * 1024 * 1024
+"""Bytes of a growing file that one script prints at most."""
 MIN_TRANSFER_RATE: Final = 64 * 1024
 """Bytes per second: a transfer may take its size divided by this, in addition to the usual time limit."""
+
+
+@final
+class FilePosition(NamedTuple):
+    """A place in a file that may be truncated, or replaced by another one of the same name."""
+
+    inode: str
+    """The number of the file in its file system."""
+    offset: int
+    """The bytes before the place."""
+
+
+@final
+class FilePart(NamedTuple):
+    """A part of a file that may grow."""
+
+    data: bytes
+    position: FilePosition
+    """The place behind the part."""
+    is_restarted: bool = False
+    """Whether the file was truncated or replaced: the part is the beginning of the new content."""
 
 
 def build_upload_scripts(file: IO[bytes], path: str, mode: int) -> Iterator[str]:
@@ -60,6 +84,38 @@ def build_output_script(path: str) -> str:
     )
 
 
+def build_part_script(path: str, position: FilePosition | None = None, last_lines: int | None = None) -> str:
+    """Return the script that prints what a file has behind a position, for `parse_part`.
+
+    Without a position, the part begins with the file or, if given, with its last lines. It has at most
+    OUTPUT_PART_SIZE bytes.
+    """
+    inode, offset = position or ("", 0)
+    return (
+        f"f={quote_shell_word(path)} d={quote_shell_word(os.path.dirname(path))}\n"
+        f"i={quote_shell_word(inode)} n={offset} l={'' if position or last_lines is None else last_lines}\n"
+        f"{_FIND_PART}tail -c +$((n + 1)) | head -c {OUTPUT_PART_SIZE}"
+    )
+
+
+def parse_part(output: bytes, position: FilePosition | None) -> FilePart | None:
+    """Return what the script of `build_part_script` has printed; None if there is no such file.
+
+    Raises `ValueError` for any other output.
+    """
+    header, _, data = output.partition(b"\n")
+    if header == b"missing":
+        return None
+    match = _PART_HEADER.fullmatch(header)
+    if match is None:
+        message = f"{header[:80]!r} is not the inode and the offset of a file"
+        raise ValueError(message)
+    inode, offset = match[1].decode(), int(match[2])
+    is_restarted = position is not None and (inode, offset) != position
+    return FilePart(data, FilePosition(inode, offset + len(data)), is_restarted)
+
+
+_PART_HEADER: Final = re.compile(rb"([0-9]+) ([0-9]+)")
 _CREATE_TEMPORARY: Final = """\
 case $f in */*) mkdir -p -- "${f%/*}" || exit ;; esac
 if [ -d "$f" ]; then printf '%s: this is a directory\\n' "$f" >&2; exit 1; fi
@@ -69,3 +125,30 @@ _REQUIRE_REGULAR_FILE: Final = """\
 if [ -e "$f" ] && [ ! -f "$f" ]; then printf '%s: this is not a regular file\\n' "$f" >&2; exit 1; fi\
 """
 _REMOVE_TEMPORARY: Final = 'rm -f -- "$t"\nexit 1'
+_FIND_PART: Final = f"""\
+[ -e "$f" ] || {{ ls -d -- "$d/" > /dev/null && echo missing; exit; }}
+[ ! -c "$f" ] || {{ echo 0 0; exit; }}
+{_REQUIRE_REGULAR_FILE}
+exec < "$f" || exit
+set -f
+set -- $(LC_ALL=C ls -dLin -- "$f")
+[ "$#" -ge 6 ] || exit
+s=$6
+if [ "$i" != "$1" ] || [ "$n" -gt "$s" ]; then n=0; fi
+if [ -n "$l" ]; then
+  b=65536
+  while :; do
+    [ "$b" -lt "$s" ] || b=$s
+    n=$((s - b))
+    t=$(tail -c +$((n + 1)) < "$f" | head -c "$b" | tail -n "$l" | wc -c)
+    [ "$((t))" -eq "$b" ] && [ "$b" -lt "$s" ] || break
+    b=$((b * 16))
+  done
+  n=$((s - t))
+fi
+printf '%s %s\\n' "$1" "$n"
+"""
+"""Sets n to the offset of the part of $f that begins behind offset $n of inode $i, or with its last $l lines.
+
+These are looked for in blocks that grow, up to the size that the file has now: other lines may come.
+"""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import pwd
 import signal
 import subprocess
 import threading
@@ -73,6 +74,16 @@ async def cancel_on_signal(work: Awaitable[T], received: list[int]) -> T:
     return await task
 
 
+def _get_environment() -> dict[str, str] | None:
+    """Return an environment with the user's HOME, which scripts need and a service may lack; None: this process's."""
+    if os.environ.get("HOME"):
+        return None
+    try:
+        return {**os.environ, "HOME": pwd.getpwuid(os.getuid()).pw_dir}
+    except KeyError:  # a user id without a name, as in a container
+        return None
+
+
 async def run_process(
     command: Sequence[str],
     input_data: bytes,
@@ -98,6 +109,7 @@ async def run_process(
                 stdout=subprocess.PIPE if stdout is None else stdout,
                 stderr=subprocess.PIPE if stderr is None else stderr,
                 bufsize=0,
+                env=_get_environment(),
                 start_new_session=True,
             )
         except OSError as error:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from osprofile.jobs.description import JobDescription
+    from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.machine import NodeStatus, QueueStatus
     from osprofile.jobs.process import ProcessResult
     from osprofile.jobs.script_output import FileEntry
@@ -112,7 +113,7 @@ class ScriptRunner:
 
     def prepare_submission(self, description: JobDescription, *, strict: bool = True) -> PreparedSubmission:
         """Incarnate START for a job, without running it."""
-        directory = description.directory or self.new_job_directory()
+        directory = description.working_directory or self.new_job_directory()
         context = {**self.context, "WORKING_DIRECTORY": directory}
         start = incarnate(
             self.profile,
@@ -352,6 +353,18 @@ class ScriptRunner:
         script = file_transfer.build_output_script(path)
         await self._run_transfer(f"reading {path}", script, 0, stdout=descriptor)
 
+    async def read_file_part(
+        self, path: str, position: FilePosition | None, last_lines: int | None
+    ) -> FilePart | None:
+        """Return what a file has behind a position; None if it is missing in a directory that exists."""
+        script = file_transfer.build_part_script(path, position, last_lines)
+        label = f"reading {path}"
+        output = await self._run_transfer(label, script, file_transfer.OUTPUT_PART_SIZE)
+        try:
+            return file_transfer.parse_part(output, position)
+        except ValueError as error:
+            raise OutputError(f"{label}: {error}") from None
+
     async def find_job_directory(self, job_id: str) -> str:
         """Return the working directory of a job; empty if it has none."""
         if not job_id or "/" in job_id or job_id.startswith("."):
@@ -367,9 +380,10 @@ class ScriptRunner:
         )
         return (await self._run_script(START_TEMPLATE, script)).removesuffix("\n")
 
-    async def _run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> None:
+    async def _run_transfer(self, label: str, script: str, size: int, stdout: int | None = None) -> bytes:
         limit = self._time_limit + size / file_transfer.MIN_TRANSFER_RATE
-        await self._run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
+        result = await self._run_to_end(SHELL_TEMPLATE, script, label=label, limit=limit, stdout=stdout)
+        return result.stdout
 
     async def _query_entries(self, path: str, variation: str) -> list[FileEntry]:
         text = await self._run_script("LIST", self._render_script("LIST", variation=variation, PATH=path))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import math
 import os
 import sqlite3
@@ -59,6 +60,7 @@ CREATE UNIQUE INDEX job_id ON job (target, job_id) WHERE job_id IS NOT NULL;
 CREATE UNIQUE INDEX job_key ON job (target, key) WHERE key IS NOT NULL;
 """
 _NO_TASKS: Final[Mapping[int, str]] = MappingProxyType({})
+_EMPTY_REQUEST: Final[Mapping[str, str]] = MappingProxyType({})
 _REQUIRED_COLUMNS: Final = frozenset(
     {
         "number", "target", "directory", "job_id", "key", "name", "script", "owner", "state",
@@ -79,14 +81,32 @@ _ADDED_COLUMNS: Final = {
     "elapsed": "REAL",
     "cpu_time": "REAL",
     "max_memory": "INTEGER",
+    "history": "TEXT",  # for each change of the state, a line: state, space, time
 }
 """Columns that the first versions did not have; those versions ignore them."""
+_SELECTED_COLUMNS: Final = ", ".join(sorted((_REQUIRED_COLUMNS | _ADDED_COLUMNS.keys()) - {"history"}))
+"""What a `JobRecord` is made of."""
+_MAX_HISTORY: Final = 8000
+"""Characters of a history; the oldest changes are dropped."""
 _TASK_INDEX: Final = (
     "CREATE INDEX IF NOT EXISTS job_array ON job (target, array_id) WHERE array_id IS NOT NULL"
 )
+# Not a column: a change of a job's state would write the request again.
+_REQUEST_TABLE: Final = (
+    (
+        "CREATE TABLE IF NOT EXISTS request ("
+        " number INTEGER PRIMARY KEY, directory TEXT NOT NULL, content TEXT NOT NULL)"
+    ),
+    (
+        "CREATE TRIGGER IF NOT EXISTS request_deletion AFTER DELETE ON job"
+        " BEGIN DELETE FROM request WHERE number = OLD.number; END"
+    ),
+)
 _LIVE_CONDITION: Final = "state NOT IN ('DONE', 'FAILED', 'REMOVED', 'LOST')"
 _UPDATE_STATEMENT: Final = f"""
-UPDATE job SET state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
+UPDATE job SET
+  history = CASE state WHEN ? THEN history ELSE substr(coalesce(history, '') || ?, -{_MAX_HISTORY}) END,
+  state = ?, word = ?, exit_code = ?, signal = ?, by_limit = ?, hosts = ?, reason = ?,
   submitted = coalesce(?, submitted), ended = coalesce(?, ended),
   started = CASE WHEN ? = 'QUEUED' THEN NULL ELSE coalesce(?, started) END,
   cause = ?, elapsed = ?, cpu_time = ?, max_memory = ?,
@@ -151,6 +171,19 @@ class JobRecord:
         return submission_owner.is_owner_alive(self.owner, self.status.submitted or 0.0)
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class JobDetails:
+    """What is recorded of a job, but not needed for its state."""
+
+    request: Mapping[str, str] | None = None
+    """The fields as submitted, by name; None if an older version submitted the job, or nobody here."""
+    application: str | None = None
+    """The application as submitted; None for the default one."""
+    history: tuple[tuple[JobState, float], ...] = ()
+    """The changes of the state, oldest first, with their times (s since 1970)."""
+
+
 _opening = threading.Lock()
 """Held while a thread of this process opens or closes a record."""
 _open_files: Final[Counter[tuple[int, int]]] = Counter()
@@ -167,10 +200,16 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 def default_store_path() -> str:
-    """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory."""
+    """Return the path of the user's record: $OSPROFILE_STORE, else osprofile/jobs.db in the XDG state directory.
+
+    Raises `StoreError` for a user without a home.
+    """
     if path := os.environ.get("OSPROFILE_STORE"):
         return path
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    if state.startswith("~"):
+        hint = "set HOME to your home directory, or OSPROFILE_STORE to a file"
+        raise StoreError("the record of the jobs has no place: there is no HOME", hint=hint)
     return os.path.join(state, "osprofile", "jobs.db")
 
 
@@ -210,32 +249,42 @@ class Store:
         array: str = "",
         stdout: str = "",
         stderr: str = "",
+        request: Mapping[str, str] = _EMPTY_REQUEST,
+        application: str | None = None,
     ) -> JobRecord:
         """Record a job that this process is about to submit; `array` is the value of ARRAY.
+
+        `request` has the fields as submitted, by name, and `application` the application.
 
         Raises `SubmissionBusyError` if the key already has a job, `StoreError` if the directory has.
         """
         owner = submission_owner.get_current_owner()
+        content = json.dumps({"fields": dict(request), "application": application})
         with self._convert_errors():
             try:
-                number = self._db.execute(
-                    "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
-                    " stdout, stderr, state, word, by_limit, hosts, reason, submitted)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
-                    (
-                        target,
-                        directory,
-                        key,
-                        name,
-                        script,
-                        owner,
-                        walltime,
-                        array,
-                        stdout,
-                        stderr,
-                        time.time(),
-                    ),
-                ).lastrowid
+                with self._db:
+                    self._db.execute("BEGIN IMMEDIATE")
+                    number = self._db.execute(
+                        "INSERT INTO job (target, directory, key, name, script, owner, walltime, array_spec,"
+                        " stdout, stderr, state, word, by_limit, hosts, reason, submitted)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'QUEUED', '', 0, '', '', ?)",
+                        (
+                            target,
+                            directory,
+                            key,
+                            name,
+                            script,
+                            owner,
+                            walltime,
+                            array,
+                            stdout,
+                            stderr,
+                            time.time(),
+                        ),
+                    ).lastrowid
+                    self._db.execute(
+                        "INSERT OR REPLACE INTO request VALUES (?, ?, ?)", (number, directory, content)
+                    )
             except sqlite3.IntegrityError:
                 message = f"{directory} is the working directory of another job"
                 hint = "each job needs its own: give another directory, or none"
@@ -336,6 +385,7 @@ class Store:
     def _update_jobs(self, target: str, status: JobStatus, job_ids: Sequence[str]) -> None:
         # One statement for many jobs takes a quarter of the time.
         values = (
+            status.state.value, f"{status.state.value} {_get_state_time(status):.3f}\n",
             status.state.value, status.native_state, status.exit_code, status.signal, status.limit_exceeded,
             " ".join(status.hosts), status.reason, status.submitted, status.ended,
             status.state.value, status.started, status.cause, status.elapsed, status.cpu_time, status.max_memory,
@@ -401,6 +451,21 @@ class Store:
         """Return the jobs with this id, on any target."""
         return self._select_records("job_id = ?", (job_id,))
 
+    def read_details(self, number: int) -> JobDetails:
+        """Return what is recorded of a job beside its `JobRecord`; a task has the request of its array."""
+        with self._convert_errors():
+            row = self._db.execute(
+                "SELECT job.history, request.content FROM job"
+                " LEFT JOIN job AS whole ON whole.target = job.target"
+                " AND whole.job_id = coalesce(job.array_id, job.job_id)"
+                " LEFT JOIN request ON request.number = coalesce(whole.number, job.number)"
+                " AND request.directory = coalesce(whole.directory, job.directory) WHERE job.number = ?",
+                (number,),
+            ).fetchone()
+        if row is None:
+            return JobDetails()
+        return JobDetails(*_parse_request(row["content"]), _parse_history(row["history"] or ""))
+
     def list_interrupted_submissions(self, target: str) -> list[JobRecord]:
         """Return the submissions that were interrupted: their process no longer exists."""
         unsubmitted = self._select_records("target = ? AND job_id IS NULL", (target,))
@@ -436,7 +501,7 @@ class Store:
 
     def _select_records(self, where: str, values: tuple[object, ...]) -> list[JobRecord]:
         with self._convert_errors():
-            statement = f"SELECT * FROM job WHERE {where} ORDER BY number"  # noqa: S608  # constants
+            statement = f"SELECT {_SELECTED_COLUMNS} FROM job WHERE {where} ORDER BY number"  # noqa: S608  # constants
             rows = self._db.execute(statement, values).fetchall()
         return [_record_from_row(row) for row in rows]
 
@@ -540,7 +605,8 @@ def _prepare_schema(db: sqlite3.Connection) -> None:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     for name in _ADDED_COLUMNS.keys() - _read_columns(db):
         db.execute(f"ALTER TABLE job ADD COLUMN {name} {_ADDED_COLUMNS[name]}")
-    db.execute(_TASK_INDEX)
+    for statement in (_TASK_INDEX, *_REQUEST_TABLE):
+        db.execute(statement)
     db.execute("COMMIT")
 
 
@@ -583,3 +649,28 @@ def _build_missing_period(since: float | None, last: float | None, boot: str) ->
     if boot != submission_owner.get_host_and_boot():
         return MissingPeriod(math.inf, math.inf)
     return MissingPeriod(since, since if last is None else last)
+
+
+def _get_state_time(status: JobStatus) -> float:
+    """Return when a job came into its state: now, if that is not known."""
+    if status.state is JobState.RUNNING:
+        return status.started or time.time()
+    return (status.ended if status.state.is_terminal else None) or time.time()
+
+
+def _parse_request(text: str | None) -> tuple[Mapping[str, str] | None, str | None]:
+    """Return the fields and the application of a recorded request; None for what is not recorded."""
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        request = json.loads(text or "")
+        return {str(name): str(value) for name, value in request["fields"].items()}, request["application"]
+    return None, None
+
+
+def _parse_history(text: str) -> tuple[tuple[JobState, float], ...]:
+    """Return the changes of a history; lines of later versions, and a line that is cut, are left out."""
+    changes = []
+    for line in text.splitlines():
+        state, _, moment = line.partition(" ")
+        with contextlib.suppress(ValueError):
+            changes.append((JobState(state), float(moment)))
+    return tuple(changes)

@@ -20,6 +20,7 @@ from osprofile.errors import (
     StoreError,
     SubmissionBusyError,
 )
+from osprofile.jobs.description import build_request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -96,6 +97,7 @@ class JobSubmitter:
             return await self._submit_new_job(description, key=key, strict=strict)
 
     async def _submit_new_job(self, description: JobDescription, *, key: str | None, strict: bool) -> str:
+        request = build_request(description)
         description = await self._resolve_dependencies(description)
         prepared = self._scripts.prepare_submission(description, strict=strict)
         self._prune_store()
@@ -109,6 +111,8 @@ class JobSubmitter:
             array=prepared.array,
             stdout=prepared.stdout,
             stderr=prepared.stderr,
+            request=request,
+            application=description.application,
         )
         return await self._run_submission(record)
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.event_stream import EventStream
+    from osprofile.jobs.file_transfer import FilePart, FilePosition
     from osprofile.jobs.machine import NodeStatus, QueueStatus
     from osprofile.jobs.script_output import FileEntry
     from osprofile.jobs.submitter import RecoveredSubmission
@@ -499,6 +500,16 @@ class TargetSystem:
         return await self._read_output(job_id, "stderr")
 
     async def _read_output(self, job_id: str, stream: str) -> bytes:
+        with tempfile.TemporaryFile() as file:
+            await self._scripts.download_output(self.find_output_file(job_id, stream), file.fileno())
+            file.seek(0)
+            return file.read()
+
+    def find_output_file(self, job_id: str, stream: str) -> str:
+        """Return the path of a job's file `stdout` or `stderr` on the target system, by the record.
+
+        Raises `JobNotFoundError` as `read_stdout` does.
+        """
         record = self.store.find_job(self.name, self._get_full_job_id(job_id))
         index = ""
         if record is not None and record.array_id is not None:
@@ -511,11 +522,17 @@ class TargetSystem:
         if record.array and not index:
             message = f"job {quote_name(job_id)} is an array: each of its tasks has a {stream}"
             raise JobNotFoundError(message, hint="give the id of a task: task_statuses returns them")
-        path = os.path.join(record.directory, path) + index
-        with tempfile.TemporaryFile() as file:
-            await self._scripts.download_output(path, file.fileno())
-            file.seek(0)
-            return file.read()
+        return os.path.join(record.directory, path) + index
+
+    async def read_file_part(
+        self, path: str, position: FilePosition | None = None, *, last_lines: int | None = None
+    ) -> FilePart | None:
+        """Return what a file that may grow has behind a position; None if there is no such file.
+
+        Without a position, the part begins with the file or, if given, with its last lines. It has at
+        most `file_transfer.OUTPUT_PART_SIZE` bytes: the next part begins at the position in the result.
+        """
+        return await self._scripts.read_file_part(path, position, last_lines)
 
     async def delete_path(self, path: str) -> None:
         """Delete a file, or a directory with its content, on the target system."""

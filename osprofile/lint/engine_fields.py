@@ -20,7 +20,7 @@ from osprofile.lint.id_forms import find_difference
 from osprofile.lint.profile_view import DIRECTIVE_TEMPLATES
 from osprofile.lint.rules import make_problem
 from osprofile.lint.value_sets import get_pattern_values
-from osprofile.profile.model import DIRECTIVE_PREFIX
+from osprofile.profile.model import DIRECTIVE_PREFIX, SUBMIT_COMMAND, SUBMIT_DIRECTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,12 @@ ENGINE_FIELDS: Final[dict[str, dict[str, EngineField]]] = {
     },
     "LIST": {"ENTRY_PATTERN": EngineField(("type", "mode", "size", "mtime", "name"))},
     "EVENTS": {"EVENT_ID_PATTERN": EngineField(("id",), must_exist=False)},
-    **{name: {DIRECTIVE_PREFIX: EngineField(must_exist=False)} for name in DIRECTIVE_TEMPLATES},
+    **{
+        name: dict.fromkeys(
+            (DIRECTIVE_PREFIX, SUBMIT_COMMAND, SUBMIT_DIRECTORY), EngineField(must_exist=False)
+        )
+        for name in DIRECTIVE_TEMPLATES
+    },
 }
 """The fields that the engine reads, by template; the template's scripts need not use them."""
 

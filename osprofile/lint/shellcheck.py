@@ -92,14 +92,20 @@ def find_shellcheck() -> str:
 
 def create_shellcheck_rule(program: str) -> Callable[[ProfileView], list[Problem]]:
     """Return a rule that runs this shellcheck program; the rule raises `OSProfileError`."""
+    # By the text: a profile, its parent and other profiles share most scripts, and shellcheck is slow.
+    comments_by_text: dict[str, list[dict[str, Any]]] = {}
 
     def shellcheck(view: ProfileView) -> list[Problem]:
         scripts = [*render_scripts(view)]
-        comments = _run_shellcheck(program, [s.text for s in scripts])
+        texts = [*dict.fromkeys(s.text for s in scripts if s.text not in comments_by_text)]
+        found = [*_run_shellcheck(program, texts)]
+        for number, text in enumerate(texts):
+            comments_by_text[text] = [comment for index, comment in found if index == number]
         return [
-            _problem_from_comment(scripts[number], comment)
-            for number, comment in comments
-            if comment["code"] not in _CONSTANT_CODES or not scripts[number].has_placeholder(comment["line"])
+            _problem_from_comment(script, comment)
+            for script in scripts
+            for comment in comments_by_text[script.text]
+            if comment["code"] not in _CONSTANT_CODES or not script.has_placeholder(comment["line"])
         ]
 
     return shellcheck

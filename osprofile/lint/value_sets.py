@@ -7,6 +7,7 @@ The sets are never too small: they follow from what the engine checks (`ext:type
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, final
 
 from osprofile.errors import JavaRegexError
@@ -128,6 +129,7 @@ def _parse_replaced_chars(pattern: str) -> CharSet | None:
     return _get_single_char_set(node) if node is not None else None
 
 
+@lru_cache(maxsize=256)  # a field stands in many scripts
 def _parse_tree(pattern: str) -> Node | None:
     try:
         return parse_pattern(pattern).tree
@@ -150,6 +152,7 @@ def matches_every_value(pattern: str, chars: CharSet) -> bool:
     return isinstance(node.body, Chars) and not chars.intersects(~node.body.chars)
 
 
+@lru_cache(maxsize=256)
 def get_pattern_values(pattern: str) -> ValueSet:
     """Return the values that a Java pattern can match as a whole; for a bad pattern, all values."""
     tree = _parse_tree(pattern)

@@ -20,9 +20,11 @@ from osprofile.page.labels import DocumentLabels, build_labels
 from osprofile.page.levels import build_levels, find_replaced_fields
 from osprofile.page.model import Page, Setting, Supplied, Target
 from osprofile.page.rendering import ScriptRequest, build_page_context, render_script
+from osprofile.page.submission import build_submission
+from osprofile.page.submit_options import format_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from osprofile.incarnation.plan import Plan
     from osprofile.profile.model import Application, Field, Profile, Template
@@ -63,9 +65,11 @@ class _PageCollector:
         self._add_unused_fields()
         jobs, others = self._build_settings()
         settings = (*jobs, *others)
+        starts = [i for i, t in enumerate(self.plans_by_target) if t.template == START and not t.variation]
         return Page(
             profile=self.profile.name,
             directory=self.profile.uspace_root,
+            submission=self._build_submission(starts[0], jobs) if starts else None,
             settings=settings,
             jobs=len(jobs),
             targets=tuple(self.plans_by_target),
@@ -139,7 +143,10 @@ class _PageCollector:
             targets = tuple(dict.fromkeys(self.targets_by_rule.get(key, ())))
             number = counts[fields[0].name] = counts.get(fields[0].name, 0) + 1
             setting = self._build_setting(fields, number, targets)
-            (jobs if starts.intersection(targets) else others).append(setting)
+            if starts.intersection(targets):
+                jobs.append(setting._replace(option=format_option(setting.name)))
+            else:
+                others.append(setting)
         return jobs, others
 
     def _build_setting(self, fields: list[Field], number: int, targets: tuple[int, ...]) -> Setting:
@@ -149,6 +156,7 @@ class _PageCollector:
         return Setting(
             key=field.name if number == 1 else f"{field.name}~{number}",
             name=field.name,
+            option="",
             description=field.description,
             default=field.default,
             type=field.type or ("number" if rules.is_numeric_field(field) else ""),
@@ -169,6 +177,12 @@ class _PageCollector:
                 for d in f.declarations or (f,)
             ),
         )
+
+    def _build_submission(self, index: int, jobs: Sequence[Setting]) -> model.Submission:
+        """Return the example of a job, for the first application."""
+        target = tuple(self.plans_by_target)[index]
+        settings = [s for s in jobs if index in s.targets]
+        return build_submission(self.profile, self.context, target, settings)
 
     def _list_fields(self) -> Iterator[Field]:
         yield from self.profile.global_fields.values()

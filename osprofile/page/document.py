@@ -10,15 +10,16 @@ from osprofile.incarnation.outline import count_lines, is_shell
 from osprofile.page import fields
 from osprofile.page.assets import SCRIPT_FILES, STYLE_FILE, build_policy, read_asset
 from osprofile.page.drawing import draw_levels
+from osprofile.page.guide import build_guide, build_links
 from osprofile.page.markup import Node, make_node, mark_invisible, render_node
+from osprofile.page.tables import build_cell, build_row_head, build_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from osprofile.page.model import Count, Directive, Example, Level, Page, Script, Supplied
 
-MAX_LINKS: Final = 12
-"""Links to fields in one cell, so that a table stays readable."""
+INTERNALS_TITLE: Final = "Behind this page"
 MAX_INLINE_LENGTH: Final = 80
 """Characters of a fixed value that is shown in its row; longer values and lines are folded."""
 MAX_INLINE_TAGS: Final = 6
@@ -32,16 +33,30 @@ def render_page(page: Page, *, version: str = "") -> str:
     warns if the profile's version has changed. Without, it is complete in itself.
     """
     live = bool(version and page.targets)  # without a script there is nothing to set
+    guide = [(key, title, _build_section(key, title, *parts)) for key, title, parts in build_guide(page)]
+    links = [(key, title) for key, title, _ in guide]
+    links += [("fields", fields.TITLE), ("internals", INTERNALS_TITLE)]
+    words = make_node(
+        "p",
+        "For those who maintain this profile: what its scripts are made of, and where each part is defined.",
+    )
+    internals = _build_section("internals", INTERNALS_TITLE, words, *_build_internals(page, live=live))
     body = make_node(
         "body",
-        make_node("a", "Skip to the fields", href="#fields", class_="skip"),
-        _build_header(page, live=live),
-        make_node("main", *_build_sections(page, live=live), id="main"),
+        make_node("a", "Skip to the options", href="#fields", class_="skip"),
+        _build_header(page, links),
+        make_node(
+            "main",
+            *(node for *_, node in guide),
+            fields.build_fields_section(page, live=live),
+            internals,
+            id="main",
+        ),
         make_node("footer", make_node("p", "Written by ", make_node("code", "incarnate page"), ".")),
         *(make_node("script", read_asset(name)) for name in SCRIPT_FILES[: 2 if live else 1]),
         data_version=version or None,
     )
-    head = build_head(f"{page.profile}: what a job may ask for", live=live)
+    head = build_head(f"Running jobs on {page.profile}", live=live)
     return f"<!DOCTYPE html>\n{render_node(make_node('html', head, body, lang='en'))}"
 
 
@@ -70,51 +85,36 @@ def build_head(title: str, *, live: bool) -> Node:
     )
 
 
-def _build_header(page: Page, *, live: bool) -> Node:
-    chain = " extends ".join(level.name for level in page.levels)
-    lead = f"A job may set {pluralize(page.jobs, 'field')}."
-    if len(page.applications) > 1:
-        lead = f"{lead[:-1]} and run one of {len(page.applications)} applications."
-    titles = [
-        ("applications", "Applications", page.applications),
-        ("directives", "Directives", page.directives),
-        ("fields", "Fields", True),
-        ("examples", "Examples", page.examples and not live),
-        ("supplied", "Supplied values", True),
-        ("scripts", "Scripts", True),
-        ("shell", "Shell", any(is_shell(s.value) for s in page.supplied)),
-        ("origin", "Where it comes from", True),
-    ]
-    links = [
-        make_node("li", make_node("a", title, href=f"#{key}")) for key, title, is_shown in titles if is_shown
-    ]
+def _build_header(page: Page, links: Iterable[tuple[str, str]]) -> Node:
+    items = [make_node("li", make_node("a", title, href=f"#{key}")) for key, title in links]
     return make_node(
         "header",
-        make_node("h1", page.profile),
-        make_node("p", f"{lead} Jobs work below ", make_node("code", *mark_invisible(page.directory)), ".", class_="lead"),
-        make_node("p", chain, class_="chain") if len(page.levels) > 1 else None,
-        make_node("nav", make_node("ul", *links), aria_label="Sections"),
+        make_node("h1", f"Running jobs on {page.profile}"),
+        make_node("p", "How to submit a job, and what it may ask for.", class_="lead"),
+        make_node("nav", make_node("ul", *items), aria_label="Sections"),
     )  # fmt: skip
 
 
-def _build_sections(page: Page, *, live: bool) -> Iterable[Node]:
-    if page.applications:
-        yield _build_section("applications", "Applications", _build_applications(page))
+def _build_internals(page: Page, *, live: bool) -> Iterable[Node]:
+    """Yield what only those need who maintain the profile; all of it is folded."""
     if page.directives:
-        yield _build_section("directives", "Directives", *_build_directives(page.directives))
-    yield fields.build_fields_section(page, live=live)
+        yield _build_details("directives", "Directives", *_build_directives(page.directives))
     if not live and page.examples:
-        yield _build_section("examples", "Examples", *_build_examples(page.examples))
+        yield _build_details("examples", "Whole scripts", *_build_examples(page.examples))
+    if not live and page.settings[page.jobs :]:
+        yield _build_details("others", "Fields of the other scripts", fields.build_other_fields(page))
     shell = [s for s in page.supplied if is_shell(s.value)]
     others = [s for s in page.supplied if not is_shell(s.value)]
-    yield _build_section("supplied", "Supplied values", *_build_supplied(others))
-    yield _build_section("scripts", "Scripts", *_build_scripts(page))
+    yield _build_details("supplied", "Supplied values", *_build_supplied(others))
+    yield _build_details("scripts", "Scripts", *_build_scripts(page))
     if shell:
-        yield _build_section("shell", "Shell", _build_shell(shell))
+        yield _build_details("shell", "Shell that the scripts share", _build_shell(shell))
     bars = make_node("p", "A bar shows the share of all elements in force that a profile declares.")
-    yield _build_section(
-        "origin", "Where it comes from", bars, draw_levels(page.levels), _build_levels(page.levels)
+    chain = make_node(
+        "p", *mark_invisible(" extends ".join(level.name for level in page.levels)), class_="chain"
     )
+    drawn = make_node("div", draw_levels(page.levels), _build_levels(page.levels), class_="levels")
+    yield _build_details("origin", "Where it comes from", chain, bars, drawn)
 
 
 def _build_section(key: str, title: str, *children: Node) -> Node:
@@ -124,60 +124,8 @@ def _build_section(key: str, title: str, *children: Node) -> Node:
     )  # fmt: skip
 
 
-def _build_table(caption: str, columns: Sequence[str], rows: Iterable[tuple[str, list[Node]]]) -> Node:
-    """Return a table that becomes cards on a narrow screen: each cell has its column's name."""
-    heads = [make_node("th", column, scope="col", role="columnheader") for column in columns]
-    body = [
-        make_node("tr", *map(_label_cell, cells, columns), id=key or None, role="row") for key, cells in rows
-    ]
-    return make_node(
-        "table",
-        make_node("caption", caption, class_="unseen"),
-        make_node("thead", make_node("tr", *heads, role="row"), role="rowgroup"),
-        make_node("tbody", *body, role="rowgroup"),
-        role="table",
-    )
-
-
-def _label_cell(cell: Node, column: str) -> Node:
-    # On a narrow screen the style makes cells blocks, which takes their role from them: restore it.
-    role = "rowheader" if cell.name == "th" else "cell"
-    return Node(cell.name, (*cell.attributes, ("data-column", column), ("role", role)), cell.children)
-
-
-def _build_cell(*children: Node | str | None, class_: str | None = None) -> Node:
-    return make_node("td", *children, class_=class_)
-
-
-def _build_row_head(*children: Node | str | None) -> Node:
-    return make_node("th", *children, scope="row")
-
-
-def _build_applications(page: Page) -> Node:
-    rows = []
-    for number, application in enumerate(page.applications, 1):
-        request_name: Node | str = (
-            make_node("code", *mark_invisible(application.wanted))
-            if application.wanted
-            else "a nearer one has its name"
-        )
-        default = "; the default" if application.default else ""
-        own = _build_links(application.own, page)
-        cells = [
-            _build_row_head(*mark_invisible(application.name)),
-            _build_cell(*mark_invisible(application.version)),
-            _build_cell(
-                *mark_invisible(application.description),
-                " Fields of its own: " if own else None,
-                *own,
-                class_="wide",
-            ),
-            _build_cell(request_name, default),
-            _build_cell(*fields.build_origins([application.origin]), class_="place"),
-        ]
-        rows.append((f"application-{number}", cells))
-    columns = ("Application", "Version", "What it runs", "Name in a request", "Declared in")
-    return _build_table("The applications that a job may run", columns, rows)
+def _build_details(key: str, title: str, *children: Node) -> Node:
+    return make_node("details", make_node("summary", make_node("h3", title)), *children, id=key)
 
 
 def _build_directives(directives: Sequence[Directive]) -> Iterable[Node]:
@@ -191,27 +139,21 @@ def _build_directives(directives: Sequence[Directive]) -> Iterable[Node]:
         (
             "",
             [
-                _build_row_head(make_node("code", *mark_invisible(directive.text))),
-                _build_cell(*fields.build_origins([directive.origin]), class_="place"),
+                make_node(
+                    "th", make_node("code", *mark_invisible(directive.text)), scope="row", class_="text"
+                ),
+                build_cell(*fields.build_origins([directive.origin]), class_="place"),
             ],
         )
         for directive in directives
     ]
-    yield _build_table("The directives of the job script", ("Directive", "Declared in"), rows)
-
-
-def _build_links(keys: Sequence[str], page: Page) -> list[Node | str]:
-    """Return links to fields, separated by commas."""
-    names = {setting.key: setting.name for setting in page.settings}
-    links = [make_node("a", names[key], href=f"#field-{key}") for key in keys[:MAX_LINKS]]
-    parts = [part for link in links for part in (link, ", ")][:-1]
-    return [*parts, f" and {len(keys) - MAX_LINKS} more"] if len(keys) > MAX_LINKS else parts
+    yield build_table("The directives of the job script", ("Directive", "Declared in"), rows)
 
 
 def _build_examples(examples: Sequence[Example]) -> Iterable[Node]:
-    yield make_node("p", "Each script with no field set. For a form that shows how fields change it, run ",
+    yield make_node("p", "What START runs for each application, with no field set. For a form that shows how fields change it, run ",
                make_node("code", "incarnate page --serve"), ".")  # fmt: skip
-    for number, example in enumerate(examples):
+    for example in examples:
         if example.refusal:
             shown = make_node("p", *mark_invisible(example.refusal), class_="problem")
         else:
@@ -222,7 +164,7 @@ def _build_examples(examples: Sequence[Example]) -> Iterable[Node]:
         command = make_node("p", make_node("code", *mark_invisible(example.command)), class_="command")
         lines = pluralize(count_lines(example.text), "line")
         summary = make_node("summary", *mark_invisible(example.title), f" ({lines})")
-        yield make_node("details", summary, command, shown, open=not number)
+        yield make_node("details", summary, command, shown)
 
 
 def _build_scripts(page: Page) -> Iterable[Node]:
@@ -232,10 +174,10 @@ def _build_scripts(page: Page) -> Iterable[Node]:
     parts = [("", _build_script_cells(s, None)) for s in page.scripts if s.part]
     if requestable:
         columns = ("Script", "What it does", "Fields", "Declared in")
-        yield _build_table("The scripts of this profile", columns, requestable)
+        yield build_table("The scripts of this profile", columns, requestable)
     if parts:
         title = "Parts of other scripts"
-        table = _build_table(title, ("Part", "What it does", "Declared in"), parts)
+        table = build_table(title, ("Part", "What it does", "Declared in"), parts)
         yield make_node("details", make_node("summary", title), table)
 
 
@@ -244,17 +186,17 @@ def _build_script_cells(script: Script, page: Page | None) -> list[Node]:
     named = [_build_variation(*v) for v in script.variations if v[0]]
     variations = make_node("ul", *named) if named else None
     return [
-        _build_row_head(*mark_invisible(script.name)),
-        _build_cell(*mark_invisible(script.description), variations, class_="wide"),
-        *([_build_cell(*_link_inputs(script, page))] if page is not None else ()),
-        _build_cell(*fields.build_origins([script.origin]), class_="place"),
+        build_row_head(script.name),
+        build_cell(*mark_invisible(script.description), variations, class_="wide"),
+        *([build_cell(*_link_inputs(script, page))] if page is not None else ()),
+        build_cell(*fields.build_origins([script.origin]), class_="place"),
     ]
 
 
 def _link_inputs(script: Script, page: Page) -> list[Node | str]:
     if any(t.application for t in page.targets if t.template == script.name):
         return [make_node("a", "the fields of a job", href="#fields")]
-    return _build_links(script.fields, page) or ["nothing"]
+    return build_links(script.fields, page) or ["nothing"]
 
 
 def _template_anchor(template: str) -> str:
@@ -287,21 +229,20 @@ def _build_supplied(supplied: Sequence[Supplied]) -> Iterable[Node]:
 
 
 def _build_shell(shell: Sequence[Supplied]) -> Node:
-    title = f"Shell that the scripts share ({pluralize(len(shell), 'text')})"
-    return make_node("details", make_node("summary", title), _build_supplied_table(title, shell))
+    return _build_supplied_table("Shell that the scripts share", shell)
 
 
 def _build_supplied_table(caption: str, supplied: Sequence[Supplied]) -> Node:
     rows = [("", _build_supplied_cells(s)) for s in supplied]
-    return _build_table(caption, ("Name", "What it is", "Value", "Declared in"), rows)
+    return build_table(caption, ("Name", "What it is", "Value", "Declared in"), rows)
 
 
 def _build_supplied_cells(supplied: Supplied) -> list[Node]:
     return [
-        _build_row_head(make_node("code", *mark_invisible(supplied.name))),
-        _build_cell(*mark_invisible(supplied.description), class_="wide"),
-        _build_cell(*_build_value(supplied)),
-        _build_cell(
+        build_row_head(supplied.name, is_code=True),
+        build_cell(*mark_invisible(supplied.description), class_="wide"),
+        build_cell(*_build_value(supplied)),
+        build_cell(
             *(fields.build_origins([supplied.origin]) if supplied.origin else ["the context"]), class_="place"
         ),
     ]
@@ -334,12 +275,12 @@ def _build_levels(levels: Sequence[Level]) -> Node:
     rows = []
     for level in levels:
         cells = [
-            _build_row_head(level.name),
-            _build_cell(make_node("code", *mark_invisible(level.label)), class_="place"),
+            build_row_head(level.name),
+            build_cell(make_node("code", *mark_invisible(level.label)), class_="place"),
         ]
-        rows.append(("", [*cells, *(_build_cell(_format_count(count)) for count in level.counts)]))
+        rows.append(("", [*cells, *(build_cell(_format_count(count)) for count in level.counts)]))
     columns = ("Profile", "File", *(f"{kind}s".capitalize() for kind in kinds))
-    return _build_table("What each profile of the chain declares", columns, rows)
+    return build_table("What each profile of the chain declares", columns, rows)
 
 
 def _format_count(count: Count) -> str:

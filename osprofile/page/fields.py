@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from osprofile.errors import pluralize
+from osprofile.page.guide import describe_default
 from osprofile.page.markup import Node, make_node, mark_invisible
+from osprofile.page.tables import build_code, get_name_class
+from osprofile.page.words import QUANTITIES, describe_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from osprofile.page.model import Origin, Page, Setting, Tag, Target
 
-_TYPE_NAMES = {"integer": "a whole number", "number": "a number", "text": "text"}
+TITLE: Final = "Options"
+_TYPE_NAMES: Final = {"integer": "a whole number", "number": "a number", "text": "text"}
 
 
 def build_fields_section(page: Page, *, live: bool) -> Node:
-    """Return the section of all fields; in a live page, with the form and its script."""
+    """Return the section of a job's fields; in a live page of all fields, with the form and its script."""
     jobs = page.settings[: page.jobs]
-    others = page.settings[page.jobs :]
-    groups = [_build_group("job", "Fields of a job", jobs, page, live=live)] if jobs else []
+    others = page.settings[page.jobs :] if live else ()
+    groups = [_build_group("job", "Options of a job", jobs, page, live=live)] if jobs else []
     if others:
-        title = "Fields of the other scripts" if jobs else "Fields of the scripts"
-        groups.append(_build_group("other", title, others, page, live=live))
-    heading = make_node("h2", "Fields", id="fields-title")
-    filter_box = _build_filter(len(page.settings))
+        groups.append(_build_group("other", "Fields of the other scripts", others, page, live=live))
+    heading = make_node("h2", TITLE, id="fields-title")
+    if not groups:
+        groups = [make_node("p", "This profile cannot run a job: it has no options.")]
+    filter_box = _build_filter(len(jobs) + len(others))
     if not live:
         return make_node("section", heading, filter_box, *groups, id="fields", aria_labelledby="fields-title")
     form = make_node("form", _build_chooser(page), filter_box, *groups, id="form", class_="still", autocomplete="off",
@@ -33,11 +38,17 @@ def build_fields_section(page: Page, *, live: bool) -> Node:
     return make_node("section", heading, work, id="fields", aria_labelledby="fields-title")
 
 
+def build_other_fields(page: Page) -> Node:
+    """Return the fields that are none of a job, for a page without a form."""
+    cards = [build_card(setting, page.targets, live=False) for setting in page.settings[page.jobs :]]
+    return make_node("div", *cards, class_="group")
+
+
 def _build_filter(number: int) -> Node:
     """Return the box that filters the fields; it is hidden without JavaScript."""
     return make_node(
         "div",
-        make_node("label", "Find a field", for_="filter"),
+        make_node("label", "Find an option", for_="filter"),
         make_node("input", id="filter", type="search", aria_describedby="filter-count", spellcheck="false",
              autocapitalize="off"),
         make_node("span", f"{number} of {number}", id="filter-count", role="status"),
@@ -102,7 +113,8 @@ def _build_script_panel(page: Page) -> Node:
 
 def _build_group(key: str, title: str, settings: Sequence[Setting], page: Page, *, live: bool) -> Node:
     cards = [build_card(setting, page.targets, live=live) for setting in settings]
-    return make_node("div", make_node("h3", title), *cards, class_="group", id=f"group-{key}")
+    heading = make_node("h3", title, class_=None if live else "unseen")  # there is only one group
+    return make_node("div", heading, *cards, class_="group", id=f"group-{key}")
 
 
 def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> Node:
@@ -114,9 +126,15 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
         else make_node("a", setting.name, href=f"#field-{key}")
     )
     control = _build_control(setting) if live else None
+    facts = list(_build_facts(setting, targets, live=live))
     return make_node(
         "section",
-        make_node("h4", name),
+        make_node(
+            "div",
+            make_node("h4", name, class_=get_name_class(setting.name)),
+            _build_option(setting.option) if setting.option else None,
+            class_="names",
+        ),
         make_node(
             "p",
             *(mark_invisible(setting.description) or ["It has no description."]),
@@ -125,11 +143,30 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
             dir="auto",
         ),
         control,
-        make_node("dl", *_build_facts(setting, targets)),
+        make_node("dl", *facts) if facts else None,
+        _build_rules(setting),
         class_="field",
         id=f"field-{key}",
         data_targets=" ".join(map(str, setting.targets)) if live else None,
     )
+
+
+def _build_option(option: str) -> Node:
+    shown = build_code(option) if option.startswith("-") else option
+    return make_node("p", shown, class_="option")
+
+
+def _build_rules(setting: Setting) -> Node:
+    """Return what only those need whose value is refused: the exact rules, and where they are."""
+    rules = []
+    for label, limit in (("Min", setting.minimum), ("Max", setting.maximum)):
+        if limit:
+            rules.append(_build_fact(label, make_node("code", limit)))
+    if setting.pattern is not None:
+        rules.append(_build_fact("Must match", make_node("code", *mark_invisible(setting.pattern))))
+    rules.append(_build_fact("Declared in", *build_origins(setting.origins), class_="place"))
+    summary = make_node("summary", "Rules", make_node("span", f" of {setting.name}", class_="unseen"))
+    return make_node("details", summary, make_node("dl", *rules), class_="rules")
 
 
 def _build_control(setting: Setting) -> Node:
@@ -169,21 +206,17 @@ def _format_option(text: str) -> list[str]:
     return ["".join(parts)] if parts else []
 
 
-def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
-    default = setting.default
-    if default is None:
-        yield _build_fact("Default", make_node("strong", "none: it must be given"))
-    elif default:
-        yield _build_fact("Default", make_node("code", *mark_invisible(default)))
-    else:
-        yield _build_fact("Default", "empty: not set")
-    allowed = ", ".join(filter(None, (_TYPE_NAMES.get(setting.type, ""), setting.limits)))
-    if allowed:
-        yield _build_fact("Allowed", allowed)
-    if setting.choices:
+def _build_facts(setting: Setting, targets: Sequence[Target], *, live: bool) -> Iterator[Node]:
+    if setting.default is None or setting.default:
+        yield _build_fact("Default", *describe_default(setting))
+    limits = describe_limits(setting)
+    if live and limits not in {"", setting.limits}:  # the control takes the number itself
+        limits = f"{setting.limits} ({limits})"
+    kind = "" if limits and setting.name in QUANTITIES else _TYPE_NAMES.get(setting.type, "")
+    if kind or limits:
+        yield _build_fact("Allowed", ", ".join(filter(None, (kind, limits))))
+    if any(setting.choices):
         yield _build_fact("One of", *_build_value_list(filter(None, setting.choices)))
-    elif setting.pattern is not None:
-        yield _build_fact("Must match", make_node("code", *mark_invisible(setting.pattern)))
     if setting.requires:
         yield _build_fact("Needs", make_node("code", setting.requires))
     if setting.tags:
@@ -193,7 +226,6 @@ def _build_facts(setting: Setting, targets: Sequence[Target]) -> Iterator[Node]:
     used = _describe_users(setting, targets)
     if used:
         yield _build_fact("Used by", used)
-    yield _build_fact("Declared in", *build_origins(setting.origins), class_="place")
 
 
 def _build_fact(label: str, *content: Node | str, class_: str | None = None) -> Node:

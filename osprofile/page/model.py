@@ -48,7 +48,8 @@ class Target(NamedTuple):
 class Setting(NamedTuple):
     """A field that a request may set.
 
-    `key` is unique in the page: the name, or the name and a number. `default` is None for a field
+    `key` is unique in the page: the name, or the name and a number. `option` is how the command line of
+    `incarnate job submit` sets it, empty for a field that is none of a job. `default` is None for a field
     that a request must set. `choices` are all allowed values, if there are few. `targets` are the
     indexes of the scripts that use the field; there are several `origins` if several templates
     declare the field in the same way.
@@ -56,6 +57,7 @@ class Setting(NamedTuple):
 
     key: str
     name: str
+    option: str
     description: str
     default: str | None
     type: str
@@ -69,6 +71,24 @@ class Setting(NamedTuple):
     choices: tuple[str, ...]
     targets: tuple[int, ...]
     origins: tuple[Origin, ...]
+
+
+@final
+class Submission(NamedTuple):
+    """An example of how to run a program.
+
+    `command` submits it by osprofile; `fields` are what it asks for. `script` is the batch system's own
+    script for the same, and `script_command` submits that; both are empty without directives.
+    `placeholders` are the fields whose value in it the user must replace, `outside` the fields that the
+    script's directives do not have.
+    """
+
+    command: str
+    fields: tuple[tuple[str, str], ...]
+    script: str
+    script_command: str
+    placeholders: tuple[str, ...]
+    outside: tuple[str, ...]
 
 
 @final
@@ -151,10 +171,14 @@ class Example(NamedTuple):
 
 @final
 class Page(NamedTuple):
-    """The content of a page. `settings` has the fields of a job first; `jobs` is their number."""
+    """The content of a page. `settings` has the fields of a job first; `jobs` is their number.
+
+    `submission` is None for a profile that cannot run a job.
+    """
 
     profile: str
     directory: str
+    submission: Submission | None
     settings: tuple[Setting, ...]
     jobs: int
     targets: tuple[Target, ...]

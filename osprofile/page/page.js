@@ -1,11 +1,22 @@
 "use strict";
-/* The script of every page: filters the fields, and opens what a link leads to. */
+/* The script of every page: copies commands, filters the fields, and opens what a link leads to. */
 (() => {
+  /* A browser lets a page copy only if it came by https, from this machine, or from a file. */
+  for (const button of navigator.clipboard ? document.querySelectorAll("[data-copies]") : []) {
+    const text = document.getElementById(button.dataset.copies).textContent;
+    button.addEventListener("click", async () => {
+      try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; }
+      catch { button.textContent = "Select the text"; }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    button.hidden = false;
+  }
+
   const box = document.getElementById("filter");
   if (!box) return;
   const count = document.getElementById("filter-count");
-  const fields = [...document.querySelectorAll(".field")];
-  const groups = [...document.querySelectorAll(".group")];
+  const fields = [...document.querySelectorAll("#fields .field")];
+  const groups = [...document.querySelectorAll("#fields .group")];
   const texts = new Map(); /* lower-case texts, filled on first use */
   const lowerText = (field) => {
     if (!texts.has(field)) texts.set(field, field.textContent.toLowerCase());
@@ -36,7 +47,7 @@
       filterFields();
     }
     for (let at = goal; at; at = at.parentElement) if (at.localName === "details") at.open = true;
-    if (fields.includes(goal)) goal.scrollIntoView();
+    if (goal.matches(".field")) goal.scrollIntoView();
   };
 
   box.addEventListener("input", filterFields);

@@ -239,7 +239,8 @@ class Executor(RemoteExecutor):  # type: ignore[misc]  # the interface has no ty
             stderr=log,
             name=name,
             after_ok=sorted(before),
-            fields={**fields, "DIRECTORY": self.workflow.workdir_init},
+            directory=self.workflow.workdir_init,
+            fields=fields,
         )
 
     def _build_environment(self, fields: Mapping[str, str]) -> dict[str, str]:

@@ -44,6 +44,12 @@ JOB_DIRECTIVES = "JOB_DIRECTIVES"
 DIRECTIVE_PREFIX = "DIRECTIVE_PREFIX"
 """The field with the text with which such a line begins."""
 
+SUBMIT_COMMAND = "SUBMIT_COMMAND"
+"""The field with the command by which people submit a script with such lines, without osprofile."""
+
+SUBMIT_DIRECTORY = "SUBMIT_DIRECTORY"
+"""The field with the directory of that command, in a script that does not begin in it: `$PBS_O_WORKDIR`."""
+
 FieldType = Literal["integer", "number", "text"]
 
 FIELD_NAME_PATTERN: Final = (
@@ -251,7 +257,20 @@ class Template(NamedTuple):
     @property
     def directive_prefix(self) -> str:
         """How the template's directives begin; empty if it does not declare that."""
-        field = self.fields.get(DIRECTIVE_PREFIX)
+        return self._get_fixed_value(DIRECTIVE_PREFIX)
+
+    @property
+    def submit_command(self) -> str:
+        """How people submit a script with these directives; empty if the template does not declare that."""
+        return self._get_fixed_value(SUBMIT_COMMAND)
+
+    @property
+    def submit_directory(self) -> str:
+        """Where such a script finds the directory of its submission; empty if it begins there."""
+        return self._get_fixed_value(SUBMIT_DIRECTORY)
+
+    def _get_fixed_value(self, name: str) -> str:
+        field = self.fields.get(name)
         return (field.value or "") if field is not None else ""
 
     def get_invocation(self, variation: str = "") -> Invocation:

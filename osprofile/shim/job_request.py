@@ -57,9 +57,9 @@ class JobRequest:
             description = JobDescription(
                 executable="/bin/sh",
                 arguments=[f"{directory}/{WRAPPER_NAME}"],
-                directory=directory,
+                directory=self.directory,
+                working_directory=directory,
                 name=make_plain_name(self.name),
-                fields={"DIRECTORY": self.directory},
                 **attributes,
             )
             return Submission(description, self.script.content, self.format_wrapper(number, directory))

@@ -167,3 +167,37 @@ def test_another_page_cannot_ask_the_server(browser: Browser, tmp_path: Path) ->
             )
             assert framed in {None, ""}
         context.close()
+
+
+GUIDE = r"""<idb:Template>
+<idb:Field name="QUEUE" ext:pattern="(?s).*"><idb:Description>{x}</idb:Description><idb:Tag name="{x}">{x}</idb:Tag>
+<idb:Default>{x}</idb:Default></idb:Field>
+<idb:Field name="PROJECT" ext:pattern="(?s).*"><idb:Description>{x}</idb:Description></idb:Field>
+<idb:Field name="STDOUT" ext:pattern="(?s).*"><idb:Default>{x}</idb:Default></idb:Field></idb:Template>
+<idb:Template name="START"><idb:Invocation><idb:Body>&lt;JOB_SCRIPT></idb:Body></idb:Invocation></idb:Template>
+<idb:Template name="JOB_DIRECTIVES"><idb:Invocation><idb:Body><![CDATA[#!/bin/sh
+#X -q <QUEUE> -p <PROJECT> <STDOUT> <WALLTIME>
+]]></idb:Body></idb:Invocation>
+<idb:Field name="DIRECTIVE_PREFIX" isSettable="false"><idb:Value>#X</idb:Value></idb:Field>
+<idb:Field name="SUBMIT_COMMAND" isSettable="false"><idb:Value>{x}</idb:Value></idb:Field>
+<idb:Field name="SUBMIT_DIRECTORY" isSettable="false"><idb:Value>{x}</idb:Value></idb:Field></idb:Template>
+<osp:Application name="{x}" template="EXECUTABLE"><osp:ApplicationName>{x}</osp:ApplicationName>
+<osp:ApplicationVersion>{x}</osp:ApplicationVersion><osp:Description>{x}</osp:Description></osp:Application>
+"""
+
+
+def test_the_guide_of_a_hostile_profile(browser: Browser, tmp_path: Path) -> None:
+    text = GUIDE.format(x=escaped(" ".join(EVIL)))
+    file = profile_file(tmp_path, "hostile", text)
+    file.write_text(file.read_text().replace('name="hostile"', 'name="hostile" extends="linux"'))
+    with watched(browser, written(str(file), tmp_path)) as page:
+        assert page.locator("#own").count() == 1
+        assert page.locator("#queues tbody tr").count() == 1
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        for size in ({"width": 1280, "height": 900}, {"width": 960, "height": 900}, PHONE):
+            page.set_viewport_size(size)
+            assert {k: f for k in KINDS if (f := faults(page, k))} == {}
+        assert page.evaluate(NOTHING_RAN)
+        for part in ("#queues tbody", "#applications tbody", "#submit", "#own-script", "#script-command"):
+            assert EVIL[0] in (page.locator(part).text_content() or ""), part
+        assert "\u202e" not in page.content()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from osprofile.cli.common import GROUPS, VERBS
+from osprofile.cli.common import GROUPS, VERBS, list_verbs
 from osprofile.profile.data_directories import get_bundled_directory, get_schemas_directory
 
 if TYPE_CHECKING:
@@ -93,12 +93,20 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("HELO", *SITE),
         ("shw", *SITE),
         ("lnt", "a", "b"),
+        ("lnit", "x"),
+        ("lnit",),
+        ("frobnicate",),
+        ("help", "jbo"),
+        ("help", "job", "sumbit"),
         ("ASK", *SITE, "-v", "MIN"),
         ("START", *SITE, "-a", "Exe/2"),
         ("START", *SITE, "-a", "Executable/2"),
         ("START", *SITE, "-s", "QUEUE"),
         ("START", *SITE, "-s", "NODES=21"),
         ("START", *SITE, "-s", "NODES=many"),
+        ("START", *SITE, "-s", "WALLTIME=-5"),
+        ("START", *SITE, "-s", "WALLTIME=05"),
+        ("START", *SITE, "-s", "WALLTIME=0x5"),
         ("START", *SITE, "-s", "QUEUE=a;id"),
         ("START", *SITE, "-s", "QEUE=a"),
         ("START", *SITE, "-s", "USER_NAME=root"),
@@ -166,6 +174,12 @@ ERRORS: dict[str, list[tuple[str, ...]]] = {
         ("job", "submit"),
         ("job", "submit", "-p", "nope", "x"),
         ("job", "submit", *SITE, "--walltime", "soon", "x"),
+        ("job", "submit", "-p", "linux", "--memory", "lots", "x"),
+        ("job", "submit", "-p", "linux", "--gpus", "2", "echo"),
+        ("job", "submit", "-p", "linux", "--gpus", "2", "./job.sh"),
+        ("job", "submit", "-p", "linux", "--gpus", "2", "nosuch"),
+        ("job", "submit", "-p", "linux", "dos.sh"),
+        ("job", "help", "sumbit"),
         ("job", "submit", *SITE, "--set", "QUEUE=a;id", "x"),
         ("job", "status", "4711"),
         ("job", "wait", "4711", "--timeout", "x"),
@@ -184,6 +198,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "bad.xml").write_text(BAD)
     (folder / "broken.xml").write_text("<a><b></a>")
     (folder / "loop.xml").write_text(BAD.replace('name="bad"', 'name="loop"').replace('"linux"', '"loop"'))
+    (folder / "job.sh").write_text("#!/bin/sh\n#SBATCH --time=10 --nodes=2\ntrue\n")
+    (folder / "dos.sh").write_text("#!/bin/sh\r\ntrue\r\n")
     (folder / "latin").write_bytes(b"\xe9")
     (folder / "list.json").write_text("[1]")
     (folder / "twice.json").write_text('{"A": 1, "A": 2}')
@@ -230,9 +246,22 @@ def test_errors(incarnate: Incarnate, home: Path, verb: str, file_regression: Fi
 
 def test_help(incarnate: Incarnate, home: Path, file_regression: FileRegressionFixture) -> None:
     text = "\n".join(
-        run_verb(incarnate, home, (*words, "--help")) for words in [(), *((v,) for v in sorted(VERBS))]
+        run_verb(incarnate, home, (*words, "--help"))
+        for words in [(), ("job",), *(tuple(verb.split()) for verb in sorted(list_verbs()))]
     )
+    assert [line for line in text.splitlines() if len(line) > 80] == []
     file_regression.check(text, basename="help", encoding="utf-8")
+
+
+@pytest.mark.parametrize("words", [(), ("job",), ("lint",), ("job", "wait")])
+def test_help_is_a_word_too(incarnate: Incarnate, words: tuple[str, ...]) -> None:
+    expected = incarnate(*words, "--help")
+    assert incarnate("help", *words) == expected
+    assert words[:1] != ("job",) or incarnate("job", "help", *words[1:]) == expected
+
+
+def test_version_is_a_word_too(incarnate: Incarnate) -> None:
+    assert incarnate("version") == incarnate("--version")
 
 
 def test_no_verb_is_left_out() -> None:

@@ -83,7 +83,7 @@ def test_start_alone_prints_a_script_that_runs_hostname(incarnate: Incarnate, na
         (
             ("lnt", "a", "b"),
             2,
-            "incarnate: these arguments are not valid for template 'lnt'\n    hint: did you mean the command lint?\n",
+            "incarnate: lnt is not a command\n    hint: did you mean the command lint?\n",
         ),
         (
             ("GREET", "-p", "{site}", "-v", "LOWD"),

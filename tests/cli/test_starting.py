@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 BUNDLED = sorted(p.parent.name for p in Path(get_bundled_directory()).glob("*/profile.xml"))
 
 
+@pytest.mark.hunt(3)
 @pytest.mark.parametrize("parent", BUNDLED)
 @pytest.mark.parametrize("own_name", [False, True])
 def test_new_lints_clean_and_renders(tmp_path: Path, parent: str, own_name: bool) -> None:

@@ -186,7 +186,7 @@ def test_lint_of_a_name_that_does_not_exist(incarnate: Incarnate) -> None:
 def test_version_and_help(incarnate: Incarnate) -> None:
     assert incarnate("--version").out.startswith("osprofile 0.")
     for words in ((), ("--help",), ("-h",)):
-        assert "Commands:" in incarnate(*words).out
+        assert "\nJobs:\n" in incarnate(*words).out
     for verb in main.VERBS:
         ended = incarnate(verb, "--help")
         assert ended.code == 0

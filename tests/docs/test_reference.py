@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 import griffe
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 PAGES = [ROOT / "docs" / "reference" / name for name in ("jobs.md", "profiles.md")]
 DOCUMENTED = [path for page in PAGES for path in re.findall(r"^::: (\S+)$", page.read_text(), re.MULTILINE)]
-PACKAGE = griffe.load("osprofile", search_paths=[ROOT])
 EXCEPTIONS = {
     name
     for name in dir(osprofile)
@@ -25,9 +25,14 @@ EXCEPTIONS = {
 }
 
 
+@cache
+def load_package() -> griffe.Object | griffe.Alias:
+    return griffe.load("osprofile", search_paths=[ROOT])
+
+
 def list_members(path: str) -> Iterator[griffe.Object]:
     """Yield the object of a path, and its public members."""
-    item = PACKAGE[path.removeprefix("osprofile.")]
+    item = load_package()[path.removeprefix("osprofile.")]
     yield item
     for name, member in item.members.items() if item.is_class else ():
         if not name.startswith("_"):

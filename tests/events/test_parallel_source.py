@@ -67,6 +67,7 @@ def test_the_same_events(kind: str, jobs: int, irregular: bool, tmp_path: Path) 
     assert one.count("\n") >= 2 * jobs
 
 
+@pytest.mark.hunt(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_lsf_lines_in_any_order(seed: int, tmp_path: Path) -> None:
     """What is older than a line before it is dropped, though another process read that one."""

@@ -13,13 +13,14 @@ import pytest
 from osprofile.errors import JavaRegexError, JavaRegexTimeoutError
 from osprofile.javaregex.engines import STEP_BUDGET, Engine, Engines, is_simple_value
 from osprofile.javaregex.parser import parse_pattern
+from tests.hunting import rounds
 from tests.javaregex.generator import CaseGenerator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SEED = int(os.environ.get("OSPROFILE_SEED", "1"))
-ROUNDS = int(os.environ.get("OSPROFILE_ROUNDS", "1500"))
+ROUNDS = int(os.environ.get("OSPROFILE_ROUNDS", rounds(1500, 300)))
 ATOMS = ["a", "b", "c", "'", r"\\", "[ab]", "[^a]", "[^']", "[bc]", " ", r"\n", ".", "[a-c]", r"\w"]
 PLACES = [r"\z", "$", "^", "(?!a)", "(?=b)", r"\b", "(?<=a)"]
 COUNTS = ["*", "+", "?", "{1,2}", "{0,3}", "{2,}"]

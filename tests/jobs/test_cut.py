@@ -18,6 +18,7 @@ from osprofile.jobs.state import JobState
 from osprofile.jobs.store import Store
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.jobs.timing import Timing
+from tests.hunting import rounds
 from tests.jobs.conftest import QUICK, shell
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 OURS = os.path.dirname(osprofile.jobs.__file__)
 JOB = shell("exit 3")
 EACH = 7
-"""Each test kills at every seventh line; together they kill at all."""
+"""Each test kills at every seventh line; together, with HUNT=1, they kill at all."""
 
 
 def kill_at(line: int) -> Callable[..., Any]:
@@ -70,6 +71,7 @@ def submit_killed(toy: Toy, store: str, key: str, line: int) -> bool:
     return os.waitstatus_to_exitcode(status) == -signal.SIGKILL
 
 
+@pytest.mark.hunt(EACH)
 @pytest.mark.parametrize("first", range(1, EACH + 1))
 def test_killed_between_every_two_steps(toy: Toy, tmp_path: Path, first: int) -> None:
     (toy.path / "stopped").touch()
@@ -98,12 +100,12 @@ def test_killed_between_every_two_steps(toy: Toy, tmp_path: Path, first: int) ->
         completed += asyncio.run(recover())
         # The killed one may have been cut between a submission and its note; nothing else was submitted.
         assert len(set(toy.submissions)) == len(toy.submissions) <= before + 1
-        line += EACH
+        line += rounds(EACH, 3 * EACH)
         shutil.rmtree(toy.path / "jobs")  # what lists them would take longer each time
         (toy.path / "jobs").mkdir()
         (toy.path / "submissions").unlink(missing_ok=True)
-    assert points > 10
-    assert completed > 3
+    assert points > rounds(10, 3)
+    assert completed > rounds(3, 1)
 
 
 def test_the_line_that_a_shell_was_at_when_it_was_killed(toy: Toy) -> None:

@@ -34,7 +34,8 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, str]]] = [
         {"memory": 1, "walltime": 0, "cputime": 2**63 - 1},
         {"MEMORY": "1", "WALLTIME": "0", "CPUTIME": str(2**63 - 1)},
     ),
-    ({"directory": "/w", "application": "MPI/1"}, {}),  # context, and a choice
+    ({"directory": "/w"}, {"DIRECTORY": "/w"}),
+    ({"working_directory": "/w", "application": "MPI/1"}, {}),  # context, and a choice
     ({"arguments": [], "environment": {}}, {}),  # an application may have no field ARGUMENTS
     ({"fields": {"GPUS": "2"}}, {"GPUS": "2"}),
     ({"nodes": 1, "fields": {"GPUS": "2"}}, {"NODES": "1", "GPUS": "2"}),
@@ -78,7 +79,7 @@ def test_what_is_asked_of_start(given_: dict[str, Any], request_: dict[str, str]
 
 
 def test_every_attribute_is_a_field_a_context_or_a_choice() -> None:
-    others = {"directory", "application", "fields"}
+    others = {"working_directory", "application", "fields"}
     assert set(JobDescription.__slots__) == set(FIELD_BY_ATTRIBUTE) | set(DEPENDENCY_ATTRIBUTES) | others
 
 

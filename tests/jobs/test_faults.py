@@ -490,7 +490,7 @@ def test_an_id_file_of_somebody_else_is_no_job(site: FaultySite) -> None:
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
             with pytest.raises(ScriptCutError, match="does not contain a job id"):
-                await target.submit(shell("true", directory=str(directory)))
+                await target.submit(shell("true", working_directory=str(directory)))
 
     run(main())
     assert {path.name for path in directory.iterdir()} <= {
@@ -514,7 +514,7 @@ def test_working_directories_that_cannot_be(site: FaultySite, directory: str, wo
     async def main() -> None:
         async with TargetSystem(site.profile, timing=QUICK) as target:
             with pytest.raises((ScriptFailedError, ValueRefusedError), match=words):
-                await target.submit(shell("true", directory=directory))
+                await target.submit(shell("true", working_directory=directory))
             assert target.store.list_all_jobs() == []
 
     run(main())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 import osprofile
 from osprofile.errors import JobNotFoundError, ScriptFailedError
 from osprofile.jobs import file_transfer
+from osprofile.jobs.shell import wrap_script
 from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 from osprofile.profile.repository import Repository
@@ -172,3 +175,72 @@ def test_a_profile_that_sends_no_signals() -> None:
                 await target.signal("7", 10)
 
     asyncio.run(main())
+
+
+SHELLS = [name for name in ("dash", "bash", "ksh", "mksh", "yash", "busybox") if shutil.which(name)]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_parts_of_a_growing_file(shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = [shell]
+    if shell == "busybox":  # its own tools, too
+        command = [shell, "sh"]
+        for tool in ("tail", "head", "ls", "wc"):
+            (tmp_path / tool).symlink_to(shutil.which("busybox") or "")
+        monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    path = tmp_path / "it's  *\t$HOME"
+
+    def read(
+        position: file_transfer.FilePosition | None = None, last_lines: int | None = None
+    ) -> file_transfer.FilePart | None:
+        script = wrap_script(file_transfer.build_part_script(str(path), position, last_lines))
+        ended = subprocess.run(command, input=script, capture_output=True, check=True)
+        assert ended.stderr == b""
+        return file_transfer.parse_part(ended.stdout, position)
+
+    assert read() is None
+    lines = [b"line %d\n" % number for number in range(100_000)]
+    path.write_bytes(b"".join(lines))
+    for number in (0, 1, 7, 50_000, 99_999, 100_000, 200_000):
+        part = read(last_lines=number)
+        assert part is not None
+        assert part.data == b"".join(lines[len(lines) - min(number, len(lines)) :])
+    with path.open("ab") as file:
+        file.write(b"\0\xff more")
+    assert part is not None
+    added = read(part.position)
+    assert added is not None
+    assert (added.data, added.is_restarted) == (b"\0\xff more", False)
+    assert read(added.position) == (b"", added.position, False)
+    path.write_bytes(b"new")
+    assert read(added.position) == (b"new", (added.position.inode, 3), True)
+    path.rename(tmp_path / "old")
+    path.write_bytes(b"other")
+    other = read(file_transfer.FilePosition(added.position.inode, 3))
+    assert other is not None
+    assert (other.data, other.is_restarted) == (b"other", True)
+
+
+def test_a_part_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_transfer, "OUTPUT_PART_SIZE", 1000)
+
+    async def main() -> bytes:
+        data, position = b"", None
+        async with TargetSystem(osprofile.load("linux"), timing=QUICK) as target:
+            while (part := await target.read_file_part(str(tmp_path / "file"), position)) and part.data:
+                assert len(part.data) <= 1000
+                data, position = data + part.data, part.position
+            assert await target.read_file_part(str(tmp_path / "no such file")) is None
+            with pytest.raises(ScriptFailedError, match="No such file"):
+                await target.read_file_part(str(tmp_path / "none" / "file"))
+        return data
+
+    part = BYTES[:20_000]
+    (tmp_path / "file").write_bytes(part)
+    assert asyncio.run(main()) == part
+
+
+def test_what_is_no_part() -> None:
+    for output in (b"", b"1", b"x 1\n", b"1 2 3\n", b"-1 0\n"):
+        with pytest.raises(ValueError, match="is not the inode"):
+            file_transfer.parse_part(output, None)

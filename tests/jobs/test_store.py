@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -18,7 +19,7 @@ from osprofile.jobs import submission_owner
 from osprofile.jobs.grace_period import MissingPeriod
 from osprofile.jobs.mounts import is_on_network_mount
 from osprofile.jobs.state import EndCause, JobState, JobStatus
-from osprofile.jobs.store import Store, default_store_path
+from osprofile.jobs.store import JobDetails, Store, default_store_path
 from osprofile.jobs.target_system import TargetSystem
 from tests.jobs.conftest import QUICK, shell
 
@@ -445,3 +446,58 @@ def test_many_processes_with_two_records_each(tmp_path: Path) -> None:
     store = Store(path)
     assert len(store.list_all_jobs()) == 8 * 15
     assert store._db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_the_request_and_the_states_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(str(tmp_path / "s"))
+    request = {"EXECUTABLE": "/bin/date", "ENVIRONMENT": "export A='x\ny'\n", "X": "\x1b \u65e5'\""}
+    begun = store.begin_submission("t", "/d", script="s", request=request, application="A/1")
+    assert store.read_details(begun.number) == JobDetails(request, "A/1")
+    store.record_job_id(begun.number, "17", {1: "17_1"})
+    (task,) = store.list_tasks("t", "17")
+    assert store.read_details(task.number) == JobDetails(request, "A/1")
+    monkeypatch.setattr(time, "time", lambda: 50.0)
+    for state, moments in (
+        (JobState.QUEUED, {}), (JobState.HELD, {}), (JobState.HELD, {}), (JobState.RUNNING, {"started": 60.0}),
+        (JobState.QUEUED, {}), (JobState.RUNNING, {}), (JobState.DONE, {"ended": 70.5}),
+        (JobState.FAILED, {"ended": 80.0}),
+    ):  # fmt: skip
+        store.update_statuses("t", [JobStatus("17", state, **moments)])
+    history = [("HELD", 50.0), ("RUNNING", 60.0), ("QUEUED", 50.0), ("RUNNING", 50.0), ("DONE", 70.5)]
+    assert store.read_details(begun.number).history == tuple(history)
+    assert store.read_details(task.number).history == ()
+    store.delete_record(begun.number)
+    assert store.read_details(begun.number) == JobDetails()
+    assert store._db.execute("SELECT * FROM request").fetchall() == []
+    store.adopt_job("t", JobStatus("18", JobState.RUNNING))
+    (adopted,) = store.list_all_jobs()
+    assert store.read_details(adopted.number) == JobDetails(history=((JobState.RUNNING, 50.0),))
+    for number in range(1000):
+        store.update_statuses("t", [JobStatus("18", (JobState.HELD, JobState.RUNNING)[number % 2])])
+    long_history = store.read_details(adopted.number).history
+    assert 400 < len(long_history) < 700
+    assert long_history[-1] == (JobState.RUNNING, 50.0)
+
+
+def test_a_record_without_requests_and_histories(tmp_path: Path) -> None:
+    """It was written by an older version, which then deletes a job whose number is given again."""
+    path = str(tmp_path / "s")
+    store = Store(path)
+    number = store.begin_submission("t", "/d", script="s", request={"A": "1"}).number
+    store.close()
+    with contextlib.closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM job")
+        db.execute("ALTER TABLE job DROP COLUMN history")
+        db.execute("DROP TRIGGER request_deletion")
+        db.execute("INSERT INTO request VALUES (?, '/other', 'x')", (number,))
+        db.execute(
+            "INSERT INTO job (number, target, directory, name, state, word, by_limit, hosts, reason)"
+            " VALUES (?, 't', '/e', '', 'QUEUED', '', 0, '', '')",
+            (number,),
+        )
+    store = Store(path)
+    assert store.read_details(number) == JobDetails()
+    store.delete_record(number)
+    assert store._db.execute("SELECT * FROM request").fetchall() == []
+    assert store.begin_submission("t", "/d", script="s", request={"A": "2"}).number == number
+    assert store.read_details(number).request == {"A": "2"}

@@ -268,7 +268,7 @@ def test_a_record_that_is_gone(toy: Toy, context: dict[str, str]) -> None:
     """The directory is enough to find its job, or to submit one: it is never two."""
     (toy.path / "broken").write_text("toyfind: the server is away\n")
     strike_once(toy, "toysub", TAKES.replace("{then}", "kill -s KILL 0"), "exit 9")
-    job = replace(JOB, directory=str(toy.path.parent / "given"))
+    job = replace(JOB, working_directory=str(toy.path.parent / "given"))
 
     async def main() -> None:
         for words in ("server is away", "server is away"):
@@ -279,7 +279,7 @@ def test_a_record_that_is_gone(toy: Toy, context: dict[str, str]) -> None:
         for _ in range(2):
             async with TargetSystem(toy.profile, context, timing=QUICK) as target:
                 assert await target.submit(job) == "1"
-        assert toy.submissions == [job.directory]
+        assert toy.submissions == [job.working_directory]
 
     asyncio.run(main())
 

@@ -76,7 +76,7 @@ def description(root: Path, number: int, value: str) -> JobDescription:
         stdin=f"{name}.in",
         stdout=f"{name}.out",
         stderr=f"{name}.err",
-        directory=str(directory),
+        working_directory=str(directory),
         walltime=600,
     )
 
@@ -96,7 +96,7 @@ async def submitted(target: TargetSystem, job: JobDescription) -> tuple[JobDescr
 
 def check(job: JobDescription, value: str) -> None:
     """Compare what the payload got with what was given."""
-    here = Path(str(job.directory))
+    here = Path(str(job.working_directory))
     name, *arguments, end = (here / "got.arguments").read_bytes().split(b"\0")
     assert os.path.basename(name) == os.path.basename(str(job.executable)).encode()
     assert arguments == [word.encode() for word in job.arguments]
@@ -130,7 +130,7 @@ def test_other_values_are_plain_or_refused(profile: Profile, root: Path) -> None
         async with TargetSystem(profile, {"USER_NAME": USER}) as target:
             for attribute in (*PLAIN, *NUMBERS):
                 for value in [*VALUES, "1;id", "1\n", "1 2", "0x10", "010", "١"]:
-                    job = JobDescription(directory=str(root), **{attribute: value})  # type: ignore[arg-type]
+                    job = JobDescription(working_directory=str(root), **{attribute: value})  # type: ignore[arg-type]
                     if attribute in PLAIN and value.replace("-", "a").isalnum() and value.isascii():
                         continue
                     with pytest.raises(IncarnationError) as raised:

@@ -238,7 +238,7 @@ def test_jobs(target_of: Callable[..., TargetSystem], profile: Profile) -> None:
             await target.delete_path(f"{record.directory}/stdout")
             assert "stdout" not in {e.name for e in await target.list_directory(record.directory)}
             with pytest.raises(ValueRefusedError, match="WORKING_DIRECTORY"):
-                await target.submit(shell("true", directory="/var/tmp/../x"))
+                await target.submit(shell("true", working_directory="/var/tmp/../x"))
             with pytest.raises(ScriptFailedError, match=r"already ended"):
                 await target.abort(job)
             nobody = {"slurm": "999999", "linux": "1-1-00000000"}[profile.name]
@@ -305,7 +305,7 @@ def test_hostile_values(target_of: Callable[..., TargetSystem]) -> None:
                     stdin="in %A\n'",
                     stdout="%j-\u2028",
                     stderr="-e $(id)\r",
-                    directory=str(directory),
+                    working_directory=str(directory),
                 )
             )
             assert (await target.wait(job)).exit_code == 0

@@ -14,6 +14,7 @@ from osprofile.lint import RULES, lint_file
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field, format_fixed_field, format_profile, format_template
 from osprofile.profile.repository import Repository
+from tests.hunting import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +151,9 @@ def mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=rounds(200, 50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(text=mutated())
 def test_no_document_makes_the_linter_fail(lint: Lint, text: str) -> None:
     for found in lint(text.encode("utf-8", "surrogatepass")):
@@ -159,7 +162,9 @@ def test_no_document_makes_the_linter_fail(lint: Lint, text: str) -> None:
         assert str(found)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=rounds(50, 15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.binary(max_size=200))
 def test_no_bytes_make_the_linter_fail(lint: Lint, data: bytes) -> None:
     assert {p.code for p in lint(data)} <= {"OSP101", "OSP102", "OSP103", "OSP104"}

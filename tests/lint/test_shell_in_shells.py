@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from osprofile.lint.rules import complete_example
 from osprofile.lint.rules.rule import format_field, format_template
+from tests.hunting import rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +105,9 @@ def run(script: str, directory: Path) -> str:
 
 
 @pytest.mark.skipif(not SHELLS, reason="no shell to compare with")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=rounds(60, 15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(script=scripts())
 def test_what_is_called_safe_executes_nothing(
     lint: Lint, tmp_path_factory: pytest.TempPathFactory, script: str

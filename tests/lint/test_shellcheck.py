@@ -132,6 +132,7 @@ def test_inherited_problems_are_not_reported_again(tmp_path: Path) -> None:
     assert examined(tmp_path, format_profile("", 'name="example" extends="parent"')).problems == []
 
 
+@pytest.mark.hunt(7)  # `make lint` does it for all
 @pytest.mark.parametrize("name", Repository([get_bundled_directory()], use_standard_path=False).list_names())
 def test_the_bundled_profiles_are_clean(name: str) -> None:
     repository = Repository([get_bundled_directory()], use_standard_path=False)

@@ -16,6 +16,7 @@ from osprofile.lint.value_sets import (
     get_pattern_values,
     matches_every_value,
 )
+from tests.hunting import rounds
 
 PROBE = "abz0-.'\"\\\n\r \té\u2028"
 
@@ -82,7 +83,7 @@ def patterns(draw: st.DrawFn, depth: int = 2) -> str:
     return draw(st.sampled_from(["", "(?s)"])) + "".join(parts)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(300, 60), deadline=None)
 @given(pattern=patterns(), value=st.text("ab-0 \n'", min_size=1, max_size=4))
 def test_what_a_pattern_matches_is_in_its_sets(pattern: str, value: str) -> None:
     if java(pattern).matches(value) is not None:
@@ -122,7 +123,7 @@ def test_what_begins_a_value_may_be_taken_away(text: str) -> None:
     assert "-" in apply_replacement(get_pattern_values("ab?[b-]*"), replacement(text)).first_chars
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(200, 40), deadline=None)
 @given(
     value=st.text("ab'-", min_size=1, max_size=5),
     pattern=st.sampled_from(["a", "[ab]", "[ab]+", "[^a]", "(a)", "[a-b]+?", "-"]),

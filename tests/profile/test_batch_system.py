@@ -21,6 +21,7 @@ from osprofile.profile.batch_system import (
 )
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.repository import Repository
+from tests.hunting import rounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -221,7 +222,7 @@ def test_a_name_that_no_profile_may_have() -> None:
         render_batch_system("../x", SYSTEM)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=rounds(15, 5), deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20))
 @example("]]>'\\''<X/a/b>")
 @example("{id}{options}")

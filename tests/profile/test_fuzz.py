@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from osprofile import InvalidProfileError, Repository
 from osprofile.profile.data_directories import get_bundled_directory
 from osprofile.profile.tree import decode_source, parse_xml
+from tests.hunting import rounds
 from tests.strategies import application, default, document, field, invocation, static, tag, template_of
 
 VALID = document(
@@ -75,7 +76,7 @@ def test_random_bytes(data: bytes) -> None:
     judge(data)
 
 
-@settings(max_examples=400)
+@settings(max_examples=rounds(400, 100))
 @given(mutations())
 def test_mutated_documents(data: bytes) -> None:
     judge(data)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from osprofile.jobs.shell import wrap_script
+from tests.hunting import rounds
 from tests.profiles.conftest import quoted
 from tests.profiles.test_pbs import OPENPBS, Server
 
@@ -138,6 +139,7 @@ def cut_before(
     return directory, len(count.read_text().split())
 
 
+@pytest.mark.hunt(EVERY)
 @pytest.mark.parametrize("first", range(1, EVERY + 1))
 @pytest.mark.parametrize("shell", ["bash"], indirect=True)
 def test_linux_before_each_command(target_of: Callable[..., Target], commands: Path, first: int) -> None:
@@ -151,6 +153,7 @@ def test_linux_before_each_command(target_of: Callable[..., Target], commands: P
     assert 30 < step < LAST_COMMAND - EVERY
 
 
+@pytest.mark.hunt(EVERY)
 @pytest.mark.parametrize("first", range(1, EVERY + 1))
 @pytest.mark.parametrize("shell", ["bash"], indirect=True)
 def test_pbs_before_each_command(
@@ -174,7 +177,7 @@ def test_find_job_before_each_command(
     """A submission was cut off, after or before PBS had the job; then FIND_JOB is cut off, too."""
     pbs = target_of("pbs", OPENPBS)
     server = Server(tmp_path / "server", pbs)
-    for step in range(1, LAST_COMMAND):
+    for step in range(1, LAST_COMMAND, rounds(1, EVERY)):
         job = pbs.start(**FIELDS)
         (job.directory / ".gpe_job_id").unlink()
         (job.directory / ".gpe_submitting").touch()
@@ -184,7 +187,7 @@ def test_find_job_before_each_command(
         check(pbs, server, job.directory)
         if came < step:
             break
-    assert 10 < step < LAST_COMMAND - 1
+    assert 10 < step < LAST_COMMAND - EVERY
 
 
 def check(pbs: Target, server: Server, directory: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from osprofile.errors import IncarnationError
+from tests.hunting import rounds
 from tests.profiles.conftest import exports, quoted
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def check(linux: Target, payload: Path, names: list[str], arguments: list[str], 
 
 
 @settings(
-    max_examples=20,
+    max_examples=rounds(20, 5),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -14,9 +16,6 @@ from osprofile.errors import NotSettableError, TemplateNotFoundError, ValueRefus
 from osprofile.lint import lint_file
 from osprofile.profile.repository import Repository
 from tests.profiles.conftest import PROFILES, Target, quoted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FRAME = """<osp:Profile xmlns:osp="http://gpe.intel.com/osprs/profile" xmlns:idb="http://gpe.intel.com/idb"
              xmlns:ext="urn:osprofile:extension" name="mysite" extends="{parent}">
@@ -59,6 +58,16 @@ class Script:
         return (self.directory / name).read_text()
 
 
+@cache  # many tests make the same change
+def find_problems(text: str) -> list[str]:
+    """Return what lint finds in a profile of this text."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "mysite.xml"
+        path.write_text(text)
+        repository = Repository([PROFILES], use_standard_path=False)
+        return [str(problem) for problem in lint_file(path, repository)]
+
+
 class Site:
     """A profile `mysite`, whose batch system is a stand-in."""
 
@@ -70,13 +79,11 @@ class Site:
         """Write the profile; what it says beside the frame is at most five lines, and lint finds nothing."""
         assert len(change.splitlines()) <= MAX_LINES
         frame = ("  <idb:Template>\n", "  </idb:Template>\n") if is_field else ("", "")
-        text = FRAME.format(
-            parent=parent, root=root or self.root, before=frame[0], change=change, after=frame[1]
-        )
+        text = FRAME.format(parent=parent, root="{root}", before=frame[0], change=change, after=frame[1])
         path = self.tmp_path / "mysite.xml"
-        path.write_text(text)
+        path.write_text(text.replace("{root}", root or str(self.root)))
+        assert find_problems(text.replace("{root}", root or "/scratch")) == []
         repository = Repository([PROFILES], use_standard_path=False)
-        assert [str(problem) for problem in lint_file(path, repository)] == []
         commands, home = self.tmp_path / "commands", self.tmp_path / "home"
         for directory in (commands, home):
             directory.mkdir(exist_ok=True)

@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from tests.hunting import rounds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -345,7 +347,7 @@ def has_additions(document: str) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=rounds(300, 60), deadline=None)
 @given(document=documents())
 def test_what_is_valid_by_os_profile_is_valid(
     document: str, original_schema: etree.XMLSchema, engines: dict[str, Engine]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
+from osprofile.cli.main import run_command_line
 from osprofile.jobs.store import Store
 from tests.cli.conftest import Ended
 from tests.cli.job.conftest import PROFILE, end, template
@@ -60,9 +60,9 @@ class Place:
 
     def write_stand_ins(self, system: str, profile: str = "here") -> None:
         """Write the stand-ins of a batch system, for another profile if they are there already."""
-        command = [sys.executable, "-m", "osprofile", "shim", str(self.root / "bin"), "--as", system]
-        command += ["-p", profile, "--profiles", str(self.root / "profiles"), "--store", self.store]
-        subprocess.run(command, check=True, capture_output=True, env=self.environment({}))
+        words = ["shim", str(self.root / "bin"), "--as", system, "-p", profile]
+        words += ["--profiles", str(self.root / "profiles"), "--store", self.store]
+        assert run_command_line(words) == 0
 
     def start(
         self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None

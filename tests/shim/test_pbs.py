@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.shim import pbs
+from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
 from tests.shim.conftest import wait_until
 
@@ -272,7 +273,7 @@ words = st.lists(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=rounds(25, 8))
 @given(st.sampled_from(["qstat", "qdel", "qselect", "qsub"]), words)
 def test_any_command_line(place: Place, program: str, line: list[str]) -> None:
     line = ["-lnodes=2", *line] if program == "qsub" else line  # two nodes: no job begins

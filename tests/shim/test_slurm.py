@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from osprofile.jobs.state import EndCause, JobState, JobStatus
 from osprofile.shim import slurm
 from osprofile.shim.command_line import UsageError
+from tests.hunting import rounds
 from tests.profiles.test_hostile_values import CARRIED
 from tests.shim.conftest import wait_until
 
@@ -386,7 +387,7 @@ words = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=rounds(25, 8))
 @given(st.sampled_from(["squeue", "scancel", "sacct", "sbatch"]), words)
 def test_any_command_line(place: Place, program: str, line: list[str]) -> None:
     line = ["--wrap=x", "-N", "2", *line] if program == "sbatch" else line  # two nodes: no job begins

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 import time
 from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from osprofile.cli import common
 from osprofile.cli.job import rows
 from osprofile.cli.job.rows import JobRow
 from osprofile.cli.job.session import (
@@ -17,7 +21,15 @@ from osprofile.cli.job.session import (
     gather_results,
     run_cancellable,
 )
-from osprofile.errors import IncarnationError, JobNotFoundError, OSProfileError, quote_name
+from osprofile.errors import (
+    IncarnationError,
+    JobNotFoundError,
+    NotFoundError,
+    OSProfileError,
+    pluralize,
+    quote_name,
+)
+from osprofile.jobs.state import JobState
 from osprofile.jobs.target_system import TargetSystem
 
 if TYPE_CHECKING:
@@ -29,6 +41,9 @@ if TYPE_CHECKING:
 _ACTIONS: Final = {"hold": TargetSystem.hold, "resume": TargetSystem.resume, "abort": TargetSystem.abort}
 RECENT_PERIOD: Final = 86400.0
 """Seconds for which `incarnate job list` shows jobs after their end."""
+_FAILURE_HINT: Final = (
+    "incarnate job output ID prints what a job has written, incarnate job show ID everything about it"
+)
 
 StatusResults = dict[JobReference, "JobStatus | OSProfileError"]
 
@@ -148,62 +163,102 @@ async def _list_jobs(
     async with CommandSession(selection) as session:
         names = dict.fromkeys(record.target for record in session.store.list_all_jobs())
         selected = [name for name in names if session.is_selected(name)]
-        fresh: dict[tuple[str, str], JobStatus] = {}
-        for name, states in zip(
-            selected,
-            await asyncio.gather(*(_refresh_target(session, name, failures) for name in selected)),
-            strict=True,
-        ):
-            fresh.update({(name, job_id): state for job_id, state in states.items()})
-        interrupted = {
-            record.number for name in selected for record in session.store.list_interrupted_submissions(name)
-        }
+        refreshed = dict(
+            zip(selected, await asyncio.gather(*(_refresh_target(session, n) for n in selected)), strict=True)
+        )
         job_rows = [
-            _build_row(session, record, fresh, interrupted)
+            _build_row(session, record, refreshed[record.target])
             for record in session.store.list_all_jobs()
-            if record.target in selected and (not job_ids or record.status.job_id in job_ids)
+            if record.target in refreshed and (not job_ids or record.status.job_id in job_ids)
         ]
+    folds = not (include_old or job_ids or json)
+    for name, answer in refreshed.items():
+        if answer.error is not None:
+            stale = [row for row in job_rows if row.target == name and row.is_stale]
+            _report_silent_target(name, answer.error, stale, failures, folds=folds)
+    if folds:
+        job_rows = [row for row in job_rows if not _is_folded(row)]
     for job_id in set(job_ids) - {row.status.job_id for row in job_rows}:
         message = f"job {quote_name(job_id)} is not in the list"
         failures.report_error(JobNotFoundError(message, hint="incarnate job status shows one task"), "")
     since = 0.0 if include_old or job_ids else time.time() - RECENT_PERIOD
-    _print_rows([row for row in job_rows if _is_recent(row, since)], unfolds=unfolds, json=json)
+    listed = [row for row in job_rows if _is_recent(row, since)]
+    _print_rows(listed, unfolds=unfolds, json=json)
+    if sys.stdout.isatty() and sys.stderr.isatty() and not json and any(map(_has_failed, listed)):
+        common.print_message(_FAILURE_HINT)
     return 1 if failures.exit_code else 0
 
 
-async def _refresh_target(
-    session: CommandSession, name: str, failures: ErrorReporter
-) -> dict[str, JobStatus]:
+@dataclass(slots=True)
+class _Answer:
+    """What a target system has answered; `interrupted` has the numbers of submissions that are cut."""
+
+    states: dict[str, JobStatus] = field(default_factory=dict)
+    interrupted: set[int] = field(default_factory=set)
+    error: OSProfileError | None = None
+
+
+async def _refresh_target(session: CommandSession, name: str) -> _Answer:
     """Query the states of a target's live jobs, and of those whose interrupted submission succeeded."""
-    states: dict[str, JobStatus] = {}
+    answer = _Answer()
     live = [record.status.job_id for record in session.store.list_live_jobs(name)]
     try:
         if live:
-            states = await session.open_recorded_target(name).statuses(live)
+            answer.states |= await session.open_recorded_target(name).statuses(live)
         if session.store.list_interrupted_submissions(name):
             recovered = await session.open_recorded_target(name).recover_submissions(resubmit=False)
             ids = [r.job_id for r in recovered if r.job_id is not None]
             if ids:
-                states |= await session.open_recorded_target(name).statuses(ids)
-            for error in filter(None, (r.error for r in recovered)):
-                raise error
+                answer.states |= await session.open_recorded_target(name).statuses(ids)
+            answer.error = next((r.error for r in recovered if r.error is not None), None)
     except OSProfileError as error:
-        failures.report_error(error, f"{name}: showing the last known states")
-    return states
+        answer.error = error
+    answer.interrupted = {record.number for record in session.store.list_interrupted_submissions(name)}
+    return answer
 
 
-def _build_row(
-    session: CommandSession,
-    record: JobRecord,
-    fresh: Mapping[tuple[str, str], JobStatus],
-    interrupted: set[int],
-) -> JobRow:
+def _build_row(session: CommandSession, record: JobRecord, answer: _Answer) -> JobRow:
+    has_failed = answer.error is not None
     if not record.is_submitted:
-        if record.number in interrupted:
-            return session.row_from_cut_record(record)
+        if record.number in answer.interrupted:
+            return replace(session.row_from_cut_record(record), is_stale=has_failed)
         return JobRow(record.target, record.status, record, rows.SUBMITTING)
-    status = fresh.get((record.target, record.status.job_id), record.status)
-    return session.build_row(record.target, status, record)
+    status = answer.states.get(record.status.job_id)
+    row = session.build_row(record.target, status or record.status, record)
+    is_stale = has_failed and status is None and not record.status.state.is_terminal
+    return replace(row, is_stale=is_stale)
+
+
+def _report_silent_target(
+    name: str, error: OSProfileError, stale: Sequence[JobRow], failures: ErrorReporter, *, folds: bool
+) -> None:
+    """Print one line for a target system that does not answer, with the number of its jobs.
+
+    Its interrupted submissions, about which nothing can be done now, are only counted if `folds`.
+    """
+    failures.exit_code = failures.exit_code or error.exit_code
+    folded = [row for row in stale if folds and _is_folded(row)]
+    parts = []
+    if len(stale) > len(folded):
+        parts.append(f"{pluralize(len(stale) - len(folded), 'job')} as last known")
+    if folded:
+        parts.append(f"{pluralize(len(folded), 'interrupted submission')}, which --all lists")
+    lines = [line.strip() for line in error.message.splitlines() if any(map(str.isalnum, line))]
+    reason = " ... ".join([lines[0], lines[-1]] if len(lines) > 1 else lines)
+    text = f"incarnate: {name} does not answer ({'; '.join(parts) or 'no job'}): {reason}"
+    if isinstance(error, NotFoundError):
+        text += f"; to forget them: incarnate job forget --force {shlex.quote(name)}"
+    common.print_message(rows.replace_controls(text))
+
+
+def _is_folded(row: JobRow) -> bool:
+    """Return whether a row is that of an interrupted submission to a target that does not answer."""
+    return row.is_stale and row.submission_state == rows.CUT
+
+
+def _has_failed(row: JobRow) -> bool:
+    status = row.status
+    return status.state in {JobState.FAILED, JobState.LOST} or bool(status.exit_code)
 
 
 def _is_recent(row: JobRow, since: float) -> bool:

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from osprofile.cli.job.rows import JobRow, choose_style, format_elapsed, format_outcome, replace_controls
 from osprofile.cli.terminal import supports_colours
+from osprofile.jobs.state import JobState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
+    from typing import TextIO
 
+    from rich.console import Console
     from rich.live import Live
     from rich.table import Table
 
@@ -24,8 +27,21 @@ if TYPE_CHECKING:
 
 MAX_LINES: Final = 20
 """Jobs with a line of their own; one more line counts the others."""
-_REFRESH_INTERVAL: Final = 0.25
+REFRESH_INTERVAL: Final = 0.25
 """Seconds."""
+
+
+def is_capable_terminal(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal whose lines can be overwritten."""
+    return stream.isatty() and os.environ.get("TERM") not in {"dumb", "unknown"}
+
+
+def make_console(stream: TextIO) -> Console:
+    """Return rich's console for a terminal, with colours if it has them and the user wants them."""
+    from rich.console import Console
+
+    coloured = supports_colours(stream)
+    return Console(file=stream, no_color=not coloured, color_system="auto" if coloured else None)
 
 
 @contextlib.asynccontextmanager
@@ -33,20 +49,18 @@ async def show_progress(
     jobs: Sequence[JobReference], ended: Mapping[JobReference, JobStatus]
 ) -> AsyncIterator[None]:
     """Show jobs and their states inside the context, if standard error is a capable terminal."""
-    if not sys.stderr.isatty() or os.environ.get("TERM") in {"dumb", "unknown"}:
+    if not is_capable_terminal(sys.stderr):
         yield
         return
-    from rich.console import Console
     from rich.live import Live
 
-    coloured = supports_colours(sys.stderr)
-    console = Console(stderr=True, no_color=not coloured, color_system="auto" if coloured else None)
+    console = make_console(sys.stderr)
     wait_started = time.time()
 
     def build_table() -> Table:
         max_lines = max(1, min(MAX_LINES, console.height - 3))
         return _build_table(
-            [(job, ended.get(job) or job.target.get_cached_status(job.job_id)) for job in jobs],
+            [(job, ended.get(job) or _get_reported_status(job)) for job in jobs],
             wait_started,
             max_lines,
         )
@@ -61,10 +75,17 @@ async def show_progress(
                 await refresh_task
 
 
+def _get_reported_status(job: JobReference) -> JobStatus | None:
+    """Return the last status that the batch system has reported; None before the first one."""
+    status = job.target.get_cached_status(job.job_id)
+    is_reported = status is not None and (status.state is not JobState.UNKNOWN or status.native_state)
+    return status if is_reported else None
+
+
 async def _refresh_display(live: Live) -> None:
     while True:
         live.refresh()
-        await asyncio.sleep(_REFRESH_INTERVAL)
+        await asyncio.sleep(REFRESH_INTERVAL)
 
 
 def _build_table(
@@ -94,11 +115,12 @@ def _build_table(
             Text(details),
         )
     if statuses[max_lines:]:
-        table.add_row(Text(_summarize_rest([status for _, status in statuses[max_lines:]])))
+        table.add_row(Text(summarize_rest([status for _, status in statuses[max_lines:]])))
     return table
 
 
-def _summarize_rest(statuses: Sequence[JobStatus | None]) -> str:
+def summarize_rest(statuses: Sequence[JobStatus | None]) -> str:
+    """Return a line that counts the jobs that have no line of their own."""
     counts = Counter("..." if status is None else status.state.value for status in statuses)
     summary = ", ".join(f"{number} {state}" for state, number in counts.most_common())
     return f"and {len(statuses)} more: {summary}"

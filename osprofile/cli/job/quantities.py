@@ -15,6 +15,8 @@ _UNIT_DURATION: Final = re.compile(
 )
 _CLOCK_DURATION: Final = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9}):([0-5][0-9]):([0-5][0-9])\Z")
 _DECIMAL_NUMBER: Final = re.compile(r"[0-9]{1,12}\.[0-9]{1,9}\Z")
+_MEMORY: Final = re.compile(r"([0-9]{1,12})(?:([kmgt])(?:i?b)?)?\Z", re.IGNORECASE | re.ASCII)
+_KIBIBYTES: Final = {"k": 1, "m": 1 << 10, "g": 1 << 20, "t": 1 << 30}
 _UNIT_SECONDS: Final = (86400, 3600, 60, 1)
 
 
@@ -25,6 +27,17 @@ def parse_count(option: str, text: str | None, hint: str = "as in 4") -> int | N
     if not _WHOLE_NUMBER.match(text):
         raise UsageError(f"{option} {quote_value(text)} is not a whole number", hint=hint)
     return int(text)
+
+
+def parse_memory(option: str, text: str | None) -> int | None:
+    """Return an amount of memory in MiB, rounded up: `4096`, `4G`, `4GiB`, `512K`; a number alone is MiB."""
+    if text is None:
+        return None
+    match = _MEMORY.match(text)
+    if match is None:
+        hint = "as in 4G, 512M, or 4096, which is MiB; the units are K, M, G and T"
+        raise UsageError(f"{option} {quote_value(text)} is not an amount of memory", hint=hint)
+    return -(-int(match[1]) * _KIBIBYTES[(match[2] or "m").lower()] // 1024)
 
 
 def parse_duration(option: str, text: str | None) -> int | None:

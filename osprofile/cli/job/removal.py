@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from osprofile.cli.job import rows
 from osprofile.cli.job.session import CommandSession, ErrorReporter, make_ambiguity_error, run_cancellable
-from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, quote_name
+from osprofile.errors import JobNotFoundError, OSProfileError, StoreError, escape_unprintable, quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,21 +15,26 @@ if TYPE_CHECKING:
     from osprofile.jobs.store import JobRecord
 
 
-def forget_jobs(selection: TargetSelection, words: Sequence[str], *, json: bool) -> int:
-    """Delete ended jobs and interrupted submissions from the record; with `json`, print them."""
-    return run_cancellable(_forget_jobs(selection, words, json=json))
+def forget_jobs(selection: TargetSelection, words: Sequence[str], *, force: bool, json: bool) -> int:
+    """Delete ended jobs and interrupted submissions from the record; with `json`, print them.
+
+    With `force`, also jobs that have not ended, and all of a target system by its name.
+    """
+    return run_cancellable(_forget_jobs(selection, words, force=force, json=json))
 
 
-async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, json: bool) -> int:
+async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, force: bool, json: bool) -> int:
     failures = ErrorReporter()
     forgotten = []
     async with CommandSession(selection) as session:
         for word in words:
+            records = _list_target(session, word) if force else []
             try:
-                record = _find_record(session, word)
-                session.store.delete_record(record.number)
-                row = rows.JobRow(record.target, record.status, record)
-                forgotten.append(row if record.is_submitted else session.row_from_cut_record(record))
+                for record in records or [_find_record(session, word)]:
+                    _check_deletable(record, force=force)
+                    session.store.delete_record(record.number)
+                    row = rows.JobRow(record.target, record.status, record)
+                    forgotten.append(row if record.is_submitted else session.row_from_cut_record(record))
             except OSProfileError as error:
                 failures.report_error(error, "")
     if json:
@@ -37,8 +42,13 @@ async def _forget_jobs(selection: TargetSelection, words: Sequence[str], *, json
     return failures.exit_code
 
 
+def _list_target(session: CommandSession, word: str) -> list[JobRecord]:
+    """Return the jobs of the target system that has this name; none if it is no such name."""
+    return [record for record in session.store.list_all_jobs() if record.target == word]
+
+
 def _find_record(session: CommandSession, word: str) -> JobRecord:
-    """Return the record that a job id or working directory names, if it may be deleted."""
+    """Return the record that a job id or working directory names."""
     records = [
         record
         for record in session.store.list_all_jobs()
@@ -53,12 +63,14 @@ def _find_record(session: CommandSession, word: str) -> JobRecord:
         raise JobNotFoundError(message, hint=hint)
     if len(records) > 1:
         raise make_ambiguity_error(word, [record.target for record in records])
-    (record,) = records
-    if record.is_submitted and not record.status.state.is_terminal:
-        message = f"job {quote_name(word)} has not ended, according to the record"
-        raise StoreError(
-            message, hint="incarnate job status updates the record; incarnate job abort ends the job"
-        )
+    return records[0]
+
+
+def _check_deletable(record: JobRecord, *, force: bool) -> None:
+    """Raise `StoreError` for a job that has not ended, unless `force`, and for one that is being submitted."""
+    if record.is_submitted and not record.status.state.is_terminal and not force:
+        message = f"job {quote_name(record.status.job_id)} has not ended, according to the record"
+        hint = "incarnate job status updates the record; incarnate job abort ends the job; --force forgets it"
+        raise StoreError(message, hint=hint)
     if not record.is_submitted and record.has_live_owner:
-        raise StoreError(f"the job in {quote_name(word)} is being submitted")
-    return record
+        raise StoreError(f"the job in {escape_unprintable(record.directory)} is being submitted")

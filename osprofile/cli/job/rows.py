@@ -10,14 +10,14 @@ import shlex
 import signal
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, final
 
 from osprofile.cli import common
 from osprofile.cli.terminal import supports_colours
 from osprofile.errors import replace_unprintable
 from osprofile.jobs.arrays import count_tasks, format_counts
-from osprofile.jobs.state import JobState
+from osprofile.jobs.state import EndCause, JobState
 from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ _STYLE_CODES: Final = {
     "bright_black": "90",
 }  # fmt: skip
 """Terminal codes by rich's style names. Loading rich takes longer than printing a table without it."""
+_UNTOLD_CAUSES: Final = frozenset({EndCause.USER, EndCause.SIGNAL})
+"""Causes that the state REMOVED, or the name of the signal, tells."""
 
 
 @final
@@ -56,7 +58,7 @@ class JobRow:
     """A job: its status, and its entry in the record if it has one.
 
     `submission_state` is CUT or SUBMITTING if the job has no id yet; `remedy` says what to do about CUT.
-    An array has its `tasks`.
+    An array has its `tasks`. `is_stale`: the target system did not answer; this is its last known state.
     """
 
     target: str
@@ -65,6 +67,7 @@ class JobRow:
     submission_state: str = ""
     remedy: str = ""
     tasks: Sequence[JobRecord] = ()
+    is_stale: bool = False
 
     @property
     def state(self) -> str:
@@ -85,7 +88,11 @@ class JobRow:
 
     def unfold(self) -> list[JobRow]:
         """Return this row and, for an array, those of its tasks."""
-        return [self, *(JobRow(self.target, task.status, task) for task in self.tasks)]
+        tasks = (JobRow(self.target, task.status, task) for task in self.tasks)
+        return [
+            self,
+            *(replace(row, is_stale=self.is_stale and not row.status.state.is_terminal) for row in tasks),
+        ]
 
 
 def format_target_options(target: str) -> str:
@@ -124,6 +131,7 @@ def encode_row(row: JobRow) -> dict[str, Any]:
         "host": context.get("SSH:HOST"),
         "target": row.target,
         "state": row.state,
+        "stale": row.is_stale,
         "word": status.native_state or None,
         "exit_code": status.exit_code,
         "signal": status.signal,
@@ -183,7 +191,7 @@ def format_table(rows: Sequence[JobRow], *, columns: int | None = None, coloured
     for line, style in zip(grid, styles, strict=True):
         texts = list(map(_pad_columns, line, widths))
         if coloured and style:
-            texts[_STATE_COLUMN] = f"\x1b[{_STYLE_CODES[style]}m{texts[_STATE_COLUMN]}\x1b[0m"
+            texts[_STATE_COLUMN] = _apply_style(style, texts[_STATE_COLUMN])
         *others, reason = texts
         lines.append(_COLUMN_GAP.join(others if is_too_wide else texts).rstrip())
         if is_too_wide and style and line[-1]:
@@ -197,29 +205,39 @@ def format_cells(row: JobRow) -> tuple[str, ...]:
     elapsed = format_elapsed(status.started, status.ended) if status.started else ""
     name = row.record.name if row.record is not None else ""
     values = (
-        status.job_id or "-", name, row.target, row.state, format_outcome(status), elapsed,
+        status.job_id or "-", name, row.target, f"{row.state}{'?' * row.is_stale}", format_outcome(status), elapsed,
         ",".join(status.hosts), row.reason,
     )  # fmt: skip
     return tuple(map(replace_controls, values))
 
 
 def format_outcome(status: JobStatus) -> str:
-    """Return how a job ended: its exit code, `limit`, or the signal's name."""
+    """Return how a job ended: its exit code, the cause as a word such as `time`, or the signal's name."""
     if status.exit_code is not None:
         return str(status.exit_code)
-    if status.limit_exceeded:
-        return "limit"
-    if status.signal is None:
+    if status.cause is not None and status.cause not in _UNTOLD_CAUSES:
+        return status.cause.value.lower()
+    return format_signal(status.signal)
+
+
+def format_signal(number: int | None) -> str:
+    """Return the name of a signal; nothing for None."""
+    if number is None:
         return ""
     try:
-        return signal.Signals(status.signal).name
+        return signal.Signals(number).name
     except ValueError:
-        return f"SIG{status.signal}"
+        return f"SIG{number}"
 
 
 def format_elapsed(since: float, until: float | None) -> str:
     """Return the time between two times, or from `since` to now, as 1:02:03."""
-    seconds = max(0, int((until or time.time()) - since))
+    return format_seconds((until or time.time()) - since)
+
+
+def format_seconds(duration: float) -> str:
+    """Return a duration in seconds as 1:02:03."""
+    seconds = max(0, int(duration))
     return f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
 
@@ -233,6 +251,15 @@ def choose_style(row: JobRow) -> str:
     if row.status.state is JobState.DONE and row.status.exit_code:
         return "red"
     return _STATE_STYLES[row.submission_state or row.status.state]
+
+
+def apply_state_style(row: JobRow, text: str) -> str:
+    """Return a text with the codes for the colour of a job's state."""
+    return _apply_style(choose_style(row), text)
+
+
+def _apply_style(style: str, text: str) -> str:
+    return f"\x1b[{_STYLE_CODES[style]}m{text}\x1b[0m"
 
 
 def _count_columns(text: str) -> int:

@@ -101,9 +101,9 @@ class _WarningHandler(logging.Handler):
             common.print_message(logging.Formatter().formatException(record.exc_info))
 
 
-def print_warning(text: str) -> None:
+def print_warning(text: str, *, hint: str = "") -> None:
     """Print a warning to standard error."""
-    common.print_message(format_message(f"incarnate: warning: {text}"))
+    common.print_message(format_message(f"incarnate: warning: {text}", hint=hint))
 
 
 @final

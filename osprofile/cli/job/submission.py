@@ -5,17 +5,27 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from osprofile.cli import common
 from osprofile.cli.job import rows, waiter
+from osprofile.cli.job.program import localize_description, runs_scripts_here
 from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, run_cancellable
-from osprofile.errors import ScriptCutError, format_message
+from osprofile.errors import IncarnationError, ScriptCutError, UnknownFieldError, format_message
+from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
 
 if TYPE_CHECKING:
     from osprofile.cli.job.session import TargetSelection
     from osprofile.jobs.description import JobDescription
     from osprofile.jobs.target_system import TargetSystem
+
+_FIELD_BY_ATTRIBUTE: Final = {
+    **{a: name for a, name in FIELD_BY_ATTRIBUTE.items() if a not in {"executable", "arguments"}},
+    **dict.fromkeys(DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD),
+}
+"""The fields of the attributes that have an option."""
+_OPTION_BY_ATTRIBUTE: Final = {"environment": "--env", "after_ok": "--after"}
+"""The options that do not have the name of their attribute."""
 
 
 def submit_job(
@@ -32,10 +42,16 @@ def submit_job(
 async def _submit_job(
     selection: TargetSelection, description: JobDescription, key: str, *, wait: bool, json: bool
 ) -> int:
+    local = description
     async with CommandSession(selection) as session:
         target = session.open_selected_target()
         try:
-            job = JobReference(await target.submit(description, key=key), target)
+            if runs_scripts_here(target.profile, selection.context):
+                local = localize_description(target.profile, description)
+            job = JobReference(await target.submit(local, key=key), target)
+        except IncarnationError as error:
+            _name_option(error, description)
+            raise
         except ScriptCutError as error:
             error.hint = _format_remedy(session, key)
             raise
@@ -53,6 +69,20 @@ async def _submit_job(
             row = session.build_row(target.name, record.status if record else status, record)
             rows.print_rows([row], json=True)
     return 0
+
+
+def _name_option(error: IncarnationError, description: JobDescription) -> None:
+    """Begin the message of an error about a field with the option that gave the field its value."""
+    fields = _FIELD_BY_ATTRIBUTE.items()
+    attribute = next((a for a, name in fields if name == error.field and getattr(description, a)), None)
+    if attribute is not None:
+        option = _OPTION_BY_ATTRIBUTE.get(attribute, f"--{attribute.replace('_', '-')}")
+        error.message = f"{option}: {error.message}"
+        if isinstance(error, UnknownFieldError):
+            error.location = None  # that of a declaration, which says nothing about the option
+    elif error.field == "DIRECTORY" and error.field not in description.fields:
+        error.message = f"the job cannot run in the current directory: {error.message}"
+        error.hint = "change to another one, or give one by --directory"
 
 
 def _describe_interruption(session: CommandSession, target: TargetSystem, key: str) -> str:

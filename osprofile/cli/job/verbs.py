@@ -69,8 +69,8 @@ def submit(
     command: Annotated[
         list[str],
         Argument(
-            "The program and its arguments, including options [default: the profile's].",
-            "[EXECUTABLE [ARGUMENT...]]",
+            "The program, and all its arguments [default: the profile's].",
+            "[PROGRAM [ARGUMENT...]]",
             takes_rest=True,
         ),
     ] = [],
@@ -87,7 +87,10 @@ def submit(
         str | None, Option(("--processes", "-n"), "The number of processes on all nodes.", "N")
     ] = None,
     cpus: Annotated[str | None, Option(("--cpus", "-c"), "The number of CPUs for each process.", "N")] = None,
-    memory: Annotated[str | None, Option(("--memory",), "The memory on each node, in MiB.", "MIB")] = None,
+    memory: Annotated[
+        str | None,
+        Option(("--memory",), "The memory on each node, as in 4G or 512M; a number alone is MiB.", "SIZE"),
+    ] = None,
     walltime: Annotated[
         str | None,
         Option(
@@ -136,7 +139,12 @@ def submit(
     ] = None,
     stderr: Annotated[str | None, Option(("--stderr",), "Write standard error to this file.", "FILE")] = None,
     directory: Annotated[
-        str | None, Option(("--directory",), "The job's working directory [default: a new one].", "PATH")
+        str | None,
+        Option(
+            ("--directory",),
+            "Run the program in this directory [default: the current one; with --host, the job's own].",
+            "DIR",
+        ),
     ] = None,
     application: ApplicationOption = None,
     set: Annotated[  # noqa: A002  # the option's name
@@ -155,19 +163,28 @@ def submit(
 ) -> int:
     """Submit a job and print its id.
 
-    The files that the job reads and writes are on the target system; relative paths are relative to
-    its working directory. If a submission is interrupted, the same command with the same --key
-    completes it.
+    The program runs in the current directory, or in that of --directory. A name with a / is relative
+    to the directory in which it runs: ./simulate. Any other name is searched for on the PATH; a file
+    of the current directory is used if the PATH has none. All words after the program are its own; --
+    ends the options before it. A script that is not executable is run by the interpreter of its line
+    #!, or by sh. Directives in it, such as #SBATCH, are not read.
+
+    Each job has a working directory, to which ~/.gpe/jobs/PROFILE/ID is a link. It has the job's output,
+    in stdout and stderr, unless --stdout and --stderr name other files. With --host, or with a profile
+    that submits from another machine, the program runs in this directory of that machine, and relative
+    paths are relative to it.
+
+    If a submission is interrupted, the same command with the same --key completes it.
 
     Exit codes: 0 submitted; 1 refused; 2 wrong usage; 3 invalid profile. With --wait: as job wait.
 
     Examples:
       incarnate job submit -p slurm -n 4 -t 2h ./simulate --steps 1000
-      incarnate job submit -p pbs --host login.example.org --key run-17 --wait make -k
-      incarnate job submit -p slurm --array 1-100%8 --after 4711 sh -c './step $GPE_ARRAY_INDEX'
+      incarnate job submit -p pbs --host login --key run-17 --wait make -k
+      incarnate job submit --array 1-100%8 --after 4711 ./step.sh
     """
     from osprofile.cli.job import submission
-    from osprofile.cli.job.quantities import parse_count, parse_duration
+    from osprofile.cli.job.quantities import parse_count, parse_duration, parse_memory
     from osprofile.jobs.description import JobDescription
 
     description = JobDescription(
@@ -184,7 +201,7 @@ def submit(
         nodes=parse_count("--nodes", nodes),
         processes=parse_count("--processes", processes),
         cpus=parse_count("--cpus", cpus),
-        memory=parse_count("--memory", memory, "as in --memory 4096: it counts MiB"),
+        memory=parse_memory("--memory", memory),
         walltime=parse_duration("--walltime", walltime),
         cputime=parse_duration("--cputime", cputime),
         gpus=parse_count("--gpus", gpus),
@@ -215,7 +232,9 @@ def status(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Query and print the states of jobs, with one query for each target system.
+    """Query and print the states of jobs.
+
+    There is one query for each target system.
 
     States: QUEUED, RUNNING, HELD; DONE (it exited), FAILED (ended by a signal, a limit or the
     system), REMOVED, LOST (it disappeared, with no sign of its end); UNKNOWN (the batch system's
@@ -256,11 +275,13 @@ def list_(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """List the recorded jobs that have not ended, or ended in the last day, and query their states.
+    """List the recorded jobs, with their current states.
+
+    Without --all, those that ended more than a day ago are left out.
 
     CUT: the submission was interrupted; REASON has the command that completes it. SUBMITTING: the
     submission is in progress. An array has one line, with the numbers of its tasks in REASON. If a
-    target system does not answer, the last known states are shown.
+    target system does not answer, one line says so, and the last known states have a ?, as in RUNNING?.
 
     Exit codes: 0 all target systems answered; 1 one did not, or a job is not recorded.
 
@@ -313,6 +334,108 @@ def wait(
     )
 
 
+def show(
+    *,
+    jobs: Annotated[
+        list[str],
+        Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...", "jobs"),
+    ] = [],
+    script: Annotated[bool, Option(("--script",), "Print the script that was submitted, as it is.")] = False,
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+    json: JsonOption = False,
+) -> int:
+    """Show everything about jobs: state, cause, usage, files, the fields as submitted, the states.
+
+    Times are local ones. If the target system does not answer, the last known state is shown.
+
+    Exit codes: 0 shown; 1 a target system did not answer, or has no such file; 2 a job is not known.
+
+    Examples:
+      incarnate job show 12069-304973-7d90afd1
+      incarnate job show --script 4711
+    """
+    from osprofile.cli.job import details
+
+    if script and json:
+        raise common.UsageError("--script and --json cannot be used together")
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    return details.show_jobs(selection, _require_jobs(jobs), script=script, json=json)
+
+
+def output(
+    *,
+    jobs: JobsArgument = [],
+    follow: Annotated[
+        bool, Option(("--follow", "-f"), "Print what comes, too, until the jobs have ended.")
+    ] = False,
+    error: Annotated[bool, Option(("--error", "-e"), "Print the standard error instead.")] = False,
+    tail: Annotated[str | None, Option(("--tail", "-n"), "Print only the last N lines.", "N")] = None,
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+) -> int:
+    """Print what jobs have written to their standard output, wherever they run.
+
+    Several jobs, and the tasks of an array, get a line with the id above their output. With
+    --follow, a job that waits is waited for; an interrupt does not end the jobs.
+
+    Exit codes: 0 printed; 1 there is no such file, or a target system did not answer; 2 a job is
+    not known.
+
+    Examples:
+      incarnate job output 12069-304973-7d90afd1
+      incarnate job output -f --tail 20 4711
+      incarnate job output --error 4711_3
+    """
+    from osprofile.cli.job import outputs
+    from osprofile.cli.job.quantities import parse_count
+
+    return outputs.print_output(
+        _select_target(profile, host, context, profiles, store, cluster=cluster),
+        _require_jobs(jobs),
+        stream="stderr" if error else "stdout",
+        last_lines=parse_count("--tail", tail, "as in --tail 20"),
+        follow=follow,
+    )
+
+
+def watch(
+    *,
+    jobs: Annotated[
+        list[str], Argument("The ids of the jobs [default: all recorded live ones].", "[JOB...]", "jobs")
+    ] = [],
+    profile: RecordedProfileOption = None,
+    host: HostOption = None,
+    cluster: ClusterOption = None,
+    context: ContextOption = [],
+    profiles: ProfilesOption = [],
+    store: StoreOption = None,
+) -> int:
+    """Show the states of jobs as they change, until all have ended; the key q ends it.
+
+    Jobs that have ended are soon only counted. Where standard output is no terminal, each change is a
+    line: the time, the job, the state, how it ended, the reason. The jobs are not affected.
+
+    Exit codes: 0 all jobs have ended, or q or an interrupt ended the view; 2 a job is not known.
+
+    Examples:
+      incarnate job watch
+      incarnate job watch 4711 4712 > states.log
+    """
+    from osprofile.cli.job import live_view
+
+    selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
+    return live_view.watch_jobs(selection, list(dict.fromkeys(jobs)))
+
+
 def hold(
     *,
     jobs: JobsArgument = [],
@@ -324,7 +447,9 @@ def hold(
     store: StoreOption = None,
     json: JsonOption = False,
 ) -> int:
-    """Hold jobs: queued ones do not start; running ones stop, if the target system supports it.
+    """Hold jobs: queued ones do not start, running ones stop.
+
+    Most batch systems hold queued jobs only.
 
     Exit codes: 0 all jobs are held; 1 the batch system refused one; 2 a job is not known.
 
@@ -403,6 +528,9 @@ def forget(
     jobs: Annotated[
         list[str], Argument("Ids of jobs, or working directories of interrupted submissions.", "JOB...")
     ] = [],
+    force: Annotated[
+        bool, Option(("--force",), "Also delete jobs that have not ended; JOB may be a target's name.")
+    ] = False,
     profile: RecordedProfileOption = None,
     host: HostOption = None,
     cluster: ClusterOption = None,
@@ -416,16 +544,22 @@ def forget(
     An interrupted submission (CUT in the list) may have become a job: check the batch system first.
     Jobs are deleted automatically three months after their end.
 
+    --force is for jobs that can never be asked again, since their machine or profile is gone. The batch
+    system is not told: such a job may still run, and nobody here will know of its end. For JOB, it also
+    takes the name in the column PROFILE, for all jobs of that target system. A submission in progress
+    is never deleted.
+
     Exit codes: 0 all jobs are deleted; 1 a job has not ended; 2 a job is not known.
 
     Examples:
       incarnate job forget 12069-304973-7d90afd1
-      incarnate job forget /home/ada/.gpe/uspace/ada/1732-55
+      incarnate job forget --force slurm@old.example.org
+      incarnate job forget /var/tmp/ada/1732-55
     """
     from osprofile.cli.job import removal
 
     selection = _select_target(profile, host, context, profiles, store, cluster=cluster)
-    return removal.forget_jobs(selection, _require_jobs(jobs), json=json)
+    return removal.forget_jobs(selection, _require_jobs(jobs), force=force, json=json)
 
 
 def _select_target(

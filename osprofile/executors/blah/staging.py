@@ -132,7 +132,7 @@ def build_staged_job(submission: Submission, directory: str, *, has_proxy: bool)
     A job with input or output files runs in `directory`, which is its own; any other job runs in
     Iwd. `has_proxy`: the proxy will be in `directory` when the job starts.
     """
-    description = replace(submission.description, directory=directory)
+    description = replace(submission.description, working_directory=directory)
     if has_proxy:
         environment = {**description.environment, "X509_USER_PROXY": f"{directory}/{PROXY_FILE_NAME}"}
         description = replace(description, environment=environment)

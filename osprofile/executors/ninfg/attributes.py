@@ -85,11 +85,11 @@ class JobRequest:
         executable = self.executable
         if self.is_staged:
             executable = staged_path(executable, directory)
-        arguments, fields = tuple(self.base_description.arguments), {}
+        arguments, run_directory = tuple(self.base_description.arguments), None
         if self.auth_number:
             arguments = (*arguments, f"--authNumberFile={auth_number_path(directory)}")
         if self.run_directory is not None and posixpath.isabs(self.run_directory):
-            fields = {"DIRECTORY": self.run_directory}
+            run_directory = self.run_directory
         elif self.run_directory is not None:
             arguments = ("-c", _RUN_IN_DIRECTORY, "sh", self.run_directory, executable, *arguments)
             executable = "/bin/sh"
@@ -97,8 +97,8 @@ class JobRequest:
             self.base_description,
             executable=executable,
             arguments=arguments,
-            directory=directory,
-            fields=fields,
+            directory=run_directory,
+            working_directory=directory,
             stdout="stdout" if self.stdout else "/dev/null",
             stderr=("stdout" if self.stderr == self.stdout else "stderr") if self.stderr else "/dev/null",
         )

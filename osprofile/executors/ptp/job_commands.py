@@ -63,7 +63,7 @@ class JobCommands:
         sub_id, directory = command.get_value("jobSubId"), self._target.new_job_directory()
         try:
             submission = self._parse_submission(command)
-            description = replace(submission.description, directory=directory)
+            description = replace(submission.description, working_directory=directory)
             with self._view.pause_discovery():
                 job_id = await self._target.submit(description, key=f"{_KEY_PREFIX}{directory}")
                 self._add_to_view(job_id, submission)

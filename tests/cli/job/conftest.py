@@ -129,6 +129,7 @@ def machine(
     root = tmp_path / "machine"
     for name in ("profiles", "bin", "jobs"):
         (root / name).mkdir(parents=True)
+    monkeypatch.chdir(root)
     ssh = root / "bin" / "ssh"
     ssh.write_text(SSH.format(root=root))
     ssh.chmod(0o755)

@@ -26,8 +26,8 @@ ENDS = [
     ("kill -TERM $$", 143),
 ]  # fmt: skip
 KEYS = [
-    "id", "profile", "cluster", "host", "target", "state", "word", "exit_code", "signal", "limit", "hosts",
-    "reason", "name", "key", "directory", "submitted", "started", "ended", "array", "array_id", "tasks",
+    "id", "profile", "cluster", "host", "target", "state", "stale", "word", "exit_code", "signal", "limit",
+    "cause", "hosts", "reason", "name", "key", "directory", "submitted", "started", "ended", "array", "array_id", "tasks",
 ]  # fmt: skip
 
 
@@ -126,8 +126,7 @@ def test_hostile_values_arrive_unchanged(machine: Machine) -> None:
         "--stdout", "out's file", "--", sys.executable, "-c", code, *ARGUMENTS,
     )  # fmt: skip
     assert (ended.code, ended.err) == (0, "")
-    directory = json.loads(ended.out)[0]["directory"]
-    with open(f"{directory}/out's file", encoding="utf-8") as file:
+    with open(machine.root / "out's file", encoding="utf-8") as file:
         assert json.load(file) == [ARGUMENTS, value]
 
 
@@ -461,15 +460,52 @@ def test_a_target_that_cannot_be_asked_is_told_once(machine: Machine) -> None:
     ended = machine.run("job", "list")
     assert ended.code == 1
     assert ended.err.count("No route to host") == 1
-    assert ended.err.startswith("incarnate: here@far: showing the last known states: ")
+    assert ended.err == (
+        "incarnate: here@far does not answer (2 jobs as last known): GET_JOB_STATUS: the connection failed:"
+        " ssh: connect to host far: No route to host\n"
+    )
     lines = [line.split() for line in ended.out.splitlines()]
     assert [line[:3] for line in lines[1:]] == [
-        [here, "here", "RUNNING"], *([job_id, "here@far", "RUNNING"] for job_id in there)
+        [here, "here", "RUNNING"], *([job_id, "here@far", "RUNNING?"] for job_id in there)
+    ]  # fmt: skip
+    ended = machine.run("job", "list", "--json")
+    assert [(job["state"], job["stale"]) for job in json.loads(ended.out)] == [
+        ("RUNNING", False), ("RUNNING", True), ("RUNNING", True),
     ]  # fmt: skip
     ended = machine.run("job", "status", *there)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.count("No route to host") == 1
     (machine.root / "down").unlink()
+
+
+def test_interrupted_submissions_to_a_silent_target_are_counted(machine: Machine) -> None:
+    for key in ("a", "b", "c"):
+        assert machine.run("job", "submit", "-p", "here", "--host", "down", "--key", key, "true").code == 1
+    ended = machine.run("job", "list")
+    assert ended.code == 1
+    assert len(ended.out.splitlines()) == len(ended.err.splitlines()) == 1
+    assert ended.err.startswith(
+        "incarnate: here@down does not answer (3 interrupted submissions, which --all lists): "
+    )
+    lines = machine.run("job", "list", "--all").out.splitlines()[1:]
+    assert [line.split()[:3] for line in lines] == [["-", "here@down", "CUT?"]] * 3
+    jobs = json.loads(machine.run("job", "list", "--json").out)
+    assert [(job["state"], job["stale"]) for job in jobs] == [("CUT", True)] * 3
+
+
+def test_an_error_of_many_lines_is_told_in_one(machine: Machine) -> None:
+    job_id = machine.submit("--host", "far", "sleep", "100")
+    ssh = machine.root / "bin" / "ssh"
+    text = ssh.read_text()
+    ssh.write_text(
+        "#!/bin/sh\nprintf '@@@@\\n@ WARNING: \\033[2Jcare\\n@@@@\\nIt is\\nHost key wrong.\\n' >&2; exit 255\n"
+    )
+    ended = machine.run("job", "list")
+    assert (ended.code, len(ended.err.splitlines())) == (1, 1)
+    assert ended.err.endswith("... Host key wrong.\n")
+    assert "\x1b" not in ended.err
+    ssh.write_text(text)
+    assert machine.run("job", "abort", job_id).code == 0
 
 
 def test_a_list_forgets_what_ended_long_ago(machine: Machine) -> None:
@@ -572,4 +608,43 @@ def test_a_cut_submission_can_be_forgotten(machine: Machine) -> None:
     assert [job["state"] for job in machine.run_json("list")] == ["CUT"]
     (forgotten,) = machine.run_json("forget", begun.directory)
     assert (forgotten["directory"], forgotten["state"]) == (begun.directory, "CUT")
+    assert machine.run_json("list") == []
+
+
+def test_what_can_never_be_asked_again_is_forgotten_by_force(machine: Machine) -> None:
+    machine.add("other", "")
+    here = machine.submit("sleep", "100")
+    gone = [machine.run("job", "submit", "-p", "other", "sleep", "100").out.strip() for _ in range(3)]
+    machine.run("job", "submit", "-p", "here", "--host", "down", "true")
+    (machine.root / "profiles" / "other.xml").unlink()
+    ended = machine.run("job", "list")
+    assert ended.code == 1
+    line = ended.err.splitlines()[0]
+    assert line.startswith("incarnate: other does not answer (3 jobs as last known): there is no profile")
+    assert line.endswith("; to forget them: incarnate job forget --force other")
+    assert [line.split()[2][-1] for line in ended.out.splitlines()[1:]] == ["G", "?", "?", "?"]
+    refused = machine.run("job", "forget", gone[0], "other")
+    assert refused.code == 1
+    assert "--force forgets it" in refused.err
+    (forgotten,) = machine.run_json("forget", "--force", gone[0])
+    assert (forgotten["id"], forgotten["ended"]) == (gone[0], None)
+    assert [job["id"] for job in machine.run_json("forget", "--force", "other")] == gone[1:]
+    assert [job["state"] for job in machine.run_json("forget", "--force", "here@down")] == ["CUT"]
+    assert [job["id"] for job in machine.run_json("list")] == [here]
+    assert machine.run("job", "forget", "--force", "other").code == 2
+
+
+def test_force_spares_a_submission_in_progress(machine: Machine) -> None:
+    machine.add_gated()
+    (machine.root / "gate-before").touch()
+    process = machine.start("job", "submit", "-p", "gated", "true")
+    machine.hung()
+    (begun,) = machine.run_json("list")
+    for word in (begun["directory"], "gated"):
+        refused = machine.run("job", "forget", "--force", word)
+        assert (refused.code, refused.out) == (1, "")
+        assert f"the job in {begun['directory']} is being submitted" in refused.err
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    assert machine.run("job", "forget", "--force", "gated").code == 0
     assert machine.run_json("list") == []

@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 def on_terminal(
     *words: str, stream: str, columns: int = 100, lines: int = 24, **environment: str
 ) -> tuple[int, str, str]:
-    """Run the command with one stream on a terminal; give the code, what that saw, and the other."""
+    """Run the command with one stream, or `both`, on a terminal; give the code, what that saw, and the other."""
     outer, inner = pty.openpty()
     fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: inner}
+    streams: dict[str, int] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: inner}
+    if stream == "both":
+        streams = {"stdout": inner, "stderr": inner}
     without = {k: v for k, v in os.environ.items() if k not in {"COLUMNS", "LINES"}}
     process = subprocess.Popen([*COMMAND, *words], **streams, text=True, env={**without, **environment})
     os.close(inner)
@@ -108,3 +110,16 @@ def test_warnings_and_errors_do_not_spoil_the_progress(machine: Machine) -> None
     assert code == 125
     assert "unknown job 1-2-0123abcd" in screen.replace("\r\n", " ").replace("  ", " ")
     assert "DONE" in screen.rpartition(job_id)[2]
+
+
+def test_a_failure_is_told_with_the_verbs_that_explain_it(machine: Machine) -> None:
+    hint = "incarnate job output ID prints what a job has written"
+    good = machine.submit("--wait", "true")
+    assert hint not in on_terminal("job", "list", stream="both")[1]
+    assert machine.run("job", "submit", "-p", "here", "--wait", "false").code == 1
+    code, screen, _ = on_terminal("job", "list", stream="both")
+    assert code == 0
+    assert hint in screen.splitlines()[-1]
+    assert hint not in on_terminal("job", "list", good, stream="both")[1]
+    assert hint not in machine.run("job", "list").err
+    assert hint not in on_terminal("job", "list", stream="stderr")[1]

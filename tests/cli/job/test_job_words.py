@@ -83,7 +83,8 @@ def test_the_quick_parser_agrees_with_typer(verb: str, monkeypatch: pytest.Monke
     ]
     if verb == "job submit":
         lines += [["a", "--json", "-p", "x", "--help"], ["-p", "x", "a", "--", "-b", "--json", ""]]
-    lines = {"job list": [[], given_words], "job forget": lines}.get(verb, [*lines, ["a", "--json", "b"]])
+    switch = {"job output": "--follow", "job watch": "--"}.get(verb, "--json")
+    lines = {"job list": [[], given_words], "job forget": lines}.get(verb, [*lines, ["a", switch, "b"]])
     environment = {"OSPROFILE_PROFILE": "p", "OSPROFILE_STORE": "s"}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -108,7 +109,10 @@ def test_words_behind_the_executable_are_its_own() -> None:
     ("line", "hint"),
     [
         (("job", "sumbit"), "did you mean submit?"),
-        (("job", "xyz"), "known: abort, forget, hold, list, resume, status, submit, wait"),
+        (
+            ("job", "xyz"),
+            "known: abort, forget, hold, list, output, resume, show, status, submit, wait, watch",
+        ),
         (("jbo", "submit", "x"), "did you mean the command job?"),
         (("submit", "-p", "linux"), "did you mean the command job submit?"),
         (("stauts", "-p", "linux"), "did you mean the command job status?"),
@@ -126,6 +130,24 @@ def test_job_wins_over_a_template_of_that_name(incarnate: Incarnate, site: Path)
     assert (ended.code, ended.out) == (2, "")
     assert "Usage: incarnate job" in ended.err
     assert incarnate("render", "job", "-p", str(site), "-s", "NEEDED=x").out == "x\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "mebibytes"),
+    [
+        ("0", 0), ("4096", 4096), ("4G", 4096), ("4g", 4096), ("4GiB", 4096), ("4GB", 4096), ("512M", 512),
+        ("1K", 1), ("1025K", 2), ("2T", 2 << 20), ("9" * 12 + "T", (10**12 - 1) << 20),
+    ],
+)  # fmt: skip
+def test_amounts_of_memory(text: str, mebibytes: int) -> None:
+    assert quantities.parse_memory("--memory", text) == mebibytes
+
+
+@pytest.mark.parametrize("text", ["", "x", "G", "1.5G", "-1", " 1", "1 G", "4Gi", "4P", "٣", "1\n", "9" * 13])
+def test_what_is_no_amount_of_memory(text: str) -> None:
+    with pytest.raises(common.UsageError) as raised:
+        quantities.parse_memory("--memory", text)
+    assert raised.value.message == f"--memory {text!r} is not an amount of memory"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +185,7 @@ def test_timeout_is_above_zero_and_may_have_decimals() -> None:
             quantities.parse_timeout("--timeout", text)
 
 
-@pytest.mark.parametrize("option", ["--nodes", "--processes", "--cpus", "--memory"])
+@pytest.mark.parametrize("option", ["--nodes", "--processes", "--cpus"])
 @pytest.mark.parametrize("value", ["x", "1.5", "-1", "", "4G"])
 def test_what_is_no_number(incarnate: Incarnate, option: str, value: str) -> None:
     ended = incarnate("job", "submit", "-p", "linux", f"{option}={value}", "true")

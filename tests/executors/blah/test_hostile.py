@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.executors.blah.client import command, fields
 from tests.executors.blah.gridmanager import GridManager, ad
 from tests.executors.blah.living import BANNER, Living
+from tests.hunting import rounds
 from tests.profiles.test_hostile_values import REFUSED, VALUES
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def living(home: Path) -> Iterator[Living]:
 
 
 @settings(
-    max_examples=400,
+    max_examples=rounds(400, 100),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -228,6 +228,7 @@ SIGNALS = (
 )  # fmt: skip
 
 
+@pytest.mark.hunt(3)
 def test_any_signal_for_the_whole_job(place: Place) -> None:
     """One that the program takes does not end the job; one that it does not take ends the program."""
     place.write(a="a")

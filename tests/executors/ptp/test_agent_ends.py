@@ -23,6 +23,7 @@ from osprofile.executors.ptp.wire import encode_frame
 from tests.executors.ptp.client import JOB, NODE, START
 from tests.executors.ptp.live import AGENT
 from tests.executors.ptp.test_agent import PROXIES, shell
+from tests.hunting import rounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -232,7 +233,7 @@ FRAMES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=rounds(25, 8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     pieces=st.lists(st.one_of(st.sampled_from(FRAMES), st.binary(max_size=40)), max_size=12),
     seed=st.integers(0, 2**32),

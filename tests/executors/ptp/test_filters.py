@@ -23,6 +23,7 @@ from osprofile.executors.ptp.ranges import RangeSet
 from osprofile.executors.ptp.wire import encode_frame
 from tests.executors.ptp.client import JOB, MACHINE, NODE, QUEUE, Client
 from tests.executors.ptp.test_model import BASE, VM, Session, Update, updates
+from tests.hunting import rounds
 
 UP = ("name=n1", "nodeState=UP", "nodeStatus=idle")
 
@@ -258,7 +259,7 @@ def known_of(client: Client) -> dict[str, object]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=rounds(200, 50), deadline=None)
 @given(STEPS)
 def test_filtered_and_then_not_is_what_is_told_without(steps: list[Update | Refilter]) -> None:
     """A strict client takes all of it; in between it knows a part, at the end the whole."""
@@ -294,7 +295,7 @@ def by_names(session: Session) -> dict[str, object]:
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=rounds(100, 25), deadline=None)
 @given(updates, st.lists(st.tuples(PLACES, st.lists(EXPRESSIONS, min_size=1, max_size=32)), max_size=3))
 def test_filters_before_and_after_say_the_same(
     update: Update, places: list[tuple[tuple[str, int, bool], list[str]]]

@@ -27,7 +27,7 @@ async def tidied(profile: Path, key: str, state: JobState) -> bool:
     loaded = Repository().load_file(str(profile))
     async with TargetSystem(loaded) as target:
         directory = target.new_job_directory()
-        job_id = await target.submit(JobDescription(executable="true", directory=directory), key=key)
+        job_id = await target.submit(JobDescription(executable="true", working_directory=directory), key=key)
         await target.wait(job_id)
         view = SystemView(target, lambda: None, lambda _: None)
         outputs = OutputFollower(target, lambda *_: asyncio.sleep(0, result=True), lambda *_: None)

@@ -34,6 +34,7 @@ from osprofile.executors.ptp.ranges import MAX_ID
 from osprofile.executors.ptp.wire import encode_frame
 from osprofile.jobs.state import JobState, JobStatus
 from tests.executors.ptp import client as strict
+from tests.hunting import rounds
 
 BASE = 16777216
 VM = Machine("vm")
@@ -414,7 +415,7 @@ updates = st.builds(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=rounds(200, 50))
 @given(st.lists(updates, max_size=6))
 def test_any_history(history: list[Update]) -> None:
     """A client as strict as the original takes all of it, and knows what is there at the end."""

@@ -1,0 +1,393 @@
+"""What `incarnate job show` does: prints everything that is known of one job.
+
+The text has no character that acts on a terminal: control characters in what the user, the batch system
+and others have given are escaped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+
+from osprofile.cli import common
+from osprofile.cli.job import rows
+from osprofile.cli.job.rows import SUBMITTING, JobRow
+from osprofile.cli.job.session import CommandSession, ErrorReporter, JobReference, run_cancellable
+from osprofile.cli.terminal import supports_colours
+from osprofile.errors import OSProfileError, TargetError, escape_unprintable, quote_name
+from osprofile.jobs.arrays import count_tasks, format_counts
+from osprofile.jobs.description import DEPENDENCY_ATTRIBUTES, DEPENDENCY_FIELD
+from osprofile.jobs.state import EndCause, JobState
+from osprofile.jobs.store import JobDetails
+from osprofile.jobs.target_names import CLUSTER_FIELD, parse_target_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from osprofile.cli.job.session import TargetSelection
+    from osprofile.jobs.state import JobStatus
+    from osprofile.jobs.store import JobRecord
+    from osprofile.jobs.target_system import TargetSystem
+
+_SCRIPT_FILE: Final = ".gpe_job"
+"""START writes the job's script to this file in the working directory."""
+_LABEL_WIDTH: Final = 16
+_TIME_FORMAT: Final = "%Y-%m-%d %H:%M:%S"
+_CAUSES: Final = {
+    EndCause.TIME: "it was over its time limit",
+    EndCause.MEMORY: "it was over its memory limit",
+    EndCause.LIMIT: "it was over a limit",
+    EndCause.PREEMPTED: "it had to make room for another job",
+    EndCause.NODE: "a node failed",
+    EndCause.DEPENDENCY: "a job that it waited for ended in another way",
+    EndCause.USER: "somebody removed it",
+    EndCause.SIGNAL: "a signal killed it",
+}
+_MEMORY_UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def show_jobs(selection: TargetSelection, words: Sequence[str], *, script: bool, json: bool) -> int:
+    """Print what is known of jobs, or of submissions by their working directories.
+
+    With `script`, print the scripts that were submitted, as they are.
+    """
+    return run_cancellable(_show_jobs(selection, words, prints_script=script, json=json))
+
+
+async def _show_jobs(
+    selection: TargetSelection, words: Sequence[str], *, prints_script: bool, json: bool
+) -> int:
+    failures = ErrorReporter()
+    shown: list[_Job] = []
+    async with CommandSession(selection, record_needed=False) as session:
+        for word in words:
+            try:
+                if prints_script:
+                    await _print_script(session, word)
+                else:
+                    shown.append(await _find_job(session, word, failures))
+            except OSProfileError as error:
+                failures.report_error(error, "")
+        if json and not prints_script:
+            common.print_json([_encode_job(session, job) for job in shown])
+        elif shown:
+            common.print_result("\n\n".join("\n".join(_format_job(session, job)) for job in shown))
+    return failures.exit_code
+
+
+@final
+class _Job(NamedTuple):
+    """A job, or a submission without a job id, with what is recorded of it."""
+
+    row: JobRow
+    details: JobDetails
+    directory: str
+    """The working directory; that of the array for a task; empty if it is not known."""
+
+
+async def _find_job(session: CommandSession, word: str, failures: ErrorReporter) -> _Job:
+    record = _find_unsubmitted(session, word)
+    if record is not None:
+        row, directory = session.row_from_cut_record(record), record.directory
+        if record.has_live_owner:
+            row = JobRow(record.target, record.status, record, SUBMITTING)
+    else:
+        job = session.find_job(word)
+        row = await _query_row(session, job, failures)
+        directory = await _find_directory(job.target, row)
+    details = session.store.read_details(row.record.number) if row.record else JobDetails()
+    return _Job(row, details, directory)
+
+
+def _find_unsubmitted(session: CommandSession, word: str) -> JobRecord | None:
+    """Return the submission in a working directory, if its job has no id yet."""
+    found = (
+        r for r in session.store.list_all_jobs() if r.directory == word and session.is_selected(r.target)
+    )
+    return next((record for record in found if not record.is_submitted), None)
+
+
+async def _query_row(session: CommandSession, job: JobReference, failures: ErrorReporter) -> JobRow:
+    """Return the row of a job, with its last known state if the target system does not answer."""
+    try:
+        status = await job.target.status(job.job_id)
+    except OSProfileError as error:
+        record = session.store.find_job(job.target.name, job.job_id)
+        if record is None:
+            error.hint = error.hint or session.suggest_other_targets(job)
+            raise
+        failures.report_error(error, f"{job.target.name}: showing the last known state")
+        status = record.status
+    return session.build_row(job.target.name, status)
+
+
+async def _find_directory(target: TargetSystem, row: JobRow) -> str:
+    """Return a job's working directory, that of a task's array; empty if it is not known."""
+    with contextlib.suppress(OSProfileError):
+        return await target.find_job_directory(row.status.job_id)
+    return ""
+
+
+async def _print_script(session: CommandSession, word: str) -> None:
+    record = _find_unsubmitted(session, word)
+    if record is not None:
+        common.print_result(record.script or "")
+        return
+    job = session.find_job(word)
+    path = os.path.join(await job.target.find_job_directory(job.job_id), _SCRIPT_FILE)
+    part = await job.target.read_file_part(path)
+    if part is None:
+        message = f"the script of job {quote_name(job.job_id)}, {path}, is not there"
+        raise TargetError(message, hint="it was deleted")
+    while part is not None and part.data:
+        sys.stdout.buffer.write(part.data)
+        sys.stdout.buffer.flush()
+        part = await job.target.read_file_part(path, part.position)
+
+
+# What is known
+
+
+def _find_files(session: CommandSession, job: _Job) -> dict[str, str]:
+    """Return the paths of the job's standard streams by name, as far as they are recorded."""
+    row, details, directory = job
+    files, suffix = {}, ""
+    record = whole = row.record
+    if record is not None and record.array:
+        suffix = ".INDEX"
+    elif record is not None and record.array_id is not None:
+        suffix = f".{record.array_index}"
+        whole = session.store.find_job(row.target, record.array_id)
+    if whole is not None:
+        recorded = {"stdout": whole.stdout, "stderr": whole.stderr}
+        files = {name: os.path.join(directory, path) + suffix for name, path in recorded.items() if path}
+    if details.request and details.request.get("STDIN"):
+        files["stdin"] = os.path.join(directory, details.request["STDIN"])
+    return files
+
+
+def _list_states(row: JobRow, details: JobDetails) -> list[tuple[str, float]]:
+    """Return the states of a job with their times, also those that only the status tells."""
+    status = row.status
+    states = [(state.value, moment) for state, moment in details.history]
+    known = {state for state, _ in states}
+    end = states.pop() if states and details.history[-1][0].is_terminal else None
+    if status.submitted is not None:
+        states.insert(0, (JobState.QUEUED.value, status.submitted))
+    if status.started is not None and JobState.RUNNING.value not in known:
+        states.append((JobState.RUNNING.value, status.started))
+    if end is None and status.state.is_terminal and status.ended is not None:
+        end = (status.state.value, status.ended)
+    return [*states, *([end] if end else [])]
+
+
+def _find_dependencies(session: CommandSession, row: JobRow, details: JobDetails) -> list[dict[str, Any]]:
+    """Return the jobs that a job was to wait for, with their last known states."""
+    dependencies = []
+    for condition in filter(None, (details.request or {}).get(DEPENDENCY_FIELD, "").split(",")):
+        kind, *names = condition.split(":")
+        for name in names:
+            record = session.store.find_by_key(row.target, name) or session.store.find_job(row.target, name)
+            dependencies.append(
+                {
+                    "condition": kind,
+                    "job": name,
+                    "id": (record.status.job_id or None) if record else None,
+                    "state": record.status.state.value if record else None,
+                    "exit_code": record.status.exit_code if record else None,
+                }
+            )
+    return dependencies
+
+
+def _encode_job(session: CommandSession, job: _Job) -> dict[str, object]:
+    """Return a job for JSON: what `job status` prints of it, and the rest."""
+    row, details, directory = job
+    status, record = row.status, row.record
+    files = _find_files(session, job)
+    return {
+        **rows.encode_row(row),
+        "directory": directory or None,
+        "queue": _find_queue(status, details) or None,
+        "walltime": record.walltime if record else None,
+        "elapsed": status.elapsed,
+        "cpu_time": status.cpu_time,
+        "max_memory": status.max_memory,
+        "stdin": files.get("stdin"),
+        "stdout": files.get("stdout"),
+        "stderr": files.get("stderr"),
+        "application": details.application,
+        "fields": dict(details.request) if details.request is not None else None,
+        "dependencies": _find_dependencies(session, row, details),
+        "history": [{"state": state, "time": moment} for state, moment in _list_states(row, details)],
+    }
+
+
+def _find_queue(status: JobStatus, details: JobDetails) -> str:
+    return status.queue or (details.request or {}).get("QUEUE", "")
+
+
+# Text
+
+
+def _format_job(session: CommandSession, job: _Job) -> Iterator[str]:
+    """Yield the lines of the text."""
+    row, details, directory = job
+    name = row.status.job_id or directory
+    yield f"job {escape_unprintable(name)}"
+    coloured = supports_colours(sys.stdout)
+    for label, value in _list_facts(session, job):
+        if value:
+            shown = escape_unprintable(value)
+            if label == "state" and coloured:
+                shown = rows.apply_state_style(row, shown)
+            yield f"  {label:<{_LABEL_WIDTH}}{shown}"
+    yield from _format_request(details)
+    states = _list_states(row, details)
+    yield "states"
+    for state, moment in states:
+        yield f"  {_format_time(moment)}  {state}"
+    if not states:
+        yield "  (not recorded)"
+
+
+def _list_facts(session: CommandSession, job: _Job) -> Iterator[tuple[str, str]]:
+    """Yield labels and values; an empty value is not known."""
+    row, details, directory = job
+    status, record = row.status, row.record
+    profile, context = parse_target_name(row.target)
+    word = status.native_state
+    yield "state", f"{row.state} ({word})" if word and word != row.state else row.state
+    yield "cause", _CAUSES[status.cause] if status.cause else ""
+    yield "exit code", "" if status.exit_code is None else str(status.exit_code)
+    yield "signal", rows.format_signal(status.signal)
+    tasks = format_counts(count_tasks(task.status for task in row.tasks)) if row.tasks else ""
+    yield "reason", "" if row.reason == tasks else " ".join(row.reason.split())
+    if record is not None:
+        yield "name", record.name
+        yield "key", record.key or ""
+    yield "profile", profile
+    yield "cluster", context.get(CLUSTER_FIELD, "")
+    yield "host", row.target.partition("@")[2]
+    yield "queue", _find_queue(status, details)
+    yield "nodes", " ".join(status.hosts)
+    if record is not None and record.array:
+        yield "array", record.array
+        yield "tasks", tasks
+    if record is not None and record.array_id is not None:
+        yield "task", f"{record.array_index} of array {record.array_id}"
+    yield from _list_times(row)
+    yield from _list_usage(row)
+    for found in _find_dependencies(session, row, details):
+        attribute = {c: a for a, c in DEPENDENCY_ATTRIBUTES.items()}.get(
+            found["condition"], found["condition"]
+        )
+        yield attribute.replace("_", " "), _describe_dependency(found)
+    yield "directory", directory
+    yield from _find_files(session, job).items()
+    yield "application", details.application or ""
+
+
+def _describe_dependency(found: Mapping[str, Any]) -> str:
+    if found["state"] is None:
+        return f"{found['job']} (not in the record)"
+    state = found["state"] if found["exit_code"] is None else f"{found['state']} {found['exit_code']}"
+    is_key = found["id"] not in {None, found["job"]}
+    return f"{found['job']} ({found['id']}, {state})" if is_key else f"{found['job']} ({state})"
+
+
+def _list_times(row: JobRow) -> Iterator[tuple[str, str]]:
+    submitted, started, ended = row.status.submitted, row.status.started, row.status.ended
+    if submitted is not None:
+        yield "submitted", _format_time(submitted)
+    if started is not None:
+        waited = f" (waited {rows.format_elapsed(submitted, started)})" if submitted is not None else ""
+        yield "started", _format_time(started) + waited
+    if ended is not None:
+        ran = f" (ran {rows.format_elapsed(started, ended)})" if started is not None else ""
+        yield "ended", _format_time(ended) + ran
+    elif started is not None and row.status.state is JobState.RUNNING:
+        yield "runs for", rows.format_elapsed(started, None)
+
+
+def _list_usage(row: JobRow) -> Iterator[tuple[str, str]]:
+    status = row.status
+    if row.record is not None and row.record.walltime:
+        yield "time limit", _format_duration(row.record.walltime)
+    if status.elapsed is not None:
+        yield "elapsed", _format_duration(status.elapsed)
+    if status.cpu_time is not None:
+        yield "processor time", _format_duration(status.cpu_time)
+    if status.max_memory is not None:
+        yield "largest memory", _format_memory(status.max_memory)
+
+
+def _format_request(details: JobDetails) -> Iterator[str]:
+    """Yield the fields as submitted, and the variables of ENVIRONMENT."""
+    yield "fields as submitted"
+    if details.request is None:
+        yield "  (not recorded)"
+        return
+    variables = _split_exports(details.request.get("ENVIRONMENT", ""))
+    shown = {n: v for n, v in details.request.items() if n != "ENVIRONMENT" or variables is None}
+    yield from _format_assignments(shown)
+    if variables:
+        yield "environment"
+        yield from _format_assignments(variables)
+
+
+def _format_assignments(values: Mapping[str, str]) -> Iterable[str]:
+    return (f"  {escape_unprintable(name)}={_quote_assigned(value)}" for name, value in values.items())
+
+
+def _split_exports(text: str) -> dict[str, str] | None:
+    """Return the variables that a value of ENVIRONMENT sets; None if it does anything else."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return None
+    if words[::2] != ["export"] * len(words[1::2]):
+        return None
+    pairs = [word.partition("=") for word in words[1::2]]
+    return {name: value for name, _, value in pairs} if all(equals for _, equals, _ in pairs) else None
+
+
+def _quote_assigned(value: str) -> str:
+    """Return a value on one line: as it is, or as bash's $'...' if it has control characters or blanks at an end."""
+    if value.isprintable() and value == value.strip() and not value.startswith("$'"):
+        return value
+    return f"$'{''.join(map(_escape_character, value))}'"
+
+
+def _escape_character(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    if "\udc80" <= character <= "\udcff":  # a byte that is not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    named = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    return named or (f"\\x{ord(character):02x}" if character.isascii() else f"\\U{ord(character):08x}")
+
+
+def _format_time(moment: float) -> str:
+    """Return a moment in local time."""
+    with contextlib.suppress(ValueError, OverflowError, OSError):  # a batch system's nonsense
+        return time.strftime(_TIME_FORMAT, time.localtime(moment))
+    return f"{moment:.0f} s since 1970"
+
+
+def _format_duration(seconds: float) -> str:
+    return rows.format_seconds(seconds) if seconds >= 60 else f"{seconds:.3g} s"
+
+
+def _format_memory(size: float) -> str:
+    for unit in _MEMORY_UNITS[:-1]:
+        if size < 1024:
+            return f"{size:.4g} {unit}"
+        size /= 1024
+    return f"{size:.4g} {_MEMORY_UNITS[-1]}"

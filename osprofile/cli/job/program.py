@@ -1,0 +1,120 @@
+"""Where the program of `incarnate job submit` runs, and which file it is, if the scripts run on this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from osprofile.cli.job.directives import describe_directives
+from osprofile.cli.job.session import print_warning
+from osprofile.errors import quote_name
+from osprofile.incarnation.plan import get_plan
+from osprofile.jobs.shell import get_shell_command
+from osprofile.shim.command import get_submit_directory
+from osprofile.shim.command_line import read_script
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from osprofile.incarnation.plan import Plan
+    from osprofile.jobs.description import JobDescription
+    from osprofile.profile.model import Profile
+
+_SHELLS: Final = frozenset({"sh", "ash", "bash", "busybox", "dash", "ksh", "mksh", "zsh"})
+_PATH_CHANGING_FIELDS: Final = ("CONTAINER", "MODULES", "SETUP", "SITE_SETUP")
+"""With one of these, a program may be found that is not on this process's PATH."""
+_HEAD_SIZE: Final = 1 << 16
+"""Bytes of a script that are searched for directives."""
+
+
+def runs_scripts_here(profile: Profile, context: Mapping[str, str]) -> bool:
+    """Return whether scripts run on this machine: SHELL starts a shell, and not ssh or another such command."""
+    is_shell = os.path.basename(get_shell_command(profile, context)[0]) in _SHELLS
+    return is_shell and not context.get("SSH:HOST")
+
+
+def localize_description(profile: Profile, description: JobDescription) -> JobDescription:
+    """Return the description of a job whose paths are relative to the current directory.
+
+    Without a value for DIRECTORY, the program runs in the current directory, if START has this field.
+    Warn of a program that this machine does not have. Raises `UsageError` for a script that no
+    interpreter reads, and if the current directory is gone.
+    """
+    plan = get_plan(profile, "START", "", description.application)
+    paths = {name: getattr(description, name) for name in ("directory", "stdin", "stdout", "stderr")}
+    changes: dict[str, Any] = {name: _make_absolute(path) for name, path in paths.items() if path}
+    has_default = description.directory is None and "DIRECTORY" not in description.fields
+    if has_default and "DIRECTORY" in plan.settable:
+        changes["directory"] = get_submit_directory()
+    return _find_program(plan, replace(description, **changes))
+
+
+def _make_absolute(path: str) -> str:
+    return path if path.startswith("/") else os.path.join(get_submit_directory(), path)
+
+
+def _find_program(plan: Plan, description: JobDescription) -> JobDescription:
+    """Return the description with the program that is meant: see `incarnate job submit --help`."""
+    name = description.executable
+    if not name or name.startswith("-"):
+        return description
+    if "/" not in name and (found := shutil.which(name)):
+        _warn_of_namesake(name, found)
+        return description
+    directory = description.fields.get("DIRECTORY") or description.directory
+    if "/" not in name:
+        path = _make_absolute(name)
+    elif directory:
+        path = os.path.join(directory, name)
+    else:
+        path = name = _make_absolute(name)  # the working directory, where it runs, has no such file
+    if os.path.isfile(path):
+        return _use_file(description, name if "/" in name else path, path)
+    if "/" in name and os.path.isdir(path):
+        print_warning(f"the program {quote_name(name)} is a directory")
+    elif not any(plan.fixed.get(f) or description.fields.get(f) for f in _PATH_CHANGING_FIELDS):
+        where = "is neither on the PATH of this machine nor in the current directory"
+        fault = "does not exist" if "/" in name else where
+        hint = "the nodes may have it; if not, the job ends with 127"
+        print_warning(f"the program {quote_name(name)} {fault}", hint=hint)
+    return replace(description, executable=name)
+
+
+def _warn_of_namesake(name: str, found: str) -> None:
+    """Warn if the current directory has another program of the same name as that on the PATH."""
+    if not os.path.isfile(name) or os.path.samefile(name, found):
+        return
+    if os.access(name, os.X_OK) or _is_script(name, _read_head(name)):
+        message = (
+            f"the program {quote_name(name)} is {quote_name(found)}, not the file in the current directory"
+        )
+        print_warning(message, hint=f"./{name} is that file")
+
+
+def _is_script(name: str, head: bytes) -> bool:
+    return head.startswith(b"#!") or (name.endswith(".sh") and b"\0" not in head)
+
+
+def _use_file(description: JobDescription, name: str, path: str) -> JobDescription:
+    """Return the description with a file as its program, or as a script that an interpreter reads."""
+    head = _read_head(path)
+    is_script = _is_script(name, head)
+    if is_script and (told := describe_directives(head.decode("utf-8", "surrogateescape"))):
+        message, hint = told
+        print_warning(f"{quote_name(os.path.basename(name))}, {message}", hint=hint)
+    if is_script and not os.access(path, os.X_OK):
+        first, *words = read_script(path).interpreter
+        return replace(description, executable=first, arguments=[*words, name, *description.arguments])
+    if not os.access(path, os.X_OK):
+        print_warning(f"the program {quote_name(name)} is not executable", hint="chmod +x makes it so")
+    return replace(description, executable=name)
+
+
+def _read_head(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_HEAD_SIZE)
+    except OSError:  # it may be run without being read
+        return b""

@@ -1,0 +1,117 @@
+"""Limits, defaults and options in words: `at most 24 hours` for a Max of 86400."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from osprofile.errors import pluralize
+from osprofile.incarnation.field_rules import is_integer
+
+if TYPE_CHECKING:
+    from osprofile.page.model import Setting
+
+_UNLIMITED: Final = re.compile("9{4,}")
+"""A Max that only says how many digits a number may have: no limit of the site."""
+_TIME_UNITS: Final = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+_MEMORY_UNITS: Final = ((1024 * 1024, "TiB"), (1024, "GiB"), (1, "MiB"))
+_DURATION_FIELDS: Final = frozenset({"WALLTIME", "CPUTIME"})
+_COUNT_NOUNS: Final = {
+    "NODES": ("node", "nodes"),
+    "PROCESSES": ("process", "processes"),
+    "CPUS": ("CPU", "CPUs"),
+    "GPUS": ("GPU", "GPUs"),
+}
+
+QUANTITIES: Final = {
+    "WALLTIME": "run time",
+    "CPUTIME": "processor time",
+    "NODES": "nodes",
+    "PROCESSES": "processes",
+    "CPUS": "CPUs for each process",
+    "MEMORY": "memory on each node",
+    "GPUS": "GPUs on each node",
+}
+"""What a job may use, by the fields that ask for it."""
+
+
+def describe_limits(setting: Setting) -> str:
+    """Return the limits of a field in words: `1 to 64 nodes`, `at most 24 hours`; empty without any."""
+    low, high = setting.minimum, setting.maximum
+    if is_unlimited(high):
+        high = ""
+    is_trivial = low in {"0", "1"} and (not high or setting.name not in _COUNT_NOUNS)
+    if is_trivial and setting.name in QUANTITIES:
+        low = ""
+    if low and high:
+        if low == high:
+            return f"exactly {describe_value(setting, high)}"
+        if setting.name in _COUNT_NOUNS or setting.name not in QUANTITIES:  # the unit only once
+            return f"{_group_digits(low)} to {describe_value(setting, high)}"
+        return f"{describe_value(setting, low)} to {describe_value(setting, high)}"
+    if high:
+        return f"at most {describe_value(setting, high)}"
+    return f"at least {describe_value(setting, low)}" if low else ""
+
+
+def is_unlimited(maximum: str) -> bool:
+    """Return whether a Max only says how many digits a number may have, as 999999999 does."""
+    return bool(_UNLIMITED.fullmatch(maximum))
+
+
+def describe_value(setting: Setting, value: str) -> str:
+    """Return a value of a field with its unit: `24 hours` for 86400 seconds; other values unchanged."""
+    if not is_integer(value) or not setting.type:
+        return value
+    if setting.name in _DURATION_FIELDS:
+        return format_duration_words(int(value))
+    if setting.name == "MEMORY":
+        return format_memory(int(value))
+    if setting.name in _COUNT_NOUNS:
+        return f"{_group_digits(value)} {_COUNT_NOUNS[setting.name][value != '1']}"
+    return _group_digits(value)
+
+
+def describe_amount(setting: Setting, value: str) -> str:
+    """Return what a job asks for with a value: `4 CPUs`, `4 GiB of memory`, `a run time of at most 1 hour`."""
+    words = describe_value(setting, value)
+    if setting.name in _DURATION_FIELDS:
+        return f"a {QUANTITIES[setting.name]} of at most {words}"
+    return f"{words} of memory" if setting.name == "MEMORY" else words
+
+
+def format_duration_words(seconds: int) -> str:
+    """Return a time as people say it: `24 hours`, `1 hour 30 minutes`, `2 days`."""
+    parts, rest = [], seconds
+    for size, unit in _TIME_UNITS:
+        if unit == "day" and seconds <= size:
+            continue  # 24 hours, not 1 day
+        number, rest = divmod(rest, size)
+        if number:
+            parts.append(pluralize(number, unit))
+    return " ".join(parts) or "0 seconds"
+
+
+def format_duration_option(seconds: int) -> str:
+    """Return a time as an option takes it: `24h`, `90m`, `45s`."""
+    for size, unit in ((3600, "h"), (60, "m")):
+        if seconds and not seconds % size:
+            return f"{seconds // size}{unit}"
+    return str(seconds)
+
+
+def format_memory(mebibytes: int) -> str:
+    """Return an amount of memory: `192 GiB`, `1.5 GiB`; `1,000 MiB` where the larger unit does not fit."""
+    for size, unit in _MEMORY_UNITS:
+        if mebibytes >= size and not mebibytes * 2 % size:
+            return f"{mebibytes // size:,}{'.5' if mebibytes % size else ''} {unit}"
+    return "0 MiB"
+
+
+def format_memory_option(mebibytes: int) -> str:
+    """Return an amount of memory as an option takes it: `4G`, `1536M`."""
+    return f"{mebibytes // 1024}G" if mebibytes and not mebibytes % 1024 else f"{mebibytes}M"
+
+
+def _group_digits(number: str) -> str:
+    return f"{int(number):,}" if is_integer(number) else number

@@ -1,0 +1,303 @@
+"""`incarnate job submit`: where a program runs, which file it is, and what is told of a job script."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from osprofile.cli.job.directives import describe_directives
+from tests.cli.job.conftest import template
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Ended
+    from tests.cli.job.conftest import Machine
+
+SHOW = '#!/bin/sh\npwd\nprintf "%s|" "$0" "$@"\n'
+WARNING = "incarnate: warning: "
+
+
+@pytest.fixture
+def here(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a directory that has programs and scripts."""
+    folder = machine.root / "it's  here"
+    for path in (folder, folder / "sub", folder / "sub/bin"):
+        path.mkdir()
+    for name, text, mode in (
+        ("simulate", SHOW, 0o755),
+        ("sub/bin/other", SHOW, 0o755),
+        ("first", f"#!/bin/sh -e\nfalse || :{SHOW[SHOW.index(chr(10)) :]}", 0o644),
+        ("script.sh", SHOW.partition("\n")[2], 0o644),
+        (
+            "env",
+            "#!/usr/bin/env python3\nimport os, sys\nprint(os.getcwd())\nprint(*sys.argv, sep='|')\n",
+            0o644,
+        ),
+        ("text", "echo\n", 0o644),
+    ):
+        (folder / name).write_text(text)
+        (folder / name).chmod(mode)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def run(machine: Machine, *words: str) -> Ended:
+    """Run a job to its end; what is printed has its own output, not its id."""
+    ended = machine.run("job", "submit", "-p", "here", "--wait", *words)
+    path = machine.directories[-1] / "stdout" if machine.directories else Path("/none")
+    return replace(ended, out=path.read_bytes().decode() if path.exists() else "")
+
+
+@pytest.mark.parametrize(
+    ("words", "directory", "program"),
+    [
+        (("./simulate",), "", "./simulate"),
+        (("sub/bin/other",), "", "sub/bin/other"),
+        (("--directory", "sub", "bin/other"), "/sub", "bin/other"),
+        (("--directory=sub", "../simulate"), "/sub", "../simulate"),
+        (("--set", "DIRECTORY={}/sub", "bin/other"), "/sub", "bin/other"),
+        (("simulate",), "", "{}/simulate"),
+        (("--directory", "sub", "simulate"), "/sub", "{}/simulate"),
+        (("first",), "", "{}/first"),
+        (("./script.sh",), "", "./script.sh"),
+        (("script.sh",), "", "{}/script.sh"),
+        (("--directory", "sub/..", "./first"), "", "./first"),
+    ],
+)
+def test_where_a_program_runs_and_which_file_it_is(
+    machine: Machine, here: Path, words: tuple[str, ...], directory: str, program: str
+) -> None:
+    ended = run(machine, *(word.format(here) for word in words), "a b", "--wait", "--", "it's")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == f"{here}{directory}\n{program.format(here)}|a b|--wait|--|it's|"
+    own = {path.name for path in machine.directories[0].iterdir()}
+    assert {"stdout", "stderr", ".gpe_job", ".gpe_exit_status"} <= own
+
+
+def test_the_interpreter_of_a_script_gets_its_argument(machine: Machine, here: Path) -> None:
+    (here / "env").chmod(0o644)
+    ended = run(machine, "./env", "x")
+    assert (ended.code, ended.err, ended.out) == (0, "", f"{here}\n./env|x\n")
+
+
+def test_the_path_goes_before_the_current_directory(machine: Machine, here: Path) -> None:
+    shutil.copy(here / "simulate", here / "pwd")
+    ended = run(machine, "pwd")
+    assert (ended.code, ended.out) == (0, f"{here}\n")
+    assert ended.err.startswith(
+        f"{WARNING}the program pwd is {shutil.which('pwd')}, not the file in the current"
+    )
+    assert ended.err.endswith("    hint: ./pwd is that file\n")
+    assert run(machine, "./pwd").out == f"{here}\n./pwd|"
+
+
+def test_files_are_in_the_current_directory(machine: Machine, here: Path) -> None:
+    (here / "in").write_text("text")
+    words = ("--stdin", "in", "--stdout", "sub/out", "--stderr", "sub/err", "--directory", "/")
+    assert run(machine, *words, "sh", "-c", "cat; pwd >&2").code == 0
+    assert [(here / "sub" / name).read_text() for name in ("out", "err")] == ["text", "/\n"]
+
+
+def test_nothing_is_left_in_the_current_directory(machine: Machine, here: Path) -> None:
+    before = sorted(here.rglob("*"))
+    assert run(machine, "true").code == 0
+    assert sorted(here.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["a\nb", "$(id) `id`", "é\\ \"'", "a\rb", "#PBS x\n# z", "-n"])
+def test_the_current_directory_may_have_any_name(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (machine.root / name).mkdir()
+    monkeypatch.chdir(machine.root / name)
+    (machine.root / name / "own").write_text(SHOW)
+    ended = run(machine, "own")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == f"{machine.root / name}\n{machine.root / name}/own|"
+
+
+@pytest.mark.parametrize("name", [b"\xff", b"a\r\nb", b"a\n#PBS -q x"])
+def test_a_current_directory_that_no_script_can_name(machine: Machine, name: bytes) -> None:
+    folder = os.fsencode(machine.root) + b"/" + name
+    os.mkdir(folder)
+    process = machine.start("job", "submit", "-p", "here", "true", cwd=folder)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (1, "")
+    assert "the job cannot run in the current directory: field DIRECTORY" in err
+    assert err.endswith("    hint: change to another one, or give one by --directory\n")
+    process = machine.start("job", "submit", "-p", "here", "--directory", "/", "--wait", "true", cwd=folder)
+    assert (process.communicate()[1], process.returncode) == ("", 0)
+
+
+def test_a_current_directory_that_is_gone(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    (machine.root / "gone").mkdir()
+    monkeypatch.chdir(machine.root / "gone")
+    (machine.root / "gone").rmdir()
+    ended = machine.run("job", "submit", "-p", "here", "true")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("incarnate: the current directory cannot be found")
+    assert run(machine, "--directory", "/", "true").code == 0
+
+
+# A profile whose jobs run elsewhere, or that has no such field
+
+
+@pytest.mark.parametrize("options", [("--host", "node7"), ("-p", "elsewhere")])
+def test_on_another_machine_a_program_runs_in_the_job_s_directory(
+    machine: Machine, here: Path, options: tuple[str, ...]
+) -> None:
+    machine.add("elsewhere", template("SHELL", "env sh -s"))
+    ended = run(machine, "--stdout", "sub.txt", *options, "sh", "-c", "pwd; cat < .gpe_job_id > /dev/null")
+    assert (ended.code, ended.err) == (0, "")
+    (directory,) = machine.directories
+    assert (directory / "sub.txt").read_text() == f"{directory}\n"
+    ended = run(machine, *options, "--directory", "sub", "true")
+    assert ended.code == 125
+    assert "--directory: field DIRECTORY: 'sub'" in ended.err
+    assert run(machine, *options, "--directory", str(here), "./simulate").out.startswith(f"{here}\n")
+
+
+START = template(
+    "START",
+    "mkdir -p '<WORKING_DIRECTORY>' && cd '<WORKING_DIRECTORY>' && '<EXECUTABLE/'/'\\\\''>' > stdout; echo 17-1-7d90afd1",
+    '<idb:Field name="EXECUTABLE"/>',
+)
+
+
+def test_a_profile_without_the_field(machine: Machine, here: Path) -> None:
+    machine.add("older", START)
+    ended = machine.run("job", "submit", "-p", "older", "./simulate")
+    (directory,) = machine.directories
+    assert (ended.code, ended.err, ended.out) == (0, "", "17-1-7d90afd1\n")
+    assert (directory / "stdout").read_text() == f"{directory}\n{here}/./simulate|"
+    ended = machine.run("job", "submit", "-p", "older", "--directory", "sub", "./simulate")
+    message = "incarnate: --directory: field DIRECTORY is not used by template START of profile older\n"
+    assert (ended.code, ended.out) == (1, "")
+    assert message in ended.err
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "field"),
+    [
+        (("--gpus", "2"), "--gpus", "GPUS"),
+        (("-G", "2"), "--gpus", "GPUS"),
+        (("--gpu-type", "a100"), "--gpu-type", "GPU_TYPE"),
+        (("--exclusive",), "--exclusive", "EXCLUSIVE"),
+        (("-q", "fast"), "--queue", "QUEUE"),
+        (("--qos", "high"), "--qos", "QOS"),
+    ],
+)
+def test_an_option_that_the_profile_does_not_use(
+    machine: Machine, words: tuple[str, ...], option: str, field: str
+) -> None:
+    ended = machine.run("job", "submit", "-p", "here", *words, "true")
+    message = f"incarnate: {option}: field {field} is not used by template START of profile here\n"
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(message)
+    assert machine.directories == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--nodes", "2"), "--nodes: field NODES: '2' is above the Max of 1"),
+        (("-e", "1A=x"), "--env: field ENVIRONMENT: 1A is not a name"),
+        (("--array", "x"), "--array: field ARRAY: 'x'"),
+    ],
+)
+def test_an_option_with_a_value_that_is_refused(machine: Machine, words: tuple[str, ...], said: str) -> None:
+    ended = machine.run("job", "submit", "-p", "here", *words, "true")
+    assert (ended.code, ended.out) == (1, "")
+    assert said in ended.err
+
+
+# Programs that are not there
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "said"),
+    [
+        (
+            "nosuch",
+            127,
+            "the program nosuch is neither on the PATH of this machine nor in the current directory",
+        ),
+        ("./nosuch", 127, "the program ./nosuch does not exist"),
+        ("./sub", 126, "the program ./sub is a directory"),
+        ("./text", 126, "the program ./text is not executable"),
+    ],
+)
+def test_a_program_that_cannot_run_is_a_warning(
+    machine: Machine, here: Path, word: str, code: int, said: str
+) -> None:
+    assert here.exists()
+    ended = run(machine, word)
+    assert ended.code == code
+    assert ended.err.startswith(f"{WARNING}{said}")
+    assert ended.err.count("warning") == 1
+
+
+@pytest.mark.parametrize("word", ["nosuch", "./nosuch"])
+def test_modules_may_bring_a_program(machine: Machine, word: str) -> None:
+    field = '  <idb:Field name="SETUP"><idb:Value>PATH=$HOME:$PATH</idb:Value></idb:Field>\n'
+    machine.add("modules", f"  <idb:Template>{field}</idb:Template>\n")
+    assert machine.run("job", "submit", "-p", "modules", word).err == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"#!/bin/sh\r\ntrue\r\n", "has line ends of DOS"), (b"#!/bin/sh\n\0", "contains a NUL")],
+)
+def test_a_script_that_no_shell_reads(machine: Machine, here: Path, content: bytes, said: str) -> None:
+    (here / "job.sh").write_bytes(content)
+    ended = machine.run("job", "submit", "-p", "here", "job.sh")
+    assert (ended.code, ended.out) == (2, "")
+    assert f"the script job.sh {said}" in ended.err
+    assert machine.directories == []
+
+
+# Directives of other systems
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o755])
+def test_directives_are_told_and_not_read(machine: Machine, here: Path, mode: int) -> None:
+    (here / "job.sh").write_text(
+        "#!/bin/sh\n\n# a job\n#SBATCH --time=10 -n4\n#SBATCH --mem 3 --foo\npwd\n#SBATCH -x\n"
+    )
+    (here / "job.sh").chmod(mode)
+    ended = run(machine, "./job.sh")
+    assert (ended.code, ended.out) == (0, f"{here}\n")
+    assert ended.err == (
+        f"{WARNING}job.sh, line 4: '#SBATCH --time=10 -n4' is a directive of Slurm, which is not read\n"
+        "    hint: give --walltime for --time, --processes for -n, --memory for --mem; "
+        "incarnate shim DIR --as slurm writes a command that reads such lines\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("#PBS -l walltime=1:00:00,nodes=2:ppn=4\n#PBS -N x", ("PBS", "--walltime for -l walltime, --nodes for -l nodes")),
+        ("#PBS -lmem=1gb\n#PBS -W depend=afterok:1", ("PBS", "--memory for -l mem, --after for -W depend")),
+        ("#BSUB -W 10 -cwd /x\n#SBATCH -n 3", ("LSF", "give --walltime for -W, --directory for -cwd")),
+        ("#$ -S /bin/sh -l h_rt=3 -hold_jid 7", ("Grid Engine", "--walltime for -l h_rt, --after-any for -hold_jid")),
+        ("#$ -S /bin/sh", ("Grid Engine", "incarnate job submit --help lists the options")),
+        ("#SBATCH --foo", ("Slurm", "incarnate shim DIR --as slurm")),
+    ],
+)  # fmt: skip
+def test_directives_of_each_system(script: str, said: tuple[str, str]) -> None:
+    found = describe_directives(f"#!/bin/sh\n{script}\n\n:\n")
+    assert found is not None
+    assert f"is a directive of {said[0]}," in found[0]
+    assert said[1] in found[1]
+
+
+@pytest.mark.parametrize(
+    "script", ["", "#!/bin/sh\n:\n#SBATCH -n 1", "#PBSX -l", "#PBS", "# PBS -N x", "#$HOME -x", " #PBS -N x"]
+)
+def test_what_is_no_directive(script: str) -> None:
+    assert describe_directives(script) is None

@@ -1,0 +1,238 @@
+"""`incarnate job show`: everything about a job, and nothing that acts on the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from osprofile.jobs.state import EndCause, JobState, JobStatus
+from osprofile.jobs.store import Store, default_store_path
+from tests.cli.job.conftest import COMMAND, template
+from tests.cli.job.test_job_runs import FIELDS, KEYS, SAYS
+
+if TYPE_CHECKING:
+    import pytest
+
+    from tests.cli.job.conftest import Machine
+
+
+def show(machine: Machine, *words: str) -> str:
+    ended = machine.run("job", "show", *words)
+    assert (ended.code, ended.err) == (0, "")
+    return ended.out
+
+
+def test_a_job_in_full(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    machine.run("job", "submit", "-p", "here", "--wait", "--key", "prepare", "sh", "-c", "exit 3")
+    job_id = machine.submit(
+        "--key", "mine", "--name", "demo", "-t", "90m", "--after-any", "prepare", "-e", "A=it's", "-e", "B= x\ty\n",
+        "--stdin", "/dev/null", "--stderr", "errors", "sh", "-c", "exit 4", "a b",
+    )  # fmt: skip
+    assert machine.run("job", "wait", job_id).code == 4
+    text = show(machine, job_id)
+    directory = machine.directories[1]
+    first = re.search(r"\d+-\d+-[0-9a-f]{8}(?=, DONE 3)", text)
+    assert first is not None
+    text = text.replace(job_id, "JOB").replace(first[0], "FIRST").replace(str(directory), "DIRECTORY")
+    text = text.replace(str(machine.root), "ROOT")
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"(waited|ran) 0:00:\d\d", r"\1 0:00:00", text)
+    text = re.sub(r"(?m)^  (nodes|elapsed|processor time|largest memory) .*\n", "", text)
+    assert text == (
+        "job JOB\n"
+        "  state           DONE (exited)\n"
+        "  exit code       4\n"
+        "  name            demo\n"
+        "  key             mine\n"
+        "  profile         here\n"
+        "  submitted       TIME\n"
+        "  started         TIME (waited 0:00:00)\n"
+        "  ended           TIME (ran 0:00:00)\n"
+        "  time limit      1:30:00\n"
+        "  after any       prepare (FIRST, DONE 3)\n"
+        "  directory       DIRECTORY\n"
+        "  stdout          DIRECTORY/stdout\n"
+        "  stderr          ROOT/errors\n"
+        "  stdin           /dev/null\n"
+        "fields as submitted\n"
+        "  EXECUTABLE=sh\n"
+        "  ARGUMENTS='-c' 'exit 4' 'a b'\n"
+        "  STDIN=/dev/null\n"
+        "  STDERR=ROOT/errors\n"
+        "  DIRECTORY=ROOT\n"
+        "  JOB_NAME=demo\n"
+        "  WALLTIME=5400\n"
+        "  DEPENDENCY=afterany:prepare\n"
+        "environment\n"
+        "  A=it's\n"
+        "  B=$' x\\ty\\n'\n"
+        "states\n"
+        "  TIME  QUEUED\n"
+        "  TIME  RUNNING\n"
+        "  TIME  DONE\n"
+    ).replace("  TIME  RUNNING\n", "" if "  TIME  RUNNING\n" not in text else "  TIME  RUNNING\n")
+
+
+def test_json(machine: Machine) -> None:
+    job_id = machine.submit("--wait", "-N", "demo", "-e", "A=1\x1b", "true")
+    (job,) = json.loads(show(machine, "--json", job_id))
+    more = [
+        "queue", "walltime", "elapsed", "cpu_time", "max_memory", "stdin", "stdout", "stderr", "application",
+        "fields", "dependencies", "history",
+    ]  # fmt: skip
+    assert list(job) == [*KEYS, *more]
+    assert {name: job[name] for name in KEYS} == machine.run_json("status", job_id)[0]
+    assert job["stdout"] == f"{machine.directories[0]}/stdout"
+    assert job["fields"].pop("DIRECTORY") == str(machine.root)
+    assert job["fields"] == {
+        "EXECUTABLE": "true", "JOB_NAME": "demo", "ENVIRONMENT": "export A='1\x1b'\n",
+    }  # fmt: skip
+    assert [change["state"] for change in job["history"]][::2] == ["QUEUED", "DONE"] or len(
+        job["history"]
+    ) == 2
+    assert job["history"][0]["time"] == job["submitted"]
+
+
+def test_the_script(machine: Machine) -> None:
+    for host in ((), ("--host", "far")):
+        job_id = machine.submit(*host, "sh", "-c", 'echo "it\'s  \x1b here"')
+        ended = subprocess.run([*COMMAND, "job", "show", "--script", job_id], capture_output=True, check=True)
+        (path,) = (d for d in machine.directories if (d / ".gpe_job_id").read_text().strip() == job_id)
+        assert ended.stdout == (path / ".gpe_job").read_bytes()
+        assert machine.run("job", "wait", job_id).code == 0
+    (path / ".gpe_job").unlink()
+    ended = machine.run("job", "show", "--script", job_id)
+    assert (ended.code, ended.out) == (1, "")
+    assert f"{path}/.gpe_job, is not there" in ended.err
+    assert machine.run("job", "show", "--script", "--json", job_id).code == 2
+    assert machine.run("job", "show").code == 2
+
+
+def test_an_array_and_its_task(machine: Machine) -> None:
+    job_id = machine.submit("--array", "1-3", "sh", "-c", 'exit "$((GPE_ARRAY_INDEX == 2))"')
+    assert machine.run("job", "wait", job_id).code == 125
+    text = show(machine, job_id)
+    assert "\n  array           1-3\n  tasks           3 tasks: 2 done, 1 failed\n" in text
+    assert "/stdout.INDEX\n" in text
+    task = show(machine, f"{job_id}_2")
+    assert f"\n  task            2 of array {job_id}\n" in task
+    assert f"/stdout.2\n  stderr          {machine.directories[0]}/stderr.2\n" in task
+    assert "\n  ARRAY=1-3\n" in task
+    assert show(machine, "--script", f"{job_id}_2") == show(machine, "--script", job_id)
+
+
+def test_a_submission_that_was_cut(machine: Machine) -> None:
+    machine.add_gated()
+    (machine.root / "gate-before").touch()
+    process = machine.start("job", "submit", "-p", "gated", "--key", "k", "-N", "demo", "true")
+    machine.hung()
+    store = Store(default_store_path())
+    (record,) = store.list_all_jobs()
+    store.close()
+    text = show(machine, record.directory)
+    assert text.startswith(f"job {record.directory}\n  state           SUBMITTING\n")
+    process.kill()
+    process.communicate()
+    text = show(machine, record.directory)
+    assert text.startswith(f"job {record.directory}\n  state           CUT\n")
+    assert "to complete it: incarnate job submit --profile gated --key k\n" in text
+    assert "\n  JOB_NAME=demo\n" in text
+    assert show(machine, "--script", record.directory) == f"{record.script}".rstrip("\n") + "\n"
+
+
+def test_a_target_that_does_not_answer(machine: Machine) -> None:
+    job_id = machine.submit("--host", "far:22", "sleep", "100")
+    (machine.root / "down").touch()
+    ended = machine.run("job", "show", job_id)
+    assert ended.code == 1
+    assert ended.err.startswith("incarnate: here@far:22: showing the last known state: ")
+    assert f"job {job_id}\n  state " in ended.out
+    assert "\n  host            far:22\n" in ended.out
+    (machine.root / "down").unlink()
+
+
+def test_a_job_of_an_older_version(machine: Machine) -> None:
+    job_id = machine.submit("--wait", "-e", "A=1", "true")
+    db = sqlite3.connect(default_store_path())
+    with db:
+        db.execute("UPDATE job SET history = NULL")
+        db.execute("DELETE FROM request")
+    db.close()
+    text = show(machine, job_id)
+    assert "\nfields as submitted\n  (not recorded)\nstates\n" in text
+    assert text.endswith("  DONE\n")
+    assert json.loads(show(machine, "--json", job_id))[0]["fields"] is None
+
+
+def test_a_job_that_was_not_started_here(machine: Machine) -> None:
+    job_id = machine.submit("sleep", "100")
+    other = {"OSPROFILE_STORE": str(machine.root / "other.db")}
+    ended = machine.run("job", "show", job_id, **other)
+    assert (ended.code, ended.out) == (2, "")
+    ended = machine.run("job", "show", "-p", "here", job_id, **other)
+    assert (ended.code, ended.err) == (0, "")
+    assert f"  directory       {machine.directories[0]}\n" in ended.out
+    assert "fields as submitted\n  (not recorded)\n" in ended.out
+    assert machine.run("job", "show", "-p", "here", "1-2-0123abcd").code in {1, 2}
+
+
+def test_causes_and_usage(machine: Machine) -> None:
+    now = time.time()
+    store = Store(default_store_path())
+    for number, cause in enumerate(EndCause):
+        status = JobStatus(
+            str(number), JobState.FAILED, "w", None, None, cause, ("n1", "n2"), "why", now - 100, now - 90, now,
+            elapsed=90.0, cpu_time=0.25, max_memory=3 << 29,
+        )  # fmt: skip
+        store.adopt_job("here", status)
+    store.close()
+    text = show(machine, "0")
+    assert "\n  state           FAILED (w)\n  cause           it was over its time limit\n" in text
+    assert "\n  reason          why\n" in text
+    assert "\n  nodes           n1 n2\n" in text
+    assert "(waited 0:00:10)\n" in text
+    assert "(ran 0:01:30)\n" in text
+    assert "\n  elapsed         0:01:30\n  processor time  0.25 s\n  largest memory  1.5 GiB\n" in text
+    for number in range(len(EndCause)):
+        assert "\n  cause           " in show(machine, str(number))
+    lines = machine.run("job", "list").out.splitlines()[1:]
+    words = ["time", "memory", "limit", "preempted", "node", "dependency"]
+    assert [line.split()[3] for line in lines[:6]] == words
+    assert [job["cause"] for job in machine.run_json("list")] == list(EndCause)
+
+
+def test_nothing_acts_on_the_terminal(machine: Machine) -> None:
+    hostile = "\x1b]0;x\x07\x1b[2J\n\r\u009b31m[bold]'\u202e"
+    root = machine.root / "a\x1b[2J  b"
+    root.mkdir()
+    job_id = machine.submit(
+        "--key", hostile, "--directory", str(root), "-e", f"V={hostile}", "--stdout", "o\x1b[2J\u009b", "--wait",
+        "printf", hostile,
+    )  # fmt: skip
+    text = show(machine, job_id)
+    assert all(c == "\n" or c.isprintable() for c in text)
+    assert "V=$'\\x1b]0;x\\x07\\x1b[2J\\n\\r\\U0000009b31m[bold]\\'\\U0000202e'\n" in text
+    assert "/o\\x1b[2J" in text
+    assert "/a\\x1b[2J  b'\n" in text
+    value = re.search(r"(?m)^  V=(.*)$", text)
+    assert value is not None
+    again = subprocess.run(
+        ["bash", "-c", f"printf %s {value[1]}"],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    assert again.stdout.decode() == hostile
+    out = machine.run("job", "show", "--json", job_id).out
+    assert all(c == "\n" or c.isprintable() for c in out)
+    assert json.loads(out)[0]["key"] == hostile
+    machine.add("says", template("GET_JOB_STATUS", SAYS.format(word="weird", reason="x"), FIELDS))
+    text = show(machine, "-p", "says", "7")
+    assert all(c == "\n" or c.isprintable() for c in text)
+    assert "reason          the batch system's state is weird: \\x1b[2J[bold]x\\x9b\n" in text

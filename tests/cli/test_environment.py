@@ -1,0 +1,73 @@
+"""What a command does and says where the environment lacks something: HOME, a locale, a home to write to."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.conftest import Ended
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "osprofile")
+
+
+def run(*words: str, **changes: str | None) -> Ended:
+    """Run the command with other environment variables; None removes one."""
+    environment = {name: value for name, value in {**os.environ, **changes}.items() if value is not None}
+    done = subprocess.run([*COMMAND, *words], env=environment, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_without_home_the_user_s_own_is_used(site: Path) -> None:
+    text = site.read_text().replace("echo '", 'echo "${HOME:?}"; echo \'', 1)
+    site.write_text(text)
+    ended = run("GREET", "-p", str(site), "--run", HOME=None)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[0] == pwd.getpwuid(os.getuid()).pw_dir
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """As in a container whose user id has no name."""
+    from osprofile.cli import main
+
+    def know_nobody(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", know_nobody)
+    for name in ("HOME", "XDG_STATE_HOME", "OSPROFILE_STORE"):
+        monkeypatch.delenv(name, raising=False)
+    assert main.run_command_line(["job", "list"]) == 1
+    assert capfd.readouterr().err == (
+        "incarnate: the record of the jobs has no place: there is no HOME\n"
+        "    hint: set HOME to your home directory, or OSPROFILE_STORE to a file\n"
+    )
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8", "xx_XX"])
+@pytest.mark.parametrize("mode", [None, "0"])
+def test_words_are_utf_8_in_every_locale(site: Path, locale: str, mode: str | None) -> None:
+    words = ("GREET", "-p", str(site), "-s", "TEXT=é 日本", "--run")
+    ended = run(*words, LC_ALL=locale, PYTHONUTF8=mode, PYTHONCOERCECLOCALE=mode)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("é 日本")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_home_that_cannot_be_written(shell: str, tmp_path: Path) -> None:
+    """A file in the place of the home, since root may write to every directory."""
+    home = tmp_path / "file"
+    home.touch()
+    ended = run("--install-completion", HOME=str(home), SHELL=f"/bin/{shell}")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"incarnate: the completion was not installed: {home}")
+    assert ended.err.endswith(
+        "    hint: incarnate --show-completion prints it, for a file that your shell reads\n"
+    )

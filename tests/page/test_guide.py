@@ -1,0 +1,332 @@
+"""What a user reads first: how to submit a job, and the limits in words."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import osprofile
+from osprofile.cli.job import verbs
+from osprofile.cli.job.quantities import parse_duration, parse_memory
+from osprofile.cli.options import Option
+from osprofile.jobs.description import DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
+from osprofile.page import words
+from osprofile.page.collector import collect_page
+from osprofile.page.document import render_page
+from osprofile.page.submit_options import ARGUMENTS_FIELD, PROGRAM_FIELD, SUBMIT_OPTIONS
+from osprofile.profile.repository import Repository
+from tests.page.test_collector import BUNDLED, PROFILES, load
+
+CLUSTER = Path(__file__).parent / "cluster.xml"
+SHELL_FIELDS = {"environment": "env", "after_ok": "after"}
+"""The parameters of `job submit` that are not called as the attribute of JobDescription."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> osprofile.Profile:
+    return Repository([PROFILES]).load_bytes(CLUSTER.read_bytes(), str(CLUSTER))
+
+
+def field_profile(name: str, inside: str, attributes: str = ' ext:type="integer"') -> osprofile.Profile:
+    """Return a profile of one job field."""
+    return load(
+        f'<idb:Template><idb:Field name="{name}"{attributes}>{inside}</idb:Field></idb:Template>'
+        f'<idb:Template name="START"><idb:Invocation><idb:Body>run &lt;{name}></idb:Body></idb:Invocation></idb:Template>'
+    )
+
+
+def read_text(page: str, *, with_details: bool = False) -> str:
+    """Return what a reader sees of a page; without `with_details`, only what is not folded."""
+    body = page.partition("<main")[2].partition("</main>")[0]
+    if not with_details:
+        while "<details" in body:  # the innermost first
+            body = re.sub(r"<details[^>]*>(?:(?!<details).)*?</details>", " ", body, flags=re.DOTALL)
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body)))
+
+
+# The options
+
+
+def test_the_options_are_those_of_the_command() -> None:
+    parameters = verbs.submit.__annotations__
+    found = {}
+    for attribute, field in {**FIELD_BY_ATTRIBUTE, "after_ok": DEPENDENCY_FIELD}.items():
+        annotation = parameters.get(SHELL_FIELDS.get(attribute, attribute))
+        for option in getattr(annotation, "__metadata__", ()):
+            if isinstance(option, Option):
+                name = next(n for n in option.flags if n.startswith("--"))
+                found[field] = f"{name} {option.metavar}".replace("JOB|KEY", "JOB").strip()
+    assert found == SUBMIT_OPTIONS
+    assert not {PROGRAM_FIELD, ARGUMENTS_FIELD} & found.keys()
+
+
+# Words
+
+
+LIMITS = {
+    "a day": ("WALLTIME", "<idb:Max>86400</idb:Max>", "at most 24 hours"),
+    "days": ("WALLTIME", "<idb:Min>1</idb:Min><idb:Max>604800</idb:Max>", "at most 7 days"),
+    "parts": ("WALLTIME", "<idb:Max>5430</idb:Max>", "at most 1 hour 30 minutes 30 seconds"),
+    "from to": ("CPUTIME", "<idb:Min>60</idb:Min><idb:Max>7200</idb:Max>", "1 minute to 2 hours"),
+    "nodes": ("NODES", "<idb:Min>1</idb:Min><idb:Max>64</idb:Max>", "1 to 64 nodes"),
+    "one node": ("NODES", "<idb:Min>1</idb:Min><idb:Max>1</idb:Max>", "exactly 1 node"),
+    "processes": ("PROCESSES", "<idb:Max>2048</idb:Max>", "at most 2,048 processes"),
+    "at least": ("CPUS", "<idb:Min>2</idb:Min>", "at least 2 CPUs"),
+    "memory": ("MEMORY", "<idb:Min>1</idb:Min><idb:Max>196608</idb:Max>", "at most 192 GiB"),
+    "half": ("MEMORY", "<idb:Max>1536</idb:Max>", "at most 1.5 GiB"),
+    "no round memory": ("MEMORY", "<idb:Max>1000</idb:Max>", "at most 1,000 MiB"),
+    "much": ("MEMORY", "<idb:Min>512</idb:Min><idb:Max>2097152</idb:Max>", "512 MiB to 2 TiB"),
+    "digits only": ("GPUS", "<idb:Min>1</idb:Min><idb:Max>9999</idb:Max>", ""),
+    "the site's own": ("LICENSES", "<idb:Min>1</idb:Min><idb:Max>8</idb:Max>", "1 to 8"),
+    "negative": ("LICENSES", "<idb:Min>-5</idb:Min><idb:Max>5</idb:Max>", "-5 to 5"),
+    "fractions": ("LICENSES", "<idb:Min>0.5</idb:Min>", "at least 0.5"),
+    "none": ("NODES", "", ""),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_limits_in_words(case: str) -> None:
+    name, inside, expected = LIMITS[case]
+    attributes = ' ext:type="integer"' if "-" not in inside and "." not in inside else ""
+    page = collect_page(field_profile(name, f"{inside}<idb:Default/>", attributes))
+    assert words.describe_limits(page.settings[0]) == expected
+    text = read_text(render_page(page))
+    assert expected in text
+    assert ("Limit Without the option" in text) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said", "option"),
+    [(1, "1 second", "1"), (90, "1 minute 30 seconds", "90"), (5400, "1 hour 30 minutes", "90m"),
+     (86400, "24 hours", "24h"), (90000, "1 day 1 hour", "25h"), (0, "0 seconds", "0")],
+)  # fmt: skip
+def test_times(seconds: int, said: str, option: str) -> None:
+    assert words.format_duration_words(seconds) == said
+    assert words.format_duration_option(seconds) == option
+    assert parse_duration("--walltime", option) == seconds
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "said", "option"),
+    [(0, "0 MiB", "0M"), (1000, "1,000 MiB", "1000M"), (1536, "1.5 GiB", "1536M"), (4096, "4 GiB", "4G"),
+     (3 << 20, "3 TiB", "3072G")],
+)  # fmt: skip
+def test_memory(mebibytes: int, said: str, option: str) -> None:
+    assert words.format_memory(mebibytes) == said
+    assert words.format_memory_option(mebibytes) == option
+    assert parse_memory("--memory", option) == mebibytes
+
+
+# How to submit
+
+
+OWN_SCRIPTS = {
+    "slurm": ("sbatch job.sh", ["#SBATCH --job-name=simulate", "#SBATCH --cpus-per-task=4", "#SBATCH --mem=4096M", "#SBATCH --time=60"]),
+    "pbs": ("qsub job.sh", ["#PBS -N simulate", "#PBS -l walltime=01:00:00", "", 'cd "$PBS_O_WORKDIR" || exit']),
+    "torque": ("qsub job.sh", ["#PBS -S /bin/sh", "#PBS -N simulate", "", 'cd "$PBS_O_WORKDIR" || exit']),
+    "sge": ("qsub -cwd job.sh", ["#$ -S /bin/sh", "#$ -N simulate", "#$ -l h_rt=3600"]),
+    "lsf": ("bsub < job.sh", ["#BSUB -J simulate", "#BSUB -M 4096MB", "#BSUB -W 60"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
+    profile = osprofile.load(name)
+    submission = collect_page(profile).submission
+    assert submission is not None
+    assert submission.command == (
+        f"incarnate job submit -p {name} --cpus 4 --memory 4G --walltime 1h ./simulate"
+    )
+    assert osprofile.incarnate(profile, "START", fields=dict(submission.fields), context=CONTEXT).text
+    if name == "linux":  # it has no directives
+        assert (submission.script, submission.script_command) == ("", "")
+        return
+    command, lines = OWN_SCRIPTS[name]
+    blank = [] if "" in lines else [""]
+    assert submission.script.splitlines() == ["#!/bin/sh", *lines, *blank, "./simulate"]
+    assert submission.script_command == command
+    text = read_text(render_page(collect_page(profile)), with_details=True)
+    assert ("It has no directive for" in text) == bool(submission.outside)
+
+
+def test_the_command_runs_the_program_of_the_current_directory(tmp_path: Path) -> None:
+    submission = collect_page(osprofile.load("linux")).submission
+    assert submission is not None
+    program = tmp_path / "simulate"
+    program.write_text("#!/bin/sh\npwd\n")
+    program.chmod(0o755)
+    words = shlex.split(submission.command)
+    assert words[:3] == ["incarnate", "job", "submit"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile", "job", "submit", "--wait", "--context",
+         f"WORKING_DIRECTORY={tmp_path}/job", *words[3:]],
+        cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "job" / "stdout").read_text() == f"{tmp_path}\n"
+
+
+@pytest.mark.parametrize("name", OWN_SCRIPTS)
+def test_a_script_of_ones_own_runs_where_it_was_submitted(name: str, tmp_path: Path) -> None:
+    submission = collect_page(osprofile.load(name)).submission
+    assert submission is not None
+    home = tmp_path / "it's home"
+    home.mkdir()
+    program = home / "simulate"
+    program.write_text("#!/bin/sh\npwd\n")
+    program.chmod(0o755)
+    begins_elsewhere = "PBS_O_WORKDIR" in submission.script
+    ended = subprocess.run(
+        ["sh"], input=submission.script, cwd=tmp_path if begins_elsewhere else home, capture_output=True,
+        text=True, check=True, env={"PATH": os.environ["PATH"], "PBS_O_WORKDIR": str(home)},
+    )  # fmt: skip
+    assert (ended.stdout, ended.stderr) == (f"{home}\n", "")
+
+
+def test_what_a_directive_cannot_say_is_told() -> None:
+    text = read_text(render_page(collect_page(osprofile.load("pbs"))), with_details=True)
+    assert "It has no directive for --cpus and --memory , which osprofile passes on in another way." in text
+
+
+def test_a_required_field_of_the_sites_own_is_in_the_script() -> None:
+    body = """<idb:Template><idb:Field name="LICENSES" ext:pattern="[a-z]+:[0-9]" ext:directive="#SBATCH --licenses=$1">
+    <idb:Description>Licenses, as in solver:2.</idb:Description></idb:Field>
+    <idb:Field name="JOB_NAME" ext:pattern="job[0-9]+"><idb:Default/></idb:Field></idb:Template>"""
+    submission = collect_page(load(body, extends="slurm")).submission
+    assert submission is not None
+    assert "--set LICENSES=LICENSES" in submission.command
+    assert "#SBATCH --licenses=LICENSES\n" in submission.script
+    allowed = collect_page(load(body.replace(":[0-9]", "|LICENSES"), extends="slurm")).submission
+    assert allowed is not None
+    assert "#SBATCH --licenses=LICENSES\n#SBATCH --job-name=gpe_job\n#SBATCH --cpus" in allowed.script
+
+
+CONTEXT = {"USER_NAME": "ada", "WORKING_DIRECTORY": "/var/tmp/ada/1"}
+
+
+def test_what_must_be_given_is_a_placeholder_in_both(cluster: osprofile.Profile) -> None:
+    page = collect_page(cluster)
+    assert page.submission is not None
+    assert page.submission.placeholders == ("PROJECT",)
+    assert page.submission.command.startswith(
+        "incarnate job submit -p cluster --project PROJECT --queue medium "
+    )
+    lines = page.submission.script.splitlines()
+    assert lines[:6] == [
+        "#!/bin/sh",
+        "#SBATCH --job-name=simulate",
+        "#SBATCH --partition=medium",
+        "#SBATCH --account=PROJECT",
+        "#SBATCH --nodes=1",
+        "#SBATCH --cpus-per-task=4",
+    ]
+    assert "Replace PROJECT : The project that pays, as in ab1234." in read_text(render_page(page))
+
+
+def test_the_example_stays_within_the_limits() -> None:
+    page = collect_page(field_profile("WALLTIME", "<idb:Max>1800</idb:Max><idb:Default/>"))
+    assert page.submission is not None
+    assert page.submission.command == "incarnate job submit -p p --walltime 30m"
+    refused = collect_page(
+        field_profile("WALLTIME", "<idb:Default/>", ' ext:type="integer" ext:pattern="(?!)"')
+    )
+    assert refused.submission is not None
+    assert refused.submission.command == "incarnate job submit -p p"
+    least = collect_page(field_profile("MEMORY", "<idb:Min>8192</idb:Min><idb:Default/>"))
+    assert least.submission is not None
+    assert least.submission.command == "incarnate job submit -p p --memory 8G"
+
+
+def test_a_value_that_must_be_given_and_is_listed() -> None:
+    page = collect_page(field_profile("QUEUE", "", ' ext:pattern="night|day"'))
+    assert page.submission is not None
+    assert shlex.split(page.submission.command)[-2:] == ["--queue", "night"]
+    text = read_text(render_page(page))
+    assert "A job must name its queue, with --queue ." in text
+    assert "--queue day" in text
+
+
+def test_a_profile_that_runs_no_job_has_no_guide() -> None:
+    page = collect_page(load("<idb:Template/>"))
+    assert page.submission is None
+    text = render_page(page)
+    assert 'id="submit"' not in text
+    assert "This profile cannot run a job: it has no options." in text
+
+
+# Queues, applications, limits
+
+
+def test_queues_with_their_other_names_last(cluster: osprofile.Profile) -> None:
+    section = render_page(collect_page(cluster)).partition('id="queues"')[2].partition("</section>")[0]
+    rows = re.findall(r'<th scope="row"[^>]*>([^<]*)</th>', section)
+    assert rows == ["short", "medium", "gpu", "test"]
+    text = read_text(f"<main>{section}</main>")
+    assert "--queue medium the default" in text
+    assert "--queue test another name for short" in text
+    assert "incarnate LIST_QUEUES -p cluster --run" in text
+
+
+def test_any_queue_and_no_queue() -> None:
+    free = read_text(render_page(collect_page(osprofile.load("slurm"))))
+    assert (
+        "A job names its queue with --queue ; without it, it goes to the batch system's default queue."
+        in free
+    )
+    assert 'id="queues"' not in render_page(collect_page(osprofile.load("linux")))  # START refuses one
+    tagged = field_profile("QUEUE", '<idb:Tag name="fast">short</idb:Tag><idb:Default>fast</idb:Default>', "")
+    text = read_text(render_page(collect_page(tagged)))
+    assert "--queue fast the default, another name for short" in text
+    assert "Other queues of the batch system can be named with --queue , too." in text
+
+
+def test_the_limits_of_an_application_are_told_apart(cluster: osprofile.Profile) -> None:
+    text = read_text(render_page(collect_page(cluster)))
+    assert "Run time 1 minute to 24 hours 1 hour --walltime TIME" in text
+    assert "Run time (with GROMACS) 1 minute to 12 hours 1 hour --walltime TIME" in text
+    assert "LICENSES 1 to 8 not set --set LICENSES=VALUE" in text
+    assert (
+        "Nothing else is limited here (processor time, processes, CPUs for each process, GPUs on each node);"
+        in text
+    )
+    assert "--application GROMACS" in text
+
+
+def test_every_limit_of_a_job_is_told_in_words(cluster: osprofile.Profile) -> None:
+    for profile in (cluster, *map(osprofile.load, BUNDLED)):
+        page = collect_page(profile)
+        text = read_text(render_page(page))
+        for setting in page.settings[: page.jobs]:
+            limits = words.describe_limits(setting)
+            assert limits in text, setting
+            if setting.maximum and not words.is_unlimited(setting.maximum):
+                assert words.describe_value(setting, setting.maximum) in limits
+
+
+# What is folded
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_patterns_and_places_are_on_demand(name: str) -> None:
+    page = collect_page(osprofile.load(name))
+    text = render_page(page)
+    headings = re.findall(r'<h2 id="([a-z]+)-title">', text)
+    assert headings == [*headings[: headings.index("limits")], "limits", "fields", "internals"]
+    assert headings[0] == "submit"
+    assert "<details open" not in text
+    unfolded, whole = read_text(text), read_text(text, with_details=True)
+    for setting in page.settings[: page.jobs]:
+        assert setting.option in unfolded
+        pattern = re.sub(r"\s+", " ", setting.pattern or "")
+        assert pattern in whole
+        assert len(pattern) < 12 or pattern not in unfolded
+    assert not re.search(r"profile\.xml:\d|SH_|#SBATCH|#PBS", unfolded)
+    for origin in [o for s in page.settings for o in s.origins]:
+        assert origin.place in whole
