@@ -5,7 +5,7 @@
 # make lint    the checks of the code; make lab (root), a real Slurm and a real Grid Engine
 # make docs    the manual, built to site/; make browser, the pages in a Chromium (Debian's package chromium)
 # make plugins  the plugins for PSI/J, Parsl, Snakemake, Dask and Toil; make suites, the projects' own tests
-# make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
+# make picture  record the demo for README; make golden  write the bundled profiles' golden files anew; make bench, the benchmarks; make dist, what a release publishes
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
@@ -13,7 +13,7 @@ BIN    := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help demo check changed test lint docs browser plugins suites bench-plugins lab golden bench dist clean
+.PHONY: help demo picture check changed test lint docs browser plugins suites bench-plugins lab golden bench dist clean
 help:
 	@sed -n 's/^# //p' Makefile
 
@@ -46,11 +46,16 @@ $(PLUGINS)/.dev: pyproject.toml
 	@touch $@
 
 demo: $(VENV)/.run
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo/demo.sh
 
+# The picture of the demo in README.
+picture: $(VENV)/.dev
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/demo/record.py docs/images/demo.svg
+
+# quick.txt: without the files that take more than two seconds. exec: the sh in between would be the user's shell.
 check: $(VENV)/.dev
 	@echo "make check: a quick part of the tests, about a minute; make test runs them all"
-	$(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal @tests/quick.txt $(PYTEST)
+	exec $(BIN)/python -m pytest -q -n $$(nproc) --dist worksteal @tests/quick.txt $(PYTEST)
 
 changed: $(VENV)/.dev
 	$(BIN)/ruff check -q .
@@ -60,8 +65,8 @@ changed: $(VENV)/.dev
 
 # Many tests wait for other processes: two workers for each core.
 test: $(VENV)/.dev
-	@echo "make test: about $(if $(HUNT),10 minutes with hunts at length,5 minutes) on 2 cores; make check: a quick part in one"
-	$(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(PYTEST)
+	@echo "make test: about $(if $(HUNT),10 minutes with hunts at length,6 minutes) on 2 cores; make check: a quick part in one"
+	exec $(BIN)/python -m pytest -n $$(( 2 * $$(nproc) )) --dist worksteal $(PYTEST)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from osprofile.errors import pluralize
 from osprofile.page.guide import describe_default
 from osprofile.page.markup import Node, make_node, mark_invisible
-from osprofile.page.tables import get_name_class
+from osprofile.page.tables import build_code, get_name_class
 from osprofile.page.words import QUANTITIES, describe_limits
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def build_card(setting: Setting, targets: Sequence[Target], *, live: bool) -> No
 
 
 def _build_option(option: str) -> Node:
-    shown = make_node("code", option) if option.startswith("-") else option
+    shown = build_code(option) if option.startswith("-") else option
     return make_node("p", shown, class_="option")
 
 

@@ -9,7 +9,7 @@ from osprofile.jobs.description import JOB_FIELDS
 from osprofile.page.markup import Node, make_node, mark_invisible
 from osprofile.page.submission import list_choices
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
-from osprofile.page.tables import build_cell, build_row_head, build_table, get_name_class
+from osprofile.page.tables import build_cell, build_code, build_row_head, build_table, get_name_class
 from osprofile.page.words import QUANTITIES, describe_amount, describe_limits, describe_value
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 QUEUE: Final = "QUEUE"
 LIST_QUEUES: Final = "LIST_QUEUES"
-_OPTION_START: Final = re.compile(r"(?<= )(?=-|\./)")
+_OPTION_START: Final = re.compile(r" (?=-|\./)")
 MAX_LINKS: Final = 12
 """Links to fields in one cell, so that a table stays readable."""
 
@@ -42,7 +42,9 @@ def build_guide(page: Page) -> Iterator[tuple[str, str, list[Node]]]:
 
 def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
     settings = {s.name: s for s in reversed(page.settings[: page.jobs])}
-    yield build_copyable("submit-command", submission.command, "The command that submits a job")
+    yield build_copyable(
+        "submit-command", "The command that submits a job", *_build_command(submission.command)
+    )
     yield make_node(
         "p", *mark_invisible(_describe_example(submission, settings)), " Leave out an option, and its default applies: see ",
         make_node("a", "all options", href="#fields"), ".",
@@ -50,7 +52,7 @@ def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
     for name in submission.placeholders:
         meaning = settings[name].description
         yield make_node(
-            "p", "Replace ", make_node("code", name), ": " if meaning else " by its value.",
+            "p", "Replace ", build_code(name), ": " if meaning else " by its value.",
             *mark_invisible(meaning), class_="note",
         )  # fmt: skip
     if submission.script:
@@ -61,13 +63,14 @@ def _build_submission(page: Page, submission: Submission) -> Iterator[Node]:
 def _describe_example(submission: Submission, settings: dict[str, Setting]) -> str:
     """Return what the example asks for in words."""
     fields = dict(submission.fields)
-    words = f"It runs the program {fields.get(PROGRAM_FIELD, 'of the profile')}"
+    words = f"It runs {fields.get(PROGRAM_FIELD, 'the program of the profile')}"
+    words += " in the current directory" if "DIRECTORY" in settings else ""
     if QUEUE in fields:
-        words += f" in the queue {fields[QUEUE]}"
+        words += f", in the queue {fields[QUEUE]}"
     asked = [describe_amount(settings[n], v) for n, v in fields.items() if n in QUANTITIES and n in settings]
     if asked:
-        words += " with " + " and ".join(filter(None, [", ".join(asked[:-1]), asked[-1]]))
-    return f"{words}, and prints the job's id."
+        words += ", with " + " and ".join(filter(None, [", ".join(asked[:-1]), asked[-1]]))
+    return f"{words}. It prints the job's id."
 
 
 def _build_own_script(submission: Submission) -> Node:
@@ -76,15 +79,17 @@ def _build_own_script(submission: Submission) -> Node:
     parts = [
         make_node("p", "The same without osprofile: a script", *(_name_file(file[0]) if file else [":"]))
     ]
-    parts.append(build_copyable("own-script", submission.script, "The script"))
+    parts.append(build_copyable("own-script", "The script", *mark_invisible(submission.script)))
     if command:
         parts.append(make_node("p", "Submit it with"))
-        parts.append(build_copyable("script-command", command, "The command that submits the script"))
+        parts.append(
+            build_copyable("script-command", "The command that submits the script", *mark_invisible(command))
+        )
     else:
         parts.append(make_node("p", "Submit it with the batch system's own command."))
     if submission.outside:
         options = (SUBMIT_OPTIONS.get(name, name).partition(" ")[0] for name in submission.outside)
-        codes = _join_nodes([make_node("code", option) for option in options])
+        codes = _join_nodes([build_code(option) for option in options])
         reason = "which osprofile passes on in another way. Use the batch system's own options."
         parts.append(make_node("p", "It has no directive for ", *codes, f", {reason}", class_="note"))
     program = f", for {command.split()[0]}" if command else ""
@@ -101,7 +106,7 @@ def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node
         ("incarnate job wait JOB", "waits for the job with this id, and exits with its exit code."),
         ("incarnate job abort JOB", "removes it."),
     ]
-    items = [make_node("div", make_node("dt", make_node("code", c)), make_node("dd", w)) for c, w in rows]
+    items = [make_node("div", make_node("dt", build_code(c)), make_node("dd", w)) for c, w in rows]
     yield make_node("h3", "Afterwards")
     yield make_node("dl", *items, class_="commands")
     directory = make_node("code", *mark_invisible(page.directory))
@@ -110,6 +115,7 @@ def _build_afterwards(page: Page, settings: dict[str, Setting]) -> Iterator[Node
     where: list[Node | str] = ["Each job has a directory of its own below ", directory, "."]
     if codes:
         where += [" Its output is there, in the files ", *codes, "."]
+    where += [" ", build_code("incarnate job list --json"), " names the directory."]
     yield make_node("p", *where)
 
 
@@ -122,18 +128,20 @@ def _join_nodes(nodes: Sequence[Node]) -> list[Node | str]:
     return parts
 
 
-def build_copyable(key: str, text: str, label: str) -> Node:
-    """Return a text with a button that copies it, which is hidden without JavaScript.
-
-    Its lines are broken before an option, not within it.
-    """
-    parts = [part for line in text.splitlines(keepends=True) for part in _OPTION_START.split(line)]
-    words = [
-        make_node("span", *mark_invisible(part), class_=get_name_class(part, spaces=True)) for part in parts
-    ]
-    shown = make_node("pre", make_node("code", *words, id=key), tabindex=0, role="region", aria_label=label)
+def build_copyable(key: str, label: str, *children: Node | str) -> Node:
+    """Return a text with a button that copies it, which is hidden without JavaScript."""
+    shown = make_node(
+        "pre", make_node("code", *children, id=key), tabindex=0, role="region", aria_label=label
+    )
     button = make_node("button", "Copy", type="button", data_copies=key, hidden=True)
     return make_node("div", shown, button, class_="copyable")
+
+
+def _build_command(command: str) -> Iterator[Node | str]:
+    """Yield the parts of a command, whose lines are broken before an option, not within it."""
+    for number, part in enumerate(_OPTION_START.split(command)):
+        yield from [" "] if number else []
+        yield make_node("span", *mark_invisible(part), class_=get_name_class(part, spaces=True))
 
 
 # Queues
@@ -155,7 +163,7 @@ def _build_queues(page: Page, queues: Sequence[Setting]) -> Iterator[Node]:
 
 def _describe_other_queues(queue: Setting) -> Iterator[Node]:
     """Yield what holds for a job whose queue is none of those that are listed."""
-    option = make_node("code", "--queue")
+    option = build_code("--queue")
     if queue.default is None:
         yield make_node("p", "A job must name its queue, with ", option, ".")
     elif not list_choices(queue):
@@ -175,7 +183,7 @@ def _build_queue_table(queue: Setting) -> Node:
     for name in sorted(list_choices(queue), key=lambda name: name in values):
         notes = ["the default"] if name == queue.default else []
         notes += [f"another name for {values[name]}"] if values.get(name, name) != name else []
-        option = make_node("code", "--queue ", *mark_invisible(name))
+        option = build_code(f"--queue {name}")
         cells = [build_row_head(name), build_cell(option), build_cell(*mark_invisible(", ".join(notes)))]
         rows.append(("", cells))
     return build_table("The queues", ("Queue", "Option", "Note"), rows)
@@ -195,7 +203,7 @@ def _build_applications(page: Page) -> Node:
         if application.default:
             option = ["the default"]
         elif application.wanted:
-            option = [make_node("code", "--application ", *mark_invisible(application.wanted))]
+            option = [build_code(f"--application {application.wanted}")]
         links = build_links(application.own, page)
         cells = [
             build_row_head(application.name),
@@ -251,7 +259,7 @@ def _build_limit_rows(page: Page, limited: Sequence[Setting]) -> Iterator[tuple[
         if 2 * len(using) <= len(jobs):  # the rule of most applications needs no names
             head += f" (with {', '.join(a for s in settings for a in _list_applications(page, s))})"
         setting = settings[0]
-        option = make_node("a", make_node("code", setting.option), href=f"#field-{setting.key}")
+        option = make_node("a", build_code(setting.option), href=f"#field-{setting.key}")
         default = describe_default(setting)
         yield "", [build_row_head(head), build_cell(limits), build_cell(*default), build_cell(option)]
 

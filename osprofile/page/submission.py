@@ -21,7 +21,7 @@ from osprofile.incarnation.outline import list_directives
 from osprofile.incarnation.plan import DEFAULT_APPLICATION, JOB_SCRIPT_PARTS, get_plan
 from osprofile.page.model import Submission
 from osprofile.page.submit_options import PROGRAM_FIELD, SUBMIT_OPTIONS
-from osprofile.page.words import format_duration_option
+from osprofile.page.words import format_duration_option, format_memory_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +33,7 @@ EXAMPLE_PROGRAM: Final = "./simulate"
 EXAMPLE_NAME: Final = "simulate"
 _EXAMPLE_VALUES: Final = {"CPUS": 4, "MEMORY": 4096, "WALLTIME": 3600}
 """What an example asks for, if the profile has these fields; its limits have priority."""
+_OPTION_FORMATS: Final = {"TIME": format_duration_option, "SIZE": format_memory_option}
 _FIELD_IN_DIRECTIVE: Final = re.compile(r"<([A-Za-z_][A-Za-z0-9_.-]*)(?::([A-Z]+))?(?: or ([^<>]*))?>")
 
 
@@ -97,8 +98,9 @@ class _JobExample:
         for name, value in self.fields.items():
             option = SUBMIT_OPTIONS.get(name, "")
             if option:
-                is_time = option.endswith(" TIME") and is_integer(value)
-                words += [option.partition(" ")[0], format_duration_option(int(value)) if is_time else value]
+                flag, _, kind = option.partition(" ")
+                format_option = _OPTION_FORMATS.get(kind) if is_integer(value) else None
+                words += [flag, format_option(int(value)) if format_option is not None else value]
             elif name != PROGRAM_FIELD:
                 words += ["--set", f"{name}={value}"]
         if PROGRAM_FIELD in self.fields:

@@ -49,6 +49,11 @@ def get_name_class(name: str, *, spaces: bool = False) -> str | None:
     return "whole" if max(map(len, words), default=0) <= MAX_WHOLE_LENGTH else None
 
 
+def build_code(text: str) -> Node:
+    """Return a short text as code on one line; a longer one may be broken."""
+    return make_node("code", *mark_invisible(text), class_=get_name_class(text, spaces=True))
+
+
 def _label_cell(cell: Node, column: str) -> Node:
     # On a narrow screen the style makes cells blocks, which takes their role from them: restore it.
     role = "rowheader" if cell.name == "th" else "cell"

@@ -108,5 +108,10 @@ def format_memory(mebibytes: int) -> str:
     return "0 MiB"
 
 
+def format_memory_option(mebibytes: int) -> str:
+    """Return an amount of memory as an option takes it: `4G`, `1536M`."""
+    return f"{mebibytes // 1024}G" if mebibytes and not mebibytes % 1024 else f"{mebibytes}M"
+
+
 def _group_digits(number: str) -> str:
     return f"{int(number):,}" if is_integer(number) else number

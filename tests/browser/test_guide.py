@@ -72,8 +72,16 @@ def test_names_are_whole_and_descriptions_stay_with_them(
         for opened in (False, True):
             if opened:
                 page.evaluate(OPEN_ALL)
+                if name != "linux":
+                    lines = page.locator("#own-script").inner_text().split("\n")
+                    assert (lines[0], lines[-2:]) == ("#!/bin/sh", ["./simulate", ""])
             assert faults(page, "wide") == []
-            assert page.evaluate(BROKEN_WORDS, ".field h4, .option, th.whole, .whole, .commands dt") == []
+            assert (
+                page.evaluate(
+                    BROKEN_WORDS, "h4, .option, .whole, :is(#submit, #queues, #applications, #limits) code"
+                )
+                == []
+            )
             assert page.evaluate(APART) == []
         names = page.locator("th.whole:visible").all_text_contents()
         assert "GET_JOB_STATUS" in names
@@ -100,7 +108,7 @@ def test_the_command_and_the_script_are_copied(browser: Browser, addresses: dict
         page.locator("#submit .copyable button").first.click()
         expect(page.locator("#submit .copyable button").first).to_have_text("Copied")
         assert page.evaluate("navigator.clipboard.readText()") == (
-            "incarnate job submit -p cluster --project PROJECT --queue medium --cpus 4 --memory 4096 "
+            "incarnate job submit -p cluster --project PROJECT --queue medium --cpus 4 --memory 4G "
             "--walltime 1h ./simulate"
         )
         page.locator("#own > summary").click()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from lxml import etree
 
 from manual import options
 from osprofile.cli.common import list_verbs
@@ -62,17 +63,45 @@ def test_commands_within_a_text_are_found() -> None:
     assert len(found) > 50
 
 
-def test_the_demo(home: Home) -> None:
-    """`make demo`, without its virtual environment."""
+def run_demo(home: Home) -> list[str]:
+    """Run `make demo`, without its virtual environment, and return the lines that it prints."""
     done = subprocess.run(
-        ["sh", str(pages.ROOT / "docs" / "demo.sh")],
+        ["sh", str(pages.ROOT / "docs" / "demo" / "demo.sh")],
         env=home.environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.endswith("hello from a job\n")
     assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_the_demo(home: Home) -> None:
+    lines = run_demo(home)
+    assert len(lines) <= 40
+    assert [line for line in lines if line.startswith("step")] == ["step 1", "step 2", "step 3"]
+    (refusal,) = (line for line in lines if line.startswith("incarnate: "))
+    path, number, column = refusal.split(": ")[1].split(":")
+    source = (pages.ROOT / path).read_text().splitlines()[int(number) - 1]
+    assert source[int(column) - 1 :].startswith("3600</idb:Max>")
+    for suggestion in lines[lines.index("Try next") + 1 :]:
+        assert " .venv/bin/incarnate " in suggestion.replace("(", " ")
+        command = suggestion.replace(".venv/bin/", "")
+        subprocess.run(["sh", "-ec", command], env=home.environment, check=True, stdout=subprocess.DEVNULL)
+    assert find_commands(lines) == find_commands(read_picture(pages.ROOT / "docs" / "images" / "demo.svg"))
+
+
+def read_picture(path: Path) -> list[str]:
+    """Return the texts of an SVG, those on one line joined by blanks."""
+    texts: dict[str, list[str]] = {}
+    for element in etree.parse(path).iter("{http://www.w3.org/2000/svg}text"):
+        texts.setdefault(element.get("y", ""), []).append(element.text or "")
+    return [" ".join(line) for line in texts.values()]
+
+
+def find_commands(lines: list[str]) -> list[str]:
+    """Return the commands on lines with a prompt, without the ids of jobs."""
+    return [re.sub(r"[0-9]+-[0-9]+-[0-9a-f]{8}", "ID", line) for line in lines if line.startswith("$ ")]
 
 
 def test_what_is_run_nowhere_is_listed() -> None:

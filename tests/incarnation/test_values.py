@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 from decimal import Decimal
 from itertools import product
@@ -179,12 +180,18 @@ def test_integers(value: str) -> None:
     assert text_of("", 'ext:type="integer"', request=value) == value
 
 
+def describe_fault(value: str) -> str:
+    if value.isascii() and value.isdigit():
+        return "begins with 0"
+    return "is negative" if re.fullmatch("-[0-9]+", value) else "is not an integer"
+
+
 @pytest.mark.parametrize("value", NO_INTEGERS)
 def test_no_integers(value: str) -> None:
     # A leading zero is refused, too: `$((010))` is 8.
     with pytest.raises(ValueRefusedError) as caught:
         text_of("", 'ext:type="integer"', request=value)
-    assert caught.value.message == f"field F: {value!r} is not an integer"
+    assert caught.value.message == f"field F: {value!r} {describe_fault(value)}"
 
 
 @pytest.mark.parametrize("value", ["9223372036854775808", "1" + "0" * 19, "9" * 5000])
@@ -306,10 +313,10 @@ p.xml:7:1: field F: 'ten' is not a number
     "integer": (
         ("", 'ext:type="integer"', "010"),
         """
-p.xml:7:1: field F: '010' is not an integer
+p.xml:7:1: field F: '010' begins with 0
     <idb:Field name="F" ext:type="integer"></idb:Field>
     ^
-    hint: digits only, and no leading zero, which a shell takes for an octal number
+    hint: leave the 0 out: a shell takes such a number for an octal one
 """,
     ),
     "pattern": (

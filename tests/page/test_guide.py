@@ -7,12 +7,14 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import osprofile
 from osprofile.cli.job import verbs
+from osprofile.cli.job.quantities import parse_duration, parse_memory
 from osprofile.cli.options import Option
 from osprofile.jobs.description import DEPENDENCY_FIELD, FIELD_BY_ATTRIBUTE
 from osprofile.page import words
@@ -108,6 +110,18 @@ def test_limits_in_words(case: str) -> None:
 def test_times(seconds: int, said: str, option: str) -> None:
     assert words.format_duration_words(seconds) == said
     assert words.format_duration_option(seconds) == option
+    assert parse_duration("--walltime", option) == seconds
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "said", "option"),
+    [(0, "0 MiB", "0M"), (1000, "1,000 MiB", "1000M"), (1536, "1.5 GiB", "1536M"), (4096, "4 GiB", "4G"),
+     (3 << 20, "3 TiB", "3072G")],
+)  # fmt: skip
+def test_memory(mebibytes: int, said: str, option: str) -> None:
+    assert words.format_memory(mebibytes) == said
+    assert words.format_memory_option(mebibytes) == option
+    assert parse_memory("--memory", option) == mebibytes
 
 
 # How to submit
@@ -128,7 +142,7 @@ def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
     submission = collect_page(profile).submission
     assert submission is not None
     assert submission.command == (
-        f"incarnate job submit -p {name} --cpus 4 --memory 4096 --walltime 1h ./simulate"
+        f"incarnate job submit -p {name} --cpus 4 --memory 4G --walltime 1h ./simulate"
     )
     assert osprofile.incarnate(profile, "START", fields=dict(submission.fields), context=CONTEXT).text
     if name == "linux":  # it has no directives
@@ -140,6 +154,23 @@ def test_the_example_is_accepted_and_is_a_script_of_ones_own(name: str) -> None:
     assert submission.script_command == command
     text = read_text(render_page(collect_page(profile)), with_details=True)
     assert ("It has no directive for" in text) == bool(submission.outside)
+
+
+def test_the_command_runs_the_program_of_the_current_directory(tmp_path: Path) -> None:
+    submission = collect_page(osprofile.load("linux")).submission
+    assert submission is not None
+    program = tmp_path / "simulate"
+    program.write_text("#!/bin/sh\npwd\n")
+    program.chmod(0o755)
+    words = shlex.split(submission.command)
+    assert words[:3] == ["incarnate", "job", "submit"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "osprofile", "job", "submit", "--wait", "--context",
+         f"WORKING_DIRECTORY={tmp_path}/job", *words[3:]],
+        cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "job" / "stdout").read_text() == f"{tmp_path}\n"
 
 
 @pytest.mark.parametrize("name", OWN_SCRIPTS)
@@ -210,7 +241,7 @@ def test_the_example_stays_within_the_limits() -> None:
     assert refused.submission.command == "incarnate job submit -p p"
     least = collect_page(field_profile("MEMORY", "<idb:Min>8192</idb:Min><idb:Default/>"))
     assert least.submission is not None
-    assert least.submission.command == "incarnate job submit -p p --memory 8192"
+    assert least.submission.command == "incarnate job submit -p p --memory 8G"
 
 
 def test_a_value_that_must_be_given_and_is_listed() -> None:

@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +17,9 @@ import osprofile
 from osprofile import InvalidProfileError, ProfileNotFoundError, Repository
 from osprofile.profile.repository import iter_search_path
 from tests.strategies import application, calls, default, document, field, template, template_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(osprofile.__file__).parent.parent
 
@@ -273,15 +278,20 @@ except errors.OSProfileError as error:
 """
 
 
+@pytest.fixture
+def readable_path() -> Iterator[Path]:
+    """Yield a directory that others may enter: each start of pytest closes the one above tmp_path."""
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory).chmod(0o755)
+        yield Path(directory)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_what_may_not_be_read(tmp_path: Path) -> None:
-    closed, opened = tmp_path / "closed", tmp_path / "open"
+def test_what_may_not_be_read(readable_path: Path) -> None:
+    closed, opened = readable_path / "closed", readable_path / "open"
     write(closed, "hidden")
     secret = write(opened, "secret")
     write(opened, "fine")
-    for parent in (tmp_path, *tmp_path.parents):
-        if parent.owner() == "root" and parent.is_relative_to("/tmp/pytest-of-root"):
-            parent.chmod(0o755)
     closed.chmod(0o700)
     secret.chmod(0o600)
 

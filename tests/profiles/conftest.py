@@ -185,7 +185,7 @@ class Job:
         return (self.directory / name).read_text(errors="surrogateescape")
 
 
-@pytest.fixture(params=["dash", "bash"])
+@pytest.fixture(params=["dash", pytest.param("bash", marks=pytest.mark.hunt(4))])
 def shell(request: pytest.FixtureRequest) -> str:
     """Give each shell in turn."""
     return request.param

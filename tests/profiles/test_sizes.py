@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = sorted(path.parent.name for path in PROFILES.glob("*/profile.xml"))
 CONTEXT = {"USER_NAME": "me", "WORKING_DIRECTORY": "/var/tmp/me/1"}
-XML_LIMITS = {"linux": 620, "pbs": 250, "slurm": 250}
+XML_LIMITS = {"linux": 620, "pbs": 270, "slurm": 250}
 TEXT = re.compile(r"<idb:(?:Body|Value)[^>]*>\s*<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 
 
